@@ -155,7 +155,6 @@ def field_in_file(wanted: pa.Field, own: TableField, found: Place | None, where:
 
     Raises:
         InputError: the table's field lacks parts of the type that is wanted.
-        RefusedError: a variant in pieces, of which the value is but what is left over.
     """
     name = ABSENT + wanted.name if found is None else found.name
     return wanted.with_name(name).with_type(_type_in_file(wanted.type, own, found, where))
@@ -171,8 +170,6 @@ def _type_in_file(
         return inner.with_type(_type_in_file(inner.type, own.children[at], below, where))
 
     if pa.types.is_struct(kind):
-        if found is not None and kind == VARIANT:
-            _refuse_shredded(own, found, where)
         known = {one.name: one for one in own.children}
         if missing := [one.name for one in kind if one.name not in known]:
             raise InputError(
@@ -190,14 +187,6 @@ def _type_in_file(
     if pa.types.is_map(kind):
         return pa.map_(part(0, kind.key_field).type, part(1, kind.item_field))
     return kind
-
-
-def _refuse_shredded(own: TableField, found: Place, where: str) -> None:
-    if any(one.name == "typed_value" for one in found.children):
-        raise RefusedError(
-            f"{where}: column {own.name!r} holds variants in pieces (shredded), which is not "
-            "supported"
-        )
 
 
 Make = Callable[[pa.Array | None, Positions], pa.Array]
@@ -264,7 +253,6 @@ class Finder:
 
         Raises:
             InputError: the table has no such field, or the file two.
-            RefusedError: a variant in pieces.
         """
         own: TableField
         if self.fields is None:

@@ -11,6 +11,7 @@ from seambase.errors import InputError
 from seamkit.files.columns import Finder, FoundReader, Place, field_id, id_and_name, places
 from seamkit.files.parquet import ParquetReader
 from seamkit.files.reader import FileReader
+from seamkit.files.variants.reader import with_whole_variants
 from seamkit.tables.delta.log.actions import AddFile
 from seamkit.tables.delta.log.paths import TableFiles
 from seamkit.tables.delta.row_ids import RowTracking, find_with_row_ids
@@ -40,7 +41,6 @@ def open_data_file(
     Raises:
         InputError: the file is missing, no Parquet file, not the one that the log describes, or
             lacks the field ids by which its columns are found.
-        RefusedError: it holds variants in pieces.
     """
     storage, plain = files.locate(add.path)
     reader = ParquetReader(storage, plain, types, int96_unit="us")
@@ -49,9 +49,10 @@ def open_data_file(
         raise InputError(f"{reader.name}: its columns are found by field ids, of which it has none")
     finder = Finder(schema.by_name, Place("", (), places(own, id_and_name)), reader.name)
     _check(reader, add, schema, finder.file)
+    whole = with_whole_variants(reader, schema.fields, finder.file)
     if tracking is not None:
-        return FoundReader(reader, find_with_row_ids(finder, add, tracking))
-    return FoundReader(reader, finder) if schema.is_mapped else reader
+        return FoundReader(whole, find_with_row_ids(finder, add, tracking))
+    return whole if schema.mode == "none" else FoundReader(whole, finder)
 
 
 def _check(reader: ParquetReader, add: AddFile, schema: TableSchema, own: Place) -> None:

@@ -41,6 +41,7 @@ _FLAT: Mapping[str, pa.DataType] = {
     "timestamp_ntz": pa.timestamp("us"),
     "void": pa.null(),
 }
+_VARIANT = "variant"
 _DECIMAL = re.compile(r"decimal\((\d+), ?(-?\d+)\)")
 _MOST_DIGITS = 38
 _ID = "delta.columnMapping.id"
@@ -58,6 +59,7 @@ class Field:
         children: fields of a struct; the element of an array; key and value of a map; the two parts
             of a variant. All but the first are no fields of Delta's: they have no name or id of
             their own.
+        is_variant: whether it is one, and no struct of the same two fields.
     """
 
     name: str
@@ -65,16 +67,12 @@ class Field:
     id: int | None
     type: pa.DataType
     children: Sequence[Field] = ()
+    is_variant: bool = False
 
     @property
     def keys(self) -> Sequence[Key]:
         """By which files know it; see `seamkit.files.columns`."""
         return (self.physical,) if self.id is None else (self.id,)
-
-    @property
-    def has_variants(self) -> bool:
-        """Whether it is a variant, or one lies in it."""
-        return self.type == VARIANT or any(own.has_variants for own in self.children)
 
 
 @dataclass(frozen=True)
@@ -104,11 +102,6 @@ class TableSchema:
     def by_name(self) -> Mapping[str, Field]:
         """The columns by name."""
         return {own.name: own for own in self.fields}
-
-    @cached_property
-    def is_mapped(self) -> bool:
-        """Whether files may have its columns under other names, or in other shapes."""
-        return self.mode != "none" or any(own.has_variants for own in self.fields)
 
 
 def table_schema(protocol: Protocol, metadata: Metadata, root: str) -> TableSchema:
@@ -179,14 +172,14 @@ def _field(declared: Mapping[str, Any], mode: MappingMode, where: str, widens: b
     if widens:
         check_type_changes(told.get("delta.typeChanges") or [], where)
     kind, children = _type(declared["type"], mode, where, widens)
-    return Field(name, physical, id_, kind, children)
+    return Field(name, physical, id_, kind, children, declared["type"] == _VARIANT)
 
 
 def _type(
     declared: Any, mode: MappingMode, where: str, widens: bool
 ) -> tuple[pa.DataType, Sequence[Field]]:
     """An Arrow type, and the fields within it."""
-    if declared == "variant":
+    if declared == _VARIANT:
         return VARIANT, [Field(own.name, own.name, None, own.type) for own in VARIANT]
     if isinstance(declared, str):
         return _flat(declared, where), ()
@@ -206,7 +199,7 @@ def _type(
 
 def _part(name: str, declared: Any, mode: MappingMode, where: str, widens: bool) -> Field:
     kind, children = _type(declared, mode, where, widens)
-    return Field(name, name, None, kind, children)
+    return Field(name, name, None, kind, children, declared == _VARIANT)
 
 
 def _flat(text: str, where: str) -> pa.DataType:

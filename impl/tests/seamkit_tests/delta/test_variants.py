@@ -1,4 +1,4 @@
-"""Variants that a file holds in pieces are refused: what is left of the value is not the value."""
+"""Variants that data files of Delta hold in pieces are put together, wherever they lie."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from seambase.errors import RefusedError
+from seambase.errors import InputError
+from seamkit.tables.delta.table import DeltaTable
 from seamkit_tests.samples.delta_tables import edit_actions, rows_of_table, unpack_delta
 
 #: Places of variants in the columns of the table: the column itself, in a struct, in a list.
@@ -22,20 +23,29 @@ def _in_pieces(kind: pa.DataType) -> pa.DataType:
         return pa.list_(_in_pieces(kind.value_type))
     fields = list(kind)
     if {field.name for field in fields} == {"metadata", "value"}:
-        return pa.struct([*fields, pa.field("typed_value", pa.int64())])
+        nullable = [field.with_nullable(True) for field in fields]
+        return pa.struct([*nullable, pa.field("typed_value", pa.int64())])
     return pa.struct([field.with_type(_in_pieces(field.type)) for field in fields])
 
 
-@pytest.mark.parametrize("number", _COLUMNS)
-def test_a_variant_in_pieces_is_refused(number: int, tmp_path: Path) -> None:
-    """As Parquet's specification of shredding lays it out; the log tells the file's new size."""
-    table = unpack_delta("variant", tmp_path)
+def _changed(value: Any, parts: dict[str, Any]) -> Any:
+    """A value of a column with other parts of the variant in it."""
+    if isinstance(value, list):
+        return [_changed(one, parts) for one in value]
+    if "metadata" in value:
+        return value | parts
+    return {name: _changed(one, parts) for name, one in value.items()}
+
+
+def _table_in_pieces(number: int, parts: dict[str, Any], folder: Path) -> Path:
+    """The table with one column in pieces in its file; the log tells the file's new size."""
+    table = unpack_delta("variant", folder)
     file = next(table.glob("part-00000-01bd9ec6*.parquet"))
     rows = pq.read_table(file)
     field = rows.schema.field(number)
     other = field.with_type(_in_pieces(field.type))
-    pieces = pa.array(rows[number].to_pylist(), other.type)
-    pq.write_table(rows.set_column(number, other, pieces), file)
+    pieces = [_changed(value, parts) for value in rows[number].to_pylist()]
+    pq.write_table(rows.set_column(number, other, pa.array(pieces, other.type)), file)
 
     def resize(action: dict[str, Any]) -> None:
         if "add" in action:
@@ -44,5 +54,33 @@ def test_a_variant_in_pieces_is_refused(number: int, tmp_path: Path) -> None:
     edit_actions(table, 1, resize)
     for checksum in table.glob("_delta_log/*.crc"):
         checksum.unlink()
-    with pytest.raises(RefusedError, match=f"{file.name}: column '.*shredded"):
+    return table
+
+
+@pytest.mark.parametrize("number", _COLUMNS)
+def test_a_variant_in_pieces_is_put_together(number: int, tmp_path: Path) -> None:
+    """Under mapped names, in a struct and in a list; other columns and a count stay as they are."""
+    before = DeltaTable(str(unpack_delta("variant", tmp_path / "before"))).scan().to_table()
+    table = _table_in_pieces(number, {"value": None, "typed_value": 7}, tmp_path)
+
+    scan = DeltaTable(str(table)).scan(threads=1)
+    found, name = scan.to_table(), before.schema.names[number]
+
+    assert scan.count_rows() == before.num_rows
+    assert found.drop([name]).equals(before.drop([name]))
+    seven = bytes([6 << 2]) + (7).to_bytes(8, "little")
+    expected = [
+        value if value is None else _changed(value, {"value": seven})
+        for value in before[name].to_pylist()[:1]
+    ]
+    assert found[name].to_pylist()[:1] == expected
+    assert found[name].to_pylist()[1:] == before[name].to_pylist()[1:]
+
+
+@pytest.mark.parametrize("number", _COLUMNS)
+def test_two_pieces_of_one_value_are_an_error(number: int, tmp_path: Path) -> None:
+    """Both the value and the typed value of a primitive."""
+    table = _table_in_pieces(number, {"typed_value": 7}, tmp_path)
+
+    with pytest.raises(InputError, match=r"column '.*both a value and a typed value"):
         rows_of_table(table)

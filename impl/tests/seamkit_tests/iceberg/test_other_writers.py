@@ -186,16 +186,30 @@ def test_bounds_of_shapes_rule_nothing_out(tmp_path: Path) -> None:
     assert found.count_rows() == 1
 
 
-def test_a_variant_in_pieces_is_refused(tmp_path: Path) -> None:
-    """Its value is but what the pieces leave over."""
+def test_a_variant_in_pieces_is_put_together(tmp_path: Path) -> None:
+    """A column, and one in a list: what is typed, what is left over, and none."""
     column = {"id": 2, "name": "x", "required": False, "type": "variant"}
-    kind = pa.struct([*_VARIANT, pa.field("typed_value", pa.int64())])
-    table = MadeTable(tmp_path / "t", [_KEY, column], version=3)
-    rows = pa.table({"x": pa.array([_VALUE | {"typed_value": 1}], kind)})
+    inner = {"type": "list", "element-id": 4, "element": "variant", "element-required": False}
+    listed = {"id": 3, "name": "xs", "required": False, "type": inner}
+    kind = pa.struct([*_VARIANT, pa.field("typed_value", pa.int8())])
+    table = MadeTable(tmp_path / "t", [_KEY, column, listed], version=3)
+    typed = {"metadata": _VALUE["metadata"], "value": None, "typed_value": 5}
+    rows = pa.table(
+        {
+            "x": pa.array([typed, _VALUE, None], kind),
+            "xs": pa.array([[typed, _VALUE], None, [None]], pa.list_(kind)),
+        }
+    )
     table.commit(MadeCommit([MadeFile("a.parquet", rows)]))
 
-    with pytest.raises(RefusedError, match=r"a\.parquet: column 'x' holds variants in pieces"):
-        IcebergTable(str(table.folder)).scan().to_table()
+    found = IcebergTable(str(table.folder)).scan(["x", "xs"], batch_rows=2).to_table().to_pylist()
+
+    whole = {"metadata": _VALUE["metadata"], "value": bytes([3 << 2, 5])}
+    assert found == [
+        {"x": whole, "xs": [whole, _VALUE]},
+        {"x": _VALUE, "xs": None},
+        {"x": None, "xs": [None]},
+    ]
 
 
 def test_an_encrypted_table_is_refused_with_one_sentence(tmp_path: Path) -> None:

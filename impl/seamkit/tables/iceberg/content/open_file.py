@@ -11,6 +11,7 @@ from seamkit.files.columns import FoundReader
 from seamkit.files.orc import OrcReader
 from seamkit.files.parquet import ParquetReader
 from seamkit.files.reader import FileReader
+from seamkit.files.variants.reader import with_whole_variants
 from seamkit.tables.iceberg.content.columns import NameMapping, avro_columns, file_columns
 from seamkit.tables.iceberg.content.reader import Column, FileRows, IcebergFinder
 from seamkit.tables.iceberg.content.types import AVRO_TYPES, ICEBERG_TYPES
@@ -50,7 +51,9 @@ class FileOpener:
             own = avro_columns(reader.writer_schema, reader.name)
         if own is None:
             own = file_columns(reader.schema, self.mapping, reader.name)
-        return FoundReader(reader, IcebergFinder(own, columns, rows, reader.name))
+        roots = [root for column in columns.values() for root in column[:1]]
+        whole = with_whole_variants(reader, roots, own)
+        return FoundReader(whole, IcebergFinder(own, columns, rows, reader.name))
 
     def checked(self, entry: Entry) -> FileReader:
         """A file that is as long, and has as many rows, as its manifest says.

@@ -62,7 +62,7 @@ class IcebergFinder:
 
         Raises:
             InputError: the file lacks a required column, or what a plan says of it makes no sense.
-            RefusedError: a variant in pieces, or a default that is not supported.
+            RefusedError: a default that is not supported.
         """
         column = self.columns.get(wanted.name)
         if not column:  # as a plan from elsewhere may have it

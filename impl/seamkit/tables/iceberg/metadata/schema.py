@@ -73,6 +73,11 @@ class Field:
         return (self.name,) if self.id == BY_NAME else (self.id,)
 
     @property
+    def is_variant(self) -> bool:
+        """Whether it is one, and no struct of the same two fields."""
+        return bool(self.children) and self.children[0].id == BY_NAME
+
+    @property
     def arrow(self) -> pa.Field:
         """As Arrow has it; null where a file lacks it."""
         return pa.field(self.name, self.type, metadata={STATED: self.stated} if self.stated else {})

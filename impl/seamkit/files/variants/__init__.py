@@ -1,0 +1,1 @@
+"""Variants: values of any shape, and how they are put together from the pieces files hold."""

@@ -1,0 +1,161 @@
+"""The binary form of variants, as Parquet's specification of their encoding lays it out.
+
+A variant is two texts of bytes: its metadata, a dictionary of the names of fields, and its value.
+A value begins with a byte whose two lowest bits tell what it is: a primitive, a short string, an
+object or an array. All functions raise `ValueError` for bytes that are none of this.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Mapping, Sequence
+
+__all__ = ["NULL", "make_array", "make_object", "name_ids", "object_fields", "value_bytes"]
+
+NULL = b"\0"
+"""The value null of a variant, which is not a missing value."""
+
+_PRIMITIVE, _SHORT_STRING, _OBJECT, _ARRAY = range(4)
+_VERSION = 1
+#: Bytes of primitives behind the first one, by their type; of texts and bytes that is their length.
+_LENGTHS = (0, 0, 0, 1, 2, 4, 8, 8, 5, 9, 17, 4, 8, 8, 4, None, None, 8, 8, 8, 16)
+_MOST_SMALL = 255
+
+
+def _number(data: bytes, at: int, width: int) -> int:
+    if at + width > len(data):
+        raise ValueError("it ends before it is complete")
+    return int.from_bytes(data[at : at + width], "little")
+
+
+@functools.lru_cache(maxsize=1024)
+def name_ids(metadata: bytes) -> Mapping[bytes, int]:
+    """The names of fields in a dictionary, in UTF-8, with their numbers, in the order of these.
+
+    Raises:
+        ValueError: the bytes are no metadata of version 1.
+    """
+    header = _number(metadata, 0, 1)
+    if header & 15 != _VERSION:
+        raise ValueError(f"its metadata are of version {header & 15}")
+    width = (header >> 6) + 1
+    count = _number(metadata, 1, width)
+    begin = 1 + width * (count + 2)
+    if begin > len(metadata):
+        raise ValueError("its metadata end before they are complete")
+    offsets = [_number(metadata, 1 + width * (n + 1), width) for n in range(count + 1)]
+    if offsets[0] != 0 or begin + offsets[-1] != len(metadata) or sorted(offsets) != offsets:
+        raise ValueError("the names in its metadata do not lie one behind the other")
+    names = [metadata[begin + a : begin + b] for a, b in itertools.pairwise(offsets)]
+    found: dict[bytes, int] = {}
+    for number, name in enumerate(names):
+        name.decode()  # a UnicodeDecodeError is a ValueError
+        found.setdefault(name, number)
+    return found
+
+
+def value_bytes(data: bytes, at: int = 0) -> int:
+    """How many bytes a value takes that begins somewhere; within arrays and objects none is read.
+
+    Raises:
+        ValueError: no value begins there, or it has no end.
+    """
+    first = _number(data, at, 1)
+    kind, header = first & 3, first >> 2
+    if kind == _SHORT_STRING:
+        size = 1 + header
+    elif kind == _PRIMITIVE:
+        if header >= len(_LENGTHS):
+            raise ValueError(f"it has a value of the unknown type {header}")
+        length = _LENGTHS[header]
+        size = 5 + _number(data, at + 1, 4) if length is None else 1 + length
+    else:
+        count, _, offsets, width = _layout(data, at)
+        begin = offsets + (count + 1) * width
+        size = begin - at + _number(data, begin - width, width)
+    if at + size > len(data):
+        raise ValueError("it ends before it is complete")
+    return size
+
+
+def _layout(data: bytes, at: int) -> tuple[int, int, int, int]:
+    """Of an object or array the number of values, the width of ids, where offsets begin, theirs."""
+    first = data[at]
+    header = first >> 2
+    is_object = first & 3 == _OBJECT
+    counted = 4 if header >> (4 if is_object else 2) & 1 else 1
+    count = _number(data, at + 1, counted)
+    ids = (header >> 2 & 3) + 1 if is_object else 0
+    return count, ids, at + 1 + counted + count * ids, (header & 3) + 1
+
+
+def object_fields(value: bytes, ids: Mapping[bytes, int]) -> Mapping[bytes, bytes] | None:
+    """The fields of an object by their names; None of a value that is none.
+
+    Args:
+        value: the whole of it.
+        ids: the names of its metadata.
+
+    Raises:
+        ValueError: it is broken, or names a field that its metadata do not have, or one twice.
+    """
+    if value_bytes(value) != len(value):
+        raise ValueError("there are bytes behind it")
+    if value[0] & 3 != _OBJECT:
+        return None
+    count, width, offsets, step = _layout(value, 0)
+    begin = offsets + (count + 1) * step
+    names = {number: name for name, number in ids.items()}
+    found = {}
+    for n in range(count):
+        number = _number(value, offsets - (count - n) * width, width)
+        at = begin + _number(value, offsets + n * step, step)
+        if number not in names:
+            raise ValueError(f"it names a field by {number}, which its metadata do not have")
+        if names[number] in found:
+            raise ValueError(f"it has the field {names[number].decode()!r} twice")
+        found[names[number]] = value[at : at + value_bytes(value, at)]
+    return found
+
+
+def make_object(fields: Mapping[bytes, bytes], ids: Mapping[bytes, int]) -> bytes:
+    """An object of fields in the order of their names.
+
+    Args:
+        fields: values by names.
+        ids: the names of the metadata.
+
+    Raises:
+        ValueError: the metadata do not have a name.
+    """
+    names = sorted(fields)
+    for name in names:
+        if name not in ids:
+            raise ValueError(f"its metadata do not have the name {name.decode()!r}")
+    numbers = [ids[name] for name in names]
+    wide = _width(max(numbers, default=0))
+    of_ids = b"".join(number.to_bytes(wide, "little") for number in numbers)
+    return _container(_OBJECT, [fields[name] for name in names], of_ids, wide)
+
+
+def make_array(values: Sequence[bytes]) -> bytes:
+    """An array of values."""
+    return _container(_ARRAY, values, b"", 0)
+
+
+def _container(kind: int, values: Sequence[bytes], ids: bytes, id_width: int) -> bytes:
+    offsets = [0]
+    for value in values:
+        offsets.append(offsets[-1] + len(value))
+    width = _width(offsets[-1])
+    is_large = len(values) > _MOST_SMALL
+    header = width - 1
+    header |= (id_width - 1) << 2 | is_large << 4 if kind == _OBJECT else is_large << 2
+    count = len(values).to_bytes(4 if is_large else 1, "little")
+    listed = b"".join(offset.to_bytes(width, "little") for offset in offsets)
+    return b"".join((bytes([header << 2 | kind]), count, ids, listed, *values))
+
+
+def _width(number: int) -> int:
+    return max(1, (number.bit_length() + 7) // 8)

@@ -1,0 +1,215 @@
+"""Files that hold variants in pieces, read as if they held them whole."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Protocol
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from seamkit.core.arrow_data import batch_of
+from seamkit.files.columns import Place, TableField
+from seamkit.files.reader import FileReader, OverReader
+from seamkit.files.statistics import FileStatistics
+from seamkit.files.variants.shredding import METADATA, TYPED, whole_variants
+
+__all__ = ["ShreddedReader", "VariantField", "with_whole_variants"]
+
+Path = tuple[str | int, ...]
+"""Where a file has a variant: the name of a column; then of structs the name of a field, 0 for the
+items of a list or the keys of a map, and 1 for its values."""
+
+
+class VariantField(TableField, Protocol):
+    """A field of a table that may be a variant."""
+
+    @property
+    def is_variant(self) -> bool:
+        """Whether it is one, and no struct of the same two fields."""
+        ...
+
+    @property
+    def children(self) -> Sequence[VariantField]:
+        """Fields of a struct; the element of a list; key and value of a map."""
+        ...
+
+
+def with_whole_variants(
+    reader: FileReader, fields: Iterable[VariantField], file: Place
+) -> FileReader:
+    """The reader itself, or one that puts together the variants that the file has in pieces.
+
+    Args:
+        reader: the file.
+        fields: of the table.
+        file: the file's fields.
+
+    Raises:
+        InputError: two fields of the file answer to the key of one of the table's.
+    """
+    nested = [own for own in fields if own.children]
+    if not nested:
+        return reader
+    own = pa.struct(list(reader.schema))
+    found = frozenset(_in_fields(nested, file, own, reader.name))
+    return ShreddedReader(reader, found) if found else reader
+
+
+def _in_fields(
+    fields: Iterable[VariantField], file: Place, kind: pa.DataType, where: str
+) -> Iterator[Path]:
+    """Where the variants in pieces are in fields that lie side by side, in a struct of the file."""
+    inner = _inner(kind)
+    for own in fields:
+        found = file.child(own, where)
+        if found is not None and found.name in inner:
+            for path in _paths(own, found, inner[found.name], where):
+                yield (found.name, *path)
+
+
+def _paths(own: VariantField, found: Place, kind: pa.DataType, where: str) -> Iterator[Path]:
+    """The same in one field, behind its own path."""
+    if own.is_variant:
+        if _inner(kind).keys() >= {METADATA, TYPED}:
+            yield ()
+    elif pa.types.is_struct(kind):
+        yield from _in_fields(own.children, found, kind, where)
+    else:
+        parts = zip(own.children, found.children, _inner(kind).values(), strict=False)
+        for step, (child, below, inner) in enumerate(parts):
+            for path in _paths(child, below, inner, where):
+                yield (step, *path)
+
+
+def _inner(kind: pa.DataType) -> dict[str | int, pa.DataType]:
+    """The types within a type, by the steps of a path."""
+    if pa.types.is_struct(kind):
+        return {field.name: field.type for field in kind}
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        return {0: kind.value_type}
+    if pa.types.is_map(kind):
+        return {0: kind.key_type, 1: kind.item_type}
+    return {}
+
+
+class ShreddedReader(OverReader):
+    """A `FileReader` that puts variants together.
+
+    Statistics are the file's own: it has none of the type of a variant.
+
+    Args:
+        reader: the file.
+        paths: of the variants that it has in pieces.
+    """
+
+    def __init__(self, reader: FileReader, paths: frozenset[Path]) -> None:
+        super().__init__(reader)
+        self._paths = paths
+
+    def batches(
+        self,
+        schema: pa.Schema,
+        batch_rows: int,
+        *,
+        use_threads: bool,
+        encoded: Collection[str] = (),
+        row_groups: Sequence[int] | None = None,
+    ) -> Iterator[pa.RecordBatch]:
+        """See `FileReader.batches`.
+
+        Raises:
+            InputError: as the file's own reader; or pieces contradict each other.
+            RefusedError: pieces of a type that the specification of shredding does not have.
+        """
+        own = self._in_pieces(schema)
+        if own.equals(schema):
+            yield from self._reader.batches(
+                schema, batch_rows, use_threads=use_threads, encoded=encoded, row_groups=row_groups
+            )
+            return
+        for batch in self._reader.batches(
+            own, batch_rows, use_threads=use_threads, row_groups=row_groups
+        ):
+            columns = [
+                self._whole(column, field.type, (field.name,))
+                for column, field in zip(batch.columns, schema, strict=True)
+            ]
+            yield batch_of(columns, schema, batch.num_rows)
+
+    def as_it_stands(self, schema: pa.Schema) -> FileReader:
+        """The file's own reader where no column has a variant in pieces; see `Renaming`."""
+        return self._reader if self._in_pieces(schema).equals(schema) else self
+
+    def row_groups_that_may_match(
+        self, condition: pc.Expression, schema: pa.Schema, counted: Collection[str] | None = None
+    ) -> list[int]:
+        """What the file's statistics tell; see `FileReader.row_groups_that_may_match`."""
+        return self._reader.row_groups_that_may_match(condition, schema, counted)
+
+    def greatest(self, name: str, kind: pa.DataType) -> int | None:
+        """What the file's statistics tell; see `FileReader.greatest`."""
+        return self._reader.greatest(name, kind)
+
+    def leasts(self, name: str, kind: pa.DataType) -> Sequence[pa.Scalar]:
+        """What the file's statistics tell; see `FileReader.leasts`."""
+        return self._reader.leasts(name, kind)
+
+    def statistics(self, schema: pa.Schema) -> FileStatistics:
+        """What the file's statistics tell; see `FileReader.statistics`."""
+        return self._reader.statistics(schema)
+
+    def _in_pieces(self, schema: pa.Schema) -> pa.Schema:
+        """The columns with the file's own types for variants that it has in pieces."""
+        own = {field.name: field.type for field in self._reader.schema}
+        return pa.schema(
+            [
+                field.with_type(self._pieces(field.type, own[field.name], (field.name,)))
+                if field.name in own
+                else field
+                for field in schema
+            ]
+        )
+
+    def _pieces(self, kind: pa.DataType, own: pa.DataType, path: Path) -> pa.DataType:
+        if path in self._paths:
+            return own
+        inner = _inner(own)
+
+        def below(step: str | int, wanted: pa.DataType) -> pa.DataType:
+            return self._pieces(wanted, inner[step], (*path, step)) if step in inner else wanted
+
+        if pa.types.is_struct(kind):
+            return pa.struct([one.with_type(below(one.name, one.type)) for one in kind])
+        if pa.types.is_list(kind):
+            return pa.list_(kind.value_field.with_type(below(0, kind.value_type)))
+        if pa.types.is_map(kind):
+            return pa.map_(below(0, kind.key_type), below(1, kind.item_type))
+        return kind
+
+    def _whole(self, column: pa.Array, kind: pa.DataType, path: Path) -> pa.Array:
+        """A column whose variants are whole."""
+        if column.type.equals(kind):
+            return column
+        if path in self._paths:
+            where = f"{self.name}: column {path[0]!r}"
+            return whole_variants(column, kind, where)
+        if pa.types.is_struct(kind):
+            children = [
+                self._whole(child, field.type, (*path, field.name))
+                for child, field in zip(column.flatten(), kind, strict=True)
+            ]
+            mask = column.is_null() if column.null_count else None
+            return pa.StructArray.from_arrays(children, fields=list(kind), mask=mask)
+        if pa.types.is_list(kind):
+            return _over(column, kind, self._whole(column.values, kind.value_type, (*path, 0)))
+        keys = self._whole(column.keys, kind.key_type, (*path, 0))
+        items = self._whole(column.items, kind.item_type, (*path, 1))
+        fields = [kind.key_field, kind.item_field]
+        return _over(column, kind, pa.StructArray.from_arrays([keys, items], fields=fields))
+
+
+def _over(column: pa.Array, kind: pa.DataType, child: pa.Array) -> pa.Array:
+    """A list or map of the same lengths over other values, which are as many as those it has."""
+    buffers = column.buffers()[:2]
+    return pa.Array.from_buffers(kind, len(column), buffers, offset=column.offset, children=[child])
