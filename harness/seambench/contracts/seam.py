@@ -71,6 +71,11 @@ class Case:
         return ()
 
     @property
+    def witness(self) -> str:
+        """An engine whose answer this was seen to be, or what else vouches for it; may be empty."""
+        return ""
+
+    @property
     def must_honour(self) -> Sequence[str]:
         """Those of `needs` that tell what lies in the data, not what is asked of an implementation.
 

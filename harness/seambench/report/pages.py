@@ -31,6 +31,7 @@ from seambench.report.views.slices import slice_tables
 from seambench.report.views.start import RATIO, start_of
 from seambench.report.views.throughput import Family, Group, families
 from seambench.report.views.today import Known
+from seambench.report.views.vouched import vouched
 from seambench.report.views.written import written
 
 __all__ = ["NOTICE", "PAGES", "Pages", "render"]
@@ -97,6 +98,7 @@ def render(pages: Pages) -> Iterator[tuple[str, str]]:
         },
         "matrix": {
             "matrices": matrices(pages.columns),
+            "vouched": vouched(pages.columns),
             "random": random_tables(pages.random, problems),
             "forms": varied_tables(pages.forms, problems),
             "ways": asked_ways(pages.ways, problems),

@@ -113,7 +113,7 @@ def _parts(columns: list[Column]) -> Iterator[tuple[str, str]]:
     """Data of the matrix: the outcomes of a seam, and the cases of each of its groups."""
     for seam in dict.fromkeys(column.seam for column in columns):
         own = [column for column in columns if column.seam == seam]
-        said = explained(seam, (case for column in own for case in column.outcomes))
+        said = explained(seam, own)
         yield _part(f"outcomes-{seam}", outcome_parts(own, said))
         for group, part in said.parts.items():
             yield _part(f"cases-{seam}-{group}", part)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -13,6 +13,7 @@ from seambase.errors import SeambenchError
 from seambench.conformance.load import load_cases
 from seambench.contracts.registry import find_seam
 from seambench.report.views.outcomes import Column, group_of
+from seambench.report.views.vouched import right_peers
 
 __all__ = ["Explained", "explained", "outcome_parts"]
 
@@ -33,15 +34,16 @@ class Explained:
     parts: dict[str, dict[str, Any]] = field(default_factory=dict)
 
 
-def explained(seam: str, wanted: Iterable[str]) -> Explained:
+def explained(seam: str, columns: Sequence[Column]) -> Explained:
     """Explain the cases of a seam that are installed here; of others nothing is known but the id.
 
     Args:
         seam: its name.
-        wanted: ids of the cases that records name.
+        columns: its implementations.
     """
     found = Explained(seam, seam)
-    names = set(wanted)
+    names = {case for column in columns for case in column.outcomes}
+    peers = right_peers(columns)
     with contextlib.suppress(SeambenchError):
         about = find_seam(seam)
         found.title = about.title
@@ -52,7 +54,9 @@ def explained(seam: str, wanted: Iterable[str]) -> Explained:
                 part = found.parts.setdefault(group_of(case.id), {"cases": {}, "definitions": {}})
                 if "definition" in said:
                     part["definitions"][said["file"]] = said.pop("definition")
-                part["cases"][case.id] = {**said, "level": case.level, "needs": list(case.needs)}
+                vouched = [*([case.witness] if case.witness else []), *peers.get(case.id, ())]
+                more = {"level": case.level, "needs": list(case.needs), "vouched": vouched}
+                part["cases"][case.id] = {**said, **more}
     return found
 
 

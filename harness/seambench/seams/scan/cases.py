@@ -56,6 +56,7 @@ from seambench.contracts.formats import TableFormat, resolve_format
 from seambench.contracts.seam import Case
 from seambench.contracts.tables import CommitRequest, Edit
 from seambench.formats.golden import GoldenTable, golden_table
+from seambench.seams.scan.witness import recorded_rows
 
 __all__ = ["ExpectSpec", "ScanCase", "load_scan_cases", "scan_cases"]
 
@@ -142,6 +143,21 @@ class ScanCase(Case):
         """See `Case`."""
         features = self.table.format.features | _FEATURES
         return [need for need in self.needs if need in features]
+
+    @property
+    def recorded(self) -> list[list[str]] | None:
+        """What an engine was seen to answer; see `recorded_rows`."""
+        if self.edits or self.focus or self.refused:
+            return None
+        return recorded_rows(self.table, self.request, self.names)
+
+    @property
+    def witness(self) -> str:
+        """See `Case`."""
+        if self.recorded is not None:
+            return self.table.origin.writer
+        whole = self.request == CommitRequest() and not (self.edits or self.focus or self.refused)
+        return " and ".join(self.table.origin.confirmed) if whole else ""
 
     @cached_property
     def needs(self) -> tuple[str, ...]:

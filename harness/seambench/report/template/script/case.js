@@ -48,6 +48,7 @@ function about(said, definition) {
     h("p", {}, h("b", {}, said.rule), said.level === "should" && [" ", chip("disputed")]),
     h("dl", {}, said.sources && [h("dt", {}, "source"), h("dd", {}, said.sources.map((text) => h("div", {}, text)))],
       said.file && [h("dt", {}, "file"), h("dd", {}, h("code", {}, said.file))],
+      h("dt", {}, "vouched for by"), h("dd", {}, said.vouched.join(", ") || "nobody but this project"),
       said.needs.length > 0 && [h("dt", {}, "needs"), h("dd", {}, h("code", {}, said.needs.join(", ")))]),
     life(said),
     said.request && [h("h2", {}, "What is asked"), h("dl", {}, Object.entries(said.request).map(([name, value]) => [h("dt", {}, name.replaceAll("_", " ")), h("dd", {}, h("code", {}, value))]))],

@@ -1,0 +1,48 @@
+"""Who else knows the answer of a case: what the engine that wrote a golden table read of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from seambench.contracts.tables import CommitRequest
+from seambench.formats.golden import GoldenTable
+
+__all__ = ["recorded_rows"]
+
+
+def recorded_rows(
+    table: GoldenTable, request: CommitRequest, names: Sequence[str]
+) -> list[list[str]] | None:
+    """The rows that an engine read when the table was made, where just they are asked for.
+
+    Args:
+        table: without edits.
+        request: of the case.
+        names: columns that it shows.
+
+    Returns:
+        Sorted rows of texts (`seambench.conformance.plain.canonical`) in the order of `names`;
+        None where nobody recorded this answer.
+    """
+    if request.query != "snapshot" or request.where is not None or request.strict:
+        return None
+    steps = _steps(table.folder / "witness.json")
+    number = len(steps) if request.as_of is None else request.as_of
+    found = steps[number - 1] if isinstance(number, int) and 0 < number <= len(steps) else {}
+    if "rows" not in found or not set(names) <= set(found["columns"]):
+        return None
+    places = [found["columns"].index(name) for name in names]
+    return sorted([row[place] for place in places] for row in found["rows"])
+
+
+@cache
+def _steps(file: Path) -> list[dict[str, Any]]:
+    """What was read after each step; nothing where nobody did."""
+    if not file.exists():
+        return []
+    found: list[dict[str, Any]] = json.loads(file.read_text(encoding="utf-8"))
+    return found

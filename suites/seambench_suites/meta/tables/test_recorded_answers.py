@@ -1,0 +1,34 @@
+"""The two witnesses of golden tables: rows that cases declare, and what an engine itself read."""
+
+from __future__ import annotations
+
+import pytest
+
+from seambench.conformance.load import load_cases
+from seambench.conformance.plain import canonical
+from seambench.seams.scan.cases import ScanCase
+
+_RECORDED = [
+    case for case in load_cases("scan") if isinstance(case, ScanCase) and case.recorded is not None
+]
+
+
+@pytest.mark.parametrize("case", _RECORDED, ids=lambda case: case.id)
+def test_the_engine_read_what_the_case_declares(case: ScanCase) -> None:
+    """Its answer, recorded when the table was made, is the declared one, or one of several."""
+    answers = [
+        sorted([canonical(value) for value in row] for row in declared)
+        for declared in case.expected_answers()
+    ]
+
+    assert case.recorded in answers
+
+
+@pytest.mark.parametrize(
+    ("format_name", "least"), [("delta", 35), ("hive", 20), ("iceberg", 40), ("paimon", 50)]
+)
+def test_most_tables_have_such_a_case(format_name: str, least: int) -> None:
+    """The comparison is not empty."""
+    folders = {c.table.folder for c in _RECORDED if c.table.format.name == format_name}
+
+    assert len(folders) > least
