@@ -20,8 +20,7 @@ import pyarrow.compute as pc
 from seambase.errors import InputError, RefusedError
 from seamkit.core._seam import ffi
 from seamkit.core.arrow_data import address, batch_of
-from seamkit.files.positions import positions_of
-from seamkit.files.reader import FileReader, OverReader
+from seamkit.files.reader import FileReader, OverReader, positions_of
 from seamkit.files.roaring import Positions
 from seamkit.files.statistics import FileStatistics
 

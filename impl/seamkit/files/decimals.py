@@ -2,20 +2,22 @@
 
 pyarrow makes a decimal of such bytes value by value, which takes longer than all that it does to
 find them. Where the footer does not say that a column is one of decimals, it hands out the bytes:
-so columns are read by a footer that leaves it out. Writers of this form are those that go by Avro
-schemas, Hudi's among them, and Hive.
+so columns are read by a footer that leaves it out; see `private_forms.py`. Writers of such bytes
+are those that go by Avro schemas, Hudi's among them, and Hive.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from decimal import Decimal
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from seamkit.core._seam import ffi, lib
+from seamkit.files.private_forms import PrivateForm
 
-__all__ = ["byte_decimals", "decimals_of", "footer_of_bytes"]
+__all__ = ["DECIMALS", "byte_decimals", "decimals_of", "footer_of_bytes"]
 
 _MOST_BYTES = 16  # of a decimal of 128 bits
 # A footer is read once more. Below so many rows for its size that costs more than is gained.
@@ -38,6 +40,11 @@ def byte_decimals(footer: pq.FileMetaData) -> dict[str, pa.DataType]:
     """
     if footer.serialized_size > _BYTES_A_ROW * footer.num_rows:
         return {}
+    found = _byte_decimals(footer)
+    return found if found and DECIMALS.is_open else {}
+
+
+def _byte_decimals(footer: pq.FileMetaData) -> dict[str, pa.DataType]:
     columns = (footer.schema.column(i) for i in range(footer.num_columns))
     stored = {
         column.path
@@ -218,3 +225,22 @@ class _Words:
                 pass
         else:
             raise ValueError(f"a value of type {kind}")
+
+
+def _trial() -> bool:
+    """Whether a file of decimals is read as bytes by another footer, and turned into the same."""
+    kind = pa.decimal128(20, 2)
+    table = pa.table({"d": pa.array([Decimal("-1.25"), None, Decimal("3e17")], kind)})
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink)
+    file = pq.ParquetFile(pa.BufferReader(sink.getvalue()))
+    footer = footer_of_bytes(file.metadata, _byte_decimals(file.metadata))
+    if footer is None:
+        return False
+    read = pq.ParquetFile(pa.BufferReader(sink.getvalue()), metadata=footer).read()
+    [batch] = read.to_batches()
+    is_bytes = pa.types.is_fixed_size_binary(batch.column(0).type)
+    return is_bytes and bool(decimals_of(batch, {"d": kind}).column(0).equals(table["d"].chunk(0)))
+
+
+DECIMALS = PrivateForm("decimals", "decimals that are stored as bytes are read more slowly", _trial)

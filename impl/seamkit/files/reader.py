@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from typing import Protocol, runtime_checkable
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from seamkit.files.roaring import Positions
 from seamkit.files.statistics import FileStatistics
 
-__all__ = ["FileReader", "NoStatistics", "OneGroup", "OverReader", "Renaming"]
+__all__ = ["FileReader", "NoStatistics", "OneGroup", "OverReader", "Renaming", "positions_of"]
 
 
 class FileReader(Protocol):
@@ -208,3 +210,13 @@ class OneGroup(NoStatistics):
     def rows_in(self, row_groups: Sequence[int] | None) -> int:
         """All rows or none."""
         return self.num_rows if row_groups is None or len(row_groups) else 0
+
+
+def positions_of(reader: FileReader, row_groups: Sequence[int] | None) -> Positions:
+    """Places in the file of the rows of some row groups, or of all (None), in their order."""
+    if row_groups is None:
+        return np.arange(reader.num_rows, dtype=np.int64)
+    groups = range(reader.num_row_groups)
+    ends = np.cumsum([reader.rows_in([group]) for group in groups], dtype=np.int64)
+    ranges = [np.arange(ends[group] - reader.rows_in([group]), ends[group]) for group in row_groups]
+    return np.concatenate(ranges) if ranges else np.empty(0, np.int64)

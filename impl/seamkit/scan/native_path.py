@@ -19,8 +19,7 @@ import pyarrow.compute as pc
 
 from seamkit.core.arrow_data import batch_of
 from seamkit.core.memory import TrackedAllocator
-from seamkit.files.pages.counts import PageCounts
-from seamkit.files.pages.paged import PagedFile, paged_file
+from seamkit.files.pages.paged import PageCounts, PagedFile, paged_file
 from seamkit.files.reader import FileReader
 from seamkit.scan.masks import Gone, RowRemover
 

@@ -15,7 +15,7 @@ from seambase.filters import apply_filter
 from seambase.scan import ToldWarnings
 from seamkit.core.memory import TrackedAllocator
 from seamkit.core.tasks import Task
-from seamkit.files.pages.counts import PageCounts
+from seamkit.files.pages.paged import PageCounts
 from seamkit.files.storage import is_far
 from seamkit.scan.engine_masks import ChangedRows, changed_rows
 from seamkit.scan.events_cache import EventsSource

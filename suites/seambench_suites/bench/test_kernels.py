@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -27,6 +28,11 @@ KERNELS: dict[str, Callable[[], Any]] = {
     "deal-8": lambda: exchange_kernels.Deal("8"),
     "deal-64": lambda: exchange_kernels.Deal("64"),
     "deleted-rows": run_kernels.DeletedRows,
+    **{
+        f"form-{name}-{used}": partial(scan_kernels.FormRead, name, used)
+        for name in ("conditions", "decimals", "pages")
+        for used in ("with", "without")
+    },
     "ipc-in": lambda: page_kernels.IpcIn("65536"),
     "ipc-out": lambda: page_kernels.IpcOut("65536"),
     "merge": kernels.Merge,

@@ -52,3 +52,21 @@ class ConnectorScan:
     def time_scan(self) -> None:
         """Drain a scan."""
         self.kernel.run()
+
+
+class FormRead:
+    """The same read with a way by an undocumented form of Arrow and without it, 5 times."""
+
+    version = "1"
+    param_names = ("form", "used")
+    params = (["conditions", "decimals", "pages"], ["with", "without"])
+    number = 1
+
+    def setup(self, form: str, used: str) -> None:
+        """Write the file or unpack the table, and read it once."""
+        self.kernel = kernels.kernel(scan_kernels.FormRead, form, used)
+        self.kernel.prepare()
+
+    def time_read(self, _form: str, _used: str) -> None:
+        """Drain 5 scans."""
+        self.kernel.run()

@@ -1,22 +1,25 @@
-"""Scans of small Hudi tables, end to end; Spark and Hudi wrote them (`make_history_table.py`)."""
+"""Scans of small Hudi tables, written by Spark and Hudi (`make_history_table.py`), and of files."""
 
 from __future__ import annotations
 
 import atexit
+import decimal
+import os
 import shutil
 import tempfile
 import zipfile
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from .kernels import feature
 
-__all__ = ["ConnectorScan", "HudiScan", "RatioScan", "unpacked"]
+__all__ = ["ConnectorScan", "FormRead", "HudiScan", "RatioScan", "unpacked"]
 
 #: Of `hudi-ratios` by per cent: how many upserts count, and the remainders that they updated.
 _UPDATED = {"5": (1, 1), "20": (2, 4), "50": (3, 10)}
@@ -140,4 +143,87 @@ def unpacked(name: str) -> Path:
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     with zipfile.ZipFile(archive) as packed:
         packed.extractall(folder)
+    return folder
+
+
+_FORM_ROWS = 400_000
+#: What each way by an undocumented form of Arrow brings: the same read with it and without it.
+_FORMS = {
+    "conditions": ("seamkit.files.expressions", "CONDITIONS"),
+    "decimals": ("seamkit.files.decimals", "DECIMALS"),
+    "pages": ("seamkit.files.pages.paged", "PAGES"),
+}
+
+
+class FormRead:
+    """A read, 5 times by one thread, with a form or without it.
+
+    All of Parquet files of 400,000 rows. `conditions`: one key of many in no order, in 20 row
+    groups with Bloom filters. `decimals`: a column that is stored as bytes. `pages`: one key of
+    many in order, in one row group, in pages of 1,000 rows.
+    """
+
+    loops = 5
+
+    def __init__(self, name: str, used: str) -> None:
+        module, word = _FORMS[name]
+        self._form = getattr(feature(module, word), word)
+        self._switch = feature("seamkit.files.private_forms", "SWITCH").SWITCH
+        self._switched = "" if used == "with" else name
+        self._open = _scans(name)
+        self._rows = _FORM_ROWS if name == "decimals" else 1
+        self.prepare()
+        self.run()
+
+    def prepare(self) -> None:
+        """Turn the switch; the form is tried here."""
+        os.environ[self._switch] = self._switched
+        self._form.forget()
+        if self._form.is_open != (not self._switched):
+            raise AssertionError(f"the form {self._form.name} is not as the switch says")
+
+    def run(self) -> None:
+        """Drain the rows, `loops` times."""
+        for _ in range(self.loops):
+            rows = sum(batch.num_rows for batch in self._open().to_reader())
+            if rows != self._rows:
+                raise AssertionError(f"{rows} rows read")
+
+
+def _scans(name: str) -> Callable[[], Any]:
+    units = feature("seamkit.scan.units", "DataFile", "ReadPlan", "ReadUnit")
+    scans = feature("seamkit.scan.unit_scan", "UnitScan")
+    options = feature("seamkit.scan.options", "ScanOptions").ScanOptions(threads=1)
+    storage = feature("seamkit.files.storage", "Storage").Storage(
+        str(_folder(name == "conditions"))
+    )
+    opened = partial(feature("seamkit.files.parquet", "ParquetReader").ParquetReader, storage)
+    file = units.DataFile("a.parquet", _FORM_ROWS, partial(opened, "a.parquet"))
+    schema = pq.read_schema(_folder(name == "conditions") / "a.parquet")
+    plan = units.ReadPlan("kernel", schema, [units.ReadUnit("a", [file])])
+    columns = ["amount"] if name == "decimals" else schema.names
+    asked = {"conditions": pc.field("mixed") == 77_777, "pages": pc.field("k") == 77_777}
+    condition = asked.get(name)
+    return lambda: scans.UnitScan(plan, columns, condition, options)
+
+
+@lru_cache(maxsize=2)
+def _folder(filtered: bool) -> Path:
+    folder = Path(tempfile.mkdtemp(prefix="seambench-forms-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    amounts = [decimal.Decimal(k * 7919 % 1_000_003).scaleb(-2) for k in range(_FORM_ROWS)]
+    columns = {
+        "k": pa.array(range(_FORM_ROWS)),
+        "mixed": pa.array([k * 7919 % _FORM_ROWS for k in range(_FORM_ROWS)]),
+        "amount": pa.array(amounts, pa.decimal128(20, 2)),
+        "note": pa.array([f"note of row {k}" for k in range(_FORM_ROWS)]),
+    }
+    pq.write_table(
+        pa.table(columns),
+        folder / "a.parquet",
+        row_group_size=_FORM_ROWS // 20 if filtered else _FORM_ROWS,
+        max_rows_per_page=1000,
+        write_page_index=not filtered,
+        bloom_filter_options={"mixed": {"ndv": _FORM_ROWS // 20}} if filtered else None,
+    )
     return folder

@@ -1,13 +1,15 @@
 """A Parquet file whose pages are read one by one, for the few rows that are wanted of it.
 
 pyarrow decodes whole column chunks. What it is given here instead is a file in memory that has the
-dictionary and those pages of a chunk in which wanted rows are. Only columns without nesting are
-read so. Every page that is read must have the size and the number of rows that its index says.
+dictionary and those pages of a chunk in which wanted rows are (see `private_forms.py`). Only
+columns without nesting are read so. Every page that is read must have the size and the number of
+rows that its index says.
 """
 
 from __future__ import annotations
 
 import functools
+import threading
 from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,20 +24,34 @@ from seambase.errors import InputError
 from seamkit.core._seam import ffi, lib
 from seamkit.core.arrow_data import batch_of
 from seamkit.core.errors import check, new_error
+from seamkit.core.unpack import Bound
 from seamkit.files.kept import KEPT
-from seamkit.files.pages.bounds import ColumnPages, bounded_pages, has_bounds
+from seamkit.files.pages.bounds import (
+    ColumnPages,
+    Span,
+    bounded_pages,
+    has_bounds,
+    spans_that_may_match,
+)
 from seamkit.files.pages.column_file import ColumnChunk, column_file
-from seamkit.files.pages.counts import PageCounts
-from seamkit.files.pages.index import Integers, Pages, read_bounds, read_pages
-from seamkit.files.pages.matching import Span, spans_that_may_match
-from seamkit.files.pages.places import ChunkPlaces, FilePlaces, find_places
+from seamkit.files.pages.index import (
+    ChunkPlaces,
+    FilePlaces,
+    Integers,
+    Pages,
+    find_places,
+    read_bounds,
+    read_pages,
+)
 from seamkit.files.parquet import PARQUET_ERRORS, OpenParquet, ParquetReader, columns_alike
-from seamkit.files.promotion import resolve_batch
+from seamkit.files.private_forms import PrivateForm
+from seamkit.files.promotion import LOSSLESS, resolve_batch
 from seamkit.files.ranges import FarFile, near
 from seamkit.files.reader import FileReader, Renaming
 from seamkit.files.storage import read_part
 
-__all__ = ["PagedFile", "paged_file"]
+__all__ = ["PAGES", "PageCounts", "PagedFile", "paged_file"]
+
 
 _T = TypeVar("_T")
 
@@ -62,7 +78,7 @@ class _Column:
 def paged_file(
     reader: FileReader, schema: pa.Schema, counts: PageCounts | None = None
 ) -> PagedFile | None:
-    """The pages of a reader's file; None if it is none of Parquet.
+    """The pages of a reader's file; None if it is none of Parquet, or pages cannot be read apart.
 
     Nor are there any where a column has another name or shape in the file.
 
@@ -73,7 +89,9 @@ def paged_file(
     """
     if isinstance(reader, Renaming):
         reader = reader.as_it_stands(schema)
-    return PagedFile(reader.opened(), counts) if isinstance(reader, ParquetReader) else None
+    if not isinstance(reader, ParquetReader) or not PAGES.is_open:
+        return None
+    return PagedFile(reader.opened(), counts)
 
 
 class PagedFile:
@@ -448,3 +466,45 @@ def _taken(values: pa.ChunkedArray, positions: Integers) -> pa.ChunkedArray:
 
 def _one_array(values: pa.ChunkedArray) -> pa.Array:
     return values.chunk(0) if values.num_chunks == 1 else values.combine_chunks()
+
+
+class PageCounts:
+    """Counts pages of column chunks of which the page index said what to read.
+
+    Threads may share it.
+
+    Attributes:
+        pages: of such chunks, those of dictionaries aside.
+        unread: those among them that were not read.
+    """
+
+    def __init__(self) -> None:
+        self.pages = 0
+        self.unread = 0
+        self._lock = threading.Lock()
+
+    def add(self, pages: int, read: int) -> None:
+        """Count a column chunk."""
+        with self._lock:
+            self.pages += pages
+            self.unread += pages - read
+
+
+def _trial() -> bool:
+    """Whether rows of some pages, of a dictionary and of plain values, are those of their file."""
+    rows = 1000
+    texts = [None if i % 7 == 0 else f"text {i % 5}" for i in range(rows)]
+    table = pa.table({"number": pa.array(range(rows)), "text": pa.array(texts)})
+    sink = pa.BufferOutputStream()
+    how = {"use_dictionary": ["text"], "write_batch_size": 100, "data_page_size": 100}
+    pq.write_table(table, sink, write_page_index=True, write_page_checksum=True, **how)
+    content = pa.BufferReader(sink.getvalue())
+    file, where = pq.ParquetFile(content), "a trial of pages"
+    opened = OpenParquet(file, content, where, {}, LOSSLESS, None, Bound())
+    positions = np.array([3, 4, 555, 998])
+    found = PagedFile(opened).rows(table.schema, 0, positions, 3)
+    read = None if found is None else pa.Table.from_batches(found, table.schema)
+    return read is not None and bool(read.equals(table.take(pa.array(positions))))
+
+
+PAGES = PrivateForm("pages", "row groups are read whole where a few pages would do", _trial)

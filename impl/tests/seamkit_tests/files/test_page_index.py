@@ -19,8 +19,8 @@ import pytest
 from seambase.errors import InputError, SeambenchError
 from seambase.filters import filter_columns
 from seambench.bench import delayed_storage
+from seamkit.files.pages.index import find_places
 from seamkit.files.pages.paged import PagedFile
-from seamkit.files.pages.places import find_places
 from seamkit.files.parquet import ParquetReader
 from seamkit.files.ranges import Ranges
 from seamkit.files.statistics import that_may_match
@@ -431,7 +431,7 @@ def test_one_look_at_what_all_pages_share_leaves_the_pages_that_many_looks_leave
     reader = _write(tmp_path / "a.parquet", table, data_page_size=400, use_dictionary=False)
     pages = PagedFile(reader.opened())
     spans = pages.spans_that_may_match(condition, table.schema, table.column_names, 0)
-    monkeypatch.setattr("seamkit.files.pages.matching._none_can_be_ruled_out", lambda *_: False)
+    monkeypatch.setattr("seamkit.files.pages.bounds._none_can_be_ruled_out", lambda *_: False)
     assert spans == pages.spans_that_may_match(condition, table.schema, table.column_names, 0)
     assert spans is not None
     rows = table.append_column("row", pa.array(range(_ROWS))).filter(condition)["row"].to_pylist()
@@ -452,7 +452,7 @@ def test_a_filter_that_rules_no_page_out_is_reasoned_about_once(
         asked.append(len(guarantees))
         return that_may_match(guarantees, *rest)
 
-    monkeypatch.setattr("seamkit.files.pages.matching.that_may_match", counted)
+    monkeypatch.setattr("seamkit.files.pages.bounds.that_may_match", counted)
     condition = (pc.field("v") > _ROWS // 4) & (pc.field("v") < _ROWS // 2)
     schema = pa.schema([("v", pa.int64())])
     pages = PagedFile(reader.opened())
