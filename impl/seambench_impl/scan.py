@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from seambase.description import TableDescription
 from seambase.errors import InputError, RefusedError, UsageError
 from seambase.walk import Met
-from seambase.where import parse_filter
 from seambench import __version__
 from seambench.contracts.common import Kind
 from seambench.contracts.scan import Scan, ScanRequest
@@ -28,9 +27,6 @@ from seambench_impl.scan_formats import (
     request_of_named,
 )
 from seamkit.connector.slice_rows import read_unit
-from seamkit.ranges.plan_file import scan_from_json, scan_to_json
-from seamkit.scan.scan import Scan as LibraryScan
-from seamkit.scan.sql_scan import SqlScan
 from seamkit.scan.unit_scan import UnitScan
 from seamkit.tables.hudi.change_scan import ChangeScan
 from seamkit.tables.opening import recognised_format
@@ -115,28 +111,6 @@ class _Reader:
         except InputError as error:
             return TableDescription(request.table, found.name, "", "", (), (), broken=str(error))
 
-    def write_plan(self, request: ScanRequest) -> str:
-        """Plan a read as data, with its filter in SQL; see `seambench.contracts.scan.Planning`."""
-        plain = replace(request, where=None)
-        if request.where is None:
-            return scan_to_json(_own(self.open(plain)))
-        whole = self.open(replace(plain, columns=None)).schema
-        condition = parse_filter(request.where, whole)
-        names = list(whole.names if request.columns is None else request.columns)
-        more = [name for name in condition.columns if name not in names]
-        scan = _own(self.open(replace(plain, columns=[*names, *more])))
-        return scan_to_json(SqlScan(scan, names, condition))
-
-    def read_plan(
-        self,
-        text: bytes,
-        units: Sequence[int] | None,
-        storage_options: Mapping[str, Any] | None,
-        where: str,
-    ) -> Scan:
-        """A scan of what was planned, by whichever reader, by the path that the plan says."""
-        return scan_from_json(text, storage_options, units=units, where=where)
-
     def _format(self, request: ScanRequest) -> ReaderFormat:
         """The format of a table.
 
@@ -148,11 +122,6 @@ class _Reader:
         if found.name not in names:
             raise RefusedError(f"{request.table}: {self.name} does not read {found.title} tables")
         return _among(self.formats, found.name)
-
-
-def _own(scan: Scan) -> LibraryScan:
-    assert isinstance(scan, LibraryScan)
-    return scan
 
 
 def _begins(path: Path, magic: bytes) -> bool:

@@ -8,17 +8,9 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
+from seambase.command.terminal import parse_bytes, parse_list, plain_text, print_json, print_rows
 from seambase.errors import UsageError
-from seambench.cli.shared.common import (
-    Allow,
-    console,
-    error_console,
-    parse_bytes,
-    parse_list,
-    plain_text,
-    print_json,
-    print_rows,
-)
+from seambench.cli.shared.common import Allow, console, error_console
 
 if TYPE_CHECKING:
     from seambench.contracts.scan import Scanner
@@ -86,11 +78,11 @@ def audit(
         raise UsageError("--peer and --no-peers contradict each other")
     limit = parse_bytes(most_bytes)
     assert limit is not None
+    from seambase.command.terminal import parse_options
     from seambench.contracts import registry
     from seambench.contracts.scan import ScanRequest
     from seambench.seams.scan.audit.run import Plan
     from seambench.seams.scan.audit.run import audit as run
-    from seambench.seams.serde.schema_text import parse_options
 
     storage = parse_options(storage_option or [], "--storage-option")
     if Path(table).exists():  # some readers know absolute paths alone

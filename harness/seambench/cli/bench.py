@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from seambase.command.terminal import parse_list
 from seambase.errors import UsageError
 from seambench.cli.shared.common import (
     DataFolder,
@@ -22,7 +23,6 @@ from seambench.cli.shared.common import (
     Threads,
     data_folder,
     error_console,
-    parse_list,
     parse_queries,
     tell_records,
 )

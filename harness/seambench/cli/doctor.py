@@ -15,9 +15,10 @@ from typing import Annotated
 
 import typer
 
+from seambase.command.terminal import JSON_SCHEMA, print_json
 from seambase.errors import SeambenchError
 from seambase.extras import how_to_install
-from seambench.cli.shared.common import JSON_SCHEMA, DataFolder, console, data_folder, print_json
+from seambench.cli.shared.common import DataFolder, console, data_folder
 from seambench.contracts.peers.catalogue import packages_of_peers
 
 __all__ = ["Finding", "doctor", "examine"]

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from seambase.command.terminal import JSON_SCHEMA, plain_text, print_json
 from seambase.errors import InputError, RefusedError, UsageError
-from seambench.cli.shared.common import JSON_SCHEMA, Allow, plain_text, print_json
+from seambench.cli.shared.common import Allow
 from seambench.cli.stages.statistics import show_statistics
 
 if TYPE_CHECKING:
@@ -69,7 +70,8 @@ def inspect(
     Parquet file its columns and row groups. With --statistics it tells what is known of a table's
     rows before one is read: exactly, as a bound, or not at all (?).
     """
-    from seambench.seams.serde.schema_text import parse_options, request_of
+    from seambase.command.terminal import parse_options
+    from seambench.seams.serde.schema_text import request_of
 
     if format_ is None:
         format_ = _format_of(source)

@@ -8,15 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
+from seambase.command.terminal import JSON_SCHEMA, plain_text, print_json
 from seambase.errors import SeambenchError, UsageError
-from seambench.cli.shared.common import (
-    JSON_SCHEMA,
-    DataFolder,
-    console,
-    data_folder,
-    plain_text,
-    print_json,
-)
+from seambench.cli.shared.common import DataFolder, console, data_folder
 
 __all__ = ["list_all"]
 

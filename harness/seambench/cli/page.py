@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from seambase.command.terminal import print_rows
 from seambase.errors import InputError, RefusedError, SeambenchError, UnavailableError, UsageError
 from seambase.whole_file import whole_file
-from seambench.cli.shared.common import console, print_rows
+from seambench.cli.shared.common import console
 
 if TYPE_CHECKING:
     from seambase.serde import SerdeRequest
@@ -50,7 +51,7 @@ def decode(
     ] = None,
 ) -> None:
     """Read bytes: a short table here, or all rows into a file."""
-    from seambench.cli.export import check_target, export
+    from seambase.command.export import check_target, export
 
     if output is not None:
         check_target(output)
@@ -104,7 +105,8 @@ def _named(error: SeambenchError, file: Path) -> SeambenchError:
 
 
 def _request(format_: str, schema: str, option: list[str] | None) -> SerdeRequest:
-    from seambench.seams.serde.schema_text import parse_options, request_of
+    from seambase.command.terminal import parse_options
+    from seambench.seams.serde.schema_text import request_of
 
     return request_of(format_, schema, parse_options(option or []))
 

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from seambase.command.terminal import parse_list
 from seambase.errors import UsageError
-from seambench.cli.shared.common import NOTE, Results, error_console, parse_list, tell_records
+from seambench.cli.shared.common import NOTE, Results, error_console, tell_records
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -28,7 +28,6 @@ __all__ = [
     "Estimating",
     "Framed",
     "Parted",
-    "Planning",
     "Related",
     "Scan",
     "ScanRequest",
@@ -192,40 +191,6 @@ class Estimating(Scan, Protocol):
 
         Raises:
             seambase.errors.InputError: a file that is opened is missing or broken.
-        """
-        ...
-
-
-@runtime_checkable
-class Planning(Protocol):
-    """A scanner whose plans are data: what was planned here is read by another process."""
-
-    def write_plan(self, request: ScanRequest) -> str:
-        """Plan a read and write down the plan, filter and all.
-
-        Raises:
-            SeambenchError: as `Scanner.open`; a read that has no such form is a RefusedError.
-        """
-        ...
-
-    def read_plan(
-        self,
-        text: bytes,
-        units: Sequence[int] | None,
-        storage_options: Mapping[str, Any] | None,
-        where: str,
-    ) -> Scan:
-        """A scan of what was planned.
-
-        Args:
-            text: the plan.
-            units: numbers of the units to read; None for all.
-            storage_options: of the table's storage; a plan holds no keys and secrets.
-            where: the plan, for messages.
-
-        Raises:
-            InputError: it is no plan, or a broken one.
-            UsageError: there is no such unit.
         """
         ...
 

@@ -141,7 +141,7 @@ def _parted(scan: Scan) -> Parted:
     if not isinstance(scan, Parted):
         raise RefusedError(
             f"{type(scan).__name__} cannot be cut into parts, so tasks of Spark cannot share it; "
-            "read with --engine local, or with one of the readers auto, native, merge, connector"
+            "read with one of the readers auto, native, merge, connector"
         )
     return scan
 

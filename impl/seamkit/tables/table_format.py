@@ -55,6 +55,7 @@ class TableFormat:
         is_file: whether it is a file instead.
         holds: part of a file's name that this folder must hold, where its own name tells too
             little; empty if it need not.
+        meta_columns: those that every table has besides the user's; read only when named.
         is_address: whether an address that is no folder means a table of this format.
     """
 
@@ -65,6 +66,7 @@ class TableFormat:
     mark: str
     is_file: bool = False
     holds: str = ""
+    meta_columns: Sequence[str] = ()
     is_address: Callable[[str], bool] = _none
 
     @property

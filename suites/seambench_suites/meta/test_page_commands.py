@@ -10,9 +10,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from seambase.command.terminal import parse_options
 from seambench.cli import main
 from seambench.formats.golden import load_origin
-from seambench.seams.serde.schema_text import parse_options
 from seambench.seams.serde.vectors import load_golden
 from seambench_suites.cases import ROOT
 

@@ -11,15 +11,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from seambase.command.terminal import JSON_SCHEMA, parse_bytes, print_json
 from seambase.errors import SeambenchError, UsageError
 from seambench.cli.checks.shown import show_end, show_outcomes
-from seambench.cli.shared.common import (
-    JSON_SCHEMA,
-    Results,
-    error_console,
-    parse_bytes,
-    print_json,
-)
+from seambench.cli.shared.common import Results, error_console
 from seambench.cli.shared.recording import recording, write_outcomes, write_varied
 from seambench.conformance.remembered import remember
 

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from seambase.command.terminal import JSON_SCHEMA, plain_text, print_json
 from seambase.errors import UsageError
-from seambench.cli.shared.common import JSON_SCHEMA, console, plain_text, print_json
+from seambench.cli.shared.common import console
 from seambench.contracts.explain import Explanation, ShownRows, Step
 
 if TYPE_CHECKING:

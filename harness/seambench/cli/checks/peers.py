@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
+from seambase.command.terminal import JSON_SCHEMA, print_json
 from seambase.errors import SeambenchError, UsageError
-from seambench.cli.shared.common import JSON_SCHEMA, console, error_console, print_json
+from seambench.cli.shared.common import console, error_console
 from seambench.contracts.peers.catalogue import AT, Peer, catalogue, peer_of
 from seambench.contracts.peers.environments import made_environments, python_of
 

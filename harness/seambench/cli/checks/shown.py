@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from seambench.cli.shared.common import console, plain_text
+from seambase.command.terminal import plain_text
+from seambench.cli.shared.common import console
 from seambench.conformance.advice import additions, groups, likeness
 from seambench.contracts.outcomes import Difference, Outcome
 

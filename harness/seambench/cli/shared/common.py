@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import decimal
-import itertools
-import json
 import re
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from seambase.command.terminal import print_json
 from seambase.errors import UsageError
 
 if TYPE_CHECKING:
@@ -21,7 +19,6 @@ if TYPE_CHECKING:
     from seambench.records.model import Record
 
 __all__ = [
-    "JSON_SCHEMA",
     "NOTE",
     "Allow",
     "DataFolder",
@@ -35,17 +32,9 @@ __all__ = [
     "console",
     "data_folder",
     "error_console",
-    "parse_bytes",
-    "parse_list",
     "parse_queries",
-    "plain_text",
-    "print_json",
-    "print_rows",
     "tell_records",
 ]
-
-#: Version of what `--json` prints.
-JSON_SCHEMA = 1
 
 NOTE = "Workload derived from TPC-H, not comparable with published TPC-H results."
 
@@ -83,9 +72,7 @@ Threads = Annotated[
     int | None, typer.Option("--threads", min=1, help="Tasks at once (default: one per core).")
 ]
 
-_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 2**10, "mi": 2**20, "gi": 2**30}
 _HIGHEST_QUERY = 22
-_TEXT_CELLS = 48
 
 
 def console() -> Console:
@@ -103,50 +90,6 @@ def error_console() -> Console:
     return Console(stderr=True, highlight=False)
 
 
-def plain_text(text: str) -> str:
-    """A text on one line that no terminal takes for a command: all but what shows is escaped."""
-    return "".join(
-        c if c.isprintable() else c.encode("unicode_escape", "backslashreplace").decode()
-        for c in text
-    )
-
-
-def print_rows(names: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """Print rows of a table.
-
-    On a terminal long texts are cut, and columns that do not fit are left out and named; numbers
-    are never cut. Elsewhere everything is printed.
-    """
-    from rich.cells import cell_len, set_cell_size
-
-    out = console()
-    most = _TEXT_CELLS if out.is_terminal else sys.maxsize
-    columns = [
-        [plain_text(name), *(_cell(row[i], most) for row in rows)] for i, name in enumerate(names)
-    ]
-    widths = [max(map(cell_len, column)) for column in columns]
-    shown = len(names)
-    if out.is_terminal:
-        ends = itertools.accumulate(width + 2 for width in widths)
-        shown = max(1, sum(end - 2 <= out.width for end in ends))
-    for line in range(len(rows) + 1):
-        cells = [set_cell_size(columns[i][line], widths[i]) for i in range(shown)]
-        style = "bold" if line == 0 else None
-        out.print("  ".join(cells).rstrip(), style=style, markup=False, soft_wrap=True)
-    if shown < len(names):
-        left = ", ".join(column[0] for column in columns[shown:])
-        out.print(f"not shown, for want of width: {left}", markup=False, soft_wrap=True)
-
-
-def _cell(value: object, most: int) -> str:
-    if value is None:
-        return "NULL"
-    if isinstance(value, bool | int | float | decimal.Decimal):
-        return str(value)
-    text = plain_text(value.hex() if isinstance(value, bytes) else str(value))
-    return text if len(text) <= most else f"{text[: most - 1]}\N{HORIZONTAL ELLIPSIS}"
-
-
 def data_folder(given: Path | None) -> Path:
     """The data folder in use."""
     if given is not None:
@@ -154,25 +97,6 @@ def data_folder(given: Path | None) -> Path:
     from seambench.data import default_data_folder
 
     return default_data_folder()
-
-
-def print_json(value: Any) -> None:
-    """One JSON value on one line of standard output."""
-    sys.stdout.write(json.dumps(value, default=str) + "\n")
-
-
-def parse_list(text: str | None) -> list[str] | None:
-    """Names between commas; None stays None.
-
-    Raises:
-        UsageError: an empty name between two commas.
-    """
-    if text is None:
-        return None
-    names = [name.strip() for name in text.split(",")]
-    if not all(names):
-        raise UsageError(f"{text!r} is no list of names between commas")
-    return names
 
 
 def parse_queries(text: str) -> tuple[int, ...]:
@@ -193,21 +117,6 @@ def parse_queries(text: str) -> tuple[int, ...]:
             raise UsageError(f"--queries {text!r}: {part.strip()!r} is no query from 1 to 22")
         numbers += range(first, last + 1)
     return tuple(dict.fromkeys(numbers))
-
-
-def parse_bytes(text: str | None) -> int | None:
-    """A number of bytes: `1073741824`, `512MiB`, `2G`.
-
-    Raises:
-        UsageError: anything else.
-    """
-    if text is None:
-        return None
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmg]i?)?b?", text.strip().lower())
-    size = int(float(match[1]) * _UNITS[match[2] or ""]) if match else 0
-    if size < 1:
-        raise UsageError(f"{text!r} is no size in bytes, such as 512MiB or 2G")
-    return size
 
 
 def tell_records(

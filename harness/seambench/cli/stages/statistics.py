@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
+from seambase.command.terminal import JSON_SCHEMA, print_json, print_rows
 from seambase.errors import RefusedError, UsageError
-from seambench.cli.shared.common import JSON_SCHEMA, console, print_json, print_rows
+from seambench.cli.shared.common import console
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -11,7 +11,7 @@ from seambase.errors import UsageError
 from seambase.serde import SerdeField, SerdeRequest
 from seambase.types import SerdeType, language_of, parse_type
 
-__all__ = ["parse_options", "request_of"]
+__all__ = ["request_of"]
 
 
 def request_of(format_: str, schema: str, options: Mapping[str, Any]) -> SerdeRequest:
@@ -54,25 +54,3 @@ def _of_golden(format_: str, file: Path, options: Mapping[str, Any]) -> SerdeReq
     if told.get("framing") == "packed":
         told["lengths"] = [row["length"] for row in content["rows"]]
     return SerdeRequest(format_, fields, {**told, **content.get("options", {}), **options})
-
-
-def parse_options(given: list[str], flag: str = "--option") -> dict[str, Any]:
-    """Options `NAME=VALUE`; values are JSON where they can be read so, text otherwise.
-
-    Args:
-        given: the options as they were written.
-        flag: the command line's word for them, for messages.
-
-    Raises:
-        UsageError: one without `=`.
-    """
-    options: dict[str, Any] = {}
-    for text in given:
-        name, equals, value = text.partition("=")
-        if not equals or not name:
-            raise UsageError(f"{flag} {text!r}: write NAME=VALUE, for example codec=lz4")
-        try:
-            options[name] = json.loads(value)
-        except ValueError:
-            options[name] = value
-    return options

@@ -10,12 +10,13 @@ import pytest
 from typer.testing import CliRunner
 
 from seambench.cli.app import app
+from seamkit.command.parser import COMMANDS
 
 CHECKOUT = Path(__file__).parents[4]
 DOCUMENTS = sorted([*(CHECKOUT / "docs").glob("*.md"), *CHECKOUT.glob("[A-Z]*.md")])
 _NAME = re.compile(r"`((?:seambase|seamkit|seambench|seambench_impl|seambench_suites)\.[\w.]+)`")
 _IMPORT = re.compile(r"^\s*from (seam[\w.]+) import (\w+)", re.MULTILINE)
-_COMMAND = re.compile(r"^    seambench ([a-z]+)", re.MULTILINE)
+_COMMAND = re.compile(r"^    (seambench|seamkit) ([a-z]+)", re.MULTILINE)
 #: Groups of entry points and files, which look like modules.
 _GROUPS = {
     "seambench.toml",
@@ -53,9 +54,9 @@ def test_documents_name_what_there_is(document: Path) -> None:
     text = document.read_text(encoding="utf-8")
     names = set(_NAME.findall(text)) | {".".join(pair) for pair in _IMPORT.findall(text)}
     commands = set(_COMMAND.findall(text))
-    known = {command.name for command in app.registered_commands} | {
-        group.name for group in app.registered_groups
-    }
+    known = {("seambench", one.name) for one in app.registered_commands if not one.hidden}
+    known |= {("seambench", one.name) for one in app.registered_groups}
+    known |= {("seamkit", name) for name in COMMANDS}
 
     assert {name for name in names - _GROUPS if not exists(name)} == set()
     assert {path for path in _PATH.findall(text) if not (CHECKOUT / path).exists()} == set()
@@ -65,7 +66,11 @@ def test_documents_name_what_there_is(document: Path) -> None:
 def test_every_command_is_told_in_the_readme() -> None:
     """The README has each command; its help has a sentence."""
     readme = (CHECKOUT / "README.md").read_text(encoding="utf-8")
+    for name in COMMANDS:
+        assert f"`seamkit {name}" in readme
     for command in app.registered_commands:
+        if command.hidden:
+            continue
         assert re.search(rf"`(seambench )?{command.name}\b", readme), command.name
         assert CliRunner().invoke(app, [str(command.name), "--help"]).exit_code == 0
 

@@ -3,33 +3,21 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 from decimal import Decimal
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
+from seambase.command.terminal import plain_text, print_rows
 from seambase.errors import UnavailableError
 from seambase.whole_file import whole_file
-from seambench.cli.shared.common import plain_text, print_rows
-
-FAKES = "seambench_tests.samples.fakes:"
 
 
 def command(*arguments: object) -> list[str]:
     """A command of its own process."""
     return [sys.executable, "-m", "seambench.cli", *map(str, arguments)]
-
-
-def folder_of(path: Path, columns: dict[str, pa.Array]) -> Path:
-    """A folder with one Parquet file, which `FolderScanner` reads."""
-    path.mkdir()
-    pq.write_table(pa.table(columns), path / "part.parquet")
-    return path
 
 
 @pytest.mark.parametrize(
@@ -46,20 +34,6 @@ def folder_of(path: Path, columns: dict[str, pa.Array]) -> Path:
 def test_texts_command_no_terminal(text: str, shown: str) -> None:
     """What does not show is written as an escape: no value moves a cursor or sets a title."""
     assert plain_text(text) == shown
-
-
-def test_values_and_names_of_a_table_command_no_terminal(tmp_path: Path) -> None:
-    """Escape characters in a value or in a column's name do not reach standard output."""
-    folder = folder_of(tmp_path / "t", {"a\x1b]0;b": pa.array(["x\x1b[31m"])})
-    done = subprocess.run(
-        command("scan", folder, f"--reader={FAKES}FolderScanner"),
-        capture_output=True,
-        check=True,
-        timeout=60,
-    )
-
-    assert b"\x1b" not in done.stdout + done.stderr
-    assert b"x\\x1b[31m" in done.stdout
 
 
 def test_a_narrow_terminal_drops_columns_but_no_digit(
@@ -110,37 +84,18 @@ def test_a_file_that_cannot_be_is_one_sentence(tmp_path: Path) -> None:
         pass
 
 
-@pytest.mark.parametrize("signal_", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_leaves_nothing_half_written(tmp_path: Path, signal_: signal.Signals) -> None:
-    """Ctrl-C and SIGTERM are exit code 130, told in a line."""
-    folder = folder_of(tmp_path / "t", {"id": pa.array([1])})
-    reader = f"--reader={FAKES}EndlessScanner"
-    with subprocess.Popen(
-        command("scan", folder, reader, "-o", tmp_path / "out.arrow"),
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
-        assert process.stderr is not None
-        assert "reading" in process.stderr.readline()
-        process.send_signal(signal_)
-        said = process.stderr.read()
-
-    assert process.returncode == 130
-    assert "seambench: interrupted" in said
-    assert [path.name for path in tmp_path.iterdir()] == ["t"]
-
-
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full on this system")
-@pytest.mark.parametrize("arguments", [["--version"], ["scan", "{}", "--output", "-"]])
-def test_output_that_cannot_be_written_is_one_line(tmp_path: Path, arguments: list[str]) -> None:
+@pytest.mark.parametrize("arguments", [["--version"], ["list", "cases"]])
+def test_output_that_cannot_be_written_is_one_line(arguments: list[str]) -> None:
     """A full disk behind standard output is exit code 1 and a sentence, no traceback."""
-    folder = folder_of(tmp_path / "t", {"id": pa.array([1])})
-    given = [argument.format(folder) for argument in arguments]
-    if "scan" in given:
-        given.append(f"--reader={FAKES}FolderScanner")
     with Path("/dev/full").open("wb") as full:
         done = subprocess.run(
-            command(*given), stdout=full, stderr=subprocess.PIPE, text=True, check=False, timeout=60
+            command(*arguments),
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+            timeout=60,
         )
 
     assert done.returncode == 1
@@ -151,7 +106,7 @@ def test_output_that_cannot_be_written_is_one_line(tmp_path: Path, arguments: li
 def test_a_name_that_is_no_utf8_is_refused(tmp_path: Path) -> None:
     """Arrow and records hold texts only: such a name is exit code 2 and one sentence."""
     done = subprocess.run(
-        [*command("scan"), os.fsencode(tmp_path) + b"/t\xff"],
+        [*command("inspect"), os.fsencode(tmp_path) + b"/t\xff"],
         capture_output=True,
         check=False,
         timeout=60,

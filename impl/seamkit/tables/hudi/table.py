@@ -42,6 +42,7 @@ from seamkit.tables.hudi.listing.files import FileSlice, with_file_names
 from seamkit.tables.hudi.listing.partitions import partition_schema
 from seamkit.tables.hudi.listing.planning import ListingSource, Plan, Planner
 from seamkit.tables.hudi.merge.blocks import LogSource
+from seamkit.tables.hudi.table_format import META_COLUMNS
 from seamkit.tables.hudi.timeline.timeline import (
     Timeline,
     changes_rows,
@@ -53,16 +54,7 @@ from seamkit.tables.hudi.timeline.timeline import (
 from seamkit.tables.hudi.timeline.window import COMMIT_TIME, NOW, Window, incremental_window
 from seamkit.tables.hudi.units import Path, read_plan
 
-__all__ = ["META_COLUMNS", "HudiTable"]
-
-META_COLUMNS = (
-    "_hoodie_commit_time",
-    "_hoodie_commit_seqno",
-    "_hoodie_record_key",
-    "_hoodie_partition_path",
-    "_hoodie_file_name",
-)
-"""Columns that Hudi adds to every table; they are read only when asked for."""
+__all__ = ["HudiTable"]
 
 
 class HudiTable:

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from seamkit.tables.table_format import TableFormat
 
-__all__ = ["FORMAT"]
+__all__ = ["FORMAT", "META_COLUMNS"]
+
+META_COLUMNS = (
+    "_hoodie_commit_time",
+    "_hoodie_commit_seqno",
+    "_hoodie_record_key",
+    "_hoodie_partition_path",
+    "_hoodie_file_name",
+)
+"""Columns that Hudi adds to every table; they are read only when asked for."""
 
 FORMAT = TableFormat(
     name="hudi",
@@ -19,4 +28,5 @@ FORMAT = TableFormat(
         "merge.fold:SliceChanges",
     ),
     mark=".hoodie",
+    meta_columns=META_COLUMNS,
 )

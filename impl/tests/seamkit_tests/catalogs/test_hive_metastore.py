@@ -23,6 +23,7 @@ from seambench.cli import main
 from seambench.formats.placing import placed
 from seambench_impl.peers.jvm_jars import fetch_jars
 from seamkit.catalogs.metastore import Metastore, MetastoreTable, TableName
+from seamkit.command import main as seamkit_main
 from seamkit.jvm.machine import spark_jars
 from seamkit.tables.catalog_table import format_of, local_path
 from seamkit.tables.hive.differences import differences
@@ -297,7 +298,7 @@ def _hold_commands(address: str, rows: list[str], folder: Path) -> None:
         ["audit", address, "--no-peers"],
     ):
         with pytest.raises(SystemExit) as ended:
-            main(arguments)
+            (seamkit_main if arguments[0] == "scan" else main)(arguments)
         assert not ended.value.code, arguments
     with pa.ipc.open_file(target) as reader:
         assert sorted(map(repr, reader.read_all().to_pylist())) == rows

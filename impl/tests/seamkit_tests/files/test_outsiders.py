@@ -194,9 +194,10 @@ def test_inspect_hands_on_what_is_allowed(
 def _ended(arguments: list[str]) -> object:
     """The exit code of a command."""
     from seambench.cli import main
+    from seamkit.command import main as seamkit_main
 
     with pytest.raises(SystemExit) as ended:
-        main(arguments)
+        (seamkit_main if arguments[0] == "scan" else main)(arguments)
     return ended.value.code
 
 

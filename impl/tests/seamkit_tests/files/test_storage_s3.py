@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from seambase.errors import InputError
-from seambench.cli import main
+from seamkit.command import main
 from seamkit.tables.hudi.table import HudiTable
 from seamkit_tests.samples.golden_tables import golden_table_names, unpack_table
 

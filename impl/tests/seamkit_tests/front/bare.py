@@ -9,6 +9,7 @@ would bring is refused with what to install.
 from __future__ import annotations
 
 import importlib.metadata
+import subprocess
 import sys
 import tempfile
 import zipfile
@@ -49,6 +50,7 @@ def rows_of(golden: Path, name: str, marker: str) -> int:
         (found, *_) = sorted(path.parent for path in Path(folder).rglob(marker))
         table = seamkit.open_table(found)
         _require_advice(table)
+        _require_command(found)
         return int(table.scan().to_table().num_rows)
 
 
@@ -63,6 +65,14 @@ def _require_advice(table: Any) -> None:
             return
         raise
     sys.exit("a condition in SQL was read without DuckDB")
+
+
+def _require_command(folder: Path) -> None:
+    """The command needs no more than the library."""
+    program = Path(sys.executable).parent / "seamkit"
+    done = subprocess.run([program, "scan", folder], capture_output=True, text=True, check=False)
+    if done.returncode or not done.stdout.rstrip().endswith("rows"):
+        sys.exit(f"seamkit scan {folder}: {done.returncode}\n{done.stdout}{done.stderr}")
 
 
 def main() -> int:

@@ -17,7 +17,6 @@ import pytest
 import seamkit
 from seambase.errors import InputError, RefusedError, SeambenchError, UsageError
 from seambench.conformance.load import load_cases
-from seambench.contracts.scan import Scan
 from seambench.seams.scan.check import unpacked
 from seambench_impl.scan import AutoReader, ConnectorReader
 from seamkit.ranges import codec, hints
@@ -279,19 +278,6 @@ def test_all_words_have_types_that_are_known() -> None:
             hints.fits([], hint)
             hints.fits({}, hint)
             assert isinstance(name, str), word
-
-
-def test_readers_are_scanners_with_plans(table: Path) -> None:
-    """What the harness's contract asks for."""
-    from seambench.contracts.scan import Planning, ScanRequest
-
-    reader = AutoReader()
-    assert isinstance(reader, Planning)
-    text = reader.write_plan(ScanRequest(str(table), columns=["v"], where="id > 3"))
-    scan: Scan = reader.read_plan(text.encode(), None, None, "plan.json")
-    expected = seamkit.open_table(table).scan(columns=["v"], filter="id > 3").to_table()
-
-    assert _rows(scan.to_reader().read_all()) == _rows(expected)
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 50])

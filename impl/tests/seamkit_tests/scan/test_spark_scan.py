@@ -247,5 +247,5 @@ def test_scans_that_cannot_be_cut_are_refused(session: Any) -> None:
             del request
             return object()
 
-    with pytest.raises(RefusedError, match="--engine local"):
+    with pytest.raises(RefusedError, match="cannot be cut into parts"):
         SparkScanner(Whole(), session).open(ScanRequest(table="anywhere"))

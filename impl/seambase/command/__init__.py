@@ -1,0 +1,1 @@
+"""What the commands seamkit and seambench share: how they end, what they show, and progress."""

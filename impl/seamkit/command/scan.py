@@ -1,0 +1,120 @@
+"""`seamkit scan`: read a table, or what a plan says, to the terminal or a file."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING, Any
+
+from seambase.command.export import check_target, export
+from seambase.command.terminal import Status, plain_text, print_rows
+from seambase.errors import UsageError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from seambase.scan import ScanReport
+    from seamkit.scan.scan import Scan
+
+__all__ = ["scan", "show_rows", "shown_values"]
+
+_ROWS_SHOWN = 20
+_WARNINGS_SHOWN = 10
+
+
+def scan(given: argparse.Namespace) -> int:
+    """Read to where the rows should go, and tell what was passed over."""
+    if given.output is not None:
+        check_target(given.output)
+    planned = _planned(given)
+    if given.limit is not None:
+        planned = planned.limit(given.limit)
+    rows = _read(planned, given.output)
+    _tell(planned.report(), given.unit or given.table, rows, given.output)
+    return 0
+
+
+def _planned(given: argparse.Namespace) -> Scan:
+    from seamkit.command.plans import scan_of_plan
+    from seamkit.command.tables import planned_scan
+
+    if given.unit is not None:
+        return scan_of_plan(given)
+    if given.table is None or given.index:
+        raise UsageError("name a table" if given.table is None else "--index goes with --unit")
+    return planned_scan(given)
+
+
+def _read(planned: Scan, output: str | None) -> int:
+    """Read all rows to where they should go; their number."""
+    with Status("reading") as status:
+
+        def count(rows: int) -> None:
+            status.update(f"reading, {rows:,} rows so far")
+
+        with planned.to_reader() as stream:
+            plain = _without_views(stream)
+            if output is not None:
+                return export(plain, output, count)
+            first, rows = [], 0
+            for batch in plain:
+                if rows < _ROWS_SHOWN and batch.num_rows:
+                    first.append(batch.slice(0, _ROWS_SHOWN - rows))
+                rows += batch.num_rows
+                count(rows)
+    show_rows(plain.schema.names, first, rows)
+    return rows
+
+
+def _without_views(stream: pa.RecordBatchReader) -> pa.RecordBatchReader:
+    """The same rows without Arrow's views, which CSV and older readers do not know."""
+    import pyarrow as pa
+
+    from seambase.dataset import without_views
+
+    schema = without_views(stream.schema)
+    if schema == stream.schema:
+        return stream
+    return pa.RecordBatchReader.from_batches(schema, (batch.cast(schema) for batch in stream))
+
+
+def show_rows(names: list[str], first: list[pa.RecordBatch], rows: int) -> None:
+    """Print the first rows as a table, and the number of all."""
+    if names:
+        shown = [zip(*map(shown_values, batch.columns), strict=True) for batch in first]
+        print_rows(names, [row for batch in shown for row in batch])
+    if rows > _ROWS_SHOWN:
+        sys.stdout.write(f"... {rows - _ROWS_SHOWN:,} more\n")
+    sys.stdout.write(f"{rows:,} row{'' if rows == 1 else 's'}\n")
+
+
+def shown_values(column: pa.Array) -> list[Any]:
+    """A column's values for people; moments that Python has no object for are their numbers."""
+    try:
+        return list(column.to_pylist())
+    except (ValueError, OverflowError):
+        return [_number(value) for value in column]
+
+
+def _number(value: Any) -> Any:
+    try:
+        return value.as_py()
+    except (ValueError, OverflowError):
+        return getattr(value, "value", str(value))
+
+
+def _tell(report: ScanReport, source: str, rows: int, output: str | None) -> None:
+    """Remarks on standard error: warnings, the paths taken, the file."""
+    for warning in report.warnings[:_WARNINGS_SHOWN]:
+        sys.stderr.write(f"warning: {plain_text(str(warning))}\n")
+    rest = len(report.warnings) - _WARNINGS_SHOWN
+    if rest > 0:
+        sys.stderr.write(f"warning: {rest} more places were skipped\n")
+    paths = ", ".join(f"{path} {count}" for path, count in sorted(report.paths.items()))
+    is_file = output is not None and output != "-"
+    written = f"{rows:,} rows written to {output}" if is_file else source
+    sys.stderr.write(plain_text(f"{written}{f' (units: {paths})' if paths else ''}") + "\n")
+    if report.unread_pages:
+        sys.stderr.write(
+            f"{report.unread_pages:,} of {report.pages:,} pages left out by their index\n"
+        )

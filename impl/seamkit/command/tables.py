@@ -1,0 +1,82 @@
+"""Tables and scans as the options of a command say them."""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+from typing import TYPE_CHECKING, Any
+
+from seambase.command.terminal import parse_bytes, parse_list, parse_options
+from seambase.errors import UsageError
+
+if TYPE_CHECKING:
+    from seamkit.scan.scan import Scan
+    from seamkit.tables.table_format import Table, TableFormat
+
+__all__ = ["READING", "format_of", "opened_table", "planned_scan", "storage_options"]
+
+#: Options that say what is read and how, by the library's names.
+READING = (
+    "columns",
+    "filter",
+    "query",
+    "as_of",
+    "begin",
+    "end",
+    "changes_alone",
+    "threads",
+    "batch_rows",
+    "memory_limit",
+    "strict",
+    "meta",
+)
+
+
+def storage_options(given: argparse.Namespace) -> dict[str, Any]:
+    """Arguments of the storage's file system."""
+    return parse_options(given.storage_option, "--storage-option")
+
+
+def opened_table(given: argparse.Namespace) -> Table:
+    """The table that a command names; see `seamkit.open_table`."""
+    from seamkit.tables.opening import open_table
+
+    return open_table(given.table, storage_options(given) or None, allow=given.allow)
+
+
+def format_of(table: Table) -> TableFormat:
+    """The format of an opened table."""
+    from seamkit.tables.formats import table_formats
+
+    own = getattr(table, "own", table)  # of a metastore's table
+    return next(one for one in table_formats() if one.class_name == type(own).__name__)
+
+
+def planned_scan(given: argparse.Namespace) -> Scan:
+    """The scan that the options say.
+
+    Raises:
+        UsageError: contradictory options, or one that the table's format does not have.
+        SeambenchError: as `open_table` and `scan` do.
+    """
+    memory, names = parse_bytes(given.memory_limit), parse_list(given.columns)
+    said = {name: getattr(given, name) for name in READING if name not in ("columns", "meta")}
+    said["memory_limit_bytes"] = memory
+    del said["memory_limit"]
+    options = {name: value for name, value in said.items() if value not in (None, False)}
+    table = opened_table(given)
+    known = inspect.signature(table.scan).parameters
+    for name in options:
+        if name not in known:
+            word = name.replace("_", "-")
+            raise UsageError(f"--{word}: {format_of(table).title} tables have no such option")
+    if given.meta:
+        names = _with_meta(table, names, options)
+    return table.scan(names, **options)
+
+
+def _with_meta(table: Table, names: list[str] | None, options: dict[str, Any]) -> list[str]:
+    """The format's meta columns before the others."""
+    meta = format_of(table).meta_columns
+    shown = table.scan(**options).schema.names if names is None else names
+    return [*(name for name in meta if name not in shown), *shown]

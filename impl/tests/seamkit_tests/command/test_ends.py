@@ -1,0 +1,181 @@
+"""How the command ends, as a process of its own: signals, pipes, full disks, odd names."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+
+def command(*arguments: object, fake: str = "") -> list[str]:
+    """The command as a process; with a fake it finds that in place of any table."""
+    module = ("seamkit_tests.command.fakes", fake) if fake else ("seamkit.command",)
+    return [sys.executable, "-m", *module, *map(str, arguments)]
+
+
+def table_of(path: Path, columns: dict[str, object]) -> Path:
+    """A Delta table."""
+    import deltalake
+
+    deltalake.write_deltalake(str(path), pa.table(columns))
+    return path
+
+
+def test_help_and_refusals_import_nothing_heavy() -> None:
+    """Help, and a scan that is refused at once, load no Arrow, DuckDB or Spark."""
+    program = (
+        "import sys; from seamkit.command import main\n"
+        "codes = []\n"
+        "for words in (['--help'], ['scan', '--help'], ['scan', 'x', '-o', 'y.xls']):\n"
+        "    try: main(words)\n"
+        "    except SystemExit as error: codes.append(error.code or 0)\n"
+        "heavy = {'pyarrow', 'numpy', 'duckdb', 'pyspark', 'rich', 'typer'} & set(sys.modules)\n"
+        "sys.exit(f'{codes} {heavy}' if heavy or codes != [0, 0, 2] else 0)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=60
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert "scan" in done.stdout
+
+
+def test_a_stream_goes_to_standard_output(tmp_path: Path) -> None:
+    """`--output -` writes an Arrow stream and nothing else to standard output."""
+    folder = table_of(tmp_path / "t", {"id": [1, 2, 3]})
+    done = subprocess.run(
+        command("scan", folder, "--output", "-"), capture_output=True, check=True, timeout=60
+    )
+
+    assert pa.ipc.open_stream(done.stdout).read_all()["id"].to_pylist() == [1, 2, 3]
+
+
+def test_output_that_nobody_takes_is_exit_code_1() -> None:
+    """When the pipe is closed on us, the command ends without a word, but not with success."""
+    with subprocess.Popen(
+        command("scan", "t", "--output", "-", fake="endless"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.read(100)
+        process.stdout.close()
+        said = process.stderr.read().decode()
+
+    assert process.returncode == 1
+    assert "Traceback" not in said
+    assert "BrokenPipe" not in said
+
+
+@pytest.mark.parametrize("signal_", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_leaves_nothing_half_written(tmp_path: Path, signal_: signal.Signals) -> None:
+    """Ctrl-C and SIGTERM are exit code 130, told in a line."""
+    with subprocess.Popen(
+        command("scan", "t", "-o", tmp_path / "out.arrow", fake="endless"),
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"SEAMKIT_DEBUG": ""},
+    ) as process:
+        assert process.stderr is not None
+        assert "reading" in process.stderr.readline()
+        assert "reading" in process.stderr.readline()
+        process.send_signal(signal_)
+        said = process.stderr.read()
+
+    assert process.returncode == 130
+    assert "seamkit: interrupted" in said
+    assert "Traceback" not in said
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_without_room_is_told(tmp_path: Path) -> None:
+    """A file that the system lets grow no further is one sentence, and leaves nothing behind."""
+    folder, target = table_of(tmp_path / "t", {"id": [1]}), tmp_path / "out.csv"
+    done = subprocess.run(
+        ["sh", "-c", 'ulimit -f 0; exec "$@"', "sh", *command("scan", folder, "-o", target)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+    assert done.returncode in (1, 2), done.stderr
+    assert "File too large" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["t"]
+
+
+def test_a_folder_that_takes_no_file_is_told(tmp_path: Path) -> None:
+    """A read-only folder is one sentence and exit code 2."""
+    folder = tmp_path / "closed"
+    folder.mkdir()
+    folder.chmod(0o500)
+    if os.access(folder, os.W_OK):
+        pytest.skip("this user may write everywhere")
+    table = table_of(tmp_path / "t", {"id": [1]})
+    done = subprocess.run(
+        command("scan", table, "-o", folder / "out.csv"),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+    assert done.returncode == 2
+    assert "cannot be written" in done.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full on this system")
+@pytest.mark.parametrize("arguments", [["--version"], ["scan", "{}", "--output", "-"]])
+def test_output_that_cannot_be_written_is_one_line(tmp_path: Path, arguments: list[str]) -> None:
+    """A full disk behind standard output is exit code 1 and a sentence, no traceback."""
+    folder = table_of(tmp_path / "t", {"id": [1]})
+    given = [argument.format(folder) for argument in arguments]
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            command(*given), stdout=full, stderr=subprocess.PIPE, text=True, check=False, timeout=60
+        )
+
+    assert done.returncode == 1
+    assert "No space left on device" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_name_that_is_no_utf8_is_refused(tmp_path: Path) -> None:
+    """Arrow holds texts only: such a name is exit code 2 and one sentence."""
+    done = subprocess.run(
+        [*command("scan"), os.fsencode(tmp_path) + b"/t\xff"],
+        capture_output=True,
+        check=False,
+        timeout=60,
+    )
+
+    assert done.returncode == 2
+    assert b"is not UTF-8" in done.stderr
+    assert b"Traceback" not in done.stderr
+
+
+def test_values_and_names_of_a_table_command_no_terminal(tmp_path: Path) -> None:
+    """Escape characters in a value or in a column's name do not reach standard output."""
+    folder = table_of(tmp_path / "t", {"a\x1b]0;b": pa.array(["x\x1b[31m"])})
+    done = subprocess.run(command("scan", folder), capture_output=True, check=True, timeout=60)
+
+    assert b"\x1b" not in done.stdout + done.stderr
+    assert b"x\\x1b[31m" in done.stdout
+
+
+def test_the_version_is_the_distribution_s() -> None:
+    """`seamkit --version` prints one line."""
+    done = subprocess.run(
+        command("--version"), capture_output=True, text=True, check=True, timeout=60
+    )
+
+    name, version = done.stdout.split()
+    assert name == "seamkit"
+    assert version[0].isdigit()
