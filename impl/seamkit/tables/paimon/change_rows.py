@@ -1,8 +1,9 @@
-"""Rows of changelog files as changes with both images, and which rows of a file are retracts."""
+"""Kinds of the rows of a file: as words, as changes with both images, and which are retracts."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -11,14 +12,19 @@ import pyarrow.compute as pc
 
 from seambase.errors import InputError
 from seamkit.core.arrow_data import batch_of, numbers
+from seamkit.files.columns import FoundReader, Source
 from seamkit.files.reader import FileReader
+from seamkit.files.roaring import Positions as Rows
 from seamkit.scan.units import Positions, ReadContext, ReadUnit
-from seamkit.tables.paimon.metadata.system import KIND, SYSTEM
+from seamkit.tables.paimon.metadata.system import KIND, ROW_KIND, SYSTEM
 
-__all__ = ["changelog_rows", "changes_of", "retracts_of"]
+__all__ = ["INSERTED", "changelog_rows", "changes_of", "retracts_of", "with_kinds"]
 
 _INSERT, _BEFORE, _AFTER, _DELETE = range(4)
 _OPS = pa.array(["i", "u", "u", "d"])
+_WORDS = pa.array(["+I", "-U", "+U", "-D"])
+INSERTED = _WORDS[_INSERT]
+"""The kind of all rows of a table without a key, in words."""
 _BATCH_ROWS = 64 * 1024
 
 
@@ -31,10 +37,32 @@ def retracts_of(opened: Callable[[], FileReader]) -> Positions:
     reader = opened()
     at, found = 0, []
     for batch in reader.batches(pa.schema([SYSTEM.field(KIND)]), _BATCH_ROWS, use_threads=False):
-        found.append(at + np.flatnonzero(_kinds(batch, reader.name) & 1))
+        found.append(at + np.flatnonzero(_kinds(batch.column(KIND), reader.name) & 1))
         at += batch.num_rows
     positions: Positions = np.concatenate(found) if found else np.empty(0, np.int64)
     return positions
+
+
+def with_kinds(opened: Callable[[], FileReader]) -> FileReader:
+    """A file that has the kinds of its rows in words, too.
+
+    Args:
+        opened: opens a file of a table with a primary key.
+    """
+    reader = opened()
+    return FoundReader(reader, partial(_found, reader.name))
+
+
+def _found(where: str, wanted: pa.Field) -> Source:
+    if wanted.name != ROW_KIND:
+        return Source(wanted, wanted, wanted.type)
+    return Source(wanted, SYSTEM.field(KIND), pa.int8(), partial(_words, where), has_ranges=False)
+
+
+def _words(where: str, column: pa.Array | None, positions: Rows) -> pa.Array:
+    del positions
+    assert column is not None
+    return _WORDS.take(pa.array(_kinds(column, where)))
 
 
 def changelog_rows(
@@ -66,7 +94,7 @@ def changelog_rows(
     for batch in reader.batches(read, batch_rows, use_threads=False):
         rows = batch if kept is None else _joined(kept, batch)
         kept = None
-        if rows.num_rows and _kinds(rows, reader.name)[-1] == _BEFORE:
+        if rows.num_rows and _kinds(rows.column(KIND), reader.name)[-1] == _BEFORE:
             kept, rows = rows.slice(rows.num_rows - 1), rows.slice(0, rows.num_rows - 1)
         yield _changes(rows, table, keys, schema, reader.name)
     if kept is not None:
@@ -77,7 +105,7 @@ def _changes(
     rows: pa.RecordBatch, table: pa.Schema, keys: Sequence[str], schema: pa.Schema, where: str
 ) -> pa.RecordBatch:
     """Rows with their kinds as changes: of two that belong together one is made."""
-    kinds = _kinds(rows, where)
+    kinds = _kinds(rows.column(KIND), where)
     pairs = np.zeros(len(kinds), np.bool_)  # rows before an update whose row after is the next
     if len(kinds) > 1:
         pairs[:-1] = (kinds[:-1] == _BEFORE) & (kinds[1:] == _AFTER) & _same_keys(rows, keys)
@@ -137,8 +165,7 @@ def _same_keys(rows: pa.RecordBatch, keys: Sequence[str]) -> npt.NDArray[np.bool
     return alike
 
 
-def _kinds(rows: pa.RecordBatch, where: str) -> npt.NDArray[np.int8]:
-    column = rows.column(KIND)
+def _kinds(column: pa.Array, where: str) -> npt.NDArray[np.int8]:
     if column.null_count:
         raise InputError(f"{where}: a row has no kind")
     kinds: npt.NDArray[np.int8] = numbers(column)

@@ -26,6 +26,7 @@ from seamkit.tables.paimon.metadata.manifests import FileEntry, added_files, liv
 from seamkit.tables.paimon.metadata.options import read_options
 from seamkit.tables.paimon.metadata.schemas import Schemas, TableSchema
 from seamkit.tables.paimon.metadata.snapshots import ManifestList, Snapshot, SnapshotFolder
+from seamkit.tables.paimon.metadata.system import ROW_KIND
 from seamkit.tables.paimon.planning import Planner
 from seamkit.tables.paimon.window import ChangeMode, Window
 
@@ -96,8 +97,15 @@ class ChangePlanner:
         self._snapshots = snapshots
         self._bounds = bounds
 
-    def plan(self, query: Literal["incremental", "cdc"], mode: ChangeMode) -> PlannedChanges:
+    def plan(
+        self, query: Literal["incremental", "cdc"], mode: ChangeMode, *, row_kinds: bool
+    ) -> PlannedChanges:
         """The plan of a query.
+
+        Args:
+            query: rows, or changes.
+            mode: where they are taken from.
+            row_kinds: whether rows of an incremental query have their kinds, retracts among them.
 
         Raises:
             UsageError: snapshots that have expired, or a mode that does not go with the query.
@@ -107,6 +115,11 @@ class ChangePlanner:
         if mode == "auto":
             mode = self._usual(query)
         if mode == "diff":
+            if row_kinds:
+                raise UsageError(
+                    "the mode diff has no row_kinds: it compares rows; a cdc query tells what "
+                    "became of each"
+                )
             return self._differences(query)
         if mode == "delta":
             if query == "cdc":
@@ -114,7 +127,7 @@ class ChangePlanner:
                     "what commits wrote does not tell inserts from updates: a cdc query has the "
                     "mode changelog or diff"
                 )
-            return PlannedChanges(self._as_written(_delta, "what commits added"))
+            return PlannedChanges(self._as_written(_delta, "what commits added", row_kinds))
         if not self._keeps_changelog:
             raise RefusedError(
                 f"{self._schema.where}: the table keeps no changelog (changelog-producer=none); "
@@ -122,7 +135,7 @@ class ChangePlanner:
             )
         if query == "cdc":
             return self._changelog()
-        return PlannedChanges(self._as_written(_changelog, "what changelogs say"))
+        return PlannedChanges(self._as_written(_changelog, "what changelogs say", row_kinds))
 
     @property
     def _keeps_changelog(self) -> bool:
@@ -153,11 +166,16 @@ class ChangePlanner:
             if manifest_list is not None:
                 yield snapshot, added_files(self._storage, manifest_list)
 
-    def _as_written(self, listed: _Listed, what: str) -> ReadPlan:
-        """Rows as files have them, commit by commit; retracts are left out."""
-        planner = self._planner(None)
+    def _as_written(self, listed: _Listed, what: str, row_kinds: bool) -> ReadPlan:
+        """Rows as files have them, commit by commit; with their kinds, or without retracts."""
+        planner, schema = self._planner(None), self._schema.arrow
         files = [file for _, own in self._files(listed) for file in own]
-        return self._read_plan(planner.as_written(files), f"{what}, in {len(files)} files,")
+        if row_kinds:
+            if ROW_KIND in schema.names:
+                raise RefusedError(f"{self._schema.where}: the table has a column {ROW_KIND!r}")
+            schema = schema.insert(0, pa.field(ROW_KIND, pa.string()))
+        units = planner.as_written(files, row_kinds=row_kinds)
+        return self._read_plan(units, f"{what}, in {len(files)} files,", schema)
 
     def _changelog(self) -> PlannedChanges:
         """Changes with both images of a row, of each file of a changelog."""

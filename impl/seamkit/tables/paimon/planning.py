@@ -13,7 +13,7 @@ from seambase.errors import InputError
 from seamkit.files.storage import Storage
 from seamkit.scan.units import DataFile, Mask, ReadUnit, Runs
 from seamkit.tables.paimon.buckets import Section, by_bucket, sections
-from seamkit.tables.paimon.change_rows import retracts_of
+from seamkit.tables.paimon.change_rows import INSERTED, retracts_of, with_kinds
 from seamkit.tables.paimon.data_files import open_data_file
 from seamkit.tables.paimon.merging.rules import merge_rule
 from seamkit.tables.paimon.metadata.binary_row import row_values
@@ -21,7 +21,7 @@ from seamkit.tables.paimon.metadata.manifests import FileEntry, live_vectors
 from seamkit.tables.paimon.metadata.options import ReadOptions, read_options
 from seamkit.tables.paimon.metadata.schemas import Schemas, TableSchema
 from seamkit.tables.paimon.metadata.snapshots import Snapshot
-from seamkit.tables.paimon.metadata.system import KIND, SEQUENCE, SYSTEM
+from seamkit.tables.paimon.metadata.system import KIND, ROW_KIND, SEQUENCE, SYSTEM
 from seamkit.tables.paimon.paths import bucket_folder
 from seamkit.tables.paimon.stats import file_statistics
 from seamkit.tables.paimon.vectors import read_vector
@@ -84,15 +84,25 @@ class Planner:
         notes = [f"{unseen} files are not seen before a compaction"] if unseen else []
         return units, notes
 
-    def as_written(self, files: Sequence[FileEntry]) -> list[ReadUnit]:
-        """A unit for each file, whose rows stand as they were written but for retracts."""
+    def as_written(self, files: Sequence[FileEntry], *, row_kinds: bool = False) -> list[ReadUnit]:
+        """A unit for each file, whose rows stand as they were written.
+
+        Args:
+            files: of appends, or of changelogs.
+            row_kinds: whether rows have their kinds in words; otherwise retracts are left out.
+        """
         units = []
         for file in files:
             known = self._partition(file)
             folder = bucket_folder(known, file.bucket, self._schema.options)
             unit = self._native(file, folder, known)
-            if self._schema.primary_keys and file.deleted_rows != 0:
-                mask = Mask(partial(retracts_of, unit.files[0].open))
+            [data] = unit.files
+            if row_kinds and self._schema.primary_keys:
+                unit = replace(unit, files=[replace(data, open=partial(with_kinds, data.open))])
+            elif row_kinds:
+                unit = replace(unit, partition={**known, ROW_KIND: INSERTED})
+            elif self._schema.primary_keys and file.deleted_rows != 0:
+                mask = Mask(partial(retracts_of, data.open))
                 unit = replace(unit, changes=mask, reason="retracts are left out")
             units.append(unit)
         return units

@@ -129,6 +129,7 @@ class PaimonTable:
         begin: Point | None = None,
         end: Point | None = None,
         mode: ChangeMode = "auto",
+        row_kinds: bool = False,
         batch_rows: int | None = None,
         threads: int | None = None,
         memory_limit_bytes: int | None = None,
@@ -142,9 +143,10 @@ class PaimonTable:
                 `pyarrow.compute`, or a condition in SQL, for which DuckDB must be installed.
             query: `snapshot`; `read-optimized`, the files of the highest level alone, each
                 bucket as its last full compaction left it; `incremental`, rows that were written
-                after `begin` and up to `end`, without retracts; or `cdc`, the changes themselves,
-                with the columns `op` (`i`, `u`, `d`), `ts_ms` (time of the commit), `before` and
-                `after` (rows as structs; of an update without its old row `before` is null).
+                after `begin` and up to `end`, without retracts unless `row_kinds`; or `cdc`,
+                the changes themselves, with the columns `op` (`i`, `u`, `d`), `ts_ms` (time of the
+                commit), `before` and `after` (rows as structs; of an update without its old row
+                `before` is null).
             as_of: a snapshot's number, a tag's name, or a time (ISO 8601, UTC unless it says
                 otherwise, or a `datetime`); None for the newest snapshot.
             begin: exclusive bound of an incremental or `cdc` query, given as `as_of` is; None, 0
@@ -154,6 +156,9 @@ class PaimonTable:
                 changelog files; `diff`, a comparison of both snapshots, each partition at once in
                 memory; `auto`, Paimon's own choice: `diff` between tags, else `changelog` if the
                 table keeps one, else `delta`.
+            row_kinds: hand out all rows of an incremental query in the mode `delta` or `changelog`,
+                retracts too, and in front of the columns `rowkind`: `+I`, `-U`, `+U` or `-D`, as in
+                Paimon's table `audit_log`.
             batch_rows: most rows in a batch.
             threads: buckets at once; one per core by default.
             memory_limit_bytes: bytes that the scan's own allocator may hand out at once, and that a
@@ -170,12 +175,15 @@ class PaimonTable:
         check_choice("query", query, get_args(Query))
         check_choice("mode", mode, get_args(ChangeMode))
         check_flag("strict", strict)
+        check_flag("row_kinds", row_kinds)
+        if row_kinds and query != "incremental":
+            raise UsageError(f"a query {query} has no row_kinds: an incremental one has")
         options = ScanOptions(batch_rows, threads, memory_limit_bytes, strict)
         table = self._within(memory_limit_bytes)
         if query == "incremental" or query == "cdc":
             if as_of is not None:
                 raise UsageError(f"a query {query} has begin and end, not as_of")
-            changes = table._changes(query, begin, end, mode)
+            changes = table._changes(query, begin, end, mode, row_kinds)
         else:
             if begin is not None or end is not None or mode != "auto":
                 raise UsageError(f"a query {query} has neither begin, end nor mode")
@@ -209,13 +217,14 @@ class PaimonTable:
         begin: Point | None,
         end: Point | None,
         mode: ChangeMode,
+        row_kinds: bool,
     ) -> PlannedChanges:
         """The plan of a query of changes, in the columns of the newest schema."""
         bounds = window(self._snapshots, begin, end)
         planner = ChangePlanner(
             self._storage, self._schemas, self._newest_schema, self._snapshots, bounds
         )
-        return planner.plan(query, mode)
+        return planner.plan(query, mode, row_kinds=row_kinds)
 
     @collector_at_rest()
     def _plan(self, as_of: Point | None, strict: bool, query: Query) -> ReadPlan:

@@ -13,6 +13,7 @@ FORMAT = TableFormat(
     words=(
         "change_rows:changelog_rows",
         "change_rows:retracts_of",
+        "change_rows:with_kinds",
         "data_files:open_data_file",
         "differences:Differences",
         "merging.engines:Aggregation",

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
@@ -18,8 +19,9 @@ from seambase.errors import InputError, RefusedError, UsageError
 from seamkit.core.memory import TrackedAllocator
 from seamkit.files.parquet import ParquetReader
 from seamkit.files.storage import Storage
+from seamkit.ranges.plan_file import scan_from_json, scan_to_json
 from seamkit.scan.units import DataFile, ReadContext, ReadUnit
-from seamkit.tables.paimon.change_rows import changelog_rows
+from seamkit.tables.paimon.change_rows import changelog_rows, with_kinds
 from seamkit.tables.paimon.table import PaimonTable
 from seamkit_tests import SUITES_GOLDEN
 from seamkit_tests.samples.paimon_tables import unpack_paimon, witnessed_paimon_tables
@@ -64,6 +66,74 @@ def test_what_was_written_is_what_the_core_reads(name: str, tmp_path: Path) -> N
 
         expected = Counter(tuple(row[1:]) for row in rows if row[0] in ("+I", "+U"))
         assert Counter(tuple(_texts(row)) for row in found.to_pylist()) == expected, step
+
+
+@pytest.mark.parametrize("name", sorted(TABLES))
+@pytest.mark.parametrize("batch_rows", [1, 2, None])
+def test_rows_with_their_kinds_are_those_that_the_core_reads(
+    name: str, batch_rows: int | None, tmp_path: Path
+) -> None:
+    """All of them, retracts too, in batches of any size; a comparison of snapshots has none."""
+    table = PaimonTable(str(unpack_paimon(name, tmp_path)))
+    compared = 0
+    for step, rows in TABLES[name]:
+        query = _query(step)
+        if "on" in step or query.get("query") != "incremental":
+            continue
+        own = {**query, "row_kinds": True, "batch_rows": batch_rows}
+        if query["mode"] == "diff" or not query["begin"].isdigit():
+            with pytest.raises(UsageError, match="the mode diff has no row_kinds"):
+                table.scan(**own)
+            continue
+        scan = table.scan(**own)
+        assert scan.schema.names == ["rowkind", *table.schema.names]
+        found = scan.to_table().to_pylist()
+
+        told = Counter((row.pop("rowkind"), *_texts(row)) for row in found)
+        assert told == Counter(map(tuple, rows)), step
+        compared += 1
+    assert compared or name == "core-branches"
+
+
+def test_kinds_of_rows_can_be_filtered_and_counted(tmp_path: Path) -> None:
+    """By either language, beside other columns, alone or unnamed; whichever columns are named."""
+    table = PaimonTable(str(unpack_paimon("core-changes", tmp_path)))
+    window: dict[str, Any] = {"query": "incremental", "begin": 0, "end": 5}
+
+    for condition in ("rowkind = '-D'", pc.field("rowkind") == "-D"):
+        scan = table.scan(["k"], filter=condition, row_kinds=True, **window)
+        assert sorted(scan.to_table()["k"].to_pylist()) == [1, 3, 9]
+        assert scan.count_rows() == 3
+    assert table.scan(["k"], row_kinds=True, **window).count_rows() == 11
+    frame = table.scan(row_kinds=True, **window).to_polars()
+    assert dict(frame["rowkind"].value_counts().iter_rows()) == {"+I": 7, "-D": 3, "+U": 1}
+    planned = scan_from_json(scan_to_json(table.scan(row_kinds=True, **window)))
+    assert planned.to_table().equals(table.scan(row_kinds=True, **window).to_table())
+    assert table.scan(**window).schema.names == ["k", "a", "b"]
+    with pytest.raises(UsageError, match="a query snapshot has no row_kinds"):
+        table.scan(row_kinds=True)
+    with pytest.raises(UsageError, match="rowkind"):
+        table.scan(["rowkind"], **window)
+
+
+def test_rows_of_a_table_without_a_key_are_insertions(tmp_path: Path) -> None:
+    """Its files tell no kinds."""
+    table = PaimonTable(str(unpack_paimon("core-append", tmp_path)))
+
+    found = table.scan(query="incremental", row_kinds=True).to_table()
+
+    assert set(found["rowkind"].to_pylist()) == {"+I"}
+    assert found.num_rows == table.scan(query="incremental").count_rows() > 0
+
+
+def test_a_row_of_an_unknown_kind_is_an_error(tmp_path: Path) -> None:
+    """Of one kind more than there are; the file is named."""
+    rows = pa.table({"k": [1], "_VALUE_KIND": pa.array([4], pa.int8())})
+    pq.write_table(rows, tmp_path / "a.parquet")
+    reader = with_kinds(lambda: ParquetReader(Storage(str(tmp_path)), "a.parquet"))
+
+    with pytest.raises(InputError, match=r"a\.parquet: a row has an unknown kind"):
+        list(reader.batches(pa.schema({"rowkind": pa.string()}), 1, use_threads=False))
 
 
 @pytest.mark.parametrize("name", CHANGELOGS)
