@@ -15,10 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from seambase.errors import InputError
-from seamkit.core.unpack import Bound
-
-__all__ = ["Positions", "read_bitmap", "read_positions", "united_32"]
+__all__ = ["Positions", "TooManyError", "read_bitmap", "united_32"]
 
 Positions = npt.NDArray[np.int64]
 """Rows of a file, counted from 0 over all of its row groups; ascending, each once."""
@@ -29,45 +26,12 @@ _OFFSETS_FROM = 4  # containers; bitmaps with runs and fewer of them have no off
 _LARGEST_ARRAY = 4096
 _BITMAP_BYTES = 8192
 _CONTAINER_VALUES = 1 << 16
-_POSITION_BYTES = 8
-
-
 #: Values of a bitmap, where nobody says how many there are: runs take next to no bytes.
 _MOST_POSITIONS = 1 << 27
 
 
 class TooManyError(ValueError):
     """A bitmap has more values than there may be."""
-
-
-def read_positions(
-    data: bytes | memoryview, count: int | None, bound: Bound, where: str, teller: str
-) -> Positions:
-    """The positions of a deletion vector, ascending.
-
-    Args:
-        data: a portable 64-bit roaring bitmap, and nothing behind it.
-        count: how many they are as metadata tells; None where it does not.
-        bound: what the bitmap may become.
-        where: the vector, for messages.
-        teller: who tells the count.
-
-    Raises:
-        InputError: the bitmap is broken, or has another number of positions.
-        RefusedError: it becomes too large.
-    """
-    room = bound.most // _POSITION_BYTES
-    try:
-        positions = read_bitmap(data, room if count is None else min(count, room))
-    except TooManyError as error:
-        if count is None or count > room:
-            bound.check(_POSITION_BYTES * (room + 1), len(data), where)
-        raise InputError(f"{where}: it has more positions, {teller} says {count}") from error
-    except (ValueError, struct.error) as error:
-        raise InputError(f"{where}: the bitmap is broken: {error}") from error
-    if count is not None and len(positions) != count:
-        raise InputError(f"{where}: it has {len(positions)} positions, {teller} says {count}")
-    return positions
 
 
 def read_bitmap(data: bytes | memoryview, most: int = _MOST_POSITIONS) -> Positions:

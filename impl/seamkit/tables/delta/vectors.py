@@ -1,30 +1,26 @@
-"""Deletion vectors: positions of a data file's rows that are gone.
+"""Deletion vectors of a Delta table, inline in the log as Z85 or in files.
 
-A vector is an int32 magic and a portable 64-bit roaring bitmap, little-endian. Inline it stands in
-the log as Z85. In a file it has its size in front (int32, big-endian) and a CRC-32 behind it, and
-the file's first byte is the format's version (PROTOCOL.md, "Deletion Vector Format"). A vector is
-believed only if all of these and its cardinality are right: without it, deleted rows come back.
+A file's first byte is the format's version; see `seamkit.files.vectors` for what follows
+(PROTOCOL.md, "Deletion Vector Format").
 """
 
 from __future__ import annotations
 
-import struct
 import uuid
-import zlib
 
 import numpy as np
 
 from seambase.description import StoredFile
 from seambase.errors import InputError
-from seamkit.files.roaring import Positions, read_positions
-from seamkit.files.storage import read_part
+from seamkit.files.roaring import Positions
+from seamkit.files.vectors import FRAME_BYTES, read_framed, unframed, vector_positions
 from seamkit.tables.delta.log.actions import VectorDescriptor
 from seamkit.tables.delta.log.paths import TableFiles
 
 __all__ = ["decode_z85", "read_vector", "stored_vector"]
 
-_MAGIC = 1681511377
-_FILE_VERSION = 1
+_FILE_VERSION = b"\x01"
+_BY = "the log"
 _ENCODED_UUID = 20
 _ALPHABET = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
 _DIGITS = np.full(256, -1, np.int64)
@@ -46,10 +42,7 @@ def read_vector(files: TableFiles, vector: VectorDescriptor) -> Positions:
         data = _inline(vector, where)
     else:
         where, data = _from_file(files, vector)
-    if len(data) < 4 or struct.unpack_from("<i", data)[0] != _MAGIC:
-        raise InputError(f"{where}: the magic number is wrong")
-    bound = files.storage.bound
-    return read_positions(memoryview(data)[4:], vector.cardinality, bound, where, "the log")
+    return vector_positions(data, vector.cardinality, files.storage.bound, where, _BY)
 
 
 def stored_vector(files: TableFiles, vector: VectorDescriptor) -> StoredFile:
@@ -112,22 +105,12 @@ def _from_file(files: TableFiles, vector: VectorDescriptor) -> tuple[str, bytes]
     # Without an offset the file holds this vector alone, behind its version.
     at = 1 if vector.offset is None else vector.offset
     where = f"{storage.full(path)}, the deletion vector at byte {at}"
-    try:
-        with storage.open(path) as file:
-            version = file.read(1)
-            stored = read_part(file, at, vector.size_bytes + 8)
-    except OSError as error:
-        raise InputError(f"{where}: not readable ({error})") from error
-    if version != bytes([_FILE_VERSION]):
+    version, stored = read_framed(storage, path, at, vector.size_bytes + FRAME_BYTES, where)
+    if version != _FILE_VERSION:
         raise InputError(f"{where}: the file's version is {version.hex() or 'missing'}, not 01")
-    if at < 1 or vector.size_bytes < 0 or len(stored) != vector.size_bytes + 8:
-        raise InputError(f"{where}: the file ends before it")
-    size, data = struct.unpack_from(">i", stored)[0], stored[4:-4]
-    if size != vector.size_bytes:
-        raise InputError(f"{where}: {size} bytes, the log says {vector.size_bytes}")
-    if zlib.crc32(data) != struct.unpack_from(">I", stored, len(stored) - 4)[0]:
-        raise InputError(f"{where}: its checksum is wrong")
-    return where, data
+    if at < 1 or vector.size_bytes < 0:
+        raise InputError(f"{where}: the log says {vector.size_bytes} bytes")
+    return where, unframed(stored, (vector.size_bytes,), where, _BY)
 
 
 def _path(files: TableFiles, vector: VectorDescriptor) -> str:

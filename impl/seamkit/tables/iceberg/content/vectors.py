@@ -1,29 +1,26 @@
 """Deletion vectors in Puffin files (version 3): positions of a data file's rows that are gone.
 
 The manifest's entry says where the blob lies; what the file's own footer says of a blob there must
-not contradict it, or the vector is another data file's. A footer need say nothing. A blob is the
-length of what follows up to its checksum (big-endian), a magic number, a portable 64-bit roaring
-bitmap (little-endian), and the CRC-32 of magic number and bitmap (big-endian). A vector is believed
-only if all of these and its cardinality are right: without it, deleted rows come back.
+not contradict it, or the vector is another data file's. A footer need say nothing. What a blob is
+made of stands in `seamkit.files.vectors`.
 """
 
 from __future__ import annotations
 
 import json
 import struct
-import zlib
 
 import pyarrow as pa
 
 from seambase.errors import InputError
-from seamkit.files.roaring import Positions, read_positions
+from seamkit.files.roaring import Positions
 from seamkit.files.storage import read_part
+from seamkit.files.vectors import FRAME_BYTES, unframed, vector_positions
 from seamkit.tables.iceberg.metadata.location import TableFiles
 from seamkit.tables.iceberg.metadata.manifests import Entry
 
 __all__ = ["read_vector"]
 
-_MAGIC = bytes.fromhex("d1d33964")
 _LEAST_BYTES = 20  # length, magic number, a bitmap of no buckets, checksum
 _PUFFIN = b"PFA1"
 _TYPE = "deletion-vector-v1"
@@ -58,8 +55,8 @@ def read_vector(files: TableFiles, vector: Entry) -> Positions:
     if magic != _PUFFIN:
         raise InputError(f"{storage.full(path)}: no Puffin file")
     _check_footer(footer, vector, where)
-    bitmap = _bitmap(blob, length, where)
-    return read_positions(bitmap, vector.records, storage.bound, where, "its manifest")
+    body = unframed(blob, (length - FRAME_BYTES,), where, "its manifest")
+    return vector_positions(body, vector.records, storage.bound, where, "its manifest")
 
 
 def _footer(file: pa.NativeFile, size: int) -> bytes:
@@ -105,18 +102,3 @@ def _check_footer(footer: bytes, vector: Entry, where: str) -> None:
 
 def _name(path: str | None) -> str:
     return str(path).rpartition("/")[2]
-
-
-def _bitmap(blob: bytes, length: int, where: str) -> memoryview:
-    if len(blob) != length:
-        raise InputError(f"{where}: the file ends before it")
-    [inner] = struct.unpack_from(">I", blob)
-    if inner != length - 8:
-        raise InputError(f"{where}: its length is {inner}, its entry says {length - 8}")
-    content = memoryview(blob)[4:-4]
-    if bytes(content[:4]) != _MAGIC:
-        raise InputError(f"{where}: the magic number is wrong")
-    [checksum] = struct.unpack_from(">I", blob, length - 4)
-    if zlib.crc32(content) != checksum:
-        raise InputError(f"{where}: its checksum is wrong")
-    return content[4:]
