@@ -79,6 +79,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size) {
         {.physical_type = SEAM_PARQUET_BYTE_ARRAY, .max_definition = 1},
     };
     int64_t n_leaves = 1 + (how >> 4 & 1), n = (int64_t)size - 2;
+    int64_t spans[8];
+    const struct seam_parquet_rules rules = {n_leaves, 2, spans, how >> 5 & 1};
     struct seam_error error;
     memset(&error, 0, sizeof error);
     /* A copy of just the size, so that the sanitizer sees one byte too many. */
@@ -86,7 +88,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size) {
     memcpy(data, input + 2, size - 2);
     switch (input[0] % KINDS) {
     case 0:
-        seam_parquet_check_chunks(data, n, leaves, n_leaves, &error);
+        seam_parquet_check_chunks(data, n, leaves, &rules, &error);
         break;
     case 1:
         find_indexes(data, n, n_leaves);

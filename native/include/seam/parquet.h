@@ -22,17 +22,26 @@ struct seam_parquet_leaf {
     int32_t value_bytes; /* what a value takes at least; 0 where lengths differ */
 };
 
+/* By what the chunks of a file are checked. */
+struct seam_parquet_rules {
+    int64_t n_leaves;
+    int64_t n_groups;
+    int64_t *spans; /* receives for each chunk with values where it begins and ends; or NULL */
+    int32_t lists_levels; /* the writer names the encoding of levels where a chunk has some */
+};
+
 /* Checks the column chunks of a footer, FileMetaData without anything around it: every row group
  * has one of each leaf, with metadata that is not encrypted and of the leaf's type, whose
  * histograms of levels are missing or have one number a level, and which counts bytes of texts only
  * if it has some; bounds are whole values, nulls are counted where there may be some, and columns
- * have as many values as rows, those with lists at least; and every element of the schema is
- * required, optional or repeated. SEAM_BAD_INPUT: it breaks that or ends early;
+ * have as many values as rows, those with lists at least; what is not compressed has one size; and
+ * every element of the schema is required, optional or repeated, and tells a decimal alike as old
+ * readers know it and as new ones do. SEAM_BAD_INPUT: it breaks that or ends early;
  * SEAM_UNSUPPORTED: a chunk is encrypted, or in a codec that is not known. Offsets of errors are
  * those in `data`. */
 int seam_parquet_check_chunks(const uint8_t *data, int64_t size_bytes,
-                              const struct seam_parquet_leaf *leaves, int64_t n_leaves,
-                              struct seam_error *error);
+                              const struct seam_parquet_leaf *leaves,
+                              const struct seam_parquet_rules *rules, struct seam_error *error);
 
 /* What lies in a file from an offset on; nothing where `size_bytes` is 0. */
 struct seam_parquet_place {

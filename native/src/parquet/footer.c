@@ -5,8 +5,14 @@
 #include <stddef.h>
 
 enum {
+    MISSING = INT32_MIN,
+    UNCOMPRESSED = 0,
     MOST_CODEC = 7,      /* LZ4_RAW */
     MOST_REPETITION = 2, /* REPEATED */
+    RLE = 3,             /* of the enum Encoding */
+    LONG_VALUE = 1 << 20,
+    DATA_PAGE = 0, /* of the enum PageType */
+    DICTIONARY_PAGE = 2,
 };
 
 /* Numbers of fields in parquet.thrift. */
@@ -14,14 +20,33 @@ enum {
     FOOTER_SCHEMA = 2,
     FOOTER_ROW_GROUPS = 4,
     ELEMENT_REPETITION = 3,
+    ELEMENT_CONVERTED = 6,
+    ELEMENT_SCALE = 7,
+    ELEMENT_PRECISION = 8,
+    ELEMENT_LOGICAL = 10,
+    LOGICAL_DECIMAL = 5,
+    LOGICAL_INTEGER = 10,
+    DECIMAL_SCALE = 1,
+    DECIMAL_PRECISION = 2,
+    INTEGER_BITS = 1,
+    INTEGER_IS_SIGNED = 2,
+    CONVERTED_UINT_8 = 11, /* of the enum ConvertedType, to INT_64 */
+    CONVERTED_INT_8 = 15,
+    CONVERTED_INT_64 = 18,
     GROUP_COLUMNS = 1,
     GROUP_ROWS = 3,
     CHUNK_METADATA = 3,
     CHUNK_CRYPTO = 8,
     METADATA_TYPE = 1,
+    METADATA_ENCODINGS = 2,
     METADATA_CODEC = 4,
     METADATA_VALUES = 5,
+    METADATA_UNCOMPRESSED = 6,
+    METADATA_COMPRESSED = 7,
+    METADATA_DATA = 9,
+    METADATA_DICTIONARY = 11,
     METADATA_STATISTICS = 12,
+    METADATA_PAGES = 13,
     METADATA_SIZES = 16,
     STATISTICS_NULLS = 3,
     STATISTICS_DISTINCT = 4,
@@ -76,9 +101,9 @@ static int check_statistics(struct compact *in, const struct seam_parquet_leaf *
         if (is_bound && field.type == BINARY) {
             uint64_t size_bytes = 0;
             code = compact_varint(in, &size_bytes);
-            if (code == SEAM_OK && size_bytes < (uint64_t)leaf->value_bytes) {
+            if (code == SEAM_OK && leaf->value_bytes && size_bytes != (uint64_t)leaf->value_bytes) {
                 return compact_fail(in, SEAM_BAD_INPUT,
-                                    "a bound is shorter than a value of its type");
+                                    "a bound has another length than a value of its type");
             }
             code = code ? code : compact_take(in, size_bytes);
         } else if (field.number == STATISTICS_NULLS && field.type == INT64) {
@@ -104,10 +129,9 @@ static int check_type(struct compact *in, const struct seam_parquet_leaf *leaf) 
     return code;
 }
 
-static int check_codec(struct compact *in) {
-    int64_t codec = 0;
-    int code = compact_integer(in, &codec);
-    if (code == SEAM_OK && (codec < 0 || codec > MOST_CODEC)) {
+static int check_codec(struct compact *in, int64_t *codec) {
+    int code = compact_integer(in, codec);
+    if (code == SEAM_OK && (*codec < 0 || *codec > MOST_CODEC)) {
         return compact_fail(in, SEAM_UNSUPPORTED, "its codec is not known");
     }
     return code;
@@ -121,9 +145,10 @@ struct values {
 };
 
 static int count_values(struct compact *in, const struct seam_parquet_leaf *leaf,
-                        struct values *values) {
+                        struct values *values, int64_t *n_values) {
     int64_t count = 0;
     int code = compact_integer(in, &count);
+    *n_values = count;
     if (code || count < 0) {
         return code ? code : compact_fail(in, SEAM_BAD_INPUT, "its number of values is below 0");
     }
@@ -140,9 +165,84 @@ static int count_values(struct compact *in, const struct seam_parquet_leaf *leaf
     return SEAM_OK;
 }
 
+/* What a chunk says of its pages; -1 where it says nothing. */
+struct pages {
+    int64_t codec;
+    int64_t uncompressed;
+    int64_t compressed;
+    int64_t data;
+    int64_t dictionary;
+    int has_rle;         /* among its encodings */
+    int is_first_format; /* all its data pages are of the first format; -1 */
+};
+
+static int read_encodings(struct compact *in, struct pages *pages) {
+    int32_t type = 0;
+    uint64_t count = 0;
+    int64_t encoding = 0;
+    int code = compact_list_head(in, &type, &count);
+    if (code == SEAM_OK && type != INT32) {
+        return compact_fail(in, SEAM_BAD_INPUT, "its encodings are no numbers");
+    }
+    for (uint64_t i = 0; code == SEAM_OK && i < count; i++) {
+        code = compact_integer(in, &encoding);
+        pages->has_rle |= encoding == RLE;
+    }
+    return code;
+}
+
+static int read_page_type(struct compact *in, const struct compact_field *field, void *to) {
+    return field->number == 1 ? compact_number(in, field, to) : compact_skip(in, field->type, 0, 0);
+}
+
+static int read_page_kinds(struct compact *in, const struct compact_field *field,
+                           struct pages *pages) {
+    uint64_t count = 0;
+    int code = compact_structs(in, field, &count);
+    pages->is_first_format = count > 0;
+    for (uint64_t i = 0; code == SEAM_OK && i < count; i++) {
+        int64_t type = -1;
+        code = compact_struct(in, read_page_type, &type);
+        pages->is_first_format &= type == DATA_PAGE || type == DICTIONARY_PAGE;
+    }
+    return code;
+}
+
+/* Whether what a chunk says of its pages holds together, and where they lie. */
+static int check_pages(const struct compact *in, const struct seam_parquet_leaf *leaf,
+                       const struct pages *pages, const struct seam_parquet_rules *rules,
+                       int64_t n_values) {
+    if (pages->codec == UNCOMPRESSED && pages->uncompressed != pages->compressed) {
+        return compact_fail(in, SEAM_BAD_INPUT, "it has two sizes, and is not compressed");
+    }
+    if (leaf->value_bytes > LONG_VALUE && leaf->value_bytes > pages->uncompressed) {
+        return compact_fail(in, SEAM_BAD_INPUT, "a value is longer than all of its pages");
+    }
+    int has_levels = leaf->max_definition + leaf->max_repetition > 0;
+    if (rules->lists_levels && pages->is_first_format == 1 && n_values > 0 &&
+        pages->has_rle != has_levels) {
+        return compact_fail(in, SEAM_BAD_INPUT,
+                            has_levels ? "its encodings name none of levels, and it may have nulls"
+                                       : "its encodings name one of levels, and it has no nulls");
+    }
+    int64_t at = in->row_group * rules->n_leaves + in->column;
+    if (rules->spans && in->row_group < rules->n_groups && n_values > 0) {
+        int64_t begin = pages->data;
+        begin = pages->dictionary > 0 && pages->dictionary < begin ? pages->dictionary : begin;
+        if (begin < 0 || pages->compressed < 0 || begin > INT64_MAX - pages->compressed) {
+            return compact_fail(in, SEAM_BAD_INPUT, "it lies before the begin of the file");
+        }
+        rules->spans[2 * at] = begin;
+        rules->spans[2 * at + 1] = begin + pages->compressed;
+    }
+    return SEAM_OK;
+}
+
 static int check_metadata(struct compact *in, const struct seam_parquet_leaf *leaf,
-                          struct values *values) {
+                          const struct seam_parquet_rules *rules, struct values *values) {
     struct compact_field field = {0, 0};
+    struct pages pages = {-1, -1, -1, -1, -1, 0, -1};
+    int64_t n_values = -1;
     int has_type = 0;
     int code = compact_next_field(in, &field);
     while (code == SEAM_OK && field.type) {
@@ -150,9 +250,21 @@ static int check_metadata(struct compact *in, const struct seam_parquet_leaf *le
             has_type = 1;
             code = check_type(in, leaf);
         } else if (field.number == METADATA_CODEC && field.type == INT32) {
-            code = check_codec(in);
+            code = check_codec(in, &pages.codec);
         } else if (field.number == METADATA_VALUES && field.type == INT64) {
-            code = count_values(in, leaf, values);
+            code = count_values(in, leaf, values, &n_values);
+        } else if (field.number == METADATA_ENCODINGS && field.type == LIST) {
+            code = read_encodings(in, &pages);
+        } else if (field.number == METADATA_PAGES && field.type == LIST) {
+            code = read_page_kinds(in, &field, &pages);
+        } else if (field.number == METADATA_UNCOMPRESSED) {
+            code = compact_number(in, &field, &pages.uncompressed);
+        } else if (field.number == METADATA_COMPRESSED) {
+            code = compact_number(in, &field, &pages.compressed);
+        } else if (field.number == METADATA_DATA) {
+            code = compact_number(in, &field, &pages.data);
+        } else if (field.number == METADATA_DICTIONARY) {
+            code = compact_number(in, &field, &pages.dictionary);
         } else if (field.number == METADATA_STATISTICS && field.type == STRUCT) {
             code = check_statistics(in, leaf);
         } else if (field.number == METADATA_SIZES && field.type == STRUCT) {
@@ -162,11 +274,14 @@ static int check_metadata(struct compact *in, const struct seam_parquet_leaf *le
         }
         code = code ? code : compact_next_field(in, &field);
     }
-    return code || has_type ? code : compact_fail(in, SEAM_BAD_INPUT, "it has no type");
+    if (code || !has_type) {
+        return code ? code : compact_fail(in, SEAM_BAD_INPUT, "it has no type");
+    }
+    return check_pages(in, leaf, &pages, rules, n_values);
 }
 
 static int check_chunk(struct compact *in, const struct seam_parquet_leaf *leaf,
-                       struct values *values) {
+                       const struct seam_parquet_rules *rules, struct values *values) {
     struct compact_field field = {0, 0};
     int has_metadata = 0;
     int code = compact_next_field(in, &field);
@@ -176,7 +291,7 @@ static int check_chunk(struct compact *in, const struct seam_parquet_leaf *leaf,
         }
         if (field.number == CHUNK_METADATA && field.type == STRUCT) {
             has_metadata = 1;
-            code = check_metadata(in, leaf, values);
+            code = check_metadata(in, leaf, rules, values);
         } else {
             code = compact_skip(in, field.type, 0, 0);
         }
@@ -186,7 +301,8 @@ static int check_chunk(struct compact *in, const struct seam_parquet_leaf *leaf,
 }
 
 static int check_group(struct compact *in, const struct seam_parquet_leaf *leaves,
-                       int64_t n_leaves) {
+                       const struct seam_parquet_rules *rules) {
+    int64_t n_leaves = rules->n_leaves;
     struct compact_field field = {0, 0};
     struct values values = {-1, -1};
     uint64_t count = 0;
@@ -200,7 +316,7 @@ static int check_group(struct compact *in, const struct seam_parquet_leaf *leave
                                     "a row group has not one chunk of each column");
             }
             for (in->column = 0; code == SEAM_OK && in->column < n_leaves; in->column++) {
-                code = check_chunk(in, &leaves[in->column], &values);
+                code = check_chunk(in, &leaves[in->column], rules, &values);
             }
             in->column = -1;
         } else if (field.number == GROUP_ROWS && field.type == INT64) {
@@ -221,23 +337,120 @@ static int check_group(struct compact *in, const struct seam_parquet_leaf *leave
     return code;
 }
 
-static int check_element(struct compact *in, const struct compact_field *field, void *to) {
-    (void)to;
-    int64_t repetition = 0;
-    if (field->number != ELEMENT_REPETITION) {
+/* A decimal is told twice, as old readers know it and as new ones do. */
+struct element {
+    int64_t repetition;
+    int64_t converted;
+    int64_t scale;
+    int64_t precision;
+    int64_t logical_scale;
+    int64_t logical_precision;
+    int has_logical; /* its union is there, and whether it has a member */
+    int has_kind;
+    int bits; /* of an integer; 0 */
+    int is_signed;
+};
+
+static int read_decimal(struct compact *in, const struct compact_field *field, void *to) {
+    struct element *element = to;
+    switch (field->number) {
+    case DECIMAL_SCALE:
+        return compact_number(in, field, &element->logical_scale);
+    case DECIMAL_PRECISION:
+        return compact_number(in, field, &element->logical_precision);
+    default:
         return compact_skip(in, field->type, 0, 0);
     }
-    int code = compact_number(in, field, &repetition);
-    if (code == SEAM_OK && (repetition < 0 || repetition > MOST_REPETITION)) {
+}
+
+static int read_integer_type(struct compact *in, const struct compact_field *field, void *to) {
+    struct element *element = to;
+    uint8_t bits = 0;
+    if (field->number == INTEGER_BITS && field->type == BYTE) {
+        int code = compact_byte(in, &bits);
+        element->bits = bits;
+        return code;
+    }
+    if (field->number == INTEGER_IS_SIGNED) {
+        element->is_signed = field->type == TRUE_FIELD;
+    }
+    return compact_skip(in, field->type, 0, 0);
+}
+
+/* A converted type is not held against times, whose zone some writers tell otherwise by it. */
+static int integers_differ(const struct element *element) {
+    int bytes_log2 = 0;
+    if (!element->bits || element->converted < CONVERTED_UINT_8 ||
+        element->converted > CONVERTED_INT_64) {
+        return 0;
+    }
+    while (8 << bytes_log2 < element->bits) {
+        bytes_log2++;
+    }
+    int first = element->is_signed ? CONVERTED_INT_8 : CONVERTED_UINT_8;
+    return element->converted != first + bytes_log2;
+}
+
+static int read_logical(struct compact *in, const struct compact_field *field, void *to) {
+    ((struct element *)to)->has_kind = 1;
+    if (field->number == LOGICAL_INTEGER && field->type == STRUCT) {
+        return compact_struct(in, read_integer_type, to);
+    }
+    return field->number == LOGICAL_DECIMAL && field->type == STRUCT
+               ? compact_struct(in, read_decimal, to)
+               : compact_skip(in, field->type, 0, 0);
+}
+
+static int read_element(struct compact *in, const struct compact_field *field, void *to) {
+    struct element *element = to;
+    switch (field->number) {
+    case ELEMENT_REPETITION:
+        return compact_number(in, field, &element->repetition);
+    case ELEMENT_CONVERTED:
+        return compact_number(in, field, &element->converted);
+    case ELEMENT_SCALE:
+        return compact_number(in, field, &element->scale);
+    case ELEMENT_PRECISION:
+        return compact_number(in, field, &element->precision);
+    case ELEMENT_LOGICAL:
+        element->has_logical = 1;
+        return field->type == STRUCT ? compact_struct(in, read_logical, element)
+                                     : compact_skip(in, field->type, 0, 0);
+    default:
+        return compact_skip(in, field->type, 0, 0);
+    }
+}
+
+static int differ(int64_t one, int64_t other) {
+    return one >= 0 && other >= 0 && one != other;
+}
+
+static int check_element(struct compact *in, int is_root) {
+    struct element element = {MISSING, -1, -1, -1, -1, -1, 0, 0, 0, 0};
+    int code = compact_struct(in, read_element, &element);
+    int is_missing = is_root && element.repetition == MISSING;
+    if (code == SEAM_OK && !is_missing &&
+        (element.repetition < 0 || element.repetition > MOST_REPETITION)) {
         return compact_fail(in, SEAM_BAD_INPUT,
                             "a column's repetition is not required, optional or repeated");
+    }
+    if (code == SEAM_OK && integers_differ(&element)) {
+        return compact_fail(in, SEAM_BAD_INPUT, "an integer has two widths or signs");
+    }
+    if (code == SEAM_OK && element.has_logical && !element.has_kind) {
+        return compact_fail(in, SEAM_BAD_INPUT, "a column has a logical type of no kind");
+    }
+    if (code == SEAM_OK && (differ(element.scale, element.logical_scale) ||
+                            differ(element.precision, element.logical_precision))) {
+        return compact_fail(in, SEAM_BAD_INPUT,
+                            "a decimal has two scales, or two numbers of digits");
     }
     return code;
 }
 
 int seam_parquet_check_chunks(const uint8_t *data, int64_t size_bytes,
-                              const struct seam_parquet_leaf *leaves, int64_t n_leaves,
-                              struct seam_error *error) {
+                              const struct seam_parquet_leaf *leaves,
+                              const struct seam_parquet_rules *rules, struct seam_error *error) {
     struct compact in = {data, size_bytes, 0, "footer", -1, -1, error};
     struct compact_field field = {0, 0};
     int code = compact_next_field(&in, &field);
@@ -246,13 +459,13 @@ int seam_parquet_check_chunks(const uint8_t *data, int64_t size_bytes,
         if (field.number == FOOTER_SCHEMA) {
             code = compact_structs(&in, &field, &count);
             for (uint64_t i = 0; code == SEAM_OK && i < count; i++) {
-                code = compact_struct(&in, check_element, NULL);
+                code = check_element(&in, i == 0);
             }
         } else if (field.number == FOOTER_ROW_GROUPS) {
             code = compact_structs(&in, &field, &count);
             for (uint64_t i = 0; code == SEAM_OK && i < count; i++) {
                 in.row_group = (int64_t)i;
-                code = check_group(&in, leaves, n_leaves);
+                code = check_group(&in, leaves, rules);
             }
         } else {
             code = compact_skip(&in, field.type, 0, 0);

@@ -14,9 +14,12 @@ from __future__ import annotations
 import binascii
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from seambase.errors import InputError
 from seamkit.core._seam import ffi, lib
 from seamkit.core.errors import check, new_error
 
@@ -108,10 +111,49 @@ def check_chunks(source: pa.NativeFile, footer: pq.FileMetaData, where: str) -> 
         leaf.max_repetition = column.max_repetition_level
         leaf.max_definition = column.max_definition_level
     begin, body = footer_bytes(source)
+    chunks = footer.num_row_groups * len(columns)
+    spans = np.zeros((chunks, 2), np.int64)
+    rules = ffi.new("struct seam_parquet_rules *")
+    rules.n_leaves, rules.n_groups = len(columns), footer.num_row_groups
+    held = ffi.from_buffer("int64_t[]", spans)
+    rules.spans, rules.lists_levels = held, _lists_levels(footer)
     error: Any = new_error()
     code = lib.seam_parquet_check_chunks(
-        ffi.cast("uint8_t *", body.address), body.size, leaves, len(columns), error
+        ffi.cast("uint8_t *", body.address), body.size, leaves, rules, error
     )
     if error.offset >= 0:
         error.offset += begin
     check(code, error, source=where)
+    _check_spans(spans, begin, footer, where)
+
+
+def _lists_levels(footer: pq.FileMetaData) -> bool:
+    """Whether the writer names RLE among a chunk's encodings where it has levels, and there alone.
+
+    Of data pages of the first format parquet-mr does; Arrow's writers always name it, DuckDB's
+    never do.
+    """
+    try:
+        return (footer.created_by or "").startswith("parquet-mr")
+    except UnicodeDecodeError:
+        return False
+
+
+def _check_spans(
+    spans: npt.NDArray[np.int64], end: int, footer: pq.FileMetaData, where: str
+) -> None:
+    """Make sure that no two chunks share bytes, and none those of the footer.
+
+    Raises:
+        InputError: two do.
+    """
+    used = np.flatnonzero(spans[:, 1])
+    order = used[np.argsort(spans[used, 0], kind="stable")]
+    begins, ends = spans[order, 0], spans[order, 1]
+    beyond = np.flatnonzero(ends > np.append(begins[1:], end))
+    if len(beyond):
+        group, column = divmod(int(order[beyond[0]]), footer.num_columns)
+        raise InputError(
+            f"{where}: footer, row group {group}, column {column}: its pages, bytes "
+            f"{begins[beyond[0]]} to {ends[beyond[0]]}, lie where others do"
+        )

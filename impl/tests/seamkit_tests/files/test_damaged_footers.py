@@ -1,13 +1,18 @@
 """Damaged footers of Parquet files are typed errors: none of them ends the process."""
 
+import io
 import subprocess
 import sys
+from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from seambase.errors import InputError
+from seambench.formats.forms.footer import Binary, Footer, Listed, Number, Struct
 from seamkit.files.parquet import open_parquet
 
 # Of a row group's column of texts: the bytes of its texts, no histogram of repetition levels, one
@@ -137,12 +142,12 @@ _EDITS = {
     "an empty bound": (
         b"\x28\x08" + _GREATEST.to_bytes(8, "little") + b"\x18\x08" + _LEAST.to_bytes(8, "little"),
         b"\x28\x00\x18\x00",
-        "a bound is shorter than a value of its type",
+        "a bound has another length than a value of its type",
     ),
     "a short bound": (
         b"\x18\x08" + _LEAST.to_bytes(8, "little") + b"\x11\x11",
         b"\x18\x01\x44\x11\x11",
-        "a bound is shorter than a value of its type",
+        "a bound has another length than a value of its type",
     ),
     "repetition 8": (b"\x25\x02\x18\x02id", b"\x25\x10\x18\x02id", "repetition is not required"),
     "repetition -1": (b"\x25\x02\x18\x02id", b"\x25\x01\x18\x02id", "repetition is not required"),
@@ -246,6 +251,105 @@ def test_footers_that_contradict_themselves_are_refused(tmp_path: Path) -> None:
     for name, door, word, why in answers:
         assert (word == "refused") == bool(files[name]), (name, door)
         assert files[name] in why, (name, door)
+
+
+def _chunk(footer: Footer, column: int) -> Struct:
+    """What the first row group says of a column."""
+    found: Struct = footer.tree[4].items[0][1].items[column][3]
+    return found
+
+
+def _element(footer: Footer, column: int) -> Struct:
+    found: Struct = footer.schema.items[column + 1]
+    return found
+
+
+def _as_parquet_mr(footer: Footer) -> None:
+    """Encodings are those of pages and levels alone, as that writer names them."""
+    footer.tree[6] = Binary(b"parquet-mr version 1.13.1")
+    for leaf, chunk in footer.chunks():
+        chunk[3].pop(16, None)  # counts of levels
+        levels = [] if leaf.definition == 0 else [Number(5, 3)]
+        chunk[3][2] = Listed(5, [Number(5, 0), Number(5, 8), *levels])
+
+
+def _set(struct: Struct, field: int, value: int) -> None:
+    struct[field].value = value
+
+
+def _unsigned(footer: Footer) -> None:
+    element = _element(footer, 0)
+    element[6] = Number(5, 18)  # INT_64
+    element[10] = Struct({10: Struct({1: (3, bytes([64])), 2: Number(1, 1)})})
+    assert (
+        open_parquet(pa.BufferReader(footer.file()), "f").schema_arrow.field("id").type == "int64"
+    )
+    element[10][10][2] = Number(2, 0)
+
+
+def _long_values(footer: Footer) -> None:
+    del _chunk(footer, 3)[12]  # bounds, which tell the length, too
+    _set(_element(footer, 3), 2, 1 << 30)
+
+
+_CONTRADICTIONS: dict[str, tuple[Callable[[Footer], object], str]] = {
+    "a codec taken away": (lambda f: _set(_chunk(f, 0), 4, 0), "two sizes, and is not compressed"),
+    "another column's pages": (
+        lambda f: _set(_chunk(f, 1), 9, _chunk(f, 0).whole(9)),
+        "lie where others do",
+    ),
+    "a dictionary before all": (
+        lambda f: _set(_chunk(f, 2), 11, _chunk(f, 0).whole(9)),
+        "lie where others do",
+    ),
+    "pages in the footer": (
+        lambda f: _set(_chunk(f, 3), 7, 5000),
+        "lie where others do",
+    ),
+    "another scale": (lambda f: _set(_element(f, 1)[10][5], 1, 3), "a decimal has two scales"),
+    "another precision": (lambda f: _set(_element(f, 1), 8, 8), "two numbers of digits"),
+    "another sign": (_unsigned, "an integer has two widths or signs"),
+    "no kind of a type": (lambda f: _element(f, 2)[10].clear(), "a logical type of no kind"),
+    "a long value": (_long_values, "longer than all of its pages"),
+    "another length of values": (
+        lambda f: _set(_element(f, 3), 2, 2),
+        "a bound has another length",
+    ),
+    "required": (lambda f: _set(_element(f, 2), 3, 0), "encodings name one of levels"),
+    "optional": (lambda f: _set(_element(f, 0), 3, 1), "name none of levels"),
+}
+
+
+@pytest.mark.parametrize("name", _CONTRADICTIONS)
+def test_what_a_footer_says_twice_must_agree(name: str) -> None:
+    """Sizes, places and types that contradict each other; and a file whose footer does not."""
+    rows = pa.table(
+        {
+            "id": pa.array([1, 2, 3], pa.int64()),
+            "price": pa.array([Decimal("1.50")] * 3, pa.decimal128(9, 2)),
+            "text": ["a" * 500, "b", "c"],
+            "fixed": pa.array([b"abcd"] * 3, pa.binary(4)),
+        },
+        pa.schema(
+            [
+                pa.field("id", pa.int64(), nullable=False),
+                pa.field("price", pa.decimal128(9, 2)),
+                pa.field("text", pa.string()),
+                pa.field("fixed", pa.binary(4)),
+            ]
+        ),
+    )
+    out = io.BytesIO()
+    pq.write_table(rows, out, compression="zstd", store_schema=False)
+    edit, why = _CONTRADICTIONS[name]
+    footer = Footer(out.getvalue())
+    _as_parquet_mr(footer)
+    whole = footer.file()
+    assert open_parquet(pa.BufferReader(whole), "f").read().equals(rows)
+
+    edit(footer)
+    with pytest.raises(InputError, match=why):
+        open_parquet(pa.BufferReader(footer.file()), "f")
 
 
 @pytest.mark.parametrize("writer", ["pyarrow", "polars", "duckdb"])
