@@ -8,6 +8,7 @@ memory. Each is refused here; what is left takes time and memory in proportion t
 
 from __future__ import annotations
 
+import functools
 import io
 import json
 import zlib
@@ -52,10 +53,11 @@ def record_reader(schema_text: str | bytes, where: str) -> RecordReader:
         InputError: it is no schema.
         RefusedError: data of it could take more time or memory than their bytes say.
     """
-    checked = parse_schema(schema_text)
-    _check_bounded(checked, where, ())
+    why = _unbounded(schema_text)
+    if why is not None:
+        raise RefusedError(f"{where}: {why}")
     try:
-        parsed: Any = fastavro.parse_schema(json.loads(schema_text))
+        parsed = _parsed(schema_text)
     except Exception as error:  # fastavro raises whatever the schema leads it to
         raise InputError(f"{where}: its schema is no Avro schema ({error})") from error
     return lambda stream: fastavro.schemaless_reader(stream, parsed, None)
@@ -209,17 +211,33 @@ def _long(stream: io.BytesIO, where: str) -> int:
     raise InputError(f"{where}: a number before byte {stream.tell()} does not end in 64 bits")
 
 
-def _check_bounded(avro: AvroType, where: str, above: tuple[int, ...]) -> bool:
-    """Refuse what takes more than its bytes say.
+# Files of one writer share a schema: each is looked through once.
+@functools.lru_cache(maxsize=64)
+def _parsed(schema_text: str | bytes) -> Any:
+    """A schema as fastavro wants it."""
+    return fastavro.parse_schema(json.loads(schema_text))
 
-    Returns:
-        Whether each datum takes a byte at least.
-    """
-    if id(avro) in above:
-        raise RefusedError(f"{where}: a type of its schema holds itself, which is not supported")
-    inner = [_check_bounded(child, where, (*above, id(avro))) for child in avro.children]
-    if avro.kind == "array" and not all(inner):
-        raise RefusedError(f"{where}: its schema has a list of items that take no bytes")
-    if avro.kind == "record":
-        return any(inner)
-    return avro.size > 0 if avro.kind == "fixed" else avro.kind != "null"
+
+@functools.lru_cache(maxsize=64)
+def _unbounded(schema_text: str | bytes) -> str | None:
+    """Why data of a schema may take more than their bytes say; None where they do not."""
+    known: dict[int, bool | None] = {}  # whether each datum takes a byte; None while it is open
+
+    def takes_bytes(avro: AvroType) -> bool:
+        if id(avro) not in known:
+            known[id(avro)] = None
+            inner = [takes_bytes(child) for child in avro.children]
+            if avro.kind == "array" and not all(inner):
+                raise ValueError("its schema has a list of items that take no bytes")
+            own = any(inner) if avro.kind == "record" else avro.kind != "null"
+            known[id(avro)] = avro.size > 0 if avro.kind == "fixed" else own
+        found = known[id(avro)]
+        if found is None:
+            raise ValueError("a type of its schema holds itself, which is not supported")
+        return found
+
+    try:
+        takes_bytes(parse_schema(schema_text))
+    except ValueError as error:
+        return str(error)
+    return None

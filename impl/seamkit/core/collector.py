@@ -12,14 +12,14 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = ["collector_at_rest"]
+__all__ = ["gc_paused"]
 
 _LOCK = threading.Lock()
 _resting = 0
 
 
 @contextmanager
-def collector_at_rest() -> Iterator[None]:
+def gc_paused() -> Iterator[None]:
     """Collect no cycles in this process meanwhile; what has no cycle is freed as ever.
 
     Threads may overlap: the last one to leave lets the collector work again. One that the program

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from seamkit.files.expressions import Call, Column, Literal, Part, parts_of
 
-__all__ = ["RowTest", "named_values", "test_of_rows"]
+__all__ = ["RowTest", "named_values", "row_test"]
 
 _BOTH = ("and", "and_kleene")
 _EITHER = ("or", "or_kleene")
@@ -85,7 +85,7 @@ _ORDERED = {
 }
 
 
-def test_of_rows(condition: pc.Expression, columns: pa.Schema) -> RowTest | None:
+def row_test(condition: pc.Expression, columns: pa.Schema) -> RowTest | None:
     """Which rows may meet a condition, as far as some of its columns tell.
 
     Args:
@@ -97,10 +97,10 @@ def test_of_rows(condition: pc.Expression, columns: pa.Schema) -> RowTest | None
         of their own kind, and lists of such, joined with and, and or, are understood.
     """
     root = parts_of(condition)
-    return None if root is None else _row_test(root, columns)
+    return None if root is None else _test_of(root, columns)
 
 
-def _row_test(part: Part, columns: pa.Schema) -> RowTest | None:
+def _test_of(part: Part, columns: pa.Schema) -> RowTest | None:
     if not isinstance(part, Call):
         return None
     if part.name in _ORDERED and len(part.arguments) == 2:
@@ -108,8 +108,8 @@ def _row_test(part: Part, columns: pa.Schema) -> RowTest | None:
     if part.name == "is_in" and isinstance(part.options, dict):
         return _is_in(part.arguments, part.options.get("value_set"), columns)
     if part.name == "if_else" and part.arguments[2:] == [Literal(None)]:
-        return _row_test(part.arguments[1], columns)
-    sides = [_row_test(side, columns) for side in part.arguments]
+        return _test_of(part.arguments[1], columns)
+    sides = [_test_of(side, columns) for side in part.arguments]
     known = [side for side in sides if side is not None]
     if part.name in _BOTH and known:
         return _joined(pc.and_, known)

@@ -44,7 +44,7 @@ class LanceReader(OneGroup):
             from lance.file import LanceFileReader
         self._open: Callable[..., Any] = LanceFileReader
         self._rules = rules
-        metadata = self._told(lambda: self._open(self.name).metadata(), "not readable as Lance")
+        metadata = self._called(lambda: self._open(self.name).metadata(), "not readable as Lance")
         self._schema: pa.Schema = metadata.schema
         self.num_rows: int = metadata.num_rows
         check_names(self._schema.names, self.name)
@@ -87,13 +87,13 @@ class LanceReader(OneGroup):
                 yield batch_of([], pa.schema([]), min(batch_rows, self.num_rows - begin))
             return
         broken = "broken"
-        file = self._told(lambda: self._open(self.name, columns=present), broken)
-        results = self._told(lambda: file.read_all(batch_size=batch_rows), broken)
-        batches = self._told(results.to_batches, broken)
-        while (batch := self._told(lambda: next(batches, None), broken)) is not None:
+        file = self._called(lambda: self._open(self.name, columns=present), broken)
+        results = self._called(lambda: file.read_all(batch_size=batch_rows), broken)
+        batches = self._called(results.to_batches, broken)
+        while (batch := self._called(lambda: next(batches, None), broken)) is not None:
             yield batch
 
-    def _told(self, call: Callable[[], _T], what: str) -> _T:
+    def _called(self, call: Callable[[], _T], what: str) -> _T:
         """What a call of pylance gives, whose panics do not derive from `Exception`."""
         try:
             return call()

@@ -221,15 +221,15 @@ class _Ranged:
         return self._at
 
     def readable(self) -> bool:
-        """It is."""
+        """True: as `io.IOBase.readable`."""
         return True
 
     def seekable(self) -> bool:
-        """It is."""
+        """True: reads may begin anywhere."""
         return True
 
     def writable(self) -> bool:
-        """It is not."""
+        """False: files are only read."""
         return False
 
     def flush(self) -> None:

@@ -254,7 +254,7 @@ class Storage:
         Raises:
             InputError: the folder cannot be looked at.
         """
-        with _told(self.full(folder)):
+        with _naming(self.full(folder)):
             return self._files.identity(self._inside(folder))
 
     def ahead(self, files: Iterable[str] = (), folders: Iterable[str] = ()) -> None:
@@ -276,7 +276,7 @@ class Storage:
             InputError: it cannot be listed, or a name in it is no text.
         """
         prefix = f"{folder}/" if folder else ""
-        with _told(self.full(folder)):
+        with _naming(self.full(folder)):
             try:
                 entries = self._files.entries(self._inside(folder))
             except FileNotFoundError:
@@ -292,7 +292,7 @@ class Storage:
         Raises:
             InputError: the storage does not tell.
         """
-        with _told(self.full(path)):
+        with _naming(self.full(path)):
             return self._files.exists(self._inside(path))
 
     def read(self, path: str, *, most_bytes: int = MOST_BYTES) -> bytes:
@@ -305,7 +305,7 @@ class Storage:
         Raises:
             InputError: it is missing, no regular file, longer than that, or cannot be read.
         """
-        with _told(self.full(path)):
+        with _naming(self.full(path)):
             content = self._files.read(self._inside(path), most_bytes + 1)
         if len(content) > most_bytes:
             raise InputError(
@@ -332,7 +332,7 @@ class Storage:
         Raises:
             InputError: it is missing, no regular file, or cannot be read.
         """
-        with _told(self.full(path)):
+        with _naming(self.full(path)):
             return self._files.map(self._inside(path))
 
     def open(self, path: str) -> pa.NativeFile:
@@ -341,7 +341,7 @@ class Storage:
         Raises:
             InputError: it is missing, no regular file, or cannot be opened.
         """
-        with _told(self.full(path)):
+        with _naming(self.full(path)):
             return self._files.open(self._inside(path))
 
     def file_identity(self, path: str) -> Hashable | None:
@@ -405,7 +405,7 @@ class Storage:
         Raises:
             InputError: it is missing, or the storage does not tell.
         """
-        with _told(self.full(path)):
+        with _naming(self.full(path)):
             return self._files.modified_millis(self._inside(path))
 
 
@@ -478,7 +478,7 @@ def _local_path(root: str) -> str:
 
 
 @contextmanager
-def _told(path: str) -> Iterator[None]:
+def _naming(path: str) -> Iterator[None]:
     """What goes wrong below tells the path, and why."""
     try:
         yield

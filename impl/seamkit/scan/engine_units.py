@@ -17,7 +17,7 @@ from seamkit.files.kept import KEPT
 from seamkit.files.reader import FileReader
 from seamkit.scan.engine_masks import ChangedRows, MaskedFiles, UnitMatches, gone_rows
 from seamkit.scan.events_cache import EventsCache
-from seamkit.scan.pruning import leaves_out
+from seamkit.scan.pruning import rules_some_out
 from seamkit.scan.units import KeyMask, Mask, ReadContext, ReadPlan, ReadUnit, Runs
 
 __all__ = ["EngineShare", "engine_share", "masked_unit"]
@@ -146,7 +146,7 @@ def masked_unit(
     """
     found = _files_of(unit, shown, masks=True)
     tested = filter_columns(condition, schema)
-    if isinstance(found, str) or len(found) != 1 or leaves_out(unit, condition, schema, tested):
+    if isinstance(found, str) or len(found) != 1 or rules_some_out(unit, condition, schema, tested):
         return None
     (file,), none = found, np.empty(0, np.bool_)
     # Its events are asked for twice: where nothing is kept, this cache ends with the unit.

@@ -26,7 +26,7 @@ class Gone(Protocol):
 
     @property
     def is_known(self) -> bool:
-        """Whether asking costs nothing."""
+        """Whether the positions are at hand, so that to ask costs nothing; else keys are read."""
         ...
 
     def count(self, begin: int, end: int) -> int:

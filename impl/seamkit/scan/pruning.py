@@ -17,12 +17,12 @@ from seamkit.scan.units import KeyMask, Mask, ReadPlan, ReadUnit, Runs, settled_
 
 __all__ = [
     "RuledOutBy",
+    "files_ruled_out",
     "groups_by_key",
-    "leaves_out",
-    "may_lack_keys",
-    "surely_lacks",
+    "keyless_may_match",
+    "ruled_out_by",
+    "rules_some_out",
     "units_that_may_match",
-    "what_rules_out",
 ]
 
 RuledOutBy = Literal["bucket", "group", "unit", "file"]
@@ -35,11 +35,11 @@ def units_that_may_match(
     schema: pa.Schema,
     tested: Sequence[str] | None = None,
 ) -> list[bool]:
-    """For each unit whether it may have rows that meet a condition; see `what_rules_out`."""
-    return [what is None for what in what_rules_out(units, condition, schema, tested)]
+    """For each unit whether it may have rows that meet a condition; see `ruled_out_by`."""
+    return [what is None for what in ruled_out_by(units, condition, schema, tested)]
 
 
-def what_rules_out(
+def ruled_out_by(
     units: Sequence[ReadUnit],
     condition: pc.Expression | None,
     schema: pa.Schema,
@@ -69,12 +69,12 @@ def what_rules_out(
     _rule_out("unit", units, found, condition, schema, tested)
     for number, unit in enumerate(units):
         added = not isinstance(unit.changes, Mask | KeyMask | None)
-        if found[number] is None and not added and surely_lacks(unit, condition, schema, tested):
+        if found[number] is None and not added and files_ruled_out(unit, condition, schema, tested):
             found[number] = "file"
     return found
 
 
-def ruled_out_words(
+def ruled_out_note(
     plan: ReadPlan,
     condition: pc.Expression | None,
     found: Sequence[RuledOutBy | None],
@@ -85,7 +85,7 @@ def ruled_out_words(
     Args:
         plan: with units.
         condition: a filter, or None.
-        found: what `what_rules_out` says of them.
+        found: what `ruled_out_by` says of them.
         in_partition: which of them the values of their partitions leave. Of others nothing counts:
             these values stand in paths, or beside them.
     """
@@ -95,7 +95,7 @@ def ruled_out_words(
     unread: dict[str, set[str]] = {"group": set(), "unit": set(), "file": set()}
     for unit, by, may in units:
         own = {file.name for file in unit.files}
-        if by is None and surely_lacks(unit, condition, plan.schema, tested):
+        if by is None and files_ruled_out(unit, condition, plan.schema, tested):
             unread["file"] |= own
         elif by is not None and by != "bucket" and may:
             unread[by] |= own | {file.path for file in unit.changed_by} - read
@@ -108,7 +108,7 @@ def ruled_out_words(
     return [f"unread     files: {', '.join(parts)}"] if parts else []
 
 
-def surely_lacks(
+def files_ruled_out(
     unit: ReadUnit,
     condition: pc.Expression | None,
     schema: pa.Schema,
@@ -195,7 +195,7 @@ def groups_by_key(
     return lambda reader: reader.row_groups_that_may_match(condition, fields, counted=keys)
 
 
-def may_lack_keys(
+def keyless_may_match(
     keys: Collection[str],
     condition: pc.Expression,
     tested: Collection[str],
@@ -217,7 +217,7 @@ def may_lack_keys(
     return bool(that_may_match(lacking, condition, fields))
 
 
-def leaves_out(
+def rules_some_out(
     unit: ReadUnit,
     condition: pc.Expression | None,
     schema: pa.Schema,
@@ -241,7 +241,7 @@ def leaves_out(
     groups_of = groups_by_key(unit.changes.key_columns, condition, tested, schema)
     if groups_of is None:
         return False
-    if surely_lacks(unit, condition, schema, tested):
+    if files_ruled_out(unit, condition, schema, tested):
         return True
     reader = unit.files[0].open()
     return len(groups_of(reader)) < reader.num_row_groups

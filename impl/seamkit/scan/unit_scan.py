@@ -29,13 +29,13 @@ from seamkit.scan.native_path import Wanted
 from seamkit.scan.options import ScanOptions
 from seamkit.scan.pruning import (
     RuledOutBy,
-    ruled_out_words,
+    ruled_out_by,
+    ruled_out_note,
     units_that_may_match,
-    what_rules_out,
 )
 from seamkit.scan.scan import Scan
 from seamkit.scan.statistics import unit_statistics
-from seamkit.scan.unit_tasks import OtherPath, ReadRows, Run, UnitTasks
+from seamkit.scan.unit_tasks import OtherPath, ReadRows, ReadState, UnitTasks
 from seamkit.scan.units import ReadPlan, ReadUnit
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class UnitScan(Scan):
 
     def _begin(self, beside: ToldWarnings | None = None) -> None:
         allocator = TrackedAllocator(self._options.memory_limit_bytes or 0)
-        self._run = Run(allocator, ToldWarnings(self._plan.warnings, beside))
+        self._state = ReadState(allocator, ToldWarnings(self._plan.warnings, beside))
         self._lock = threading.Lock()
 
     @property
@@ -110,7 +110,7 @@ class UnitScan(Scan):
 
     def to_table(self) -> pa.Table:
         """All rows, units in the order of the plan."""
-        rows = self._run.rows
+        rows = self._state.rows
         try:
             batches = list(self._numbered_batches(self._columns, self._condition))
         except InputError as error:
@@ -140,7 +140,7 @@ class UnitScan(Scan):
         All stays with this scan where something other than columns was asked of it: a condition, a
         limit of memory, or strictness.
         """
-        self._run.warnings.tell()
+        self._state.warnings.tell()
         if self._alone() is not None:
             return EnginePlan([], self, self.schema, *_sizes(self._plan))
         matches = UnitMatches(self._plan.schema, EventsCache(shared=KEPT)) if masks else None
@@ -151,7 +151,7 @@ class UnitScan(Scan):
         rest = copy.copy(self)
         rest._plan = replace(share.rest, again=None)
         # What it reads counts as this scan's.
-        rest._run, rest._lock = self._run, self._lock
+        rest._state, rest._lock = self._state, self._lock
         rest._matches = matches
         return EnginePlan(files, rest, self.schema, *_sizes(share.rest))
 
@@ -216,14 +216,14 @@ class UnitScan(Scan):
         It keeps to one thread unless the scan was given a number, and has the memory limit to
         itself.
         """
-        self._run.warnings.tell()
+        self._state.warnings.tell()
         piece = copy.copy(self)
         units = [self._plan.units[number]]
         piece._plan = replace(self._plan, units=units, again=None, warnings=())
         piece._columns = list(columns)
         piece._condition = self._both(condition)
         piece._options = replace(self._options, threads=self._options.threads or 1)
-        piece._begin(self._run.warnings)
+        piece._begin(self._state.warnings)
         piece._keeps = False  # a task reads it once, in a process that may have little memory
         return piece
 
@@ -257,7 +257,7 @@ class UnitScan(Scan):
 
     def __getstate__(self) -> dict[str, Any]:
         """All but what belongs to this process, or tells of reads so far."""
-        return {k: v for k, v in self.__dict__.items() if k not in ("_run", "_lock")}
+        return {k: v for k, v in self.__dict__.items() if k not in ("_state", "_lock")}
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         self.__dict__.update(state)
@@ -267,16 +267,16 @@ class UnitScan(Scan):
         """Which paths the units take, and what reads so far came to."""
         with self._lock:
             seconds: dict[str, float] = {}
-            for what, spent in list(self._run.spent):
+            for what, spent in list(self._state.spent):
                 seconds[what] = seconds.get(what, 0.0) + spent
             return ScanReport(
                 paths=dict(Counter(map(self.path_of, self._plan.units))),
-                warnings=list(dict.fromkeys(self._run.warnings)),
-                rows=self._run.rows,
-                peak_bytes=self._run.allocator.counters().peak_bytes,
+                warnings=list(dict.fromkeys(self._state.warnings)),
+                rows=self._state.rows,
+                peak_bytes=self._state.allocator.counters().peak_bytes,
                 seconds=seconds,
-                pages=self._run.pages.pages,
-                unread_pages=self._run.pages.unread,
+                pages=self._state.pages.pages,
+                unread_pages=self._state.pages.unread,
             )
 
     def statistics(self, *, footers: bool = True) -> TableStatistics:
@@ -296,14 +296,14 @@ class UnitScan(Scan):
         """The plan in words: each unit, its path, its files, and why."""
         plan = self._plan
         lines = [f"{plan.table}: {plan.heading or f'{len(plan.units)} units'}"]
-        found = what_rules_out(plan.units, self._condition, plan.schema)
+        found = ruled_out_by(plan.units, self._condition, plan.schema)
         partitions = [ReadUnit(unit.name, (), unit.partition) for unit in plan.units]
         within = units_that_may_match(partitions, self._condition, plan.schema)
         ways = self._engine_ways() if engine else self._own_ways(found, within)
         for unit, (path, why) in zip(plan.units, ways, strict=True):
             lines.append(f"  {path:9}  {unit.name}" + (f"  ({why})" if why else ""))
-        notes = [*plan.notes, *ruled_out_words(plan, self._condition, found, within)]
-        pages = self._run.pages
+        notes = [*plan.notes, *ruled_out_note(plan, self._condition, found, within)]
+        pages = self._state.pages
         if pages.pages:
             notes.append(
                 f"read       {pages.unread} of {pages.pages} pages left out by their index"
@@ -340,7 +340,7 @@ class UnitScan(Scan):
 
     @property
     def _tasks(self) -> UnitTasks:
-        return UnitTasks(self._plan, self._options, self._run, self._other_path)
+        return UnitTasks(self._plan, self._options, self._state, self._other_path)
 
     def _open_for_engine(
         self, columns: Sequence[str], condition: pc.Expression | None, events: EventsSource
@@ -372,7 +372,7 @@ class UnitScan(Scan):
         events: EventsSource | None = None,
     ) -> Iterator[tuple[int, pa.RecordBatch]]:
         """Batches with the numbers of their tasks; planned anew while none was handed out."""
-        begun, rows = False, self._run.rows
+        begun, rows = False, self._state.rows
         try:
             for pair in self._planned_batches(columns, condition, events):
                 begun = True
@@ -390,7 +390,7 @@ class UnitScan(Scan):
         condition: pc.Expression | None,
         events: EventsSource | None,
     ) -> Iterator[tuple[int, pa.RecordBatch]]:
-        self._run.warnings.tell()
+        self._state.warnings.tell()
         tested = filter_columns(condition, self._plan.schema)
         wanted = Wanted(
             self._fields(list(dict.fromkeys([*columns, *tested]))),
@@ -399,12 +399,12 @@ class UnitScan(Scan):
             tested,
             {},
             self._options.most_rows,
-            self._run.pages,
+            self._state.pages,
         )
         tasks, by_other = self._tasks.of(wanted, events or self._own_events(condition))
         for number, batch in run_tasks(tasks, self._tasks.units_at_once, by_other):
             with self._lock:
-                self._run.rows += batch.num_rows
+                self._state.rows += batch.num_rows
             yield number, batch
 
     def _own_events(self, condition: pc.Expression | None) -> EventsSource:
@@ -437,8 +437,8 @@ class UnitScan(Scan):
         reason = f"planned anew, since the table changed while it was read ({error})"
         self._plan = replace(newer, again=None)
         with self._lock:
-            self._run.warnings += [*newer.warnings, ScanWarning(plan.table, -1, reason)]
-            self._run.rows = rows
+            self._state.warnings += [*newer.warnings, ScanWarning(plan.table, -1, reason)]
+            self._state.rows = rows
         return True
 
 

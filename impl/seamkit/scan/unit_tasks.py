@@ -25,9 +25,9 @@ from seamkit.scan.merge_path import UnitMerge
 from seamkit.scan.native_path import Wanted, native_rows, with_values
 from seamkit.scan.options import ScanOptions
 from seamkit.scan.pruning import (
+    files_ruled_out,
     groups_by_key,
-    may_lack_keys,
-    surely_lacks,
+    keyless_may_match,
     units_that_may_match,
 )
 from seamkit.scan.runs_path import Share, merged_runs
@@ -42,7 +42,7 @@ from seamkit.scan.units import (
     Runs,
 )
 
-__all__ = ["OtherPath", "ReadRows", "Run", "UnitTasks"]
+__all__ = ["OtherPath", "ReadRows", "ReadState", "UnitTasks"]
 
 _WAITING = 4
 # A part of a file by which a thread has this many times its share is waited for.
@@ -53,7 +53,7 @@ ReadRows = Callable[[ReadUnit, pa.Schema, int, ReadContext], Iterator[pa.RecordB
 
 
 @dataclass
-class Run:
+class ReadState:
     """What all units of a scan share while they are read."""
 
     allocator: TrackedAllocator
@@ -84,13 +84,13 @@ class UnitTasks:
     Attributes:
         plan: what is read.
         options: how it is run.
-        run: what the units share.
+        state: what the units share.
         other_path: takes the place of the scan's own paths; None for nothing.
     """
 
     plan: ReadPlan
     options: ScanOptions
-    run: Run
+    state: ReadState
     other_path: OtherPath | None
 
     def of(self, wanted: Wanted, events: EventsSource) -> tuple[list[Task], frozenset[int]]:
@@ -161,7 +161,7 @@ class UnitTasks:
                 range(*cut) if cut else range(reader.num_row_groups),
                 use_threads=by_column,
                 gone=None if gone is None else gone.of(reader, self.context(), wanted.batch_rows),
-                allocator=self.run.allocator,
+                allocator=self.state.allocator,
             )
 
         return [functools.partial(read, cut) for cut in cuts]
@@ -177,7 +177,7 @@ class UnitTasks:
     ) -> list[Task]:
         """Tasks for a unit that is merged."""
         condition = None if by_key is None else wanted.condition
-        lacks = surely_lacks(unit, condition, self.plan.schema, wanted.tested)
+        lacks = files_ruled_out(unit, condition, self.plan.schema, wanted.tested)
         file = unit.files[0] if unit.files and not lacks else None
         context = replace(self.context(), condition=condition)
 
@@ -256,8 +256,10 @@ class UnitTasks:
         """
         limit = self.options.memory_limit_bytes
         held_bytes = None if limit is None else limit // (4 * self.units_at_once)
-        run = self.run
-        return ReadContext(run.allocator, run.warnings, held_bytes=held_bytes, spent=run.spent)
+        state = self.state
+        return ReadContext(
+            state.allocator, state.warnings, held_bytes=held_bytes, spent=state.spent
+        )
 
 
 def _runs_of_groups(groups: int, parts: int) -> Iterator[tuple[int, int]]:
@@ -276,7 +278,7 @@ def _groups_of_events(keys: frozenset[str], wanted: Wanted) -> GroupsOf | None:
     found = _groups_by_key(keys, wanted)
     if found is None or wanted.condition is None:
         return None
-    lacking = may_lack_keys(keys, wanted.condition, wanted.tested, wanted.schema)
+    lacking = keyless_may_match(keys, wanted.condition, wanted.tested, wanted.schema)
     return None if lacking else found
 
 

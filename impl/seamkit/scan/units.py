@@ -68,18 +68,17 @@ class DataFile:
         open: opens it. Called once by every thread that reads; the reader gives columns under the
             table's names and in the table's types, and null or a default for those that the file
             lacks.
-        sequence_number: when its rows were written, where a format orders files and changes by it.
         rows: that it holds, as the table's metadata tells; None where it does not.
         statistics: what the table's metadata tells of some columns of all its rows, in the table's
             names and types; None where nothing is known. Asked by reads that have a filter, for the
             columns that it tests: a table has many files and columns.
-        has_footer: whether few bytes of it tell what it holds; it is not opened for that otherwise.
+        has_footer: whether it ends in a footer that says how many rows and which ranges it has, as
+            Parquet and ORC do; statistics are not looked for in a file without one, such as text.
     """
 
     name: str
     size_bytes: int
     open: Callable[[], FileReader]
-    sequence_number: int = 0
     rows: int | None = None
     statistics: Callable[[Collection[str]], FileStatistics] | None = None
     has_footer: bool = True

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from seambase.description import TableDescription
 from seambase.errors import InputError, RefusedError, UsageError
 from seambase.scan import Query, ScanWarning
-from seamkit.core.collector import collector_at_rest
+from seamkit.core.collector import gc_paused
 from seamkit.files.storage import Storage
 from seamkit.scan.arguments import check_choice, check_flag, chosen_columns, filtered_scan
 from seamkit.scan.options import ScanOptions
@@ -187,7 +187,7 @@ class DeltaTable:
     def _schema_of(self, snapshot: Snapshot) -> TableSchema:
         return table_schema(snapshot.protocol, snapshot.metadata, self._storage.root)
 
-    @collector_at_rest()
+    @gc_paused()
     def _plan(self, snapshot: Snapshot, schema: TableSchema) -> ReadPlan:
         root = self._storage.root
         tracking = row_tracking(snapshot.metadata.configuration, schema, root)

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from seambase.description import TableDescription
 from seambase.errors import InputError, RefusedError, UsageError
 from seambase.scan import Query, ScanWarning
-from seamkit.core.collector import collector_at_rest
+from seamkit.core.collector import gc_paused
 from seamkit.files.storage import Storage
 from seamkit.scan.arguments import check_choice, check_flag, chosen_columns, filtered_scan
 from seamkit.scan.options import ScanOptions
@@ -168,7 +168,7 @@ class HiveTable:
         other._storage = self._storage.within(limit_bytes)
         return other
 
-    @collector_at_rest()
+    @gc_paused()
     def _plan(self) -> ReadPlan:
         warnings: list[ScanWarning] = []
         partitions = self._description.partitions

@@ -158,8 +158,8 @@ class SkeletonReader(OneGroup):
     @property
     def schema(self) -> pa.Schema:
         """The columns of both files; those that folders tell are texts."""
-        told = [pa.field(name, pa.string()) for name in self._values]
-        return pa.schema([*self._skeleton.schema, *self._outside.schema, *told])
+        by_folder = [pa.field(name, pa.string()) for name in self._values]
+        return pa.schema([*self._skeleton.schema, *self._outside.schema, *by_folder])
 
     def batches(
         self,
@@ -180,7 +180,7 @@ class SkeletonReader(OneGroup):
         inside = set(self._skeleton.schema.names)
         keys = pa.schema([field for field in schema if field.name in inside])
         rest = pa.schema([f for f in schema if f.name not in inside and f.name not in self._values])
-        told = {n: self._told(schema.field(n)) for n in self._values if n in schema.names}
+        shown = {n: self._folder_value(schema.field(n)) for n in self._values if n in schema.names}
         pieces = _in_step(
             self._skeleton.batches(keys, batch_rows, use_threads=use_threads),
             self._outside.batches(rest, batch_rows, use_threads=use_threads),
@@ -188,10 +188,10 @@ class SkeletonReader(OneGroup):
         for first, second in pieces:
             n = first.num_rows
             found = {**_columns(first), **_columns(second)}
-            found |= {name: pa.repeat(value, n) for name, value in told.items()}
+            found |= {name: pa.repeat(value, n) for name, value in shown.items()}
             yield batch_of([found[name] for name in schema.names], schema, n)
 
-    def _told(self, field: pa.Field) -> pa.Scalar:
+    def _folder_value(self, field: pa.Field) -> pa.Scalar:
         text = self._values[field.name]
         try:
             return pa.scalar(text, pa.string()).cast(field.type)

@@ -18,7 +18,7 @@ from seambase.description import TableDescription
 from seambase.errors import InputError, RefusedError, UsageError
 from seambase.scan import Query
 from seamkit.avro import arrow_schema
-from seamkit.core.collector import collector_at_rest
+from seamkit.core.collector import gc_paused
 from seamkit.files.promotion import nullable_throughout
 from seamkit.files.storage import Storage
 from seamkit.scan.arguments import (
@@ -113,7 +113,7 @@ class HudiTable:
         """
         return self._plan(self._as_of(as_of)).slices
 
-    @collector_at_rest()
+    @gc_paused()
     def _plan(self, window: Window, *, strict: bool = False) -> Plan:
         return self._complete(self._planner(strict).plan(window), window)
 
@@ -252,7 +252,7 @@ class HudiTable:
         window = asked.window(self)
         own = [name for name in self.schema.names if not name.startswith("_hoodie_")]
         names = [COMMIT_TIME, "_hoodie_partition_path", "_hoodie_record_key", *own]
-        writes = self._timeline.told(archived=True)
+        writes = self._timeline.completed_writes(archived=True)
         planner = self._planner(asked.options.strict)
         moments = []
         for instant, body in writes:

@@ -9,7 +9,7 @@ from typing import Literal
 
 from seambase.description import StoredFile
 from seambase.errors import RefusedError
-from seamkit.core.collector import collector_at_rest
+from seamkit.core.collector import gc_paused
 from seamkit.scan.units import DataFile, FileTest, Guarantee, ReadPlan, ReadUnit
 from seamkit.tables.hudi.base_files import open_slice_base
 from seamkit.tables.hudi.indexes.buckets import bucket_units
@@ -35,7 +35,7 @@ Path = Literal["auto", "native", "merge"]
 that it would have to apply, `merge` takes that path for every slice."""
 
 
-@collector_at_rest()
+@gc_paused()
 def read_plan(
     plan: Plan, source: LogSource, path: Path, *, merge_logs: bool, buckets: int | None = None
 ) -> ReadPlan:

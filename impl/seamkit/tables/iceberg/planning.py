@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.description import StoredFile
-from seamkit.core.collector import collector_at_rest
+from seamkit.core.collector import gc_paused
 from seamkit.files.roaring import Positions
 from seamkit.files.statistics import FileStatistics
 from seamkit.scan.units import Changes, DataFile, KeyMask, Mask, ReadUnit
@@ -65,7 +65,7 @@ class Planner:
         default_factory=dict
     )
 
-    @collector_at_rest()
+    @gc_paused()
     def units(
         self, snapshot: Snapshot | None, condition: pc.Expression | None = None
     ) -> tuple[list[ReadUnit], Sequence[str], Sequence[str]]:
@@ -177,7 +177,6 @@ class Planner:
                     entry.path,
                     entry.size_bytes,
                     opened,
-                    entry.sequence_number,
                     entry.records,
                     partial(statistics_of, entry, self._counted, values),
                     has_footer=entry.format != "AVRO",

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from seambase.description import TableDescription
 from seambase.errors import InputError, UsageError
 from seambase.scan import Query, ScanWarning
-from seamkit.core.collector import collector_at_rest
+from seamkit.core.collector import gc_paused
 from seamkit.files.storage import Storage
 from seamkit.scan.arguments import check_choice, check_flag, chosen_columns, filtered_scan
 from seamkit.scan.options import ScanOptions
@@ -226,7 +226,7 @@ class PaimonTable:
         )
         return planner.plan(query, mode, row_kinds=row_kinds)
 
-    @collector_at_rest()
+    @gc_paused()
     def _plan(self, as_of: Point | None, strict: bool, query: Query) -> ReadPlan:
         """The plan of a snapshot."""
         snapshot, schema = self._snapshot(as_of), self._newest_schema

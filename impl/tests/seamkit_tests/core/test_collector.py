@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from seamkit.core.collector import collector_at_rest
+from seamkit.core.collector import gc_paused
 
 
 @pytest.fixture(autouse=True)
@@ -20,7 +20,7 @@ def collector() -> Iterator[None]:
 
 def test_it_works_again_when_the_last_one_leaves() -> None:
     """Threads may overlap, and leave in any order."""
-    one, other = collector_at_rest(), collector_at_rest()
+    one, other = gc_paused(), gc_paused()
     one.__enter__()
     other.__enter__()
     one.__exit__(None, None, None)
@@ -31,7 +31,7 @@ def test_it_works_again_when_the_last_one_leaves() -> None:
 
 def test_it_works_again_after_an_error() -> None:
     """Whatever a plan fails by."""
-    with pytest.raises(ValueError, match="broken"), collector_at_rest():
+    with pytest.raises(ValueError, match="broken"), gc_paused():
         raise ValueError("broken")
     assert gc.isenabled()
 
@@ -39,6 +39,6 @@ def test_it_works_again_after_an_error() -> None:
 def test_one_that_was_off_stays_off() -> None:
     """A program that has switched it off has its reasons."""
     gc.disable()
-    with collector_at_rest():
+    with gc_paused():
         assert not gc.isenabled()
     assert not gc.isenabled()

@@ -10,7 +10,7 @@ from typing import Any
 
 from seambase.errors import InputError
 from seambase.scan import ScanWarning
-from seamkit.core.collector import collector_at_rest
+from seamkit.core.collector import gc_paused
 from seamkit.files.kept import KEPT
 from seamkit.files.storage import Storage
 from seamkit.tables.delta.log.actions import (
@@ -110,7 +110,7 @@ class _Replay:
         self.metadata = self.metadata or snapshot.metadata
 
 
-@collector_at_rest()
+@gc_paused()
 def load_snapshot(storage: Storage, folder: LogFolder, version: int | None = None) -> Snapshot:
     """Replay the log up to a version.
 

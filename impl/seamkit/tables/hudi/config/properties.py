@@ -97,6 +97,8 @@ def _logical_lines(text: str) -> list[str]:
 
 
 def _unescape(text: str) -> str:
+    if "\\" not in text:
+        return text
     named = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 
     def replace(match: re.Match[str]) -> str:

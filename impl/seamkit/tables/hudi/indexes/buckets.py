@@ -3,8 +3,9 @@
 A table does not write down how many buckets it has, so whoever reads it says so
 (`hoodie.bucket.index.num.buckets`). That is not believed as it stands: nothing is left out unless
 the names of all file groups tell a bucket of so many, and the first keys of every base file that is
-left fall into the bucket that its name tells (Hudi 1.2.0, BucketIdentifier). Of a wrong number a
-key shows it with a chance of one half at least where it matters, so twenty keys are asked for.
+left fall into the bucket that its name tells (Hudi 1.2.0, BucketIdentifier). If the
+number is wrong, each key lies in another bucket than it should with a chance of one half at least,
+so that twenty keys miss it once in a million.
 """
 
 from __future__ import annotations

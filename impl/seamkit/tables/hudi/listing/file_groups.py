@@ -78,7 +78,7 @@ def list_slices(
     """
     # What the table was may rest on files that only the archive knows.
     archived = archived or not all(window.sees(i.requested) for i in timeline.writes())
-    writes = timeline.told(archived=archived)
+    writes = timeline.completed_writes(archived=archived)
     seen = [write for write in writes if window.sees(write[0].requested)]
     return FileGroups(listing, timeline, seen).slices(window)
 

@@ -119,7 +119,9 @@ class Planner:
 
         def slices(files: Listing) -> list[FileSlice]:
             if self._all is None:
-                self._all = FileGroups(files, self._timeline, self._timeline.told(archived=True))
+                self._all = FileGroups(
+                    files, self._timeline, self._timeline.completed_writes(archived=True)
+                )
             return self._all.slices(window, only)
 
         return self._planned(window, slices)
@@ -154,7 +156,7 @@ class Planner:
         reason = "the file of a completed write is empty; nothing tells what it wrote"
         return [
             ScanWarning(self._storage.full(instant.path), -1, f"{reason}, nor its schema")
-            for instant, body in self._timeline.told(archived=False)
+            for instant, body in self._timeline.completed_writes(archived=False)
             if not body
         ]
 

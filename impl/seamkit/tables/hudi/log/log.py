@@ -154,14 +154,14 @@ def iter_blocks(
     Args:
         content: the whole file (bytes-like); blocks borrow from it. May be empty.
         file: what messages call the file.
-        warnings: receives one entry for each stretch that was passed over.
-        strict: refuse such a stretch instead.
+        warnings: receives one entry for each span of damaged bytes that was passed over.
+        strict: refuse damaged bytes instead.
         writer_instant: refuse blocks that do not name their writer's instant, as those of an
             archived timeline do not.
 
     Raises:
         InputError: the file does not begin with a block, a block is broken although its size and
-            total agree, or (strict) a stretch would be passed over.
+            total agree, or (strict) damaged bytes would be passed over.
         RefusedError: a block type, log format version or header key that is not known.
     """
     scan = _Scan(memoryview(content).cast("B"), file, warnings, strict, writer_instant)

@@ -1,9 +1,19 @@
 """Which blocks of a slice's logs count, and in which order they apply.
 
-The rules are those of Hudi 1.2.0. Blocks are gathered per instant, instants in the order in which
+The rules are those of Hudi 1.2.0. Blocks are gathered by instant, instants in the order in which
 they first appear. A rollback forgets what its target instant has written so far; the same instant
-may write again later, and those blocks count. A block that a log compaction wrote stands for the
-instants it lists: it comes once, in the place of the latest of them.
+may write again later, and those blocks count.
+
+A log compaction writes a block that stands for the blocks of the instants that it lists, its
+originals. It takes the place of the latest of them: with instants 1, 2, 3 and a compaction C of 1
+and 2, the order is `C, 3`. C itself lies behind 3 in the log. Three things may be otherwise:
+
+- None of the originals is in the log any more: C stays where it is, `3, C`.
+- A later compaction D lists C, too: D stands for all that C stood for, in that place, and C is left
+  out.
+- The query does not count every original. Where one that counts is in the log, C takes its place
+  all the same; where those in the log do not count, C is left out, since it holds their rows: the
+  order is `3`. Where none is in the log, C stays if any of its originals counts.
 """
 
 from __future__ import annotations
@@ -37,7 +47,8 @@ def order_blocks(
     replaced_by = _compactions(by_instant)
     ordered: list[list[LogBlock]] = []
     placed: set[str] = set()
-    stands_in = {
+    # Compactions with an original in the log, whose place they take.
+    replacing = {
         replaced_by[instant]
         for instant, group in by_instant.items()
         if instant in replaced_by and not _is_compacted(group)
@@ -45,14 +56,14 @@ def order_blocks(
     for instant in reversed(by_instant):
         final = replaced_by.get(instant, instant)
         if _is_compacted(by_instant[instant]):
-            # Its place is where the latest of its originals is; without any, where it is itself.
-            # Where the originals are here and not asked for, what was made of them is not either.
-            owns = instant in replaced_by.values()
-            if instant in replaced_by or instant in stands_in or not owns:
-                continue
-            if left_out.intersection(by_instant[instant][0].compacted_instants):
-                continue
-            if not _is_asked_for(instant, by_instant, is_valid_instant):
+            originals = by_instant[instant][0].compacted_instants
+            if (
+                instant in replaced_by
+                or instant in replacing
+                or instant not in replaced_by.values()
+                or left_out.intersection(originals)
+                or not _holds_valid(instant, by_instant, is_valid_instant)
+            ):
                 continue
         if final not in placed:
             placed.add(final)
@@ -94,7 +105,7 @@ def _is_compacted(group: list[LogBlock]) -> bool:
     return bool(group[0].compacted_instants)
 
 
-def _is_asked_for(
+def _holds_valid(
     instant: str,
     by_instant: Mapping[str, list[LogBlock]],
     is_valid_instant: Callable[[str], bool],
@@ -105,7 +116,7 @@ def _is_asked_for(
     """
     for original in by_instant[instant][0].compacted_instants:
         if original in by_instant and _is_compacted(by_instant[original]):
-            if _is_asked_for(original, by_instant, is_valid_instant):
+            if _holds_valid(original, by_instant, is_valid_instant):
                 return True
         elif is_valid_instant(original):
             return True

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from seambase.errors import InputError, RefusedError
 from seambase.scan import ScanWarning
-from seamkit.files.equalities import RowTest, test_of_rows
+from seamkit.files.equalities import RowTest, row_test
 from seamkit.files.storage import Storage
 from seamkit.tables.hudi.config.properties import TableConfig
 from seamkit.tables.hudi.listing.files import FileSlice, LogFile
@@ -134,7 +134,7 @@ class LogSource:
         if len(keys) < len(self.config.record_keys) or not (plain or len(keys) == 1):
             keys = []
         names = [*keys, *({RECORD_KEY}.intersection(self.schema.names))]
-        return test_of_rows(condition, pa.schema([self.schema.field(name) for name in names]))
+        return row_test(condition, pa.schema([self.schema.field(name) for name in names]))
 
 
 def read_ordered_blocks(

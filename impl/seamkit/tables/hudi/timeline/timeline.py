@@ -243,7 +243,7 @@ class Timeline:
         except (KeyError, TypeError) as error:
             raise InputError(f"{where}: not readable as a compaction's plan ({error!r})") from error
 
-    def told(self, *, archived: bool) -> list[Write]:
+    def completed_writes(self, *, archived: bool) -> list[Write]:
         """Completed writes and what they say of themselves, the oldest first.
 
         Args:

@@ -34,8 +34,8 @@ class Window:
             completed after the end of an incremental query.
         after: rows of instants requested later than this are handed out, or None for all.
         changes: rows of these instants are handed out, or None for all.
-        alone: nothing is seen but what `after` and `changes` hand out: the older rows that it
-            changed are not.
+        alone: files and log blocks of other instants than those handed out are not read, so that
+            an update in a log comes without the base row below it, as Hudi's own answer has it.
     """
 
     up_to: str | None = None
