@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Callable, Mapping
 
+from seambench_suites.mutations.avro_places import avro_place
 from seambench_suites.mutations.changes import Mutation
+from seambench_suites.mutations.json_places import json_place
+from seambench_suites.mutations.log_places import log_place, orc_place, properties_place
 from seambench_suites.mutations.parquet_places import parquet_place
 
 __all__ = ["place"]
 
-_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+')
-
 
 def place(mutation: Mutation, content: bytes) -> str:
-    """Of a flipped bit in JSON or Parquet where it lies, as ` in a.*.b value`; else nothing.
+    """Of a flipped bit where it lies, as ` in a.*.b value`; nothing in a file of an unknown kind.
 
     Args:
         mutation: the change.
@@ -21,32 +22,18 @@ def place(mutation: Mutation, content: bytes) -> str:
     """
     if mutation.operation != "flip":
         return ""
-    if content.startswith(b"PAR1"):
-        return f" in {parquet_place(content, mutation.at // 8)}"
-    if content.lstrip().startswith(b"{"):
-        return f" in {_path(content, mutation.at // 8)}"
-    return ""
+    at = mutation.at // 8
+    for magic, told in _PLACES.items():
+        if content.startswith(magic):
+            return f" in {told(content, at)}"
+    if mutation.file.endswith((".properties", ".hoodie_partition_metadata")):
+        return f" in {properties_place(content, at)}"
+    return f" in {json_place(content, at)}" if content.lstrip().startswith(b"{") else ""
 
 
-def _path(content: bytes, at: int) -> str:
-    """Names down to the byte, `*` for items of arrays; whether it is of a `key` or a `value`."""
-    names: list[str] = []
-    in_objects: list[bool] = []
-    is_key = True
-    for found in _TOKEN.finditer(content):
-        token = found[0]
-        if token not in (b"{", b"[", b"}", b"]", b",", b":"):
-            is_name = is_key and in_objects[-1:] == [True]
-            if is_name:
-                names[-1] = token.strip(b'"').decode("utf-8", "replace")
-            if found.start() <= at < found.end():
-                return ".".join(names) + (" key" if is_name else " value")
-        if found.end() > at:
-            break
-        if token in (b"{", b"["):
-            names.append("*")
-            in_objects.append(token == b"{")
-        elif token in (b"}", b"]"):
-            names, in_objects = names[:-1], in_objects[:-1]
-        is_key = token in (b"{", b",") or (is_key and token != b":")
-    return ".".join(names) + " mark"
+_PLACES: Mapping[bytes, Callable[[bytes, int], str]] = {
+    b"PAR1": parquet_place,
+    b"Obj\x01": avro_place,
+    b"#HUDI#": log_place,
+    b"ORC": orc_place,
+}

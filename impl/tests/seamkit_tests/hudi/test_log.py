@@ -62,6 +62,30 @@ def test_a_block_has_its_parts() -> None:
     assert warnings == []
 
 
+@pytest.mark.parametrize(("said", "partial"), [("true", True), ("True", True), ("false", False)])
+def test_a_header_says_whether_a_block_is_partial(said: str, partial: bool) -> None:
+    """As Java reads booleans, whose letters may be of either case."""
+    (found,), _ = read(block("parquet", {0: I1, 2: "", 7: said}, b"PAR1"))
+    assert found.is_partial == partial
+
+
+@pytest.mark.parametrize(
+    ("key", "said"), [(7, "4rue"), (7, ""), (6, "true"), (5, "true"), (3, "true")]
+)
+def test_a_block_that_is_neither_partial_nor_whole_is_no_block(key: int, said: str) -> None:
+    """Java takes any other text for false; no other entry is a truth value."""
+    with pytest.raises(InputError, match=r"of its header is"):
+        read(block("parquet", {0: I1, 2: "", key: said}, b"PAR1"))
+
+
+def test_an_entry_that_a_header_has_twice_is_refused() -> None:
+    """Hudi writes each once; of two the second would hide the first."""
+    header = block("parquet", {0: I1, 2: "", 5: "positions", 7: "true"}, b"PAR1")
+    twice = header.replace(struct.pack(">ii", 7, 4), struct.pack(">ii", 5, 4))
+    with pytest.raises(InputError, match=r"RECORD_POSITIONS is there twice"):
+        read(twice)
+
+
 def test_a_rollback_takes_105_bytes() -> None:
     """A rollback file of Hudi has 105 bytes: size 91, total 97."""
     content = rollback_block(I2, I1)

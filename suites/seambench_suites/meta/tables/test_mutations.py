@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import io
+import json
 import struct
 from pathlib import Path
 from random import Random
 
+import fastavro
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyarrow import orc
 
 from seambench_suites.mutations.__main__ import Reasons, main
 from seambench_suites.mutations.changes import (
@@ -119,7 +122,7 @@ def test_a_bit_of_json_is_told_by_its_place(text: str, said: str) -> None:
     at = content.index(text.encode()) if text != "merge" else content.index(b"a.b")
     assert place(Mutation("schema-0", "flip", 8 * at), content) == said
     assert place(Mutation("schema-0", "cut", at), content) == ""
-    assert place(Mutation("data", "flip", 8), b"Obj\1") == ""
+    assert place(Mutation("data", "flip", 8), b"a text") == ""
 
 
 def test_a_bit_of_parquet_is_told_by_its_place() -> None:
@@ -143,3 +146,126 @@ def test_a_bit_of_parquet_is_told_by_its_place() -> None:
     assert said(content.rindex(b"second")) == " in footer 4.*.1.*.3.3.*"
     assert said(page + 16) == " in rest"
     assert said(len(content) - 8) == said(len(content) - 1) == " in tail"
+
+
+def _avro_file(codec: str) -> bytes:
+    """Two records with a union, a list and a map."""
+    fields = [
+        {"name": "path", "type": ["null", "string"]},
+        {
+            "name": "tags",
+            "type": {"type": "array", "items": {"type": "fixed", "name": "f", "size": 3}},
+        },
+        {"name": "more", "type": {"type": "map", "values": "string"}},
+    ]
+    schema = {"type": "record", "name": "r", "fields": fields}
+    rows = [
+        {"path": "first", "tags": [b"abc", b"xyz"], "more": {"name": "value"}},
+        {"path": None, "tags": [], "more": {"other": "second"}},
+    ]
+    out = io.BytesIO()
+    fastavro.writer(out, schema, rows, codec=codec, metadata={"by": "a test"})
+    return out.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (b"bj\1", "magic"),
+        (b"by", "header by key"),
+        (b"a test", "header by value"),
+        (b"avro.codec", "header avro.codec key"),
+        (b'"tags"', "header avro.schema fields.*.name value"),
+        (b"first", "record path"),
+        (b"xyz", "record tags.*"),
+        (b"\x0aother", "record more.key"),
+        (b"second", "record more.*"),
+    ],
+)
+def test_a_bit_of_avro_is_told_by_its_place(text: bytes, said: str) -> None:
+    """In an entry of the header, down to a name of the schema, or in a field of a record."""
+    content = _avro_file("null")
+
+    assert place(Mutation("a", "flip", 8 * content.index(text) + 2), content) == f" in {said}"
+
+
+def test_a_bit_of_a_block_of_avro_is_told_by_its_place() -> None:
+    """Number of records, length and mark of a block; records that are compressed have no places."""
+    content = _avro_file("deflate")
+    mark = content[-16:]
+    begin = content.index(mark) + 16
+
+    def said(at: int) -> str:
+        return place(Mutation("a", "flip", 8 * at), content)
+
+    assert said(begin - 1) == " in header sync"
+    assert said(begin) == " in block count"
+    assert said(begin + 1) == " in block size"
+    assert said(len(content) - 17) == " in block data"
+    assert said(len(content) - 1) == " in block sync"
+
+
+def _log_block(kind: int, content: bytes, schema: str) -> bytes:
+    """A block of a log of Hudi as its format says: all numbers with the highest byte first."""
+    header = struct.pack(">i", 2)
+    for key, text in ((0, b"20240101"), (2, schema.encode())):
+        header += struct.pack(">ii", key, len(text)) + text
+    inner = struct.pack(">ii", 1, kind) + header + struct.pack(">q", len(content)) + content
+    inner += struct.pack(">i", 0)
+    size = len(inner) + 8
+    return b"#HUDI#" + struct.pack(">q", size) + inner + struct.pack(">q", size + 6)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (b"UDI#", "block magic"),
+        (b"20240101", "header 0"),
+        (b"record", "header 2"),
+        (b"\x0afirst", "record k"),
+        (b"irst", "record k"),
+        (b"a key", "deletes"),
+    ],
+)
+def test_a_bit_of_a_log_is_told_by_its_place(text: bytes, said: str) -> None:
+    """In a part of a block, an entry of its header, a field of a record or its deletes."""
+    fields = [{"name": "k", "type": "string"}]
+    schema = json.dumps({"type": "record", "name": "r", "fields": fields})
+    record = b"\x0afirst"
+    rows = struct.pack(">iii", 3, 1, len(record)) + record
+    content = _log_block(3, rows, schema) + _log_block(1, b"a key", schema)
+    at = content.index(text)
+
+    assert place(Mutation("a.log.1", "flip", 8 * at), content) == f" in {said}"
+    assert place(Mutation("a.log.1", "flip", 8 * (len(content) - 1)), content) == " in block total"
+    length = content.index(record) - 4
+    assert place(Mutation("a.log.1", "flip", 8 * length), content) == " in record length"
+    assert place(Mutation("a.log.1", "flip", 8 * (length - 1)), content) == " in records count"
+
+
+def test_a_bit_of_orc_is_told_by_its_place() -> None:
+    """In stripes, the footer, a field of the postscript, or the last byte."""
+    out = io.BytesIO()
+    orc.write_table(pa.table({"a_name": ["some text"]}), out, compression="uncompressed")
+    content = out.getvalue()
+
+    def said(at: int) -> str:
+        return place(Mutation("a.orc", "flip", 8 * at), content)
+
+    assert said(0) == " in magic"
+    assert said(content.index(b"some text")) == " in stripes"
+    assert said(content.rindex(b"a_name")) == " in footer"
+    assert said(content.rindex(b"ORC")) == " in postscript 8000"
+    assert said(len(content) - 1) == " in tail"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("table.type", "table.type key"), ("COW", "table.type value"), ("at", "comment")],
+)
+def test_a_bit_of_properties_is_told_by_its_place(text: str, said: str) -> None:
+    """In the key or the value of a line, by the key's name."""
+    content = b"#written at noon\ntable.type=COW\nversion=9\n"
+    mutation = Mutation("a.properties", "flip", 8 * content.index(text.encode()))
+
+    assert place(mutation, content) == f" in {said}"

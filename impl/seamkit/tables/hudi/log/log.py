@@ -273,6 +273,10 @@ def _check_header(block: LogBlock, writer_instant: bool) -> None:
         raise InputError(f"{block.where}: {block.instant!r:.80} is no instant.")
     if block.kind in ("avro", "parquet", "hfile", "cdc") and block.schema is None:
         raise InputError(f"{block.where}: the header has no schema.")
+    for name, text in block.header.items():
+        # The one entry whose loss would go unnoticed: rows would say null of what they leave alone.
+        if (text.lower() in ("true", "false")) != (name == "IS_PARTIAL"):
+            raise InputError(f"{block.where}: {name} of its header is {text!r:.80}.")
 
 
 @dataclass
@@ -308,6 +312,8 @@ class _Reader:
             key = self.int32("a header key")
             if not 0 <= key < len(_HEADERS):
                 raise RefusedError(f"{self.where}: header key {key} is not known.")
+            if _HEADERS[key] in entries:
+                raise InputError(f"{self.where}: {_HEADERS[key]} is there twice.")
             size = self.int32(f"the length of {_HEADERS[key]}")
             value = bytes(self.take(size, _HEADERS[key]))
             try:

@@ -1,0 +1,127 @@
+"""Where in a log of Hudi, in an ORC file or in a file of properties a byte lies."""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Iterator
+
+from seambench.formats.hudi.damage import block_positions
+from seambench_suites.mutations.avro_places import Names, field_spans, innermost
+from seambench_suites.mutations.parquet_places import parquet_place
+
+__all__ = ["log_place", "orc_place", "properties_place"]
+
+_DELETES, _AVRO, _PARQUET = 1, 3, 5
+#: The entry of a block's header that is the schema of its records.
+_SCHEMA = 2
+_PARTS = ("", "size", "version", "type", "header", "length", "content", "total")
+
+
+def log_place(content: bytes, at: int) -> str:
+    """Words for a byte of an intact log of Hudi.
+
+    `block magic`, `block size`, `block version`, `block type`, `header KEY` with the number of an
+    entry, `block length`, `footer` and `block total`; of what a block holds `record FIELDS`, where
+    it lies in a Parquet file, `deletes`, or `content` of another kind.
+    """
+    block = [one for one in block_positions(content) if one[""] <= at][-1]
+    part = next(one for one in reversed(_PARTS) if block[one] <= at)
+    if part == "header":
+        return _header_place(content, block["header"], at)
+    if part != "content":
+        return f"block {part or 'magic'}"
+    begin = block["content"]
+    size = struct.unpack_from(">q", content, block["length"])[0]
+    if at >= begin + size:
+        return "footer"
+    inner = content[begin : begin + size]
+    kind = struct.unpack_from(">i", content, block["type"])[0]
+    if kind == _PARQUET:
+        return parquet_place(inner, at - begin)
+    if kind == _AVRO:
+        schema = json.loads(_entries(content, block["header"])[_SCHEMA])
+        return _record_place(Names(schema), inner, at - begin)
+    return "deletes" if kind == _DELETES else "content"
+
+
+def _entries(content: bytes, at: int) -> dict[int, bytes]:
+    """Entries of a header by number."""
+    found = {}
+    count, at = struct.unpack_from(">i", content, at)[0], at + 4
+    for _ in range(count):
+        key, size = struct.unpack_from(">ii", content, at)
+        found[key] = content[at + 8 : at + 8 + size]
+        at += 8 + size
+    return found
+
+
+def _header_place(content: bytes, begin: int, at: int) -> str:
+    end = begin + 4
+    for key, text in _entries(content, begin).items():
+        end += 8 + len(text)
+        if at < end and at >= begin + 4:
+            return f"header {key}"
+    return "header count"
+
+
+def _record_place(names: Names, block: bytes, at: int) -> str:
+    """A byte of an Avro block: a version, a number of records, each behind its length."""
+    begin = 8
+    while begin < len(block):
+        end = begin + 4 + struct.unpack_from(">i", block, begin)[0]
+        if begin <= at < end:
+            if at < begin + 4:
+                return "record length"
+            return f"record {innermost(field_spans(names, block, begin + 4), at)}"
+        begin = end
+    return "records count"
+
+
+def properties_place(content: bytes, at: int) -> str:
+    """`KEY key` or `KEY value` of a line of properties, or `comment`."""
+    begin = content.rfind(b"\n", 0, at) + 1
+    end = content.find(b"\n", at)
+    line = content[begin : end if end >= 0 else len(content)]
+    if line.startswith(b"#") or b"=" not in line:
+        return "comment"
+    key = line.partition(b"=")[0]
+    return f"{key.decode('utf-8', 'replace')} {'key' if at - begin <= len(key) else 'value'}"
+
+
+def orc_place(content: bytes, at: int) -> str:
+    """`magic`, `stripes`, `metadata`, `footer`, `postscript FIELD` or `tail` of an ORC file."""
+    tail = len(content) - 1
+    postscript = tail - content[-1]
+    if at == tail:
+        return "tail"
+    if at >= postscript:
+        number = next(n for _, end, n, _ in _fields(content, postscript, tail) if at < end)
+        return f"postscript {number}"
+    sizes = {number: value for _, _, number, value in _fields(content, postscript, tail)}
+    footer = postscript - sizes.get(1, 0)
+    if at >= footer:
+        return "footer"
+    if at >= footer - sizes.get(5, 0):
+        return "metadata"
+    return "magic" if at < 3 else "stripes"
+
+
+def _fields(content: bytes, at: int, end: int) -> Iterator[tuple[int, int, int, int]]:
+    """Begin, end, number and value of the fields of a message of protobuf; 0 for bytes."""
+    while at < end:
+        begin, (tag, at) = at, _varint(content, at)
+        value, at = _varint(content, at)
+        if tag & 7 == 2:
+            value, at = 0, at + value
+        yield begin, at, tag >> 3, value
+
+
+def _varint(content: bytes, at: int) -> tuple[int, int]:
+    number = shift = 0
+    while True:
+        byte, at = content[at], at + 1
+        number |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            return number, at
