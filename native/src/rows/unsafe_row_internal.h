@@ -22,11 +22,13 @@ ROW_INLINE bool unsafe_in_tail(const struct seam_row_type *type) {
     return type->kind >= SEAM_ROW_LONG_DECIMAL;
 }
 
-/* Bytes between two elements of an array. Spark gives void eight. */
-ROW_INLINE int64_t unsafe_element_bytes(const struct seam_row_type *type) {
-    return type->kind == SEAM_ROW_BOOLEAN ? 1
-           : type->kind == SEAM_ROW_FIXED ? type->width_bytes
-                                          : 8;
+/* Bytes between two elements of an array. Spark gives void eight, Velox none. */
+ROW_INLINE int64_t unsafe_element_bytes(const struct seam_row_type *type,
+                                        enum seam_unsafe_writer dialect) {
+    return type->kind == SEAM_ROW_BOOLEAN                                ? 1
+           : type->kind == SEAM_ROW_FIXED                                ? type->width_bytes
+           : type->kind == SEAM_ROW_VOID && dialect == SEAM_UNSAFE_VELOX ? 0
+                                                                         : 8;
 }
 
 /* Values that need a look at each row: what is inside of them, and how much they take. The writer's

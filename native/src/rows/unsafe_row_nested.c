@@ -31,11 +31,13 @@ static bool all_zero(const uint8_t *at, int64_t size_bytes) {
 static int read_array(struct row_reader *reader, struct row_column *column, const uint8_t *at,
                       int64_t size_bytes) {
     const struct seam_row_type *type = column->type;
-    int64_t width = unsafe_element_bytes(type);
     int64_t count = size_bytes < 8 ? -1 : (int64_t)row_load64(at);
-    /* Compared before it is multiplied: it may be any number. */
-    if (count < 0 || count > size_bytes / width ||
-        8 + unsafe_null_bytes(count) + count * width > size_bytes) {
+    /* Compared before it is multiplied: it may be any number. Each element has a null bit. */
+    bool fits = count >= 0 && count <= 8 * size_bytes;
+    /* Which of both wrote an array of void, its size tells. */
+    bool is_spark = !fits || 8 + unsafe_null_bytes(count) < size_bytes;
+    int64_t width = unsafe_element_bytes(type, is_spark ? SEAM_UNSAFE_SPARK : SEAM_UNSAFE_VELOX);
+    if (!fits || 8 + unsafe_null_bytes(count) + count * width > size_bytes) {
         return row_bad(reader, type, at, "is an element of an array that is longer than its bytes");
     }
     const uint8_t *nulls = at + 8;

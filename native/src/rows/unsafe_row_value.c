@@ -19,7 +19,8 @@ static int64_t row_bytes(struct unsafe_writer *writer, const struct seam_row_typ
 
 static int64_t array_bytes(struct unsafe_writer *writer, const struct seam_row_type *type,
                            const struct seam_node *node, int64_t begin, int64_t end) {
-    int64_t bytes = 8 + unsafe_null_bytes(end - begin) + (end - begin) * unsafe_element_bytes(type);
+    int64_t width = unsafe_element_bytes(type, writer->dialect);
+    int64_t bytes = 8 + unsafe_null_bytes(end - begin) + (end - begin) * width;
     bool look = unsafe_in_tail(type) || !type->nullable;
     for (int64_t i = begin; look && i < end; i++) {
         int64_t at = i;
@@ -129,7 +130,7 @@ static bool copies(const struct seam_row_type *type, const struct seam_node *nod
 static int64_t write_elements(struct unsafe_writer *writer, const struct seam_row_type *type,
                               const struct seam_node *node, int64_t begin, int64_t count,
                               uint8_t *at) {
-    int64_t width = unsafe_element_bytes(type);
+    int64_t width = unsafe_element_bytes(type, writer->dialect);
     uint8_t *element = at + 8 + unsafe_null_bytes(count);
     int64_t tail = element - at + count * width;
     for (int64_t i = 0; i < count; i++, element += width) {

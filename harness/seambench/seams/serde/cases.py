@@ -222,7 +222,7 @@ def serde_cases(root: Path, golden: Path | None = None) -> list[SerdeCase]:
     cases = [
         case
         for folder in sorted((root / "golden").glob("*"))
-        if folder.name in ("presto", "unsaferow")
+        if folder.name in ("presto", "unsaferow", "velox")
         for case in _of_folder(folder, root)
     ]
     for name, file in case_files(root, "serde"):

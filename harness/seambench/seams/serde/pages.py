@@ -315,12 +315,9 @@ class _Reader:
             raise cursor.broken("has nulls", f"{flag} is neither 0 nor 1", cursor.at - 1)
         if not flag:
             return None
-        begin = cursor.at
         bits = cursor.take((rows + 7) // 8, "null flags")
-        flags = [bool(bits[row >> 3] >> (7 - (row & 7)) & 1) for row in range(rows)]
-        if rows % 8 and bits[-1] & (0xFF >> rows % 8):
-            raise cursor.broken("null flags", "bits behind the last row are set", begin)
-        return flags
+        # Bits behind the last row may be anything: Velox leaves there what lay in its memory.
+        return [bool(bits[row >> 3] >> (7 - (row & 7)) & 1) for row in range(rows)]
 
     def _fixed(self, cursor: Cursor, name: str, type_: SerdeType | None) -> Block:
         width = _WIDTHS[name]

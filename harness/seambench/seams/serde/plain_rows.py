@@ -123,9 +123,11 @@ def _unsafe_array(values: Sequence[Any], type_: SerdeType, writer: str) -> bytes
     """An array: count, null bits, elements, tail. No element keeps a place when null."""
     head = struct.pack("<q", len(values)) + _null_bits(values, 8)
     width = _width(type_)
-    if width:  # a void element takes a place of 8 bytes, as whatever has no width of its own
+    if width:  # a void element of Spark takes a place of 8 bytes, as what has no width of its own
         data = b"".join(bytes(width) if v is None else _fixed(v, type_) for v in values)
         return head + (_padded(data) if writer == "spark" else data)
+    if type_.kind == "void" and writer == "velox":
+        return head  # its elements take no bytes there
     slots, tail = b"", b""
     start = len(head) + 8 * len(values)
     for value in values:
