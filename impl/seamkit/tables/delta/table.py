@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import copy
 import datetime as dt
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, Self, get_args
+from typing import Any, get_args
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.description import TableDescription
-from seambase.errors import InputError, RefusedError, UsageError
+from seambase.errors import RefusedError, UsageError
 from seambase.scan import Query, ScanWarning
 from seamkit.core.collector import gc_paused
 from seamkit.files.storage import Storage
@@ -28,16 +27,15 @@ from seamkit.tables.delta.log.snapshot import Snapshot, load_snapshot
 from seamkit.tables.delta.planning import Planner
 from seamkit.tables.delta.row_ids import row_tracking
 from seamkit.tables.delta.schema import TableSchema, table_schema
-from seamkit.tables.delta.time_travel import asked_version, asked_window, commit_times, is_version
+from seamkit.tables.delta.time_travel import asked_version, asked_window, commit_times
 from seamkit.tables.describe import described
+from seamkit.tables.moments import Moment, parsed_moment
+from seamkit.tables.table_format import FolderTable, refuse_doubts
 
 __all__ = ["DeltaTable"]
 
-Moment = int | str | dt.datetime
-"""A version, or a time."""
 
-
-class DeltaTable:
+class DeltaTable(FolderTable):
     """A table as its log shows it at the time of the call.
 
     Args:
@@ -153,13 +151,14 @@ class DeltaTable:
             shown = plan.schema.names
         elif query == "snapshot":
             _require_none(query, begin=begin, end=end)
-            snapshot = table._newest if as_of is None else table._at(as_of)
+            moment = _moment("as_of", as_of)
+            snapshot = table._newest if moment is None else table._at(moment)
             schema = self._schema_of(snapshot)
             plan, shown = table._plan(snapshot, schema), schema.arrow.names
         else:
             raise RefusedError(f"{root}: {query} queries of Delta tables are not supported")
-        if strict and plan.warnings:
-            raise InputError(f"{plan.warnings[0].file}: {plan.warnings[0].reason}")
+        if strict:
+            refuse_doubts(plan)
         names = chosen_columns(columns, plan.schema, shown, root)
 
         def make(columns: list[str], condition: pc.Expression | None) -> Scan:
@@ -167,19 +166,12 @@ class DeltaTable:
 
         return filtered_scan(make, names, filter, plan.schema)
 
-    def _within(self, limit_bytes: int | None) -> Self:
-        """The same table for a read with a limit of memory, which holds for what it unpacks."""
-        if limit_bytes is None:
-            return self
-        other = copy.copy(self)
-        other._storage = self._storage.within(limit_bytes)
-        other._files = TableFiles(other._storage)
-        return other
+    def _moved(self) -> None:
+        self._files = TableFiles(self._storage)
 
-    def _at(self, as_of: Moment) -> Snapshot:
-        _moment("as_of", as_of)
+    def _at(self, as_of: int | dt.datetime) -> Snapshot:
         properties: Mapping[str, str] = {}
-        if not is_version(as_of):
+        if isinstance(as_of, dt.datetime):
             properties = self._newest.metadata.configuration
         version = asked_version(as_of, self._storage, self._log, properties)
         return load_snapshot(self._storage, self._log, version)
@@ -202,13 +194,15 @@ class DeltaTable:
             warnings=snapshot.warnings,
         )
 
-    def _changes(self, begin: Moment | None, end: Moment | None, *, strict: bool) -> ReadPlan:
+    def _changes(
+        self, begin: int | dt.datetime | None, end: int | dt.datetime | None, *, strict: bool
+    ) -> ReadPlan:
         """What the commits after one version and up to another did.
 
         The log's last version is held to its checksum file, another last version if it is `strict`.
         """
         properties: Mapping[str, str] = {}
-        if not all(moment is None or is_version(moment) for moment in (begin, end)):
+        if isinstance(begin, dt.datetime) or isinstance(end, dt.datetime):
             properties = self._newest.metadata.configuration
         window = asked_window(begin, end, self._storage, self._log, properties)
         root = self._storage.root
@@ -236,15 +230,9 @@ def _with_columns(schema: pa.Schema, further: Iterable[pa.Field]) -> pa.Schema:
     return pa.schema([*schema, *further])
 
 
-def _moment(name: str, value: Moment | None) -> Moment | None:
-    """An argument that is a version or a time, if it is there.
-
-    Raises:
-        UsageError: it is neither.
-    """
-    if isinstance(value, bool) or not isinstance(value, int | str | dt.datetime | None):
-        raise UsageError(f"{name} is {value!r}: a version or a time is meant")
-    return value
+def _moment(name: str, value: Moment | None) -> int | dt.datetime | None:
+    meant = "a version (7) or a time (2024-12-31T23:59:59.999Z)"
+    return None if value is None else parsed_moment(value, name, meant)
 
 
 def _require_none(query: str, **arguments: object) -> None:

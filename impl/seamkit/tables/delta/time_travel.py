@@ -16,43 +16,28 @@ from seamkit.files.storage import Storage
 from seamkit.tables.delta.log.actions import parse_line
 from seamkit.tables.delta.log.folder import LOG, LogFolder
 from seamkit.tables.delta.log.history import first_stated
+from seamkit.tables.moments import micros
 
-__all__ = ["asked_version", "asked_window", "commit_times", "is_version"]
-
-_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
-_MICROSECOND = dt.timedelta(microseconds=1)
-
-
-def is_version(moment: int | str | dt.datetime) -> bool:
-    """Whether a moment is the number of a version, or a text of its digits, and no time."""
-    return isinstance(moment, int) or (
-        isinstance(moment, str) and moment.isascii() and moment.isdigit()
-    )
+__all__ = ["asked_version", "asked_window", "commit_times"]
 
 
 def asked_version(
-    as_of: int | str | dt.datetime,
-    storage: Storage,
-    folder: LogFolder,
-    configuration: Mapping[str, str],
+    as_of: int | dt.datetime, storage: Storage, folder: LogFolder, configuration: Mapping[str, str]
 ) -> int:
-    """The version that a user means.
+    """The version that is meant by its number or a time.
 
     Args:
-        as_of: a version (a number, or a text of digits), or a time: ISO 8601 in UTC unless it says
-            otherwise.
+        as_of: the number or the time.
         storage: the table's folder.
         folder: its log.
         configuration: properties of the newest version.
 
     Raises:
-        UsageError: neither a version nor a time, or a time before the first version.
+        UsageError: a time before the first version.
         InputError: a commit does not state its time, or is gone that would tell it.
     """
     if isinstance(as_of, int):
         return as_of
-    if isinstance(as_of, str) and is_version(as_of):
-        return int(as_of)
     found = _newest_at(as_of, storage, folder, configuration)
     if found is None:
         raise UsageError(f"{storage.root}: no version that can be read is as old as {as_of}")
@@ -60,8 +45,8 @@ def asked_version(
 
 
 def asked_window(
-    begin: int | str | dt.datetime | None,
-    end: int | str | dt.datetime | None,
+    begin: int | dt.datetime | None,
+    end: int | dt.datetime | None,
     storage: Storage,
     folder: LogFolder,
     configuration: Mapping[str, str],
@@ -76,15 +61,12 @@ def asked_window(
         configuration: properties of the newest version.
 
     Raises:
-        UsageError: neither a version nor a time, a version that is not there, or an end before the
-            begin.
+        UsageError: a version that is not there, or an end before the begin.
         InputError: a commit does not state its time.
     """
-    before: int | None = None
-    if isinstance(begin, int) or (begin is not None and is_version(begin)):
-        before = asked_version(begin, storage, folder, configuration)
-    elif begin is not None:
-        before = _newest_at(begin, storage, folder, configuration)
+    before = begin
+    if isinstance(before, dt.datetime):
+        before = _newest_at(before, storage, folder, configuration)
     last = folder.newest if end is None else asked_version(end, storage, folder, configuration)
     for version in (before, last):
         if version is not None and not 0 <= version <= folder.newest:
@@ -98,7 +80,7 @@ def asked_window(
 
 
 def _newest_at(
-    moment: str | dt.datetime,
+    moment: dt.datetime,
     storage: Storage,
     folder: LogFolder,
     configuration: Mapping[str, str],
@@ -108,9 +90,9 @@ def _newest_at(
     Raises:
         InputError: it may be one whose commit, which had its time, is gone.
     """
-    micros, found = _micros(moment), None
+    latest, found = micros(moment), None
     for version, millis in commit_times(storage, folder, configuration):
-        if millis * 1000 <= micros:
+        if millis * 1000 <= latest:
             found = version
     if found is not None and found < folder.newest and found + 1 not in folder.commits:
         raise InputError(
@@ -118,17 +100,6 @@ def _newest_at(
             f"was the newest at {moment} cannot be said"
         )
     return found
-
-
-def _micros(as_of: str | dt.datetime) -> int:
-    try:
-        moment = dt.datetime.fromisoformat(as_of) if isinstance(as_of, str) else as_of
-    except ValueError as error:
-        raise UsageError(
-            f"as_of is {as_of!r}: a version (7) or a time (2024-12-31T23:59:59.999Z) is meant"
-        ) from error
-    moment = moment if moment.tzinfo else moment.replace(tzinfo=dt.UTC)
-    return (moment - _EPOCH) // _MICROSECOND
 
 
 def commit_times(

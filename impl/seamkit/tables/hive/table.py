@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, Self, get_args
+from typing import Any, get_args
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.description import TableDescription
-from seambase.errors import InputError, RefusedError, UsageError
+from seambase.errors import RefusedError, UsageError
 from seambase.scan import Query, ScanWarning
 from seamkit.core.collector import gc_paused
 from seamkit.files.storage import Storage
@@ -30,11 +29,12 @@ from seamkit.tables.hive.descriptor import (
 )
 from seamkit.tables.hive.listing import Folders, Listed, list_files, list_folders
 from seamkit.tables.hive.row_format import RowFormat, row_format
+from seamkit.tables.table_format import FolderTable, refuse_doubts
 
 __all__ = ["HiveTable"]
 
 
-class HiveTable:
+class HiveTable(FolderTable):
     """A folder of files as Hive reads it at the time of the call.
 
     Without `columns` a descriptor in the folder says what the table is; see
@@ -152,21 +152,13 @@ class HiveTable:
         whole = self.schema
         names = chosen_columns(columns, whole, whole.names, root)
         plan = self._within(memory_limit_bytes)._plan()
-        if strict and plan.warnings:
-            raise InputError(f"{plan.warnings[0].file}: {plan.warnings[0].reason}")
+        if strict:
+            refuse_doubts(plan)
 
         def make(columns: list[str], condition: pc.Expression | None) -> Scan:
             return UnitScan(plan, columns, condition, options)
 
         return filtered_scan(make, names, filter, whole)
-
-    def _within(self, limit_bytes: int | None) -> Self:
-        """The same table for a read with a limit of memory, which holds for what it unpacks."""
-        if limit_bytes is None:
-            return self
-        other = copy.copy(self)
-        other._storage = self._storage.within(limit_bytes)
-        return other
 
     @gc_paused()
     def _plan(self) -> ReadPlan:

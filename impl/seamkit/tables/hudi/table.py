@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 import datetime as dt
 import functools
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, Self, get_args
+from typing import Any, get_args
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -53,11 +52,12 @@ from seamkit.tables.hudi.timeline.timeline import (
 )
 from seamkit.tables.hudi.timeline.window import COMMIT_TIME, NOW, Window, incremental_window
 from seamkit.tables.hudi.units import Path, read_plan
+from seamkit.tables.table_format import FolderTable
 
 __all__ = ["HudiTable"]
 
 
-class HudiTable:
+class HudiTable(FolderTable):
     """A table as its timeline shows it at the time of the call.
 
     Args:
@@ -236,14 +236,6 @@ class HudiTable:
         own = [name for name in plan.schema.names if not name.startswith("_hoodie_")]
         names = chosen_columns(columns, plan.schema, own, self._storage.root)
         return filtered_scan(make, names, filter, plan.schema)
-
-    def _within(self, limit_bytes: int | None) -> Self:
-        """The same table for a read with a limit of memory, which holds for what it unpacks."""
-        if limit_bytes is None:
-            return self
-        other = copy.copy(self)
-        other._storage = self._storage.within(limit_bytes)
-        return other
 
     def _changes(
         self, asked: _Query, columns: Sequence[str] | None, condition: pc.Expression | str | None

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import copy
-import datetime as dt
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Self, get_args
+from typing import Any, get_args
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.description import TableDescription
-from seambase.errors import InputError, RefusedError, UsageError
+from seambase.errors import RefusedError, UsageError
 from seambase.filters import filter_columns
 from seambase.scan import Query, ScanWarning
 from seamkit.files.storage import Storage
@@ -33,6 +31,8 @@ from seamkit.tables.iceberg.metadata.location import TableFiles, newest_metadata
 from seamkit.tables.iceberg.metadata.schema import Schema
 from seamkit.tables.iceberg.metadata.snapshots import View, chosen_view
 from seamkit.tables.iceberg.planning import Planner
+from seamkit.tables.moments import Moment
+from seamkit.tables.table_format import FolderTable, refuse_doubts
 
 __all__ = ["IcebergTable"]
 
@@ -40,7 +40,7 @@ _MAPPING = "schema.name-mapping.default"
 _LINEAGE_VERSION = 3
 
 
-class IcebergTable:
+class IcebergTable(FolderTable):
     """A table as one of its metadata files shows it.
 
     Args:
@@ -122,9 +122,9 @@ class IcebergTable:
         *,
         filter: pc.Expression | str | None = None,  # noqa: A002  (pyarrow's name for it)
         query: Query = "snapshot",
-        as_of: int | str | dt.datetime | None = None,
-        begin: int | str | dt.datetime | None = None,
-        end: int | str | dt.datetime | None = None,
+        as_of: Moment | None = None,
+        begin: Moment | None = None,
+        end: Moment | None = None,
         batch_rows: int | None = None,
         threads: int | None = None,
         memory_limit_bytes: int | None = None,
@@ -183,21 +183,15 @@ class IcebergTable:
 
         def make(columns: list[str], condition: pc.Expression | None) -> Scan:
             own = table._of_snapshot(view, condition) if query == "snapshot" else plan
-            if strict and own.warnings:
-                raise InputError(f"{own.warnings[0].file}: {own.warnings[0].reason}")
+            if strict:
+                refuse_doubts(own)
             scan = UnitScan(own, columns, condition, options)
             return scan if read is None else scan.read_by("changes", read)
 
         return filtered_scan(make, names, filter, plan.schema)
 
-    def _within(self, limit_bytes: int | None) -> Self:
-        """The same table for a read with a limit of memory, which holds for what it unpacks."""
-        if limit_bytes is None:
-            return self
-        other = copy.copy(self)
-        other._storage = self._storage.within(limit_bytes)
-        other._files = TableFiles(other._storage, self._metadata.location)
-        return other
+    def _moved(self) -> None:
+        self._files = TableFiles(self._storage, self._metadata.location)
 
     def _of_snapshot(self, view: View, condition: pc.Expression | None) -> ReadPlan:
         """All that a filter may leave of a snapshot."""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Self, get_args
+from typing import Any, Literal, get_args
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -27,11 +26,12 @@ from seamkit.tables.paimon.metadata.schemas import Schemas
 from seamkit.tables.paimon.metadata.snapshots import Snapshot, list_snapshots
 from seamkit.tables.paimon.planning import Planner
 from seamkit.tables.paimon.window import ChangeMode, Point, snapshot_at, window
+from seamkit.tables.table_format import FolderTable
 
 __all__ = ["PaimonTable"]
 
 
-class PaimonTable:
+class PaimonTable(FolderTable):
     """A table as its snapshots show it at the time of the call.
 
     Args:
@@ -195,14 +195,6 @@ class PaimonTable:
             return changes.scan(columns, condition, options)
 
         return filtered_scan(make, names, filter, whole)
-
-    def _within(self, limit_bytes: int | None) -> Self:
-        """The same table for a read with a limit of memory, which holds for what it unpacks."""
-        if limit_bytes is None:
-            return self
-        other = copy.copy(self)
-        other._storage = self._storage.within(limit_bytes)
-        return other
 
     def _snapshot(self, as_of: Point | None) -> Snapshot | None:
         """The snapshot that is meant; None in a table that was never written to."""

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 from seambase.errors import UsageError
+from seamkit.tables.moments import Moment, parsed_moment
 from seamkit.tables.paimon.metadata.snapshots import Snapshot, SnapshotFolder
 
 __all__ = ["ChangeMode", "Point", "Window", "snapshot_at", "window"]
 
-Point = int | str | dt.datetime
-"""A snapshot's number, a tag's name, or a time: ISO 8601, UTC unless it says otherwise."""
+Point = Moment
+"""A snapshot's number, a tag's name, or a time."""
 
 ChangeMode = Literal["auto", "delta", "changelog", "diff"]
 """Where changes are taken from: the files that commits added, changelog files, or a comparison."""
@@ -55,27 +56,15 @@ def snapshot_at(folder: SnapshotFolder, point: Point, word: str) -> Snapshot:
         UsageError: it means none.
         InputError: the snapshot is broken.
     """
-    if isinstance(point, bool) or not isinstance(point, int | str | dt.datetime):
-        raise UsageError(f"{word} is {point!r}: a snapshot, a tag or a time is meant")
-    if isinstance(point, int):
-        return folder.load(point)
     if isinstance(point, str) and point in folder.tags:
         return folder.tagged(point)
-    if isinstance(point, str) and point.isascii() and point.isdigit():
-        return folder.load(int(point))
-    return folder.at(_moment(folder, point))
+    moment = _parsed(folder, point, word)
+    return folder.load(moment) if isinstance(moment, int) else folder.at(moment)
 
 
-def _moment(folder: SnapshotFolder, point: str | dt.datetime) -> dt.datetime:
-    if isinstance(point, str):
-        try:
-            point = dt.datetime.fromisoformat(point)
-        except ValueError:
-            known = ", ".join(sorted(folder.tags)) or "none"
-            raise UsageError(
-                f"{folder.storage.root}: {point!r} is no snapshot, time or tag; tags: {known}"
-            ) from None
-    return point if point.tzinfo else point.replace(tzinfo=dt.UTC)
+def _parsed(folder: SnapshotFolder, point: Point, word: str) -> int | dt.datetime:
+    known = ", ".join(sorted(folder.tags)) or "none"
+    return parsed_moment(point, word, f"a snapshot, a time or a tag (tags: {known})")
 
 
 def window(folder: SnapshotFolder, begin: Point | None, end: Point | None) -> Window:
@@ -98,14 +87,12 @@ def window(folder: SnapshotFolder, begin: Point | None, end: Point | None) -> Wi
 
 def _bound(folder: SnapshotFolder, point: Point, word: str) -> Snapshot | None:
     """The snapshot of a bound; None for the time before there was any."""
-    if point in (0, "0") and not isinstance(point, bool):
+    is_tag = isinstance(point, str) and point in folder.tags
+    moment = None if is_tag else _parsed(folder, point, word)
+    if moment == 0:
         return None
-    is_time = isinstance(point, dt.datetime) or (
-        isinstance(point, str) and point not in folder.tags and not point.isdigit()
-    )
-    if is_time and isinstance(point, str | dt.datetime):
+    if isinstance(moment, dt.datetime):
         oldest = min(folder.paths, default=None)
-        moment = _moment(folder, point)
         if oldest is None or (oldest == 1 and folder.load(1).is_after(moment)):
             return None
     return snapshot_at(folder, point, word)

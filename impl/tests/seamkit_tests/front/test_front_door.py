@@ -129,7 +129,7 @@ def test_an_iceberg_table_is_found(tmp_path: Path) -> None:
         ({"threads": 0}, "threads is 0: a whole number"),
         ({"columns": "k"}, "columns is 'k': a list of names is meant"),
         ({"columns": ["K"]}, "there is no column 'K'"),
-        ({"as_of": True}, "as_of is True: a version or a time"),
+        ({"as_of": True}, "as_of is True: a version (7) or a time"),
         ({"as_of": "soon"}, "as_of is 'soon': a version"),
         ({"filter": "k >"}, "filter 'k >'"),
     ],

@@ -59,7 +59,7 @@ def test_times_follow_the_log_and_not_the_snapshots(travel: IcebergTable) -> Non
     ("how", "says"),
     [
         ({"as_of": 7}, "there is no snapshot 7"),
-        ({"as_of": "nowhere"}, "no branch or tag"),
+        ({"as_of": "nowhere"}, "a branch or a tag"),
         ({"as_of": "ref:7"}, "no branch or tag '7'"),
         ({"as_of": "2001-01-01"}, "is as old as"),
         ({"as_of": 1.5}, "a snapshot id"),

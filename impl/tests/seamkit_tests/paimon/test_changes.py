@@ -215,7 +215,7 @@ def test_changes_may_be_filtered_and_projected(tmp_path: Path) -> None:
         ({"query": "incremental", "begin": 3, "end": 1}, UsageError, "before the begin"),
         ({"query": "incremental", "begin": 99}, UsageError, "no snapshot 99"),
         ({"query": "incremental", "begin": True}, UsageError, "begin is True"),
-        ({"query": "incremental", "begin": "soon"}, UsageError, "no snapshot, time or tag"),
+        ({"query": "incremental", "begin": "soon"}, UsageError, "a snapshot, a time or a tag"),
         ({"query": "incremental", "end": -1}, UsageError, "no snapshot -1"),
     ],
 )

@@ -12,14 +12,12 @@ from dataclasses import dataclass
 from seambase.errors import InputError, UsageError
 from seamkit.tables.iceberg.metadata.document import Snapshot, TableMetadata
 from seamkit.tables.iceberg.metadata.schema import Schema
+from seamkit.tables.moments import Moment, micros, parsed_moment
 
 __all__ = ["REFERENCE", "View", "chosen_view"]
 
 REFERENCE = "ref:"
 """In front of the name of a branch or a tag that could be taken for a number or a time."""
-
-_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
-_MILLISECOND = dt.timedelta(milliseconds=1)
 
 
 @dataclass(frozen=True)
@@ -37,7 +35,7 @@ class View:
     name: str
 
 
-def chosen_view(metadata: TableMetadata, as_of: int | str | dt.datetime | None) -> View:
+def chosen_view(metadata: TableMetadata, as_of: Moment | None) -> View:
     """The snapshot that a user means.
 
     Args:
@@ -54,18 +52,15 @@ def chosen_view(metadata: TableMetadata, as_of: int | str | dt.datetime | None) 
         current = metadata.current
         name = "no snapshot" if current is None else f"snapshot {current.id}"
         return View(current, metadata.schema(), name)
-    if isinstance(as_of, bool) or not isinstance(as_of, int | str | dt.datetime):
-        raise UsageError(f"as_of is {as_of!r}: a snapshot id, a branch, a tag or a time is meant")
-    if isinstance(as_of, int):
-        return _by_id(metadata, as_of)
     if isinstance(as_of, str):
         if as_of.startswith(REFERENCE):
             return _by_name(metadata, as_of.removeprefix(REFERENCE))
         if as_of in metadata.references:
             return _by_name(metadata, as_of)
-        if as_of.isascii() and as_of.isdigit():
-            return _by_id(metadata, int(as_of))
-    return _by_time(metadata, as_of)
+    known = ", ".join(sorted(metadata.references)) or "none"
+    meant = f"a snapshot id, a time (2024-12-31T23:59:59.999Z), a branch or a tag (it has {known})"
+    moment = parsed_moment(as_of, "as_of", meant)
+    return _by_id(metadata, moment) if isinstance(moment, int) else _by_time(metadata, moment)
 
 
 def _by_id(metadata: TableMetadata, number: int) -> View:
@@ -87,17 +82,8 @@ def _by_name(metadata: TableMetadata, name: str) -> View:
     )
 
 
-def _by_time(metadata: TableMetadata, as_of: str | dt.datetime) -> View:
-    try:
-        moment = dt.datetime.fromisoformat(as_of) if isinstance(as_of, str) else as_of
-    except ValueError as error:
-        known = ", ".join(sorted(metadata.references)) or "none"
-        raise UsageError(
-            f"as_of is {as_of!r}: no snapshot id, no time (2024-12-31T23:59:59.999Z), and no "
-            f"branch or tag of {metadata.where}, which has {known}"
-        ) from error
-    moment = moment if moment.tzinfo else moment.replace(tzinfo=dt.UTC)
-    millis = (moment - _EPOCH) // _MILLISECOND
+def _by_time(metadata: TableMetadata, as_of: dt.datetime) -> View:
+    millis = micros(as_of) // 1000
     found = [number for time, number in metadata.log if time <= millis]
     if not found:
         raise UsageError(f"{metadata.where}: no snapshot that is left is as old as {as_of}")

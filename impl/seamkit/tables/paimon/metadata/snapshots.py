@@ -14,6 +14,7 @@ from typing import Any
 
 from seambase.errors import InputError, RefusedError, UsageError
 from seamkit.files.storage import Storage
+from seamkit.tables.moments import micros
 from seamkit.tables.paimon.metadata.json_files import field, read_json
 
 __all__ = ["ManifestList", "Snapshot", "SnapshotFolder", "list_snapshots"]
@@ -69,7 +70,7 @@ class Snapshot:
 
     def is_after(self, moment: dt.datetime) -> bool:
         """Whether it was made after a moment."""
-        return self.time_millis > _millis(moment)
+        return self.time_millis > micros(moment) // 1000
 
 
 @dataclass(frozen=True)
@@ -156,10 +157,6 @@ class SnapshotFolder:
                 "have expired, or the table was made later"
             )
         return found
-
-
-def _millis(moment: dt.datetime) -> int:
-    return (moment - dt.datetime(1970, 1, 1, tzinfo=dt.UTC)) // dt.timedelta(milliseconds=1)
 
 
 def list_snapshots(storage: Storage) -> SnapshotFolder:
