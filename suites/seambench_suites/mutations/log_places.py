@@ -72,10 +72,10 @@ def _record_place(names: Names, block: bytes, at: int) -> str:
         end = begin + 4 + struct.unpack_from(">i", block, begin)[0]
         if begin <= at < end:
             if at < begin + 4:
-                return "record length"
+                return "length of a record"
             return f"record {innermost(field_spans(names, block, begin + 4), at)}"
         begin = end
-    return "records count"
+    return "number of records"
 
 
 def properties_place(content: bytes, at: int) -> str:

@@ -239,8 +239,8 @@ def test_a_bit_of_a_log_is_told_by_its_place(text: bytes, said: str) -> None:
     assert place(Mutation("a.log.1", "flip", 8 * at), content) == f" in {said}"
     assert place(Mutation("a.log.1", "flip", 8 * (len(content) - 1)), content) == " in block total"
     length = content.index(record) - 4
-    assert place(Mutation("a.log.1", "flip", 8 * length), content) == " in record length"
-    assert place(Mutation("a.log.1", "flip", 8 * (length - 1)), content) == " in records count"
+    assert place(Mutation("a.log.1", "flip", 8 * length), content) == " in length of a record"
+    assert place(Mutation("a.log.1", "flip", 8 * (length - 1)), content) == " in number of records"
 
 
 def test_a_bit_of_orc_is_told_by_its_place() -> None:
