@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import pytest
+
 from seambench.conformance.load import load_cases
 from seambench.conformance.xfails import Xfails
 from seambench.contracts.registry import seams
 
 
 def test_xfails_name_cases(xfails: list[Xfails]) -> None:
-    """Every entry of an xfails file names a case that exists."""
+    """Every entry of a file that `--xfails` gives names a case that exists."""
+    if not xfails:
+        pytest.skip("no file was given with --xfails")
     stale = [
         outcome.case
         for seam in seams()

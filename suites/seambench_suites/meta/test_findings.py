@@ -1,9 +1,8 @@
-"""Reports of defects: each names a case, versions of a peer, a document, and has its page."""
+"""Reports of defects: each names a case, versions of a peer, and a document."""
 
 from __future__ import annotations
 
 from importlib.metadata import entry_points
-from pathlib import Path
 
 import pytest
 
@@ -11,8 +10,6 @@ from seambench.conformance.load import load_cases
 from seambench.conformance.xfails import load_xfails
 from seambench.contracts.peers.catalogue import catalogue
 from seambench_suites.findings.__main__ import Finding, read_findings
-
-DOCS = Path(__file__).parents[3] / "docs" / "findings"
 
 
 def test_every_finding_can_be_asked_again() -> None:
@@ -35,13 +32,3 @@ def test_every_finding_is_a_known_failure(finding: Finding) -> None:
     entry = load_xfails(file).entries[finding.case]
 
     assert [version for version in finding.shows if not entry.holds_for(version)] == []
-
-
-@pytest.mark.skipif(not DOCS.exists(), reason="an installed package has no documents")
-@pytest.mark.parametrize("finding", read_findings(), ids=lambda finding: finding.name)
-def test_every_finding_has_its_page(finding: Finding) -> None:
-    """The page has the title, the text and the command of the data, and the index names it."""
-    page = (DOCS / f"{finding.name}.md").read_text(encoding="utf-8")
-
-    assert all(part in page for part in (finding.title, finding.text, finding.command))
-    assert f"({finding.name}.md)" in (DOCS / "README.md").read_text(encoding="utf-8")

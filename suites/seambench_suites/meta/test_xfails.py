@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
+from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
 
 from seambase.errors import UsageError
+from seambench.conformance.load import load_cases
 from seambench.conformance.run import run_checks
 from seambench.conformance.xfails import digest_of, load_xfails
 from seambench.contracts.outcomes import FAILING, WORDS
@@ -134,3 +138,25 @@ def test_broken_files_are_refused(tmp_path: Path, text: str, says: str) -> None:
 def test_words() -> None:
     """The words that fail a run are just these, and `unavailable` is never a pass."""
     assert set(WORDS) - FAILING == {"pass", "xfail", "not-offered", "unavailable"}
+
+
+def _announced() -> Iterator[tuple[str, Path]]:
+    """Files of known failures that announced implementations name, by implementation."""
+    for point in entry_points(group="seambench.impl"):
+        with suppress(ImportError):  # of a peer that is not installed
+            if file := getattr(point.load(), "xfails", None):
+                yield point.name, file
+
+
+@pytest.mark.parametrize(("name", "file"), sorted(_announced()))
+def test_known_failures_of_announced_implementations_name_cases(name: str, file: Path) -> None:
+    """An entry for a case that was renamed or dropped excuses nothing, and goes."""
+    seam = name.partition(".")[0]
+    known = [case.id for case in load_cases(seam)]
+
+    assert [one.case for one in load_xfails(file).stale(seam, known)] == []
+
+
+def test_many_implementations_have_such_a_file() -> None:
+    """The comparison is not empty."""
+    assert len(list(_announced())) > 15

@@ -10,6 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from seambench.cli.app import app
+from seambench_suites.findings.__main__ import Finding, read_findings
 from seamkit.command.parser import COMMANDS
 
 CHECKOUT = Path(__file__).parents[4]
@@ -80,3 +81,13 @@ def test_a_name_that_is_gone_is_seen() -> None:
     assert exists("seamkit.scan.scan.Scan.to_table")
     assert not exists("seamkit.scan.scan.Scan.to_nothing")
     assert not exists("seamkit.nothing.at_all")
+
+
+@pytest.mark.parametrize("finding", read_findings(), ids=lambda finding: finding.name)
+def test_every_finding_has_its_page(finding: Finding) -> None:
+    """The page has the title, the text and the command of the data, and the index names it."""
+    folder = CHECKOUT / "docs" / "findings"
+    page = (folder / f"{finding.name}.md").read_text(encoding="utf-8")
+
+    assert all(part in page for part in (finding.title, finding.text, finding.command))
+    assert f"({finding.name}.md)" in (folder / "README.md").read_text(encoding="utf-8")
