@@ -170,7 +170,7 @@ func rowDelta(ctx context.Context, at *table.Table, change *table.Transaction, t
 		if err != nil {
 			return err
 		}
-		files, err := change.WriteEqualityDeletes(ctx, told.Ids, array.IterFromReader(keys))
+		files, err := change.WriteEqualityDeletes(ctx, told.Ids, kept(keys))
 		if err != nil {
 			return err
 		}
@@ -181,8 +181,7 @@ func rowDelta(ctx context.Context, at *table.Table, change *table.Transaction, t
 		if err != nil {
 			return err
 		}
-		var records iter.Seq2[arrow.RecordBatch, error] = array.IterFromReader(rows)
-		for file, err := range table.WriteRecords(ctx, at, rows.Schema(), records) {
+		for file, err := range table.WriteRecords(ctx, at, rows.Schema(), kept(rows)) {
 			if err != nil {
 				return err
 			}
@@ -224,6 +223,19 @@ func layOut(change *table.Transaction, told []specChange) error {
 		update.AddField(one.Add, transform, "")
 	}
 	return update.Commit()
+}
+
+// kept hands out batches that outlive the next one: workers write them later.
+func kept(rows array.RecordReader) iter.Seq2[arrow.RecordBatch, error] {
+	return func(yield func(arrow.RecordBatch, error) bool) {
+		for rows.Next() {
+			batch := rows.RecordBatch()
+			batch.Retain()
+			if !yield(batch, nil) {
+				return
+			}
+		}
+	}
 }
 
 func read(path string) (array.RecordReader, error) {

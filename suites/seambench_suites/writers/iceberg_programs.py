@@ -1,0 +1,209 @@
+"""Iceberg tables that programs in other languages write, confirmed by Spark and others.
+
+A program is built with its own tools out of a folder beside this module, and is handed a file of
+steps, a JSON object each, whose rows lie in files of Arrow's IPC.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from seambench.contracts.formats import resolve_format
+from seambench.formats.writing import small_session
+from seambench_suites.writers.by_pyiceberg import WALL
+from seambench_suites.writers.keeping import Recipe, Row, Second
+from seambench_suites.writers.sample import arrow, arrow_type
+
+__all__ = ["Making", "Program", "built", "by_spark", "iceberg_type"]
+
+_SESSIONS = contextlib.ExitStack()
+_FLAT = {
+    pa.bool_(): "boolean",
+    pa.int32(): "int",
+    pa.int64(): "long",
+    pa.float32(): "float",
+    pa.float64(): "double",
+    pa.string(): "string",
+    pa.binary(): "binary",
+    pa.date32(): "date",
+    pa.timestamp("us"): "timestamp",
+    pa.timestamp("us", "UTC"): "timestamptz",
+}
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program that writes tables.
+
+    Attributes:
+        writer: its name in ids of cases.
+        title: the library that it uses, with its version.
+        path: of the program.
+        module: of the recipe.
+    """
+
+    writer: str
+    title: str
+    path: Path
+    module: str
+
+
+def built(folder: str, command: Sequence[str], program: str) -> Path:
+    """Build a program in a copy of its folder.
+
+    Args:
+        folder: its sources, beside this module.
+        command: what builds it there.
+        program: where it then lies.
+    """
+    copy = Path(tempfile.gettempdir()) / "golden-writers" / folder
+    shutil.copytree(Path(__file__).parent / folder, copy, dirs_exist_ok=True)
+    subprocess.run(command, cwd=copy, check=True)
+    return copy / program
+
+
+@cache
+def _session() -> Any:
+    return _SESSIONS.enter_context(small_session(resolve_format("iceberg")))
+
+
+def by_spark(path: Path, snapshot: str) -> pa.Table:
+    """What Spark reads of a snapshot, with Iceberg's own library."""
+    rows = _session().read.format("iceberg").option("snapshot-id", snapshot).load(str(path))
+    with tempfile.TemporaryDirectory() as folder:
+        rows.coalesce(1).write.parquet(f"{folder}/rows")
+        return pq.read_table(f"{folder}/rows")
+
+
+def iceberg_type(kind: pa.DataType, ids: Iterator[int]) -> Any:
+    """A type as Iceberg's JSON spells it, with fresh ids for what lies in it."""
+    if pa.types.is_struct(kind):
+        fields = [(next(ids), one) for one in kind]
+        return {
+            "type": "struct",
+            "fields": [
+                {"id": id_, "name": one.name, "type": iceberg_type(one.type, ids)}
+                | {"required": False}
+                for id_, one in fields
+            ],
+        }
+    if pa.types.is_list(kind):
+        made = {"type": "list", "element-id": next(ids), "element-required": False}
+        return made | {"element": iceberg_type(kind.value_type, ids)}
+    if pa.types.is_map(kind):
+        made = {"type": "map", "key-id": next(ids), "value-id": next(ids)}
+        inner = {"key": kind.key_type, "value": kind.item_type}
+        types = {name: iceberg_type(one, ids) for name, one in inner.items()}
+        return made | types | {"value-required": False}
+    if pa.types.is_decimal(kind):
+        return f"decimal({kind.precision}, {kind.scale})"
+    return _FLAT[kind]
+
+
+@dataclass
+class Making:
+    """A table that a program writes, with the recipe that keeps it.
+
+    Attributes:
+        by: the program.
+        name: what the table is about.
+        note: the same as a sentence.
+        columns: the latest schema, with the types of cases.
+        second: who is asked for the rows besides, by name.
+        first: the first schema, where it is another.
+        version: of the format.
+        declared: further keys of the declaration.
+    """
+
+    by: Program
+    name: str
+    note: str
+    columns: Mapping[str, str]
+    second: Mapping[str, Second]
+    first: Mapping[str, str] | None = None
+    version: int = 2
+    declared: Mapping[str, Any] = field(default_factory=dict)
+    _steps: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    _asks: list[Callable[[Recipe], None]] = field(default_factory=list)
+    _work: Path = field(default_factory=lambda: Path(tempfile.mkdtemp(prefix="golden-rows-")))
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """The first schema in Iceberg's JSON: its columns have the ids 1, 2, ..."""
+        columns = self.first or self.columns
+        kinds = [(one, WALL.get(one) or arrow_type(kind)) for one, kind in columns.items()]
+        struct = iceberg_type(pa.struct([pa.field(*one) for one in kinds]), itertools.count(1))
+        return {"schema-id": 0, "identifier-field-ids": [], **struct}
+
+    def rows(self, rows: Sequence[Row], columns: Mapping[str, str] | None = None) -> str:
+        """Rows in a file for the program; its path."""
+        path = self._work / f"{len(list(self._work.iterdir()))}.arrow"
+        table = arrow(rows, columns or self.columns, WALL)
+        with pa.ipc.new_stream(path, table.schema) as out:
+            out.write_table(table)
+        return str(path)
+
+    def step(self, said: str, **step: Any) -> int:
+        """Note a step that the program will carry out; its number."""
+        self._steps.append((said, step))
+        return len(self._steps)
+
+    def append(
+        self, rows: Sequence[Row], said: str, columns: Mapping[str, str] | None = None
+    ) -> int:
+        """Append rows."""
+        return self.step(said, append=self.rows(rows, columns))
+
+    def ask(self, name: str, rows: Sequence[Row], **how: Any) -> None:
+        """Let a case ask for rows, as `Recipe.ask` does."""
+        told = [dict(row) for row in rows]
+        self._asks.append(lambda at: at.ask(name, told, **how))
+
+    def keep(self) -> None:
+        """Carry out all steps, name the metadata files by number, and keep the table."""
+        requirement = f"{self.note}, as {self.by.title.split()[0]} writes it"
+        at = Recipe(
+            "iceberg",
+            self.by.writer,
+            self.by.title,
+            self.name,
+            self.note,
+            requirement,
+            self.columns,
+            self.second,
+            {"features": [f"iceberg.v{self.version}"], **self.declared},
+            recipe=self.by.module,
+        )
+        steps = self._work / "steps.jsonl"
+        steps.write_text("".join(json.dumps(step) + "\n" for _, step in self._steps))
+        done = subprocess.run(
+            [str(self.by.path), str(at.path), str(steps)], check=True, stdout=subprocess.PIPE
+        )
+        for (said, _), snapshot in zip(self._steps, done.stdout.decode().split(), strict=True):
+            at.step(said, "" if snapshot == "-" else snapshot)
+        _number(at.path / "metadata")
+        for ask in self._asks:
+            ask(at)
+        at.keep()
+        shutil.rmtree(self._work)
+
+
+def _number(folder: Path) -> None:
+    """Name metadata files as tables without a catalogue have them; no byte is changed."""
+    for file in folder.glob("0*.metadata.json"):
+        file.rename(folder / f"v{int(file.name.partition('-')[0]) + 1}.metadata.json")
+    numbers = [int(one.name[1:].partition(".")[0]) for one in folder.glob("v*.metadata.json")]
+    (folder / "version-hint.text").write_text(str(max(numbers)))
