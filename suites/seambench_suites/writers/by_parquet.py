@@ -1,4 +1,4 @@
-"""Parquet files that Arrow and DuckDB write, under Hive tables; each reads the other's.
+"""Parquet files that Arrow, arrow-rs and DuckDB write, under Hive tables; each reads another's.
 
 A table's files hold the same kinds of rows in other forms: versions of pages, encodings, codecs,
 row groups and pages of a few rows, page indexes and Bloom filters.
@@ -7,6 +7,9 @@ row groups and pages of a few rows, page indexes and Bloom filters.
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,6 +20,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from seambench.formats.hive.golden import DESCRIPTOR
+from seambench_suites.writers.by_iceberg_rust import BUILD
+from seambench_suites.writers.iceberg_programs import built
 from seambench_suites.writers.keeping import Recipe, Row, Second, carry_out
 from seambench_suites.writers.sample import FLAT, NESTED, arrow, flat_rows, nested_rows
 
@@ -44,9 +49,13 @@ class Making:
     def __init__(
         self, writer: str, name: str, note: str, columns: Mapping[str, str], **declared: Any
     ) -> None:
-        titles = {"arrow": f"pyarrow {pa.__version__}", "duckdb": f"DuckDB {duckdb.__version__}"}
+        titles = {
+            "arrow": f"pyarrow {pa.__version__}",
+            "arrow-rs": "arrow-rs 58.4.1",
+            "duckdb": f"DuckDB {duckdb.__version__}",
+        }
         second: dict[str, Second] = {f"Polars {pl.__version__}": by_polars}
-        if writer == "arrow":
+        if writer != "duckdb":
             second = {titles["duckdb"]: by_duckdb}
         partition = declared.get("partition", [])
         listed = [
@@ -77,6 +86,20 @@ class Making:
         number = len(self.at._steps) + 1
         table = arrow(rows, self.at.columns, MOMENTS)
         pq.write_table(table, self.at.path / f"{number}.parquet", **options)
+        self.rows += rows
+        self.at.step(said, number)
+
+    def rust(self, rows: Sequence[Row], said: str, **how: Any) -> None:
+        """Write a file with arrow-rs."""
+        number = len(self.at._steps) + 1
+        table = arrow(rows, self.at.columns, MOMENTS)
+        told = Path(tempfile.mkdtemp(prefix="golden-rows-")) / "rows.arrow"
+        with pa.ipc.new_stream(told, table.schema) as out:
+            out.write_table(table)
+        made = built("rust", BUILD, "target/debug/parquet")
+        to = self.at.path / f"{number}.parquet"
+        subprocess.run([str(made), str(told), str(to), json.dumps(how)], check=True)
+        shutil.rmtree(told.parent)
         self.rows += rows
         self.at.step(said, number)
 
@@ -159,6 +182,43 @@ def encodings() -> None:
     made.keep()
 
 
+def rust_encodings() -> None:
+    """Encodings, codecs and pages of arrow-rs."""
+    note = "encodings, versions of pages, Bloom filters, row groups and pages of few rows"
+    made = Making("arrow-rs", "encodings", note, COLUMNS)
+    made.rust(_rows(0), "dictionaries, pages of version 1, snappy", compression="SNAPPY")
+    small = {"rows_in_group": 2, "rows_in_page": 1}
+    made.rust(_rows(10), "plain, Bloom filters", dictionary=False, bloom=True, **small)
+    made.rust(
+        _rows(20),
+        "pages of version 2, delta encodings by default, zstd",
+        version=2,
+        dictionary=False,
+        compression="ZSTD(1)",
+        **small,
+    )
+    encoded = dict.fromkeys(("k", "l", "f", "d", "i", "n9"), "BYTE_STREAM_SPLIT")
+    encoded |= {"s": "DELTA_LENGTH_BYTE_ARRAY", "y": "DELTA_BYTE_ARRAY"}
+    made.rust(
+        _rows(30),
+        "bytes of streams split, texts by lengths, no statistics, no Arrow schema",
+        dictionary=False,
+        encodings=encoded,
+        statistics="none",
+        arrow_schema=False,
+        compression="LZ4_RAW",
+    )
+    made.rust(
+        _rows(40),
+        "dictionaries that fall back, pages of version 2, gzip",
+        version=2,
+        dictionary_bytes=1,
+        rows_in_page=1,
+        compression="GZIP(6)",
+    )
+    made.keep()
+
+
 def duckdb_types() -> None:
     """Every type, by both versions of DuckDB's pages."""
     note = "flat and nested types in two versions of pages, with Bloom filters"
@@ -189,5 +249,10 @@ def duckdb_partitions() -> None:
 
 
 if __name__ == "__main__":
-    recipes: Sequence[Callable[[], None]] = (encodings, duckdb_types, duckdb_partitions)
+    recipes: Sequence[Callable[[], None]] = (
+        encodings,
+        rust_encodings,
+        duckdb_types,
+        duckdb_partitions,
+    )
     carry_out(recipes)
