@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import ClassVar
 
 from seambase.description import TableDescription
 from seambase.errors import InputError, RefusedError, UsageError
-from seambase.walk import Met
 from seambench import __version__
 from seambench.contracts.common import Kind
 from seambench.contracts.scan import Scan, ScanRequest
-from seambench_impl.parquet_file import MAGIC, explain_parquet
 from seambench_impl.scan_formats import (
     DELTA,
     HIVE,
@@ -83,23 +80,6 @@ class _Reader:
             raise RefusedError(f"{request.table}: {self.name} reads no tables of {table.format}")
         return _among(self.formats, table.format).open(request_of_named(request, table))
 
-    def explain(self, path: Path | str, allow: Sequence[str] = ()) -> Iterator[Met]:
-        """What a table, a log file or a Parquet file says; see `seambench.contracts.scan.Scanner`.
-
-        That needs no reading of rows, so all readers explain the tables of all formats.
-        """
-        request = ScanRequest(str(path), allow=allow)
-        if is_name(request.table):
-            table = named_table(request)
-            own = request_of_named(request, table)
-            return _among(_FORMATS, table.format).explain(own)
-        if isinstance(path, str) or path.is_dir():
-            return _among(_FORMATS, recognised_format(request.table).name).explain(request)
-        if _begins(path, MAGIC):
-            return explain_parquet(path)
-        explains = (one.explain_file for one in _FORMATS)
-        return next(explain for explain in explains if explain is not None)(path)
-
     def describe(self, request: ScanRequest) -> TableDescription:
         """What a table is; see `seambench.contracts.scan.Describing`."""
         if is_name(request.table):
@@ -122,14 +102,6 @@ class _Reader:
         if found.name not in names:
             raise RefusedError(f"{request.table}: {self.name} does not read {found.title} tables")
         return _among(self.formats, found.name)
-
-
-def _begins(path: Path, magic: bytes) -> bool:
-    try:
-        with path.open("rb") as file:
-            return file.read(len(magic)) == magic
-    except OSError:  # told by who reads it
-        return False
 
 
 def _among(formats: Sequence[ReaderFormat], name: str) -> ReaderFormat:

@@ -1,22 +1,19 @@
-"""Table formats as the readers of the scan seam offer them: what each states, opens and explains.
+"""Table formats as the readers of the scan seam offer them: what each states and opens.
 
-A format is data: its words, the arguments of its table and of its scan, and what is worth a line
-of an explanation. Another path through the same tables is `dataclasses.replace` of it.
+A format is data: its words, the arguments of its table and of its scan. Another path through the
+same tables is `dataclasses.replace` of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 from seambase.errors import UsageError
-from seambase.walk import Met
 from seambench.contracts.scan import Scan, ScanRequest
 from seamkit.catalogs.metastore import SCHEME
 from seamkit.tables.catalog_table import CatalogTable
-from seamkit.tables.hudi.explain import explain_log, explain_table
 from seamkit.tables.opening import open_table
 from seamkit.tables.table_format import Table
 
@@ -49,10 +46,6 @@ class ReaderFormat:
             they are.
         table: arguments of the format's table class.
         scan: further arguments of its `scan`.
-        heading: what the first line of an explanation says.
-        facts: its further lines, between the properties and the columns.
-        explain_file: tells what a part of a table says, such as a log; None where nothing does.
-        explain_whole: tells what a table says, in place of the lines that all formats share.
     """
 
     name: str
@@ -61,10 +54,6 @@ class ReaderFormat:
     no_changes_alone: str = ""
     table: Mapping[str, Any] = field(default_factory=dict)
     scan: Mapping[str, Any] = field(default_factory=dict)
-    heading: Callable[[Any], str] = str
-    facts: Callable[[Any], Iterator[tuple[str, str]]] = lambda _: iter(())
-    explain_file: Callable[[Path], Iterator[Met]] | None = None
-    explain_whole: Callable[[Any], Iterator[Met]] | None = None
 
     def opened(self, request: ScanRequest) -> Any:
         """The table of a folder, or of a name in a metastore, as an object of its own class."""
@@ -99,27 +88,6 @@ class ReaderFormat:
             arguments["changes_alone"] = request.changes_alone
         scan: Scan = self.opened(request).scan(**arguments)
         return scan
-
-    def explain(self, request: ScanRequest) -> Iterator[Met]:
-        """What the metadata of a request's table says: its state, properties, columns and files."""
-        table = self.opened(request)
-        if self.explain_whole is not None:
-            yield from self.explain_whole(table)
-            return
-        yield Met(0, 0, 0, f"{self.name.capitalize()} table", self.heading(table))
-        for name, value in sorted(table.properties.items()):
-            # A separator of Hive's may be a control character.
-            yield Met(0, 0, 1, name, value if value.isprintable() else repr(value))
-        for name, value in self.facts(table):
-            yield Met(0, 0, 1, name, value)
-        keys = getattr(table, "primary_keys", ())
-        for column in table.schema:
-            key = ", of the primary key" if column.name in keys else ""
-            null = "" if column.nullable else " not null"
-            yield Met(0, 0, 1, column.name, f"{column.type}{null}{key}")
-        for line in table.scan().explain().splitlines()[1:]:
-            path_, _, file = line.strip().partition(" ")
-            yield Met(0, 0, 1, path_, file.strip())
 
 
 def is_name(table: str) -> bool:
@@ -176,7 +144,6 @@ DELTA = ReaderFormat(
         "warnings",
     ),
     no_changes_alone="changes-alone goes with incremental queries, which Delta tables have not",
-    heading=lambda table: f"version {table.version}",
 )
 
 HIVE = ReaderFormat(
@@ -193,7 +160,6 @@ HIVE = ReaderFormat(
         "warnings",
     ),
     no_bounds="a snapshot of a Hive table has neither begin nor end",
-    heading=lambda table: str(table.file_format),
 )
 
 HUDI = ReaderFormat(
@@ -225,8 +191,6 @@ HUDI = ReaderFormat(
         "schema-on-read",
         "warnings",
     ),
-    explain_file=explain_log,
-    explain_whole=explain_table,
 )
 
 ICEBERG = ReaderFormat(
@@ -248,11 +212,6 @@ ICEBERG = ReaderFormat(
         "iceberg.orc",
     ),
     no_changes_alone="Iceberg tables tell no changes of rows apart",
-    heading=lambda table: f"format version {table.format_version}, snapshot {table.snapshot_id}",
-    facts=lambda table: (
-        (f"{reference.kind} {name}", f"snapshot {reference.snapshot_id}")
-        for name, reference in sorted(table.references.items())
-    ),
 )
 
 PAIMON = ReaderFormat(
@@ -277,6 +236,4 @@ PAIMON = ReaderFormat(
         "warnings",
     ),
     no_changes_alone="changes of a Paimon table are not merged without the rows they changed",
-    heading=lambda table: f"snapshot {table.snapshot_id}",
-    facts=lambda table: (("tag", tag) for tag in table.tags),
 )

@@ -7,13 +7,12 @@ offering the same code under two names would let a comparison of the two prove n
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 
 from seambase.serde import SerdeRequest
 from seambase.types import TYPE_WORDS
-from seambase.walk import Met
 from seambench import __version__
 from seambench.contracts.common import Kind, Stage
 from seambench.contracts.serde import StreamStep
@@ -22,8 +21,6 @@ from seamkit.core.memory import TrackedAllocator
 from seamkit.core.pools import MemoryPool
 from seamkit.serde.presto.read import deserialize as read_pages
 from seamkit.serde.presto.write import serialize as write_page
-from seamkit.serde.rows.explain import explain as explain_rows
-from seamkit.serde.rows.grade import grade
 from seamkit.serde.rows.serde import deserialize as read_rows
 from seamkit.serde.rows.serde import serialize as write_rows
 from seamkit.serde.selection import Rows
@@ -160,20 +157,6 @@ class SeambenchSerde:
             serde.deserialize(source, request.fields, request.options, result)
             blocks.append(result.allocator.counters().total_blocks)
         return [result.batch()], blocks
-
-    def explain(self, request: SerdeRequest, data: Bytes) -> Iterator[Met]:
-        """Every field of a stream of rows with its offset; what was met before a break comes first.
-
-        UnsafeRows are graded at the end: whether they are as Spark writes them.
-
-        Raises:
-            seambase.errors.InputError: the bytes break their format.
-            seambase.errors.UsageError: another format, or options that do not fit.
-        """
-        yield from explain_rows(request.format, data, request.fields, request.options)
-        if request.format == "unsaferow":
-            found = grade(data, request.fields, request.options)
-            yield Met(0, len(data), 0, "grade", found.text)
 
     def stages(self, batch: pa.RecordBatch) -> list[Stage]:
         """Pages and rows written and read.

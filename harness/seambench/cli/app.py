@@ -17,9 +17,7 @@ from seambench.cli import (
     data,
     doctor,
     exchange,
-    inspect,
     listing,
-    page,
     report,
     throughput,
 )
@@ -54,9 +52,7 @@ app.command("throughput")(throughput.throughput)
 app.command("report")(report.report)
 app.command("list")(listing.list_all)
 app.command("doctor")(doctor.doctor)
-app.add_typer(page.app, name="page")
 app.add_typer(peers.app, name="peers")
-app.command("inspect")(inspect.inspect)
 app.command("audit")(audit.audit)
 add_moved(app)
 

@@ -11,7 +11,11 @@ from seambase.extras import how_to_install
 
 __all__ = ["add_moved"]
 
-_MOVED: Mapping[str, str] = {"scan": "seamkit scan"}
+_MOVED: Mapping[str, str] = {
+    "scan": "seamkit scan",
+    "inspect": "seamkit inspect",
+    "page": "seamkit page",
+}
 #: Whatever stands behind the name of a command that is gone.
 _ANYTHING = {"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": []}
 

@@ -19,13 +19,11 @@ if TYPE_CHECKING:
 
 from seambase.description import TableDescription
 from seambase.scan import Query, ScanReport
-from seambase.statistics import TableStatistics
 from seambench.contracts.common import Kind
 
 __all__ = [
     "Bare",
     "Describing",
-    "Estimating",
     "Framed",
     "Parted",
     "Related",
@@ -180,22 +178,6 @@ class Bare(Parted, Protocol):
 
 
 @runtime_checkable
-class Estimating(Scan, Protocol):
-    """A scan that tells what is known of its rows before one is read."""
-
-    def statistics(self, *, footers: bool = True) -> TableStatistics:
-        """Exact figures, bounds, or nothing.
-
-        Args:
-            footers: files may be opened for what the table's metadata does not tell.
-
-        Raises:
-            seambase.errors.InputError: a file that is opened is missing or broken.
-        """
-        ...
-
-
-@runtime_checkable
 class Describing(Protocol):
     """A scanner that tells what is known of a table before its rows are read."""
 
@@ -223,10 +205,8 @@ class Scanner(Protocol):
     `Related`, and queries read them that way), `sql` (its scans are `Answering`, and its own
     engine answers queries), `strict`, `types.decimal`, ...
 
-    An implementation may also offer `explain(path, allow)`, an iterator over
-    `seambase.walk.Met` that tells what a table (timeline, slices; its folder or its address)
-    or one of its logs (blocks, records, their offsets) says, and raises where it breaks; and
-    `describe` (`Describing`), by which `seambench audit` looks at tables.
+    An implementation may also offer `describe` (`Describing`), by which `seambench audit` looks at
+    tables.
     """
 
     name: str

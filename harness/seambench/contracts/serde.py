@@ -43,9 +43,8 @@ class Serde(Protocol):
     `encodings.rle`; `writers.velox`, `framings.packed`, ...; `re-encode`, `strict` (damaged bytes
     are refused), `limits`; `stream` and `reread` for the methods below of these names.
 
-    An implementation may also offer `explain(request, data)`, an iterator over
-    `seambase.walk.Met` that names every field of the bytes and raises where they break;
-    and `live_blocks() -> int`, blocks of memory still held for results handed out. With
+    An implementation may also offer `live_blocks() -> int`, blocks of memory still held for results
+    handed out. With
     capabilities of their names it offers
 
     - `stream(request, batches, steps) -> bytes`: what the steps flush and write, end to end, pages

@@ -10,7 +10,7 @@ from typing import Any
 __all__ = ["COMMANDS", "run"]
 
 #: Names of the commands.
-COMMANDS = ("scan", "plan")
+COMMANDS = ("scan", "plan", "inspect", "page")
 
 _EPILOG = (
     "Ends with 0: right; 1: an unexpected error, or output that nobody took; 2: wrong usage, or an "
@@ -48,6 +48,8 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     _scan(commands)
     _plan(commands)
+    _inspect(commands)
+    _page(commands)
     return parser
 
 
@@ -81,6 +83,55 @@ def _plan(commands: Any) -> None:
     plan.add_argument("table", metavar="TABLE", help=_TABLE)
     _reading(plan)
     plan.add_argument("-o", "--output", metavar="FILE", required=True, help="File for the plan.")
+
+
+def _inspect(commands: Any) -> None:
+    about = (
+        "Explain bytes field by field with their offsets, and show where broken ones break. Of a "
+        "table it tells properties, history and files, of a log its blocks and their records, of a "
+        "Parquet file its columns and row groups."
+    )
+    inspect = _command(commands, "inspect", "seamkit.command.inspect:inspect", about)
+    about = "File of pages or rows, a table's folder or address, a log."
+    inspect.add_argument("table", metavar="FILE", help=about)
+    about = (
+        "presto, unsaferow, compactrow, table or parquet (default: table for folders and logs, "
+        "parquet for Parquet files, else presto)."
+    )
+    inspect.add_argument("--format", help=about)
+    _schema(inspect, required=False)
+    about = "Of a table: rows, bytes, nulls and ranges, and how sure they are."
+    inspect.add_argument("--statistics", action="store_true", help=about)
+    _storage(inspect)
+    inspect.add_argument("--json", action="store_true", help="One JSON object per field.")
+
+
+def _page(commands: Any) -> None:
+    about = "Turn bytes of an engine into rows, and back."
+    page = commands.add_parser("page", help=about, description=about, allow_abbrev=False)
+    ways = page.add_subparsers(required=True, metavar="decode|encode")
+    about = "Read bytes: a short table here, or all rows into a file."
+    decode = _command(ways, "decode", "seamkit.command.page:decode", about)
+    decode.add_argument("file", metavar="FILE", help="File of pages or rows.")
+    decode.add_argument("-o", "--output", metavar="FILE", help=_OUTPUT)
+    about = "Write the rows of a file as bytes of a format, one page for each batch."
+    encode = _command(ways, "encode", "seamkit.command.page:encode", about)
+    encode.add_argument("file", metavar="FILE", help="FILE.arrow or FILE.parquet.")
+    encode.add_argument("-o", "--output", metavar="FILE", required=True, help="For the bytes.")
+    for way in (decode, encode):
+        way.add_argument("--format", default="presto", help="presto, unsaferow or compactrow.")
+        _schema(way, required=True)
+
+
+def _schema(command: argparse.ArgumentParser, *, required: bool) -> None:
+    """Options that say what the bytes of pages and rows are."""
+    about = (
+        "`id bigint, tags array(varchar)`, for rows `id:bigint,tags:array<string>`, or a golden "
+        "file's .json."
+    )
+    command.add_argument("--schema", required=required, help=about)
+    about = "NAME=VALUE of the format, repeatable: codec=lz4."
+    command.add_argument("--option", action="append", default=[], help=about)
 
 
 def _reading(command: argparse.ArgumentParser) -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import pyarrow as pa
 
@@ -87,6 +87,11 @@ class TableFormat:
         holds: part of a file's name that this folder must hold, where its own name tells too
             little; empty if it need not.
         meta_columns: those that every table has besides the user's; read only when named.
+        facts: of an opened table, further lines of an explanation: names and texts.
+        explain_table: tells what a table says, `package.module:function`; empty where the lines
+            that all formats share are enough.
+        explain_log: tells what one of its logs says; empty where there are no logs.
+        log_magic: what these logs begin with.
         is_address: whether an address that is no folder means a table of this format.
     """
 
@@ -98,6 +103,10 @@ class TableFormat:
     is_file: bool = False
     holds: str = ""
     meta_columns: Sequence[str] = ()
+    facts: Callable[[Any], Iterator[tuple[str, str]]] = lambda _: iter(())
+    explain_table: str = ""
+    explain_log: str = ""
+    log_magic: bytes = b""
     is_address: Callable[[str], bool] = _none
 
     @property

@@ -14,16 +14,15 @@ from typing import Any
 import pyarrow as pa
 
 from seambase.errors import InputError, RefusedError, UsageError
+from seambase.pages.reader import Page, frame, page_options, read_pages
 from seambase.serde import SerdeRequest
 from seambase.types import SerdeType, arrow_type, parse_schema, schema_of
 from seambench.contracts.common import Kind
 from seambench.contracts.serde import StreamStep
 from seambench.seams.serde.blocks import block_array, block_values
-from seambench.seams.serde.pages import Page, frame, read_pages
 from seambench.seams.serde.plain_pages import payload_of
 from seambench.seams.serde.plain_rows import framed, unsafe_row
 from seambench.seams.serde.values import arrow_array, flat_type, plain_values
-from seambench.seams.serde.vectors import page_options
 
 __all__ = [
     "CountsNothing",

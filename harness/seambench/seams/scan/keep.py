@@ -20,7 +20,7 @@ def keep_scan(case: ScanCase, folder: Path) -> list[str]:
         case.table.format.form(case.form).change(table)
     request.write_text(asked_scan(case, table) + "\n", encoding="utf-8")
     return [
-        f"seambench inspect {table}",
+        f"seamkit inspect {table}",
         f"./reader < {request} > rows.arrows    # as the door for programs asks",
     ]
 

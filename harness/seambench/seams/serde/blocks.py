@@ -17,9 +17,9 @@ from typing import Any
 import pyarrow as pa
 
 from seambase.errors import InputError
+from seambase.pages.flat_encodings import FLAT, SHORT_DECIMAL
+from seambase.pages.reader import Block
 from seambase.types import SerdeType, arrow_type
-from seambench.seams.serde.flat_encodings import FLAT, SHORT_DECIMAL
-from seambench.seams.serde.pages import Block
 from seambench.seams.serde.values import arrow_array
 
 __all__ = ["block_array", "block_values"]

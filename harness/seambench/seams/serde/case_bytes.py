@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from seambase.errors import UsageError
-from seambench.seams.serde.pages import frame
+from seambase.pages.reader import frame
 
 __all__ = ["ByteEdit", "PageSpec", "edited", "framed_page", "hex_bytes"]
 

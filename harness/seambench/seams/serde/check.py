@@ -14,6 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from seambase import errors
+from seambase.pages.reader import COMPRESSED, Page, page_options, read_pages
 from seambase.serde import SerdeRequest
 from seambench.conformance.refusals import told_as_mismatch
 from seambench.contracts.outcomes import Mismatch, NotOffered
@@ -21,10 +22,9 @@ from seambench.contracts.serde import Serde
 from seambench.seams.serde.cases import DAMAGE, SerdeCase, common_needs
 from seambench.seams.serde.damage import check_damage
 from seambench.seams.serde.given import batches_of
-from seambench.seams.serde.pages import COMPRESSED, Page, read_pages
 from seambench.seams.serde.streams import check_reread, check_stream, write_stream
 from seambench.seams.serde.values import flat_type
-from seambench.seams.serde.vectors import Vector, decode_problem, page_options
+from seambench.seams.serde.vectors import Vector, decode_problem
 
 __all__ = ["attempt_serde", "check_serde", "consume_serde", "marker_differs", "produce_serde"]
 from seambench.seams.serde.written import encode_problem, first_difference

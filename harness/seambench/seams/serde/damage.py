@@ -18,14 +18,14 @@ from typing import Literal
 import pyarrow as pa
 
 from seambase import errors
+from seambase.pages.reader import HEADER_BYTES, Page, frame, page_options, read_pages
 from seambase.serde import SerdeRequest
 from seambase.walk import Met
 from seambench.conformance.private_process import open_to_itself
 from seambench.conformance.refusals import NO_REFUSAL
 from seambench.contracts.outcomes import Mismatch, NotOffered
 from seambench.contracts.serde import Serde
-from seambench.seams.serde.pages import HEADER_BYTES, Page, frame, read_pages
-from seambench.seams.serde.vectors import Expected, Vector, decode_problem, page_options
+from seambench.seams.serde.vectors import Expected, Vector, decode_problem
 
 __all__ = ["SMALL_BYTES", "Damaged", "check_damage", "damaged"]
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pyarrow as pa
 
+from seambase.pages.reader import Page, page_options, read_pages
 from seambase.types import arrow_type
 from seambench.seams.serde.blocks import block_array
-from seambench.seams.serde.pages import Page, read_pages
 from seambench.seams.serde.values import arrow_array
-from seambench.seams.serde.vectors import Expected, Vector, page_options
+from seambench.seams.serde.vectors import Expected, Vector
 
 __all__ = ["batches_of"]
 

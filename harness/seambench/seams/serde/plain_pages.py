@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any
 
+from seambase.pages.flat_encodings import FLAT, SHORT_DECIMAL, encoding_of
+from seambase.pages.reader import PageOptions
 from seambase.types import SerdeType
-from seambench.seams.serde.flat_encodings import FLAT, SHORT_DECIMAL, encoding_of
-from seambench.seams.serde.pages import PageOptions
 
 __all__ = ["payload_of"]
 

@@ -15,14 +15,14 @@ from typing import Any
 import pyarrow as pa
 
 from seambase.errors import UsageError
+from seambase.pages.reader import frame, layout_of, page_options, read_pages
 from seambench.contracts.outcomes import Mismatch
 from seambench.contracts.serde import Serde, StreamStep
 from seambench.seams.serde.cases import SerdeCase
 from seambench.seams.serde.given import batches_of
-from seambench.seams.serde.pages import frame, layout_of, read_pages
 from seambench.seams.serde.plain_pages import payload_of
 from seambench.seams.serde.plain_rows import compact_row, framed, unsafe_row
-from seambench.seams.serde.vectors import Expected, Vector, decode_problem, page_options
+from seambench.seams.serde.vectors import Expected, Vector, decode_problem
 from seambench.seams.serde.written import encode_problem
 
 __all__ = [

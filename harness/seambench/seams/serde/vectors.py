@@ -19,14 +19,14 @@ from typing import Any
 import pyarrow as pa
 
 from seambase.errors import InputError, UsageError
+from seambase.pages.reader import frame, page_options
 from seambase.serde import SerdeField, SerdeRequest
 from seambase.types import SerdeType, parse_schema
-from seambench.seams.serde.pages import PageOptions, frame
 from seambench.seams.serde.plain_pages import payload_of
 from seambench.seams.serde.plain_rows import compact_row, framed, unsafe_row
 from seambench.seams.serde.values import from_golden, value_difference
 
-__all__ = ["Expected", "Vector", "decode_problem", "derived", "load_golden", "page_options"]
+__all__ = ["Expected", "Vector", "decode_problem", "derived", "load_golden"]
 
 #: Traits of a page that a plain writer would write as well.
 PLAIN_TRAITS = frozenset({"compressed", "checksummed"})
@@ -159,16 +159,6 @@ def _golden_rows(content: Mapping[str, Any], file: Path) -> Vector:
         _bytes_of(content, file),
         dont_care=[(offset, length) for offset, length in content.get("dontCare", ())],
         row_ends=[0, *ends] if content["framing"] == "be32" else (),
-    )
-
-
-def page_options(request: SerdeRequest) -> PageOptions:
-    """What the witness must know to read pages of a request."""
-    options = request.options
-    return PageOptions(
-        codec=str(options.get("codec", "none")),
-        nulls_first=bool(options.get("nulls_first", False)),
-        timestamps=options.get("timestamps", "millis"),
     )
 
 

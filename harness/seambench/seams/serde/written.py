@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from seambase import errors
 from seambase.errors import InputError
 from seambase.foreign_arrow import sound_stream
+from seambase.pages.reader import CHECKSUMMED, COMPRESSED, Page, page_options, read_pages
 from seambench.conformance.plain import canonical
 from seambench.seams.serde.blocks import block_values
-from seambench.seams.serde.pages import CHECKSUMMED, COMPRESSED, Page, read_pages
-from seambench.seams.serde.vectors import Expected, Vector, decode_problem, page_options
+from seambench.seams.serde.vectors import Expected, Vector, decode_problem
 
 __all__ = ["encode_problem", "first_difference"]
 

@@ -41,13 +41,18 @@ def seambench(capsys: pytest.CaptureFixture[str]) -> Any:
     return run
 
 
+@pytest.mark.parametrize("name", ["scan", "inspect", "page"])
 @pytest.mark.parametrize("arguments", [[], ["--help"], ["table", "--where", "a > 1", "-o", "x"]])
-def test_a_command_that_moved_says_where_it_is(seambench: Any, arguments: list[str]) -> None:
+def test_a_command_that_moved_says_where_it_is(
+    seambench: Any, name: str, arguments: list[str]
+) -> None:
     """Whatever follows its name, it is exit code 2 and one sentence."""
-    done = seambench("scan", *arguments)
+    done = seambench(name, *arguments)
 
     assert (done.code, done.out) == (2, "")
-    assert done.err == "seambench: `seambench scan` is `seamkit scan` now: pip install 'seamkit'\n"
+    assert done.err == (
+        f"seambench: `seambench {name}` is `seamkit {name}` now: pip install 'seamkit'\n"
+    )
 
 
 def test_help_names_every_command() -> None:
@@ -55,7 +60,7 @@ def test_help_names_every_command() -> None:
     result = CliRunner().invoke(app, ["--help"])
 
     assert result.exit_code == 0
-    names = ("run", "data", "check", "page", "inspect", "report", "list", "doctor")
+    names = ("run", "data", "check", "audit", "report", "list", "doctor")
     for name in (*names, "exchange", "throughput"):
         assert name in result.output
         assert CliRunner().invoke(app, [name, "--help"]).exit_code == 0

@@ -106,7 +106,7 @@ def test_output_that_cannot_be_written_is_one_line(arguments: list[str]) -> None
 def test_a_name_that_is_no_utf8_is_refused(tmp_path: Path) -> None:
     """Arrow and records hold texts only: such a name is exit code 2 and one sentence."""
     done = subprocess.run(
-        [*command("inspect"), os.fsencode(tmp_path) + b"/t\xff"],
+        [*command("audit"), os.fsencode(tmp_path) + b"/t\xff"],
         capture_output=True,
         check=False,
         timeout=60,

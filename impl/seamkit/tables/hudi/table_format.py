@@ -29,4 +29,7 @@ FORMAT = TableFormat(
     ),
     mark=".hoodie",
     meta_columns=META_COLUMNS,
+    explain_table="seamkit.tables.hudi.explain:explain_table",
+    explain_log="seamkit.tables.hudi.explain:explain_log",
+    log_magic=b"#HUDI#",
 )

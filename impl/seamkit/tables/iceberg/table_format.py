@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 from seamkit.tables.iceberg.catalog import SCHEME
 from seamkit.tables.iceberg.metadata.location import ENDINGS, METADATA
 from seamkit.tables.table_format import TableFormat
@@ -12,6 +15,12 @@ __all__ = ["FORMAT"]
 def _is_address(address: str) -> bool:
     """A metadata file, or a table's name in a catalog."""
     return address.startswith(SCHEME) or address.endswith(ENDINGS)
+
+
+def _facts(table: Any) -> Iterator[tuple[str, str]]:
+    """Branches and tags."""
+    for name, reference in sorted(table.references.items()):
+        yield f"{reference.kind} {name}", f"snapshot {reference.snapshot_id}"
 
 
 FORMAT = TableFormat(
@@ -33,4 +42,5 @@ FORMAT = TableFormat(
     mark=METADATA,
     holds=".metadata.json",
     is_address=_is_address,
+    facts=_facts,
 )

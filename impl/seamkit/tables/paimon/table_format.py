@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 from seamkit.tables.table_format import TableFormat
 
 __all__ = ["FORMAT"]
+
+
+def _facts(table: Any) -> Iterator[tuple[str, str]]:
+    """Tags."""
+    return (("tag", tag) for tag in table.tags)
+
 
 FORMAT = TableFormat(
     name="paimon",
@@ -23,4 +32,5 @@ FORMAT = TableFormat(
     ),
     mark="schema",
     holds="schema-",
+    facts=_facts,
 )

@@ -298,7 +298,7 @@ def _hold_commands(address: str, rows: list[str], folder: Path) -> None:
         ["audit", address, "--no-peers"],
     ):
         with pytest.raises(SystemExit) as ended:
-            (seamkit_main if arguments[0] == "scan" else main)(arguments)
+            (main if arguments[0] == "audit" else seamkit_main)(arguments)
         assert not ended.value.code, arguments
     with pa.ipc.open_file(target) as reader:
         assert sorted(map(repr, reader.read_all().to_pylist())) == rows

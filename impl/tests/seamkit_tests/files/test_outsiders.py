@@ -197,7 +197,7 @@ def _ended(arguments: list[str]) -> object:
     from seamkit.command import main as seamkit_main
 
     with pytest.raises(SystemExit) as ended:
-        (seamkit_main if arguments[0] == "scan" else main)(arguments)
+        (main if arguments[0] == "audit" else seamkit_main)(arguments)
     return ended.value.code
 
 

@@ -49,7 +49,7 @@ READERS = [
 def test_a_reader_refuses_by_name_the_formats_that_it_does_not_state(
     tmp_path: Path, kind: type[AutoReader], name: str
 ) -> None:
-    """A table is never taken for one of another format; what lies there is explained by all."""
+    """A table is never taken for one of another format."""
     table = UNPACK[name](tmp_path)
     reader = kind()
     if not reader.capabilities.get(f"formats.{name}"):
@@ -57,5 +57,3 @@ def test_a_reader_refuses_by_name_the_formats_that_it_does_not_state(
             RefusedError, match=re.escape(f"{reader.name} does not read {name.title()} ")
         ):
             reader.open(ScanRequest(str(table)))
-
-    assert next(iter(reader.explain(table)), None) is not None

@@ -17,10 +17,10 @@ import pytest
 import seamkit
 from seambase.errors import SeambenchError
 from seambase.statistics import ColumnStatistics, Figure, TableStatistics
-from seambench.cli import main
 from seambench.conformance.load import load_cases
 from seambench.seams.scan.check import unpacked
 from seambench_impl.scan import AutoReader
+from seamkit.command import main
 from seamkit.files.parquet import ParquetReader
 from seamkit.files.statistics import ColumnRange, FileStatistics
 from seamkit.files.storage import Storage

@@ -11,10 +11,10 @@ import pyarrow as pa
 import pytest
 
 from seambase.errors import InputError, RefusedError, UsageError
+from seambase.pages.reader import frame, page_options, read_pages
 from seambase.serde import SerdeField, SerdeRequest
 from seambench.seams.serde.given import batches_of
-from seambench.seams.serde.pages import frame, read_pages
-from seambench.seams.serde.vectors import Vector, decode_problem, load_golden, page_options
+from seambench.seams.serde.vectors import Vector, decode_problem, load_golden
 from seamkit.core.memory import TrackedAllocator
 from seamkit.serde.compression import Skipper
 from seamkit.serde.presto.read import deserialize

@@ -9,11 +9,11 @@ import pyarrow as pa
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from seambase.pages.reader import PageOptions, read_pages
 from seambase.serde import SerdeField
 from seambase.types import arrow_type, parse_presto
 from seambench.conformance.plain import canonical
 from seambench.seams.serde.blocks import block_values
-from seambench.seams.serde.pages import PageOptions, read_pages
 from seambench.seams.serde.values import arrow_array, plain_values
 from seamkit.serde.presto.read import deserialize
 from seamkit.serde.presto.write import serialize_many

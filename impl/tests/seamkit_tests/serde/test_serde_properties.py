@@ -10,14 +10,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from seambase.pages.reader import page_options, read_pages
 from seambase.serde import SerdeField, SerdeRequest
 from seambase.types import Language, SerdeType, arrow_type, parse_type
 from seambench.conformance.plain import canonical
 from seambench.seams.serde.blocks import block_values
-from seambench.seams.serde.pages import read_pages
 from seambench.seams.serde.plain_rows import compact_row, framed, unsafe_row
 from seambench.seams.serde.values import arrow_array, plain_values
-from seambench.seams.serde.vectors import page_options
 from seambench_impl.serde import SeambenchSerde
 
 _TRIES = settings(

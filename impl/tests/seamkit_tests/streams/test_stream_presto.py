@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from seambase.errors import InputError, UsageError
+from seambase.pages.reader import PageOptions, frame, read_pages
 from seambase.serde import SerdeField, SerdeRequest
 from seambase.types import parse_presto, schema_of
-from seambench.seams.serde.pages import PageOptions, frame, read_pages
 from seambench.seams.serde.plain_pages import payload_of
 from seambench.seams.serde.values import plain_values
 from seamkit.core.errors import NativeMemoryError

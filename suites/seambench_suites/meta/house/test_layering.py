@@ -85,3 +85,14 @@ def test_imports_follow_the_arrows(package: str) -> None:
 def test_forbidden_imports_are_seen(package: str, source: str, bad: list[str]) -> None:
     """The reader of imports itself finds what it must."""
     assert forbidden(package, source) == bad
+
+
+def test_the_serde_does_not_read_pages_by_its_witness() -> None:
+    """Only the command shows pages by the plain reader, by which the judge holds the serde."""
+    users = {
+        file.relative_to(_folder("seamkit")).parts[0]
+        for file in _folder("seamkit").rglob("*.py")
+        if "seambase.pages" in file.read_text(encoding="utf-8")
+    }
+
+    assert users == {"command"}

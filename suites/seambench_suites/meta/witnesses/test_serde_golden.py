@@ -10,6 +10,15 @@ from pathlib import Path
 
 import pytest
 
+from seambase.pages.reader import (
+    CHECKSUMMED,
+    COMPRESSED,
+    Page,
+    PageOptions,
+    layout_of,
+    page_options,
+    read_pages,
+)
 from seambase.types import parse_presto
 from seambench.conformance.judge import run_one
 from seambench.conformance.load import load_cases
@@ -18,18 +27,10 @@ from seambench.seams.serde.blocks import block_array, block_values
 from seambench.seams.serde.cases import SerdeCase, serde_cases
 from seambench.seams.serde.check import marker_differs
 from seambench.seams.serde.given import batches_of
-from seambench.seams.serde.pages import (
-    CHECKSUMMED,
-    COMPRESSED,
-    Page,
-    PageOptions,
-    layout_of,
-    read_pages,
-)
 from seambench.seams.serde.plain_pages import payload_of
 from seambench.seams.serde.plain_rows import framed, unsafe_row
 from seambench.seams.serde.values import plain_values
-from seambench.seams.serde.vectors import Vector, derived, load_golden, page_options
+from seambench.seams.serde.vectors import Vector, derived, load_golden
 from seambench.seams.serde.written import encode_problem
 from seambench_suites.cases import ROOT
 from seambench_suites.meta.plain_serde import PlainSerde

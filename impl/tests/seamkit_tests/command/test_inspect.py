@@ -1,4 +1,4 @@
-"""`seambench page` and `seambench inspect` over golden files and tables."""
+"""`seamkit page` and `seamkit inspect` over golden files and tables."""
 
 from __future__ import annotations
 
@@ -11,14 +11,13 @@ import pyarrow as pa
 import pytest
 
 from seambase.command.terminal import parse_options
-from seambench.cli import main
 from seambench.formats.golden import load_origin
 from seambench.seams.serde.vectors import load_golden
 from seambench_suites.cases import ROOT
+from seamkit.command import main
 
 PAGES = ROOT / "golden" / "presto"
 ROWS = ROOT / "golden" / "unsaferow"
-PLAIN = "--impl=seambench_suites.meta.plain_serde:PlainSerde"
 
 
 @pytest.fixture
@@ -109,8 +108,8 @@ def test_pages_are_decoded_and_encoded_again(run: Any, tmp_path: Path) -> None:
     name = name if name.exists() else PAGES / "bigint_some_nulls.json"
     arrow, again = tmp_path / "rows.arrow", tmp_path / "again.bin"
     data = str(name.with_suffix(".bin"))
-    first = run("page", "decode", data, "--schema", str(name), PLAIN, "-o", str(arrow))
-    second = run("page", "encode", str(arrow), "--schema", str(name), PLAIN, "-o", str(again))
+    first = run("page", "decode", data, "--schema", str(name), "-o", str(arrow))
+    second = run("page", "encode", str(arrow), "--schema", str(name), "-o", str(again))
 
     assert (first[0], second[0]) == (0, 0), (first, second)
     assert again.read_bytes() == name.with_suffix(".bin").read_bytes()
@@ -119,13 +118,14 @@ def test_pages_are_decoded_and_encoded_again(run: Any, tmp_path: Path) -> None:
 def test_decoded_pages_are_shown(run: Any) -> None:
     """Without a target the first rows are printed, nulls and text alike."""
     page = str(PAGES / "varchar_utf8.bin")
-    code, _, err = run("page", "decode", page, "--schema", "a bigint, b varchar", PLAIN)
+    code, _, err = run("page", "decode", page, "--schema", "a bigint, b varchar")
     assert code == 2
-    assert f"{page}: at byte 21, number of columns" in err
+    assert f"{page}: page: the page has 1 columns, the schema 2 (at byte 21)" in err
 
-    code, out, _ = run("page", "decode", page, "--schema", "b varchar", PLAIN)
+    code, out, _ = run("page", "decode", page, "--schema", "b varchar")
     assert code == 0
-    assert "rows in 1 batches" in out
+    assert out.splitlines()[1:3] == ["ascii", "\u00e9"]
+    assert out.splitlines()[-1] == "14 rows"
 
 
 def test_other_files_are_refused(run: Any, tmp_path: Path) -> None:
@@ -135,8 +135,8 @@ def test_other_files_are_refused(run: Any, tmp_path: Path) -> None:
     with pa.OSFile(str(file), "wb") as sink, pa.ipc.new_file(sink, batch.schema) as writer:
         writer.write_batch(batch)
     target = tmp_path / "out.bin"
-    wrong = run("page", "encode", str(file), "--schema", "a bigint", PLAIN, "-o", str(target))
-    missing = run("page", "encode", str(file), "--schema", "b bigint", PLAIN, "-o", str(target))
+    wrong = run("page", "encode", str(file), "--schema", "a bigint", "-o", str(target))
+    missing = run("page", "encode", str(file), "--schema", "b bigint", "-o", str(target))
 
     assert (wrong[0], missing[0]) == (2, 2)
     assert "not those of the schema" in wrong[2]
@@ -207,3 +207,27 @@ def test_logs_are_explained_up_to_the_broken_byte(run: Any, tmp_path: Path) -> N
     assert code == 2
     assert [json.loads(line) for line in out.splitlines()] == told[: told.index(record)]
     assert "record at byte 8 of the content" in err
+
+
+@pytest.mark.parametrize(
+    ("name", "table", "lines"),
+    [
+        ("delta", "vectors-several", ["Delta table  reader version 3, version 4", "k  int32"]),
+        ("iceberg", "travel", ["branch main  snapshot", "Iceberg table"]),
+        ("paimon", "pk-levels", ["Paimon table", "k  int32, of the key"]),
+        ("hive", "text-partitions", ["Hive table"]),
+    ],
+)
+def test_tables_of_other_formats_are_explained(
+    run: Any, tmp_path: Path, name: str, table: str, lines: list[str]
+) -> None:
+    """Version and state, columns with the key, references, and a line for each unit."""
+    with zipfile.ZipFile(ROOT / "golden" / name / table / "table.zip") as archive:
+        archive.extractall(tmp_path)
+    marks = ("_delta_log", "metadata", "snapshot", "_hive_table.json")
+    folder = next(path.parent for mark in marks for path in sorted(tmp_path.rglob(mark)))
+    code, out, err = run("inspect", str(folder))
+
+    assert (code, err) == (0, "")
+    assert [line for line in lines if line not in out] == []
+    assert "native" in out or "merge" in out

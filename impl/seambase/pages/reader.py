@@ -19,9 +19,10 @@ from typing import Literal
 import pyarrow as pa
 
 from seambase.errors import RefusedError, UsageError
+from seambase.pages.flat_encodings import encoding_of
+from seambase.serde import SerdeRequest
 from seambase.types import SerdeType
 from seambase.walk import Cursor, Met
-from seambench.seams.serde.flat_encodings import encoding_of
 
 __all__ = [
     "CHECKSUMMED",
@@ -35,6 +36,7 @@ __all__ = [
     "compress",
     "frame",
     "layout_of",
+    "page_options",
     "read_pages",
 ]
 
@@ -73,6 +75,16 @@ class PageOptions:
     timestamps: Literal["millis", "micros", "lossless"] = "millis"
     size_limit: int = 1 << 30
     depth_limit: int = 256
+
+
+def page_options(request: SerdeRequest) -> PageOptions:
+    """What the witness must know to read pages of a request."""
+    options = request.options
+    return PageOptions(
+        codec=str(options.get("codec", "none")),
+        nulls_first=bool(options.get("nulls_first", False)),
+        timestamps=options.get("timestamps", "millis"),
+    )
 
 
 @dataclass

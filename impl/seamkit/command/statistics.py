@@ -1,47 +1,25 @@
-"""What is known of a table's rows before one is read: `seambench inspect --statistics`."""
+"""What is known of a table's rows before one is read: `seamkit inspect --statistics`."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, cast
+import argparse
+import sys
+from typing import TYPE_CHECKING, Any
 
-from seambase.command.terminal import JSON_SCHEMA, print_json, print_rows
-from seambase.errors import RefusedError, UsageError
-from seambench.cli.shared.common import console
+from seambase.command.terminal import JSON_SCHEMA, plain_text, print_json, print_rows
+from seamkit.command.tables import opened_table
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from seambase.statistics import Figure
-    from seambench.contracts.scan import Scanner
 
 __all__ = ["show_statistics"]
 
 
-def show_statistics(
-    table: str, format_: str, impl: str, allow: Sequence[str] = (), *, as_json: bool
-) -> None:
-    """Print what a reader tells of the rows of a table's newest state.
-
-    Args:
-        table: its folder or address.
-        format_: what lies there.
-        impl: name of the reader.
-        allow: addresses on other hosts that its metadata may name.
-        as_json: one JSON object in place of a table.
-
-    Raises:
-        UsageError: there is no table.
-        RefusedError: the reader tells nothing of that kind.
-    """
-    if format_ != "table":
-        raise UsageError(f"--statistics are of a table, and {table} is none")
-    from seambench.contracts import registry
-    from seambench.contracts.scan import Estimating, ScanRequest
-
-    scan = cast("Scanner", registry.resolve("scan", impl)).open(ScanRequest(table, allow=allow))
-    if not isinstance(scan, Estimating):
-        raise RefusedError(f"{impl} tells no statistics of its scans")
+def show_statistics(given: argparse.Namespace) -> None:
+    """Print what is known of the rows of a table's newest state."""
+    scan = opened_table(given).scan()
     known = scan.statistics()
     figures = {"rows": _plain(known.rows), "bytes": _plain(known.size_bytes)}
     columns = {
@@ -55,12 +33,11 @@ def show_statistics(
         for field in scan.schema
         if (own := known.columns[field.name])
     }
-    if as_json:
-        print_json({"schema": JSON_SCHEMA, "table": table, **figures, "columns": columns})
+    if given.json:
+        print_json({"schema": JSON_SCHEMA, "table": given.table, **figures, "columns": columns})
         return
-    out = console()
     for name, figure in figures.items():
-        out.print(f"{name}: {_shown(figure)}", markup=False)
+        sys.stdout.write(plain_text(f"{name}: {_shown(figure)}") + "\n")
     heading = ("column", "type", "nulls", "least", "greatest")
     parts = ("nulls", "least", "greatest")
     print_rows(

@@ -1,0 +1,155 @@
+"""`seamkit inspect`: what pages, rows, a table or one of its logs say, piece by piece."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from seambase.command.terminal import JSON_SCHEMA, parse_options, plain_text, print_json
+from seambase.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from seambase.serde import SerdeRequest
+    from seambase.walk import Met
+    from seamkit.tables.table_format import TableFormat
+
+__all__ = ["inspect"]
+
+_FORMATS = ("presto", "unsaferow", "compactrow", "table", "parquet")
+_PARQUET_MAGIC = b"PAR1"
+_TEXT_WIDTH = 72
+
+
+def inspect(given: argparse.Namespace) -> int:
+    """Explain field by field; what comes before a break is told first."""
+    kind = given.format or _format_of(given.table)
+    if kind not in _FORMATS:
+        raise UsageError(f"--format {kind!r}: one of {', '.join(_FORMATS)} is meant")
+    if given.statistics:
+        from seamkit.command.statistics import show_statistics
+
+        if kind != "table":
+            raise UsageError(f"--statistics are of a table, and {given.table} is none")
+        show_statistics(given)
+        return 0
+    met: list[Met] = []
+    problem: Exception | None = None
+    try:
+        _meet(given, kind, met)
+    except InputError as error:
+        problem = error
+    for field in met:
+        _tell(field, given.json)
+    if problem is not None:
+        raise InputError(f"{given.table}: broken {problem}") from problem
+    return 0
+
+
+def _format_of(source: str) -> str:
+    """What a file is by its first bytes; what cannot be read is told by who reads it."""
+    file = Path(source)
+    if "://" in source or file.is_dir():
+        return "table"
+    if _begin(file, len(_PARQUET_MAGIC)) == _PARQUET_MAGIC:
+        return "parquet"
+    return "table" if _format_with_log(file) else "presto"
+
+
+def _begin(file: Path, size: int) -> bytes:
+    try:
+        with file.open("rb") as opened:
+            return opened.read(size)
+    except OSError:
+        return b""
+
+
+def _format_with_log(file: Path) -> TableFormat | None:
+    """The format of which a file is a log."""
+    from seamkit.tables.formats import table_formats
+
+    marks = ((one, one.log_magic) for one in table_formats() if one.log_magic)
+    return next((one for one, magic in marks if _begin(file, len(magic)) == magic), None)
+
+
+def _meet(given: argparse.Namespace, kind: str, met: list[Met]) -> None:
+    """Meet every field; what came before an error stays."""
+    options = parse_options(given.option)
+    if kind == "presto":
+        _meet_pages(given, options, met)
+        return
+    explained = _rows(given, kind, options) if "row" in kind else _table(given, kind)
+    for field in explained:
+        met.append(field)  # noqa: PERF402 - what came before an error must stay
+
+
+def _meet_pages(given: argparse.Namespace, options: dict[str, object], met: list[Met]) -> None:
+    from seambase.pages.reader import page_options, read_pages
+    from seambase.serde import SerdeRequest
+    from seambase.types import parse_schema
+
+    request = _request(given, "presto", options)
+    types = None if request is None else parse_schema(request)
+    asked = page_options(request or SerdeRequest("presto", (), options))
+    read_pages(_read(Path(given.table)), asked, types, met)
+
+
+def _request(
+    given: argparse.Namespace, kind: str, options: dict[str, object]
+) -> SerdeRequest | None:
+    from seamkit.command.schema_text import request_of
+
+    return None if given.schema is None else request_of(kind, given.schema, options)
+
+
+def _rows(given: argparse.Namespace, kind: str, options: dict[str, object]) -> Iterator[Met]:
+    """Every field of rows; UnsafeRows are graded at the end: whether they are as Spark's."""
+    from seambase.walk import Met
+    from seamkit.serde.rows.explain import explain
+    from seamkit.serde.rows.grade import grade
+
+    request = _request(given, kind, options)
+    if request is None:
+        raise UsageError(f"--schema is needed: {kind} says nothing of its fields")
+    data = _read(Path(given.table))
+    yield from explain(kind, data, request.fields, request.options)
+    if kind == "unsaferow":
+        yield Met(0, len(data), 0, "grade", grade(data, request.fields, request.options).text)
+
+
+def _table(given: argparse.Namespace, kind: str) -> Iterator[Met]:
+    """What a table, one of its logs or a Parquet file says."""
+    from seamkit.command.explained import explained_log, explained_table
+    from seamkit.command.parquet_file import explain_parquet
+
+    file = Path(given.table)
+    if kind == "parquet":
+        return explain_parquet(file)
+    if "://" not in given.table and file.is_file() and (log := _format_with_log(file)):
+        return explained_log(log, file)
+    return explained_table(given)
+
+
+def _read(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise UsageError(f"{file}: not readable ({error.strerror})") from error
+
+
+def _tell(field: Met, as_json: bool) -> None:
+    """One line for a field."""
+    if as_json:
+        line = {"offset": field.offset, "length": field.length, "depth": field.depth}
+        print_json({"schema": JSON_SCHEMA, **line, "what": field.what, "value": field.value})
+        return
+    text = "" if field.value is None else plain_text(str(field.value))
+    if len(text) > _TEXT_WIDTH:
+        text = f"{text[: _TEXT_WIDTH - 3]}..."
+    indent = "  " * field.depth
+    value = f"  {text}" if text else ""
+    sys.stdout.write(
+        f"{field.offset:>8} {field.length:>6}  {indent}{plain_text(field.what)}{value}\n"
+    )

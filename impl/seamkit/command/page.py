@@ -1,0 +1,139 @@
+"""`seamkit page`: bytes of pages and rows into tables, and back."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from seambase.command.export import check_target, export
+from seambase.command.terminal import parse_options
+from seambase.errors import InputError, RefusedError, SeambenchError, UnavailableError, UsageError
+from seambase.whole_file import whole_file
+from seamkit.command.scan import show_rows
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from seambase.serde import SerdeRequest
+
+__all__ = ["decode", "encode"]
+
+_ROWS_SHOWN = 20
+
+
+def decode(given: argparse.Namespace) -> int:
+    """Read bytes: a short table here, or all rows into a file."""
+    import pyarrow as pa
+
+    if given.output is not None:
+        check_target(given.output)
+    # What leaves here is plain: dictionaries and runs are read as values.
+    request = _request(given, {"encodings": "flatten"} if given.format == "presto" else {})
+    try:
+        batches = _deserialized(request, _read(Path(given.file)))
+    except SeambenchError as error:
+        raise _named(error, given.file) from error
+    rows = sum(batch.num_rows for batch in batches)
+    if given.output is None:
+        show_rows([one.name for one in request.fields], _first(batches), rows)
+        return 0
+    from seambase.types import schema_of
+
+    export(pa.RecordBatchReader.from_batches(schema_of(request), batches), given.output)
+    sys.stderr.write(f"{rows:,} rows written to {given.output}\n")
+    return 0
+
+
+def _first(batches: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
+    first: list[pa.RecordBatch] = []
+    left = _ROWS_SHOWN
+    for batch in batches:
+        first.append(batch.slice(0, left))
+        left -= first[-1].num_rows
+    return first
+
+
+def encode(given: argparse.Namespace) -> int:
+    """Write the rows of a file as bytes of a format, one page for each batch."""
+    request = _request(given, {})
+    batches = _batches(Path(given.file), request)
+    try:
+        written = _serialized(request, batches)
+    except SeambenchError as error:
+        raise _named(error, given.file) from error
+    with whole_file(Path(given.output)) as temporary:
+        temporary.write_bytes(written)
+    rows = sum(batch.num_rows for batch in batches)
+    sys.stderr.write(f"{rows:,} rows written to {given.output} ({len(written):,} bytes)\n")
+    return 0
+
+
+def _request(given: argparse.Namespace, defaults: dict[str, Any]) -> SerdeRequest:
+    from seamkit.command.schema_text import request_of
+
+    return request_of(given.format, given.schema, {**defaults, **parse_options(given.option)})
+
+
+def _deserialized(request: SerdeRequest, data: bytes) -> list[pa.RecordBatch]:
+    if request.format == "presto":
+        from seamkit.serde.presto.read import deserialize as read_pages
+
+        return read_pages(data, request.fields, request.options)
+    from seamkit.serde.rows.serde import deserialize as read_rows
+
+    return [read_rows(request.format, data, request.fields, request.options)]
+
+
+def _serialized(request: SerdeRequest, batches: list[pa.RecordBatch]) -> bytes:
+    if request.format == "presto":
+        from seamkit.serde.presto.write import serialize as write_page
+
+        pages = (write_page(batch, request.fields, request.options) for batch in batches)
+        return b"".join(memoryview(page) for page in pages)
+    from seamkit.serde.rows.serde import serialize as write_rows
+
+    return bytes(write_rows(request.format, batches, request.fields, request.options))
+
+
+def _named(error: SeambenchError, file: str) -> SeambenchError:
+    """The same refusal with the file's name."""
+    kinds = (UsageError, InputError, RefusedError, UnavailableError)
+    kind = next((kind for kind in kinds if isinstance(error, kind)), SeambenchError)
+    return kind(f"{file}: {error}")
+
+
+def _read(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise UsageError(f"{file}: not readable ({error.strerror})") from error
+
+
+def _batches(file: Path, request: SerdeRequest) -> list[pa.RecordBatch]:
+    """Batches of a file, their columns those of the request."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from seambase.foreign_arrow import sound
+    from seambase.types import schema_of
+
+    if file.suffix not in (".arrow", ".parquet"):
+        raise UsageError(f"{file}: rows are read from .arrow (IPC file) or .parquet")
+    wanted = schema_of(request)
+    try:
+        if file.suffix == ".parquet":
+            table = pq.read_table(file)
+        else:
+            with pa.ipc.open_file(file) as reader:
+                count = reader.num_record_batches
+                batches = [sound(reader.get_batch(n), str(file)) for n in range(count)]
+                table = pa.Table.from_batches(batches, reader.schema)
+        return list(table.select(wanted.names).cast(wanted).to_batches())
+    except OSError as error:
+        raise UsageError(f"{file}: not readable ({error})") from error
+    except KeyError as error:
+        raise UsageError(f"{file}: {error.args[0]}") from error
+    except pa.ArrowException as error:
+        raise UsageError(f"{file}: its columns are not those of the schema: {error}") from error
