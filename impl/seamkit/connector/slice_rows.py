@@ -28,8 +28,7 @@ from seamkit.offheap.connector.scanner import stream
 from seamkit.scan.units import ReadContext, ReadUnit
 from seamkit.tables.hudi.base_files import open_slice_base
 from seamkit.tables.hudi.listing.files import FileSlice
-from seamkit.tables.hudi.log.log import LogBlock
-from seamkit.tables.hudi.log.log_records import avro_records
+from seamkit.tables.hudi.log.log import LogBlock, avro_records
 from seamkit.tables.hudi.merge.blocks import (
     LogSource,
     partial_columns,

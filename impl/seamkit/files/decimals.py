@@ -119,7 +119,7 @@ def _without_decimals(footer: memoryview, names: Collection[str]) -> tuple[int, 
     Raises:
         ValueError: the footer does not begin with its version and its columns.
     """
-    words = _Words(footer, len(_MAGIC))
+    words = _Compact(footer, len(_MAGIC))
     for kind in (_INT32, _LIST):  # the version, then the columns
         if words.byte() != 1 << 4 | kind:
             raise ValueError("a footer in another order")
@@ -132,10 +132,10 @@ def _without_decimals(footer: memoryview, names: Collection[str]) -> tuple[int, 
         fields = list(words.fields())
         known = {number: value for number, _, value in fields}
         is_top = len(open_parents) == 2
-        drop = is_top and bytes(_Words(known[_NAME], 0).text()).decode() in names
+        drop = is_top and bytes(_Compact(known[_NAME], 0).text()).decode() in names
         _write(out, [one for one in fields if not (drop and one[0] in _OF_DECIMALS)])
         open_parents[-1] -= 1
-        children = _Words(known[_CHILDREN], 0).integer() if _CHILDREN in known else 0
+        children = _Compact(known[_CHILDREN], 0).integer() if _CHILDREN in known else 0
         if children:
             open_parents.append(children)
         while open_parents and not open_parents[-1]:
@@ -153,7 +153,7 @@ def _write(out: bytearray, fields: Iterable[tuple[int, int, memoryview]]) -> Non
     out.append(0)
 
 
-class _Words:
+class _Compact:
     """Thrift's compact form, from some place on.
 
     Raises:

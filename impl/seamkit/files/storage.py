@@ -432,8 +432,7 @@ class _LocalFiles:
         status = Path(_folder).stat()
         return status.st_dev, status.st_ino
 
-    def file_identity(self, path: str) -> Hashable | None:
-        return file_identity(path)
+    file_identity = staticmethod(file_identity)
 
     def read(self, path: str, _up_to: int) -> bytes:
         with _opened(path) as file:

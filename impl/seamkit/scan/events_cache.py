@@ -17,7 +17,7 @@ import numpy as np
 
 from seambase.errors import InputError
 from seamkit.files.kept import CACHE_BYTES, Kept
-from seamkit.scan.merging.log_index import KEEP, Words
+from seamkit.scan.merging.log_index import KEEP, RowNumbers
 from seamkit.scan.units import Events, Keyed, Positions, ReadContext
 
 __all__ = ["EventsCache", "EventsSource", "FreshEvents", "Matches", "UnitSource"]
@@ -33,12 +33,12 @@ class Matches:
         n_events: rows of the events that both refer to.
     """
 
-    sources: Words
-    rest: Words
+    sources: RowNumbers
+    rest: RowNumbers
     n_events: int
 
     @cached_property
-    def changed(self) -> Words:
+    def changed(self) -> RowNumbers:
         """Rows of the events that replace a row of the file, or match none; ascending."""
         rows = np.concatenate([self.sources[self.sources > KEEP], self.rest])
         flags = np.zeros(self.n_events, dtype=np.bool_)

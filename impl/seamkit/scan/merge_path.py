@@ -22,7 +22,7 @@ from seamkit.core.turns import Turns, begun
 from seamkit.files.reader import Fetching, FileReader
 from seamkit.scan.events_cache import Matches, UnitSource
 from seamkit.scan.masks import GoneRows
-from seamkit.scan.merging.log_index import KEEP, Words
+from seamkit.scan.merging.log_index import KEEP, RowNumbers
 from seamkit.scan.native_path import Wanted, matching_groups, native_rows, tested_rows
 from seamkit.scan.stretches import Neighbours, Stretch, UnitEvents, stretches
 from seamkit.scan.units import DataFile, Events, Keyed, Positions, ReadContext
@@ -81,7 +81,7 @@ class UnitMerge:
         self._may_match: frozenset[int] | None = None
         self._known = source.known
         whole = self._known is None and row_groups is None
-        self._found: list[Words] | None = [] if whole and source.keep is not None else None
+        self._found: list[RowNumbers] | None = [] if whole and source.keep is not None else None
         if file is not None:
             reader = self._reader()
             # Which rows meet events is known: then the condition itself rules out groups.
@@ -124,7 +124,7 @@ class UnitMerge:
             self._keep(unit.events, rest)
             yield from unit.rows_of(unit.chosen(rest))
 
-    def _keep(self, events: Events, rest: Words) -> None:
+    def _keep(self, events: Events, rest: RowNumbers) -> None:
         """Hand on what was found, if all stretches of the file came here."""
         keep, found = self._source.keep, self._found
         if keep is None or found is None or events.fills or len(found) < len(self._stretches):

@@ -23,7 +23,7 @@ from seamkit.files.reader import FileReader
 from seamkit.scan.key_ranges import GroupsOf, KeyRange
 from seamkit.scan.masks import GoneRows
 from seamkit.scan.merging.assembly import assemble
-from seamkit.scan.merging.log_index import KEEP, Words
+from seamkit.scan.merging.log_index import KEEP, RowNumbers
 from seamkit.scan.merging.run_merge import MergedRows, RunMerge
 from seamkit.scan.units import DataFile, ReadContext, ReadUnit, Runs
 
@@ -216,7 +216,7 @@ class _Merging:
         self._merge.add(run, ranked, self._kinds(batch), sources)
         return True
 
-    def _sources(self, rows: int) -> Words:
+    def _sources(self, rows: int) -> RowNumbers:
         raise NotImplementedError(rows)
 
     def _kinds(self, batch: pa.RecordBatch) -> npt.NDArray[np.int8] | None:
@@ -253,7 +253,7 @@ class _Picked(_Merging):
 
     def rows(self) -> Iterator[pa.RecordBatch]:
         """The rows that are left."""
-        self._given: Words | None = None
+        self._given: RowNumbers | None = None
         self._taking: list[pa.RecordBatch] = []
         while True:
             while (run := self._merge.wants) is not None:
@@ -266,7 +266,7 @@ class _Picked(_Merging):
             if len(merged.rows):
                 yield from self._handed_out(merged)
 
-    def _sources(self, rows: int) -> Words:
+    def _sources(self, rows: int) -> RowNumbers:
         self._given = np.full(rows, KEEP, dtype=np.int32)
         return self._given
 

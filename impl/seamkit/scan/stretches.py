@@ -13,7 +13,7 @@ import pyarrow as pa
 from seambase.errors import InputError
 from seamkit.core.arrow_data import array_of
 from seamkit.files.reader import FileReader
-from seamkit.scan.merging.log_index import KEEP, Words
+from seamkit.scan.merging.log_index import KEEP, RowNumbers
 from seamkit.scan.native_path import Wanted, condition_met, with_values
 from seamkit.scan.units import Events
 
@@ -40,7 +40,7 @@ class UnitEvents:
         self._true: _Truths | None = None
         self._fails = False
 
-    def rows_of(self, rows: Words) -> Iterator[pa.RecordBatch]:
+    def rows_of(self, rows: RowNumbers) -> Iterator[pa.RecordBatch]:
         """Rows of the events by their numbers; see `chosen` for their condition."""
         wanted, data = self._wanted, self.events.data
         if self.selects:
@@ -53,7 +53,7 @@ class UnitEvents:
         for batch in whole:
             yield with_values(batch, self._handed_out, wanted.known)
 
-    def chosen(self, rows: Words) -> Words:
+    def chosen(self, rows: RowNumbers) -> RowNumbers:
         """Those of some rows of the events that meet the condition, if rows are chosen."""
         return rows[self._meet(rows)] if self.selects and len(rows) else rows
 
@@ -67,7 +67,7 @@ class UnitEvents:
                 whole = whole.select(list(wanted.columns)).filter(met)
             yield whole
 
-    def _meet(self, rows: Words) -> _Truths:
+    def _meet(self, rows: RowNumbers) -> _Truths:
         """Whether rows of the events meet the condition."""
         with self._lock:
             if self._true is None and not self._fails:
@@ -96,7 +96,9 @@ class Stretch:
         losers: rows of events that a row of the file stays above, or -1; if versions fill gaps.
     """
 
-    def __init__(self, batches: list[pa.RecordBatch], sources: Words, losers: Words | None) -> None:
+    def __init__(
+        self, batches: list[pa.RecordBatch], sources: RowNumbers, losers: RowNumbers | None
+    ) -> None:
         self.batches = batches
         self.sources = sources
         self.losers = losers

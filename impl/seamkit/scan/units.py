@@ -35,7 +35,7 @@ from seamkit.core.memory import TrackedAllocator
 from seamkit.files.reader import FileReader
 from seamkit.files.roaring import Positions
 from seamkit.files.statistics import FileStatistics
-from seamkit.scan.merging.log_index import Words
+from seamkit.scan.merging.log_index import RowNumbers
 
 __all__ = [
     "Buckets",
@@ -166,8 +166,8 @@ class Events(Protocol):
         ...
 
     def meet(
-        self, batch: pa.RecordBatch, first_row: int, source: str, losers: Words | None
-    ) -> Words:
+        self, batch: pa.RecordBatch, first_row: int, source: str, losers: RowNumbers | None
+    ) -> RowNumbers:
         """For each row of a batch where its values come from.
 
         Args:
@@ -182,8 +182,8 @@ class Events(Protocol):
     def put_together(
         self,
         batch: pa.RecordBatch,
-        sources: Words,
-        losers: Words | None,
+        sources: RowNumbers,
+        losers: RowNumbers | None,
         allocator: TrackedAllocator,
     ) -> pa.RecordBatch:
         """The rows of a batch that are left, as `meet` says.
@@ -197,7 +197,7 @@ class Events(Protocol):
         """
         ...
 
-    def rest(self) -> Words:
+    def rest(self) -> RowNumbers:
         """Rows of `data` that met no row of the file, and are added behind its rows.
 
         Raises:
@@ -268,7 +268,7 @@ class Combine(Protocol):
         """The columns that must be read for some columns to be handed out, these among them."""
         ...
 
-    def merge(self, rows: pa.RecordBatch, starts: Words, retracts: pa.Array) -> pa.RecordBatch:
+    def merge(self, rows: pa.RecordBatch, starts: RowNumbers, retracts: pa.Array) -> pa.RecordBatch:
         """Merge the rows of each of some keys, of which there are two at least.
 
         Args:

@@ -11,7 +11,7 @@ from seamkit.core._seam import ffi, lib
 from seamkit.core.arrow_data import ExportedBatch, address, array_of, batch_of, new_array
 from seamkit.core.errors import check, expect, new_error
 from seamkit.core.memory import TrackedAllocator
-from seamkit.scan.merging.log_index import KEEP, REMOVE, Words
+from seamkit.scan.merging.log_index import KEEP, REMOVE, RowNumbers
 
 __all__ = ["assemble", "spread"]
 
@@ -19,7 +19,7 @@ __all__ = ["assemble", "spread"]
 class _Plan:
     """A C plan of runs for one batch; freed with this object."""
 
-    def __init__(self, sources: Words, allocator: TrackedAllocator) -> None:
+    def __init__(self, sources: RowNumbers, allocator: TrackedAllocator) -> None:
         out = ffi.new("struct seam_plan **")
         error = new_error()
         buffer = ffi.from_buffer("int32_t[]", np.ascontiguousarray(sources, dtype=np.int32))
@@ -39,7 +39,7 @@ def assemble(
     base: pa.RecordBatch,
     log: pa.RecordBatch,
     exported_log: ExportedBatch,
-    sources: Words,
+    sources: RowNumbers,
     allocator: TrackedAllocator,
 ) -> pa.RecordBatch:
     """The merged batch: base rows that stay, and log rows where they replace one.
@@ -93,7 +93,7 @@ def _merge_column(
     exported_base: ExportedBatch,
     exported_log: ExportedBatch,
     plan: _Plan,
-    sources: Words,
+    sources: RowNumbers,
 ) -> pa.Array:
     """In place where the buffer allows it, by the core otherwise, by pyarrow for nested types."""
     kind = log.type
@@ -122,7 +122,7 @@ def _may_patch(base: pa.Array) -> bool:
     return all(b.is_mutable for b in base.buffers()[1:] if b is not None)
 
 
-def _take(base: pa.Array, log: pa.Array, sources: Words) -> pa.Array:
+def _take(base: pa.Array, log: pa.Array, sources: RowNumbers) -> pa.Array:
     """The same for layouts the core does not know: pyarrow takes from base and log put together."""
     replaced = sources[sources >= 0]
     if not len(replaced):

@@ -17,7 +17,7 @@ from seamkit.core.arrow_data import ExportedBatch
 from seamkit.core.errors import check, expect, new_error
 from seamkit.core.memory import TrackedAllocator
 
-__all__ = ["KEEP", "REMOVE", "UNORDERED", "YIELDING", "LogIndex", "Words"]
+__all__ = ["KEEP", "REMOVE", "UNORDERED", "YIELDING", "LogIndex", "RowNumbers"]
 
 KEEP = -1
 """Source word of a base row that stays (SEAM_SOURCE_BASE)."""
@@ -28,7 +28,7 @@ UNORDERED: int = lib.SEAM_EVENT_UNORDERED
 YIELDING: int = lib.SEAM_EVENT_YIELDING
 """Flag of an event that changes nothing where another `UNORDERED` one stands already."""
 
-Words = npt.NDArray[np.int32]
+RowNumbers = npt.NDArray[np.int32]
 """For each row of a file where its values come from: `KEEP`, `REMOVE`, or the number of an event's
 row; or numbers of such rows."""
 
@@ -55,7 +55,7 @@ class LogIndex:
     def __init__(
         self,
         keys: pa.RecordBatch,
-        rows: Words,
+        rows: RowNumbers,
         ordering: pa.RecordBatch | None,
         flags: npt.NDArray[np.uint8] | None,
         allocator: TrackedAllocator,
@@ -113,8 +113,8 @@ class LogIndex:
         self,
         keys: pa.RecordBatch,
         ordering: pa.RecordBatch | None,
-        losers: Words | None = None,
-    ) -> Words:
+        losers: RowNumbers | None = None,
+    ) -> RowNumbers:
         """For each base row where its values come from: KEEP, REMOVE, or a row of the log.
 
         Unless events meet every row they are used up: of rows with one key the first changes.
@@ -145,12 +145,12 @@ class LogIndex:
         check(code, error, source=self._source)
         return sources
 
-    def below(self) -> Words:
+    def below(self) -> RowNumbers:
         """For each row of the log's data the row that fills its gaps, or -1; a copy."""
         pointer = lib.seam_merge_below(self._merge)
         return np.frombuffer(ffi.buffer(pointer, 4 * self._filling_rows), np.int32).copy()
 
-    def rest(self) -> Words:
+    def rest(self) -> RowNumbers:
         """Rows of the log that met no base row, in the order in which their keys appeared."""
         rows = np.empty(lib.seam_merge_keys(self._merge), dtype=np.int32)
         count = lib.seam_merge_rest(self._merge, ffi.from_buffer("int32_t[]", rows))

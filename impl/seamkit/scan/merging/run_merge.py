@@ -16,7 +16,7 @@ from seamkit.core._seam import ffi, lib
 from seamkit.core.arrow_data import ExportedBatch
 from seamkit.core.errors import check, expect, new_error
 from seamkit.core.memory import TrackedAllocator
-from seamkit.scan.merging.log_index import Words
+from seamkit.scan.merging.log_index import RowNumbers
 
 __all__ = ["MergedRows", "Pick", "RunMerge"]
 
@@ -39,8 +39,8 @@ class MergedRows:
             takes the place of a row of the base.
     """
 
-    runs: Words
-    rows: Words
+    runs: RowNumbers
+    rows: RowNumbers
     marks: npt.NDArray[np.bool_]
 
 
@@ -94,7 +94,7 @@ class RunMerge:
         run: int,
         columns: pa.RecordBatch,
         kinds: npt.NDArray[np.int8] | None,
-        sources: Words | None = None,
+        sources: RowNumbers | None = None,
     ) -> None:
         """The next batch of a run that is wanted.
 

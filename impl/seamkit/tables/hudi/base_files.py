@@ -15,9 +15,9 @@ from seamkit.files.parquet import ParquetReader
 from seamkit.files.reader import FileReader
 from seamkit.files.storage import Storage
 from seamkit.tables.hudi.bootstrap import SkeletonReader
+from seamkit.tables.hudi.config.value_types import HUDI_ORC_TYPES, HUDI_TYPES
 from seamkit.tables.hudi.indexes.key_filters import MOST_KEYS, named_record_keys, read_key_filter
 from seamkit.tables.hudi.listing.files import BaseFile
-from seamkit.tables.hudi.types.promotion import HUDI_ORC_TYPES, HUDI_TYPES
 
 __all__ = ["KeyedParquetReader", "open_base", "open_slice_base"]
 

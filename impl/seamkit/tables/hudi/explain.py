@@ -16,8 +16,7 @@ from seambase.scan import ScanWarning
 from seambase.walk import Met
 from seamkit.files.parquet import PARQUET_ERRORS, open_parquet
 from seamkit.tables.hudi.listing.files import FileSlice
-from seamkit.tables.hudi.log.log import LogBlock, iter_blocks
-from seamkit.tables.hudi.log.log_records import avro_records
+from seamkit.tables.hudi.log.log import LogBlock, avro_records, iter_blocks
 from seamkit.tables.hudi.table import HudiTable
 from seamkit.tables.hudi.timeline.instants import Instant
 

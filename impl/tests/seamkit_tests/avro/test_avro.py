@@ -23,7 +23,7 @@ from seamkit.avro.plan import Plan
 from seamkit.core.errors import NativeMemoryError
 from seamkit.core.memory import TrackedAllocator
 from seamkit.files.promotion import LOSSLESS
-from seamkit.tables.hudi.types.promotion import HUDI_TYPES
+from seamkit.tables.hudi.config.value_types import HUDI_TYPES
 
 UTC = dt.UTC
 WIDE = decimal.Context(prec=60)

@@ -13,7 +13,7 @@ import pytest
 from seambase.errors import InputError
 from seamkit.connector.plain_values import row_converter
 from seamkit.files.promotion import resolve_column
-from seamkit.tables.hudi.types.promotion import HUDI_TYPES
+from seamkit.tables.hudi.config.value_types import HUDI_TYPES
 
 NOON = dt.datetime(2020, 7, 1, 12, 0, 0, 123000, dt.UTC)
 LABELLED = dt.datetime(1970, 1, 1, 0, 0, 1, 600_000, dt.UTC)

@@ -19,7 +19,7 @@ from seamkit.core.memory import TrackedAllocator
 from seamkit.files.parquet import ParquetReader
 from seamkit.files.reader import FileReader
 from seamkit.scan.merging.assembly import assemble
-from seamkit.scan.merging.log_index import LogIndex, Words
+from seamkit.scan.merging.log_index import LogIndex, RowNumbers
 from seamkit.scan.options import ScanOptions
 from seamkit.scan.unit_scan import UnitScan
 from seamkit.scan.units import DataFile, Events, Positions, ReadContext, ReadUnit
@@ -50,8 +50,8 @@ class FoldedEvents:
         return ["id"]
 
     def meet(
-        self, batch: pa.RecordBatch, first_row: int, source: str, losers: Words | None
-    ) -> Words:
+        self, batch: pa.RecordBatch, first_row: int, source: str, losers: RowNumbers | None
+    ) -> RowNumbers:
         """By the key alone."""
         del first_row, source
         return self.index.probe(batch.select(["id"]), None, losers)
@@ -59,15 +59,15 @@ class FoldedEvents:
     def put_together(
         self,
         batch: pa.RecordBatch,
-        sources: Words,
-        losers: Words | None,
+        sources: RowNumbers,
+        losers: RowNumbers | None,
         allocator: TrackedAllocator,
     ) -> pa.RecordBatch:
         """Whole rows."""
         del losers
         return assemble(batch, self.data, ExportedBatch(self.data), sources, allocator)
 
-    def rest(self) -> Words:
+    def rest(self) -> RowNumbers:
         """New rows."""
         return self.index.rest()
 
@@ -356,7 +356,7 @@ def test_matches_are_found_once_for_all_reads_of_a_dataset(
     met: list[int] = []
     original = FoldedEvents.meet
 
-    def counting(self: FoldedEvents, batch: pa.RecordBatch, *args: Any) -> Words:
+    def counting(self: FoldedEvents, batch: pa.RecordBatch, *args: Any) -> RowNumbers:
         met.append(batch.num_rows)
         return original(self, batch, *args)
 

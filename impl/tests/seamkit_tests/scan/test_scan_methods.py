@@ -108,8 +108,9 @@ def test_a_frame_without_its_package_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch, method: str
 ) -> None:
     """Frames come from packages of an extra."""
-    monkeypatch.setitem(sys.modules, method.removeprefix("to_"), None)
-    with pytest.raises(UnavailableError, match=r"pip install '.\[peers\]'"):
+    package = method.removeprefix("to_")
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(UnavailableError, match=rf"pip install 'seamkit\[{package}\]'"):
         getattr(whole(), method)()
 
 

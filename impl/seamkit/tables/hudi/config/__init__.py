@@ -1,1 +1,1 @@
-"""What a Hudi table says of itself: its properties, and how its records are merged."""
+"""What a table says of itself: its properties, how it merges, what its types may become."""

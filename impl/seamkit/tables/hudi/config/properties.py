@@ -76,7 +76,10 @@ def parse_properties(text: str) -> dict[str, str]:
     for line in _logical_lines(text):
         match = re.match(r"((?:\\.|[^\\=:\s])*)\s*[=:]?\s*(.*)", line, re.DOTALL)
         assert match is not None  # every part may be empty
-        result[_unescape(match[1])] = _unescape(match[2])
+        key, value = match[1], match[2]
+        result[_unescape(key) if "\\" in key else key] = (
+            _unescape(value) if "\\" in value else value
+        )
     return result
 
 
@@ -97,8 +100,6 @@ def _logical_lines(text: str) -> list[str]:
 
 
 def _unescape(text: str) -> str:
-    if "\\" not in text:
-        return text
     named = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 
     def replace(match: re.Match[str]) -> str:

@@ -9,23 +9,46 @@ Damage is judged as Hudi 1.2.0 judges it: a block is good if its total fits its 
 or the end of the file follows. Of a bad block only the magic is passed over; the search for the
 next magic starts right behind it. So garbage behind a good block takes that block with it, and a
 magic written twice costs nothing. Everything passed over is reported.
+
+Records of Avro blocks can be read one at a time, as plain Python values, for what is looked at
+once: archived instants, explained logs, the connector path. Content: int32 version, int32 count,
+then for each record int32 length and one Avro datum, big-endian.
+
+The header `RECORD_POSITIONS` says which rows of the base file a block's records are: base64 of a
+64-bit roaring bitmap in its portable form; the n-th set bit belongs to the n-th record. It counts
+for the base file whose instant the header `BASE_FILE_INSTANT_TIME_OF_RECORD_POSITIONS` names, and
+for no other (Hudi 1.2.0, PositionBasedFileGroupRecordBuffer).
 """
 
 from __future__ import annotations
 
+import base64
+import binascii
+import io
 import re
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from seambase.errors import InputError, RefusedError
 from seambase.scan import ScanWarning
+from seamkit.avro import record_reader
 from seamkit.core.memory import TrackedAllocator
+from seamkit.files.roaring import Positions, read_bitmap
 from seamkit.tables.hudi.log.deletes import DeleteKeys, read_delete_keys
 
-__all__ = ["DeleteKeys", "LogBlock", "iter_blocks", "read_blocks"]
+__all__ = [
+    "AvroRecord",
+    "DeleteKeys",
+    "LogBlock",
+    "avro_records",
+    "iter_blocks",
+    "read_blocks",
+    "usable_positions",
+]
+
 
 _MAGIC = b"#HUDI#"
 _KINDS = ("command", "delete", "corrupt", "avro", "hfile", "parquet", "cdc")
@@ -94,7 +117,7 @@ class LogBlock:
         """Whether rows have some columns only, and leave the others as they are."""
         return self.header.get("IS_PARTIAL", "").lower() == "true"
 
-    @property
+    @cached_property
     def compacted_instants(self) -> tuple[str, ...]:
         """Instants whose blocks this block replaces."""
         listed = self.header.get("COMPACTED_BLOCK_TIMES", "")
@@ -321,3 +344,81 @@ class _Reader:
             except UnicodeDecodeError as error:
                 raise InputError(f"{self.where}: {_HEADERS[key]} is not UTF-8.") from error
         return entries
+
+
+@dataclass(frozen=True)
+class AvroRecord:
+    """One record of a block.
+
+    Attributes:
+        offset: of its length in the block's content, in bytes.
+        size_bytes: of the datum, without the length.
+        row: its fields.
+    """
+
+    offset: int
+    size_bytes: int
+    row: dict[str, Any]
+
+
+def avro_records(block: LogBlock) -> Iterator[AvroRecord]:
+    """The records of an Avro data block, in file order.
+
+    Raises:
+        InputError: the content breaks its format; records before the break have been handed out.
+    """
+    content = bytes(block.content)
+    at = 8
+    read = record_reader(block.schema or "null", block.where)
+    try:
+        (count,) = struct.unpack_from(">i", content, 4)
+        for _ in range(count):
+            (size,) = struct.unpack_from(">i", content, at)
+            datum = io.BytesIO(content[at + 4 : at + 4 + max(size, 0)])
+            row: Any = read(datum)
+            _check_size(block, at, datum.tell(), size)
+            yield AvroRecord(at, size, row)
+            at += 4 + size
+    except InputError:
+        raise
+    except Exception as error:  # fastavro raises whatever the bytes lead it to
+        raise InputError(
+            f"{block.where}: broken at byte {at} of the content ({error or 'it ends too early'})"
+        ) from error
+    if at != len(content):
+        raise InputError(f"{block.where}: {len(content) - at} bytes follow the last record")
+
+
+def _check_size(block: LogBlock, at: int, read: int, said: int) -> None:
+    if read != said:
+        raise InputError(
+            f"{block.where}: the record at byte {at} of the content has {read} bytes, its length "
+            f"says {said}"
+        )
+
+
+def usable_positions(blocks: Sequence[LogBlock], base_instant: str) -> list[Positions] | None:
+    """The positions of each block's records, or None if any block lacks them.
+
+    Hudi then goes by key for the whole slice.
+
+    Args:
+        blocks: data and delete blocks of a slice.
+        base_instant: of the slice's base file.
+
+    Raises:
+        InputError: a bitmap is broken.
+    """
+    found = []
+    for block in blocks:
+        text = block.header.get("RECORD_POSITIONS", "")
+        if block.base_instant != base_instant or not text:
+            return None
+        try:
+            positions = read_bitmap(base64.b64decode(text, validate=True))
+        except (binascii.Error, ValueError) as error:
+            raise InputError(f"{block.where}: the record positions are broken: {error}") from error
+        if len(positions) == 0:
+            return None
+        found.append(positions)
+    return found

@@ -24,13 +24,12 @@ from seamkit.core.memory import TrackedAllocator
 from seamkit.files.reader import FileReader
 from seamkit.files.roaring import Positions
 from seamkit.scan.merging.assembly import assemble
-from seamkit.scan.merging.log_index import KEEP, REMOVE, UNORDERED, YIELDING, LogIndex, Words
+from seamkit.scan.merging.log_index import KEEP, REMOVE, UNORDERED, YIELDING, LogIndex, RowNumbers
 from seamkit.scan.units import Events, ReadContext
 from seamkit.tables.hudi.config.merge_rules import FillRule
 from seamkit.tables.hudi.listing.files import FileSlice
 from seamkit.tables.hudi.log.deletes import DeleteKeys
-from seamkit.tables.hudi.log.log import LogBlock
-from seamkit.tables.hudi.log.positions import usable_positions
+from seamkit.tables.hudi.log.log import LogBlock, usable_positions
 from seamkit.tables.hudi.merge.blocks import (
     LogSource,
     partial_columns,
@@ -413,7 +412,11 @@ class FilledLog:
     rule: FillRule | None
 
     def assemble(
-        self, base: pa.RecordBatch, sources: Words, losers: Words, allocator: TrackedAllocator
+        self,
+        base: pa.RecordBatch,
+        sources: RowNumbers,
+        losers: RowNumbers,
+        allocator: TrackedAllocator,
     ) -> pa.RecordBatch:
         """The merged batch.
 
@@ -432,7 +435,9 @@ class FilledLog:
             columns |= zip(group.columns, merged.columns, strict=True)
         return batch_of([columns[i] for i in range(base.num_columns)], base.schema, rows)
 
-    def _sources(self, group: _Group, base: pa.RecordBatch, sources: Words, losers: Words) -> Words:
+    def _sources(
+        self, group: _Group, base: pa.RecordBatch, sources: RowNumbers, losers: RowNumbers
+    ) -> RowNumbers:
         words = sources
         if group.gap is not None:
             words = sources.copy()
@@ -544,8 +549,8 @@ class SliceLog:
         return most is not None and most <= self.least
 
     def meet(
-        self, batch: pa.RecordBatch, first_row: int, source: str, losers: Words | None
-    ) -> Words:
+        self, batch: pa.RecordBatch, first_row: int, source: str, losers: RowNumbers | None
+    ) -> RowNumbers:
         """Where the values of each base row come from; see `Events.meet`."""
         if self.keys.by_position:
             keys = self.keys.of_positions(np.arange(first_row, first_row + batch.num_rows))
@@ -558,8 +563,8 @@ class SliceLog:
     def put_together(
         self,
         batch: pa.RecordBatch,
-        sources: Words,
-        losers: Words | None,
+        sources: RowNumbers,
+        losers: RowNumbers | None,
         allocator: TrackedAllocator,
     ) -> pa.RecordBatch:
         """The rows that are left; see `Events.put_together`."""
@@ -567,7 +572,7 @@ class SliceLog:
             return assemble(batch, self.data, self.exported, sources, allocator)
         return self.filled.assemble(batch, sources, losers, allocator)
 
-    def rest(self) -> Words:
+    def rest(self) -> RowNumbers:
         """Rows that only the logs have.
 
         Raises:

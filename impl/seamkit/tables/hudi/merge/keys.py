@@ -18,8 +18,8 @@ import pyarrow.compute as pc
 
 from seambase.errors import InputError, RefusedError
 from seamkit.tables.hudi.config.properties import TableConfig
+from seamkit.tables.hudi.config.value_types import java_text
 from seamkit.tables.hudi.log.deletes import DeleteKeys
-from seamkit.tables.hudi.types.java_text import java_text
 
 __all__ = [
     "IS_DELETED",

@@ -33,12 +33,12 @@ from seamkit.files.promotion import resolve_batch
 from seamkit.scan.merging.assembly import spread
 from seamkit.scan.units import ReadContext
 from seamkit.tables.hudi.config.merge_rules import DeleteMarker
+from seamkit.tables.hudi.config.value_types import HUDI_TYPES
 from seamkit.tables.hudi.log.deletes import ORDERING_WORDS, DeleteKeys
 from seamkit.tables.hudi.log.log import LogBlock
 from seamkit.tables.hudi.merge.blocks import LogSource
 from seamkit.tables.hudi.merge.keys import IS_DELETED, OPERATION, leaf_column
 from seamkit.tables.hudi.timeline.window import file_names
-from seamkit.tables.hudi.types.promotion import HUDI_TYPES
 
 __all__ = [
     "RecordReader",

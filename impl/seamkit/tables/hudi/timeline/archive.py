@@ -17,8 +17,7 @@ from seambase.errors import InputError
 from seamkit.files.parquet import PARQUET_ERRORS, open_parquet
 from seamkit.files.storage import Storage
 from seamkit.tables.hudi.config.properties import TableConfig
-from seamkit.tables.hudi.log.log import LogBlock, read_blocks
-from seamkit.tables.hudi.log.log_records import avro_records
+from seamkit.tables.hudi.log.log import LogBlock, avro_records, read_blocks
 from seamkit.tables.hudi.timeline.instants import (
     Instant,
     checked_write,

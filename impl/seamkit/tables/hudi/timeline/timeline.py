@@ -54,6 +54,7 @@ Told = TypeVar("Told")
 
 _BYTES_A_FILE, _BYTES_A_BODY = 3000, 20_000  # of what writes say, in memory, about
 _INSTANT_KEPT = "instant of Hudi"
+_STATES = ("requested", "inflight", "completed")
 
 
 @dataclass
@@ -406,11 +407,7 @@ def load_timeline(storage: Storage, config: TableConfig) -> Timeline:
         # A savepoint bears the instant of the commit it keeps, so the action is part of the key.
         key = (instant.requested, completed_as(instant.action))
         known = furthest.get(key)
-        if known is None or _rank(instant) > _rank(known):
+        if known is None or _STATES.index(instant.state) > _STATES.index(known.state):
             furthest[key] = instant
     instants = sorted(furthest.values(), key=lambda i: (i.requested, i.action))
     return Timeline(storage, config, instants, Archive(storage, config))
-
-
-def _rank(instant: Instant) -> int:
-    return ("requested", "inflight", "completed").index(instant.state)

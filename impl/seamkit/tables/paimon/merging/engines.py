@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.errors import RefusedError
-from seamkit.scan.merging.log_index import Words
+from seamkit.scan.merging.log_index import RowNumbers
 from seamkit.scan.runs_path import refuse_nan
 from seamkit.tables.paimon.merging.choosing import FieldOptions, Function
 from seamkit.tables.paimon.merging.folding import ORDERLESS, folded, last_valid
@@ -64,7 +64,7 @@ class Aggregation:
         """Just these: fields do not meet."""
         return [*names, KIND] if self.removes_records and KIND not in names else names
 
-    def merge(self, rows: pa.RecordBatch, starts: Words, retracts: pa.Array) -> pa.RecordBatch:
+    def merge(self, rows: pa.RecordBatch, starts: RowNumbers, retracts: pa.Array) -> pa.RecordBatch:
         """See `seamkit.scan.units.Combine.merge`."""
         flags = _flags(retracts)
         deletes = _deletes(rows, flags) if self.removes_records else np.zeros(len(flags), np.bool_)
@@ -147,7 +147,7 @@ class PartialUpdate:
         kinds = [KIND] if self.removes_records or self.removing else []
         return list(dict.fromkeys([*names, *more, *kinds]))
 
-    def merge(self, rows: pa.RecordBatch, starts: Words, retracts: pa.Array) -> pa.RecordBatch:
+    def merge(self, rows: pa.RecordBatch, starts: RowNumbers, retracts: pa.Array) -> pa.RecordBatch:
         """See `seamkit.scan.units.Combine.merge`."""
         keys = _Keys(starts, np.append(starts[1:], rows.num_rows), _flags(retracts))
         if keys.retracts.any() and not self.groups and not self.removes_records:
@@ -190,7 +190,7 @@ class _Keys:
         retracts: rows that take others back.
     """
 
-    starts: Words
+    starts: RowNumbers
     ends: npt.NDArray[np.int64]
     retracts: _Flags
 

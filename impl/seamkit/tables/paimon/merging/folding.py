@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seamkit.core.arrow_data import numbers
-from seamkit.scan.merging.log_index import Words
+from seamkit.scan.merging.log_index import RowNumbers
 from seamkit.tables.paimon.merging.choosing import value_ranks
 
 __all__ = ["ORDERLESS", "Flags", "folded", "last_valid"]
@@ -28,7 +28,7 @@ _WORD = np.dtype("<i8")
 
 
 def folded(
-    function: str, column: pa.Array, counted: Flags, starts: Words, where: str
+    function: str, column: pa.Array, counted: Flags, starts: RowNumbers, where: str
 ) -> pa.Array | None:
     """What a field of each key becomes; None where this has to be followed row by row.
 
@@ -49,7 +49,7 @@ def folded(
     return None if way is None else way(column, usable, starts, where)
 
 
-def last_valid(column: pa.Array, counted: Flags, starts: Words) -> pa.Array:
+def last_valid(column: pa.Array, counted: Flags, starts: RowNumbers) -> pa.Array:
     """Of each key the last value that is not null, in rows that count."""
     usable = counted
     if column.null_count:
@@ -57,23 +57,23 @@ def last_valid(column: pa.Array, counted: Flags, starts: Words) -> pa.Array:
     return _last(column, usable, starts, "")
 
 
-def _last(column: pa.Array, usable: Flags, starts: Words, where: str) -> pa.Array:
+def _last(column: pa.Array, usable: Flags, starts: RowNumbers, where: str) -> pa.Array:
     del where
     rows = np.maximum.reduceat(np.where(usable, np.arange(len(usable)), -1), starts)
     return column.take(pa.array(rows, mask=rows < 0))
 
 
-def _first(column: pa.Array, usable: Flags, starts: Words, where: str) -> pa.Array:
+def _first(column: pa.Array, usable: Flags, starts: RowNumbers, where: str) -> pa.Array:
     del where
     none = len(usable)
     rows = np.minimum.reduceat(np.where(usable, np.arange(none), none), starts)
     return column.take(pa.array(rows, mask=rows == none))
 
 
-def _extreme(sign: int) -> Callable[[pa.Array, Flags, Words, str], pa.Array]:
+def _extreme(sign: int) -> Callable[[pa.Array, Flags, RowNumbers, str], pa.Array]:
     """The first of the rows with the most extreme value."""
 
-    def way(column: pa.Array, usable: Flags, starts: Words, where: str) -> pa.Array:
+    def way(column: pa.Array, usable: Flags, starts: RowNumbers, where: str) -> pa.Array:
         ranks = value_ranks(column, where)
         # Complements turn the order without a number that has no opposite.
         ranks = np.where(usable, ranks if sign > 0 else ~ranks, np.iinfo(np.int64).min)
@@ -83,7 +83,7 @@ def _extreme(sign: int) -> Callable[[pa.Array, Flags, Words, str], pa.Array]:
     return way
 
 
-def _sum(column: pa.Array, usable: Flags, starts: Words, where: str) -> pa.Array | None:
+def _sum(column: pa.Array, usable: Flags, starts: RowNumbers, where: str) -> pa.Array | None:
     del where
     kind = column.type
     if pa.types.is_integer(kind):
@@ -104,7 +104,7 @@ def _sum(column: pa.Array, usable: Flags, starts: Words, where: str) -> pa.Array
     return None
 
 
-def _decimal_sum(column: pa.Array, usable: Flags, starts: Words) -> pa.Array | None:
+def _decimal_sum(column: pa.Array, usable: Flags, starts: RowNumbers) -> pa.Array | None:
     """Sums of decimals of one word; None where one on the way to a sum may not fit its type."""
     words = np.frombuffer(column.buffers()[1], _WORD)
     low = words[2 * column.offset : 2 * (column.offset + len(column)) : 2]
@@ -119,8 +119,10 @@ def _decimal_sum(column: pa.Array, usable: Flags, starts: Words) -> pa.Array | N
     return pa.Array.from_buffers(column.type, len(starts), [valid, pa.py_buffer(pairs)])
 
 
-def _bool(ufunc: Any, neutral: bool) -> Callable[[pa.Array, Flags, Words, str], pa.Array | None]:
-    def way(column: pa.Array, usable: Flags, starts: Words, where: str) -> pa.Array | None:
+def _bool(
+    ufunc: Any, neutral: bool
+) -> Callable[[pa.Array, Flags, RowNumbers, str], pa.Array | None]:
+    def way(column: pa.Array, usable: Flags, starts: RowNumbers, where: str) -> pa.Array | None:
         del where
         if not pa.types.is_boolean(column.type):
             return None
@@ -130,7 +132,7 @@ def _bool(ufunc: Any, neutral: bool) -> Callable[[pa.Array, Flags, Words, str], 
     return way
 
 
-_WAYS: Mapping[str, Callable[[pa.Array, Flags, Words, str], pa.Array | None]] = {
+_WAYS: Mapping[str, Callable[[pa.Array, Flags, RowNumbers, str], pa.Array | None]] = {
     "last_value": _last,
     "last_non_null_value": _last,
     "first_value": _first,
@@ -152,12 +154,12 @@ def _filled(column: pa.Array) -> npt.NDArray[Any]:
     return numbers(pc.fill_null(column, 0))
 
 
-def _counts(starts: Words, rows: int) -> npt.NDArray[np.int64]:
+def _counts(starts: RowNumbers, rows: int) -> npt.NDArray[np.int64]:
     """How many rows each key has."""
     return np.append(starts[1:], rows).astype(np.int64) - starts
 
 
-def _none(usable: Flags, starts: Words) -> Flags:
+def _none(usable: Flags, starts: RowNumbers) -> Flags:
     """Whether a key has no value at all."""
     found: Flags = ~np.logical_or.reduceat(usable, starts)
     return found

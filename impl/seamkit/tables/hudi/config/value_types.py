@@ -1,0 +1,214 @@
+"""Hudi's type rules: what a column of a file may become in the table (docs/hudi.md, "Schema").
+
+`ALTER TABLE ... ALTER COLUMN ... TYPE` with `hoodie.schema.on.read.enable` lets columns of numbers
+or texts become decimals and dates. Hudi 1.2.0 goes by the text of a value as Java writes it (0.3f
+is 0.3), rounds half up what a decimal has no digits for, and gives null where its digits do not
+suffice; in base files under merge-on-read it goes by the double that a float equals, which rounds
+some halves down. A text that is no number or date is null in its base files and an error in its
+logs; here it is an error.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+import re
+from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+__all__ = [
+    "HUDI_ORC_TYPES",
+    "HUDI_TYPES",
+    "HudiOrcTypes",
+    "HudiTypes",
+    "becomes",
+    "cast_as_java",
+    "java_text",
+]
+
+
+def java_text(column: pa.Array) -> pa.Array:
+    """The column's values as text, as `String.valueOf` gives it.
+
+    Integers, dates and decimals have one plain form. Floating point follows `Double.toString`: the
+    shortest digits that read back as the same number, with a point, and with an exponent below
+    1e-3 and from 1e7 on.
+
+    Args:
+        column: integers, floats, doubles, decimals or dates.
+    """
+    if not pa.types.is_floating(column.type):
+        return pc.cast(column, pa.string())
+    values = column.to_numpy(zero_copy_only=False)
+    present = column.is_valid().to_pylist()
+    texts = [
+        _floating(value) if valid else None for value, valid in zip(values, present, strict=True)
+    ]
+    return pa.array(texts, pa.string())
+
+
+def _floating(value: np.floating) -> str:
+    if math.isnan(value):
+        return "NaN"
+    if math.isinf(value):
+        return "Infinity" if value > 0 else "-Infinity"
+    size = abs(value)
+    if size == 0 or 1e-3 <= size < 1e7:
+        return str(np.format_float_positional(value, unique=True, trim="0"))
+    text = np.format_float_scientific(value, unique=True, trim="0", exp_digits=1)
+    return str(text).replace("e+", "E").replace("e", "E")
+
+
+_DIGITS = Context(prec=400)
+_INT64_DIGITS = 19
+_MOST_DIGITS = 38
+_DATE = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?")
+
+
+def becomes(have: pa.DataType, want: pa.DataType) -> bool:
+    """Whether a column of one type may have turned into one of the other in this way."""
+    if pa.types.is_decimal128(want):
+        numbers = (pa.types.is_integer, pa.types.is_floating, pa.types.is_string)
+        return any(test(have) for test in numbers)
+    return bool(pa.types.is_date32(want) and pa.types.is_string(have))
+
+
+def cast_as_java(column: pa.Array, want: pa.DataType) -> pa.Array:
+    """The column in the type that it became.
+
+    Args:
+        column: integers, floats, doubles or texts.
+        want: a decimal, or from texts a date.
+
+    Raises:
+        ValueError: a text is no number or date.
+    """
+    if pa.types.is_date32(want):
+        days = [None if text is None else _date(text) for text in column.to_pylist()]
+        return pa.array(days, want)
+    digits = _INT64_DIGITS + want.scale
+    if pa.types.is_integer(column.type) and digits <= _MOST_DIGITS:
+        return _narrowed(pc.cast(column, pa.decimal128(digits, want.scale)), want)
+    texts = java_text(column) if pa.types.is_floating(column.type) else column.cast(pa.string())
+    found = [None if text is None else _decimal(text, want) for text in texts.to_pylist()]
+    return pa.array(found, want)
+
+
+def _narrowed(column: pa.Array, want: pa.Decimal128Type) -> pa.Array:
+    """Decimals of the same scale; null where the digits do not suffice."""
+    if want.precision < column.type.precision:
+        limit = pa.scalar(Decimal(10) ** (want.precision - want.scale), column.type)
+        fits = pc.less(pc.abs(column), limit)
+        column = pc.if_else(fits, column, pa.scalar(None, column.type))
+    return pa.Array.from_buffers(
+        want, len(column), column.buffers(), column.null_count, column.offset
+    )
+
+
+def _decimal(text: str, want: pa.Decimal128Type) -> Decimal | None:
+    try:
+        exact = Decimal(text)
+    except InvalidOperation:
+        raise ValueError(f"{text!r} is no number") from None
+    if not exact.is_finite():
+        return None
+    if exact.adjusted() >= want.precision - want.scale and exact:
+        return None
+    rounded = exact.quantize(Decimal(1).scaleb(-want.scale), ROUND_HALF_UP, _DIGITS)
+    return None if rounded.adjusted() >= want.precision - want.scale and rounded else rounded
+
+
+def _date(text: str) -> dt.date:
+    match = _DATE.fullmatch(text.strip())
+    if match is None:
+        raise ValueError(f"{text!r} is no date")
+    year, month, day = (int(part or 1) for part in match.groups())
+    return dt.date(year, month, day)
+
+
+class HudiTypes:
+    """The promotions of Hudi 1.2.0: a `seamkit.files.promotion.TypeRules`."""
+
+    floats_by_text = True
+
+    def promotes(self, have: pa.DataType, want: pa.DataType) -> bool:
+        """Whether Hudi reads values of one type, not a nested one, as values of another."""
+        if becomes(have, want):
+            return True
+        if pa.types.is_integer(have):
+            wider = pa.types.is_integer(want) and want.bit_width >= have.bit_width
+            return bool(wider or pa.types.is_floating(want) or pa.types.is_string(want))
+        if pa.types.is_float32(have):
+            return bool(pa.types.is_float64(want) or pa.types.is_string(want))
+        if pa.types.is_float64(have) or pa.types.is_date32(have):
+            return bool(pa.types.is_string(want))
+        if pa.types.is_decimal(have) and pa.types.is_string(want):
+            return True
+        if pa.types.is_decimal(have) and pa.types.is_decimal(want):
+            whole = want.precision - want.scale >= have.precision - have.scale
+            return bool(whole and want.scale >= have.scale)
+        if pa.types.is_timestamp(have) and pa.types.is_timestamp(want):
+            # What pyarrow gives nanoseconds without a zone is INT96: an instant, as Spark wrote it.
+            zone = want.tz if have.tz is None and have.unit == "ns" else have.tz
+            return bool(zone == want.tz and have.unit in ("ms", "ns") and want.unit == "us")
+        return _is_text(have) and _is_text(want)
+
+    def promote(self, column: pa.Array, want: pa.DataType) -> pa.Array:
+        """The column in the table's type.
+
+        Raises:
+            ValueError: a text is no number or date, or a value does not fit.
+        """
+        have = column.type
+        if pa.types.is_string(want) and not _is_text(have):
+            return java_text(column)
+        if becomes(have, want):
+            return cast_as_java(column, want)
+        if pa.types.is_float32(have) and pa.types.is_float64(want):
+            # Hudi widens a float by its decimal text: 0.3f becomes 0.3.
+            return pc.cast(pc.cast(column, pa.string()), want)
+        if pa.types.is_integer(have) and pa.types.is_floating(want):
+            return pc.cast(column, want, safe=False)  # as Java rounds, beyond 2**53 (2**24) too
+        if pa.types.is_timestamp(have):
+            return pc.cast(pc.cast(column, pa.timestamp(want.unit, have.tz), safe=False), want)
+        return pc.cast(column, want)
+
+    def relabels(self, have: pa.DataType, want: pa.DataType) -> bool:
+        """Whether a file's numbers are the table's, under a label that older writers put wrongly.
+
+        Hudi before 1.1 wrote milliseconds as microseconds, and local timestamps as plain longs;
+        Hudi 1.2.0 believes the table's schema in just these cases (`HoodieSchemaRepair`).
+        """
+        if not pa.types.is_timestamp(want):
+            return False
+        if pa.types.is_timestamp(have):
+            return bool(have.tz == want.tz and (have.unit, want.unit) == ("us", "ms"))
+        return bool(pa.types.is_int64(have) and want.tz is None)
+
+
+class HudiOrcTypes(HudiTypes):
+    """Those of base files in ORC, which has no words for some of Avro's types.
+
+    Hudi 1.2.0 writes the numbers of times and local timestamps (`AvroOrcUtils`). It loses the
+    milliseconds of timestamps when it writes them (2000-07-01 12:00:00.123456 becomes
+    12:00:00.000456), and what is gone stays gone.
+    """
+
+    def relabels(self, have: pa.DataType, want: pa.DataType) -> bool:
+        """Also integers that stand for times of the same width."""
+        of_time = pa.types.is_time(want) or pa.types.is_timestamp(want)
+        if of_time and pa.types.is_integer(have) and have.bit_width == want.bit_width:
+            return True
+        return super().relabels(have, want)
+
+
+HUDI_TYPES = HudiTypes()
+HUDI_ORC_TYPES = HudiOrcTypes()
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    tests = (pa.types.is_string, pa.types.is_binary, pa.types.is_large_string)
+    return any(test(kind) for test in tests)

@@ -1,1 +1,0 @@
-"""What Hudi lets the type of a column become, and how Java writes values as text."""
