@@ -6,10 +6,9 @@ import copy
 import datetime as dt
 import gzip
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from seambench.contracts.tables import Form
 from seambench.formats.forms.containers import (
@@ -21,11 +20,10 @@ from seambench.formats.forms.containers import (
     write_avro,
 )
 from seambench.formats.forms.data import data_forms
+from seambench.formats.forms.manifests import Manifests, Row
 from seambench.formats.iceberg.damage import FILES
 
 __all__ = ["forms"]
-
-Row = dict[str, Any]
 
 _EXISTING, _ADDED, _DELETED = range(3)
 #: What a manifest or a list may tell, or not.
@@ -61,24 +59,14 @@ def _mend(table: Path, sizes: Mapping[str, int]) -> None:
             if size is not None:
                 told |= {"file_size_in_bytes": size, "split_offsets": None}
         write_avro(file, content)
-    _each_list(table, lambda row: [row])
-
-
-def _each_list(
-    table: Path, change: Callable[[Row], Iterable[Row]], form: AvroForm | None = None
-) -> None:
-    """Changes the manifests that lists name, row by row; sizes are put right."""
-    for file in FILES["list"](table):
-        content = read_avro(file)
-        rows = [new for row in content.rows for new in change(row)]
-        for row in rows:
-            if _manifest(table, row).exists():
-                row["manifest_length"] = _manifest(table, row).stat().st_size
-        write_avro(file, replace(content, rows=rows), form)
+    _MANIFESTS.each_list(table)
 
 
 def _manifest(table: Path, row: Row) -> Path:
     return table / "metadata" / Path(row["manifest_path"]).name
+
+
+_MANIFESTS = Manifests(FILES["manifest"], FILES["list"], _manifest, "manifest_length")
 
 
 def _counted(row: Row, entries: Sequence[Row]) -> Row:
@@ -99,30 +87,18 @@ def _counted(row: Row, entries: Sequence[Row]) -> Row:
 # Manifests cut otherwise.
 
 
-def _split(table: Path) -> int:
-    """A manifest for each entry."""
-    made = 0
-
-    def each(row: Row) -> list[Row]:
-        nonlocal made
-        content = read_avro(_manifest(table, row))
-        if len(content.rows) < 2:
-            return [row]
-        rows, first = [], row.get("first_row_id")
-        for number, entry in enumerate(content.rows):
-            path = row["manifest_path"].removesuffix(".avro") + f"-{number}.avro"
-            one = _counted({**row, "manifest_path": path}, [entry])
-            if first is not None:
-                one["first_row_id"] = first
-                inherits = entry["data_file"].get("first_row_id") is None
-                first += _rows(entry) if inherits and entry["status"] != _DELETED else 0
-            write_avro(_manifest(table, one), replace(content, rows=[entry]))
-            rows.append(one)
-        made += len(rows)
-        return rows
-
-    _each_list(table, each)
-    return made
+def _one_each(row: Row, entries: Sequence[Row]) -> list[Row]:
+    """A row of a list for each entry of a manifest."""
+    rows, first = [], row.get("first_row_id")
+    for number, entry in enumerate(entries):
+        path = row["manifest_path"].removesuffix(".avro") + f"-{number}.avro"
+        one = _counted({**row, "manifest_path": path}, [entry])
+        if first is not None:
+            one["first_row_id"] = first
+            inherits = entry["data_file"].get("first_row_id") is None
+            first += _rows(entry) if inherits and entry["status"] != _DELETED else 0
+        rows.append(one)
+    return rows
 
 
 def _rows(entry: Row) -> int:
@@ -153,7 +129,7 @@ def _joined(table: Path) -> int:
             made += 1
         write_avro(file, replace(content, rows=rows))
     if made:
-        _each_list(table, lambda row: [row])
+        _MANIFESTS.each_list(table)
     return made
 
 
@@ -203,14 +179,7 @@ def _without_inheriting(row: Row, rows: Sequence[Row]) -> Iterator[Row]:
 
 
 def _avro(form: AvroForm) -> Form:
-    def change(table: Path) -> int:
-        files = FILES["manifest"](table)
-        done = sum([write_avro(file, read_avro(file), form) for file in files])
-        if done:
-            _each_list(table, lambda row: [row], form)
-        return done
-
-    return Form(form.name, form.title, change)
+    return Form(form.name, form.title, lambda table: _MANIFESTS.each_manifest(table, form))
 
 
 def _fewer_fields(content: AvroFile) -> AvroFile:
@@ -303,7 +272,11 @@ def forms() -> Sequence[Form]:
     ]
     return [
         *data_forms(_content, _mend),
-        Form("manifests-split", "a manifest for each file", _split),
+        Form(
+            "manifests-split",
+            "a manifest for each file",
+            lambda table: _MANIFESTS.split(table, _one_each),
+        ),
         Form("manifests-joined", "one manifest for all of a snapshot's", _joined),
         *map(_avro, avro),
         Form("lists-reversed", "manifest lists in the other order", _lists_reversed),

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
-from typing import Any
 
 from seambench.contracts.tables import Form
 from seambench.formats.forms.containers import (
@@ -19,11 +18,10 @@ from seambench.formats.forms.containers import (
     write_avro,
 )
 from seambench.formats.forms.data import data_forms
+from seambench.formats.forms.manifests import Manifests, Row
 from seambench.formats.paimon.damage import FILES
 
 __all__ = ["forms"]
-
-Row = dict[str, Any]
 
 #: The lists of manifests that a snapshot names; a size may stand beside each.
 _LISTS = ("baseManifestList", "deltaManifestList", "changelogManifestList")
@@ -52,21 +50,21 @@ def _mend(table: Path, sizes: Mapping[str, int]) -> None:
         for told in (entry["_FILE"] for entry in content.rows):
             told["_FILE_SIZE"] = by_name.get(told["_FILE_NAME"], told["_FILE_SIZE"])
         write_avro(file, content)
-    _each_list(table, lambda rows: rows)
+    _MANIFESTS.each_list(table)
+    _mend_lists(table)
 
 
-def _each_list(
-    table: Path, change: Callable[[list[Row]], list[Row]], form: AvroForm | None = None
-) -> None:
-    """Changes the manifests that each list names; sizes are put right, also of the lists."""
+_MANIFESTS = Manifests(
+    FILES["manifest"],
+    FILES["manifest-list"],
+    lambda table, row: table / "manifest" / str(row["_FILE_NAME"]),
+    "_FILE_SIZE",
+)
+
+
+def _mend_lists(table: Path) -> None:
+    """Sizes of lists in snapshots and tags."""
     folder = table / "manifest"
-    for file in FILES["manifest-list"](table):
-        content = read_avro(file)
-        rows = change(content.rows)
-        for row in rows:
-            if (folder / row["_FILE_NAME"]).exists():
-                row["_FILE_SIZE"] = (folder / row["_FILE_NAME"]).stat().st_size
-        write_avro(file, replace(content, rows=rows), form)
 
     def sized(told: Row) -> bool:
         for key in _LISTS:
@@ -88,32 +86,29 @@ def _each_text(table: Path, patterns: Sequence[str], change: Callable[[Row], boo
     return done
 
 
-def _split(table: Path) -> int:
-    """A manifest for each entry, in the same order."""
-    folder, made = table / "manifest", 0
+def _one_each(row: Row, entries: Sequence[Row]) -> list[Row]:
+    """A row of a list for each entry of a manifest."""
+    return [
+        {
+            **row,
+            "_FILE_NAME": f"{row['_FILE_NAME']}{number:03}",
+            "_NUM_ADDED_FILES": 1 - entry["_KIND"],
+            "_NUM_DELETED_FILES": entry["_KIND"],
+        }
+        for number, entry in enumerate(entries)
+    ]
 
-    def change(rows: list[Row]) -> list[Row]:
-        nonlocal made
-        found = []
-        for row in rows:
-            content = read_avro(folder / row["_FILE_NAME"])
-            if len(content.rows) < 2:
-                found.append(row)
-                continue
-            for number, entry in enumerate(content.rows):
-                name = f"{row['_FILE_NAME']}{number:03}"
-                write_avro(folder / name, replace(content, rows=[entry]))
-                counts = {
-                    "_NUM_ADDED_FILES": 1 - entry["_KIND"],
-                    "_NUM_DELETED_FILES": entry["_KIND"],
-                }
-                found.append({**row, "_FILE_NAME": name, **counts})
-                made += 1
-        return found
 
-    if _in_avro(table):
-        _each_list(table, change)
-    return made
+def _in_lists(change: Callable[[Path], int]) -> Callable[[Path], int]:
+    """A change of manifests that are all Avro; sizes of lists are mended after it."""
+
+    def changed(table: Path) -> int:
+        done = change(table) if _in_avro(table) else 0
+        if done:
+            _mend_lists(table)
+        return done
+
+    return changed
 
 
 def _joined(table: Path) -> int:
@@ -135,8 +130,7 @@ def _joined(table: Path) -> int:
             found += group
         return found
 
-    if _in_avro(table):
-        _each_list(table, change)
+    _MANIFESTS.each_list(table, change)
     return made
 
 
@@ -154,14 +148,7 @@ def _of_all(rows: Sequence[Row], name: str) -> Row:
 
 
 def _avro(form: AvroForm) -> Form:
-    def change(table: Path) -> int:
-        if not _in_avro(table):
-            return 0
-        for file in FILES["manifest"](table):
-            write_avro(file, read_avro(file), form)
-        _each_list(table, lambda rows: rows, form)
-        return len(FILES["manifest"](table))
-
+    change = _in_lists(lambda table: _MANIFESTS.each_manifest(table, form))
     return Form(form.name, form.title, change)
 
 
@@ -199,8 +186,12 @@ def forms() -> Sequence[Form]:
     """Every form."""
     return [
         *data_forms(_data, _mend),
-        Form("manifests-split", "a manifest for each file", _split),
-        Form("manifests-joined", "one manifest for neighbours in a list", _joined),
+        Form(
+            "manifests-split",
+            "a manifest for each file",
+            _in_lists(lambda table: _MANIFESTS.split(table, _one_each)),
+        ),
+        Form("manifests-joined", "one manifest for neighbours in a list", _in_lists(_joined)),
         *map(_avro, AVRO_FORMS),
         Form("snapshots-unhinted", "neither LATEST nor EARLIEST", _unhinted),
         Form("snapshots-less", "snapshots without optional fields", _snapshots_less),
