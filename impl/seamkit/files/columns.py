@@ -116,14 +116,20 @@ def places(fields: Iterable[pa.Field], keys: Callable[[pa.Field], Sequence[Key]]
         fields: of a file.
         keys: those that a field answers to.
     """
-    return [Place(one.name, keys(one), places(inner_fields(one.type), keys)) for one in fields]
+    found = []
+    for one in fields:  # of which most are not nested
+        inner = places(inner_fields(one.type), keys) if one.type.num_fields else ()
+        found.append(Place(one.name, keys(one), inner))
+    return found
 
 
 def field_id(field: pa.Field) -> int | None:
     """The field id that a file has for a field; None if there is none."""
     metadata = field.metadata or {}
-    text = next((metadata[key] for key in _IDS if key in metadata), b"")
-    return int(text) if text.isdigit() else None
+    for key in _IDS:
+        if key in metadata:
+            return int(metadata[key]) if metadata[key].isdigit() else None
+    return None
 
 
 def id_and_name(field: pa.Field) -> Sequence[Key]:

@@ -16,6 +16,7 @@ from seambase.errors import InputError
 from seamkit.tables.iceberg.content.equality_deletes import DeletedKeys, key_columns
 from seamkit.tables.iceberg.content.open_file import FileOpener
 from seamkit.tables.iceberg.content.position_deletes import PATH_ID, PositionDeletes
+from seamkit.tables.iceberg.content.reader import Column
 from seamkit.tables.iceberg.metadata.document import TableMetadata
 from seamkit.tables.iceberg.metadata.manifests import EQUALITY_DELETES, Entry, is_vector
 from seamkit.tables.iceberg.metadata.schema import Field
@@ -46,6 +47,8 @@ class DeleteIndex:
         self._equality: dict[tuple[Any, ...], list[Entry]] = defaultdict(list)
         self._metadata, self._opener = metadata, opener
         self._keys: dict[tuple[Any, ...], DeletedKeys] = {}
+        self._columns: dict[tuple[int, ...], dict[str, Column]] = {}
+        self._latest: tuple[Entry, list[tuple[tuple[Any, ...], list[Entry]]]] | None = None
         for entry in entries:
             if is_vector(entry):
                 self._add_vector(entry)
@@ -101,8 +104,8 @@ class DeleteIndex:
         if not self._equality:
             return []
         found = []
-        for scope in (data.partition_key, _GLOBAL):
-            apply = Counter(tuple(sorted(one.equality_ids)) for one in self._equal(scope, data))
+        for scope, deletes in self._equal(data):
+            apply = Counter(tuple(sorted(one.equality_ids)) for one in deletes)
             found += [(self._of(scope, ids), count) for ids, count in apply.items()]
         return found
 
@@ -112,31 +115,41 @@ class DeleteIndex:
         by_position = [one.entry for one in self.positions(data)] if vector is None else [vector]
         if not self._equality:
             return by_position
-        by_key = (
-            one for scope in (data.partition_key, _GLOBAL) for one in self._equal(scope, data)
-        )
-        return [*by_position, *by_key]
+        return [*by_position, *(one for _, deletes in self._equal(data) for one in deletes)]
 
-    def _equal(self, scope: tuple[Any, ...], data: Entry) -> list[Entry]:
-        """The equality delete files of a partition, or of all, that may meet a data file."""
-        return [
-            one
-            for one in self._equality.get(scope, ())
-            if data.sequence_number < one.sequence_number and self._may_meet(one, data)
-        ]
+    def _equal(self, data: Entry) -> Sequence[tuple[tuple[Any, ...], list[Entry]]]:
+        """The equality delete files that may meet a data file: of its partition, and of all.
+
+        They are asked for several times, of one file after the other.
+        """
+        latest = self._latest
+        if latest is None or latest[0] is not data:
+            found = []
+            for scope in (data.partition_key, _GLOBAL):
+                own = self._equality.get(scope, ())
+                newer = [one for one in own if data.sequence_number < one.sequence_number]
+                found.append((scope, [one for one in newer if self._may_meet(one, data)]))
+            self._latest = latest = data, found
+        return latest[1]
 
     def _of(self, scope: tuple[Any, ...], ids: tuple[int, ...]) -> DeletedKeys:
         """All keys of some columns that are deleted in a partition, or everywhere."""
         if (scope, ids) not in self._keys:
             entries = [e for e in self._equality[scope] if tuple(sorted(e.equality_ids)) == ids]
-            columns = key_columns(self._metadata, ids, entries[0].where)
+            columns = self._columns_of(entries[0])
             self._keys[scope, ids] = DeletedKeys(self._opener, entries, columns)
         return self._keys[scope, ids]
 
     def _may_meet(self, delete: Entry, data: Entry) -> bool:
         """Whether the bounds of the keys leave room for one that both files have."""
-        columns = key_columns(self._metadata, delete.equality_ids, delete.where).values()
+        columns = self._columns_of(delete).values()
         return not any(_apart(delete, data, path[-1]) for path in columns)
+
+    def _columns_of(self, delete: Entry) -> dict[str, Column]:
+        ids = tuple(sorted(delete.equality_ids))
+        if ids not in self._columns:
+            self._columns[ids] = key_columns(self._metadata, ids, delete.where)
+        return self._columns[ids]
 
 
 def kind_of(delete: Entry) -> str:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from seambase.errors import InputError, UsageError
@@ -112,10 +113,11 @@ class TableFiles:
         Raises:
             InputError: it is not absolute, or leads out of the table by way of it.
         """
-        plain = self.shown(path)
+        whole = _unschemed(path)
+        plain = whole.removeprefix(self._prefix)
         if "\0" in path or ".." in plain.split("/"):
             raise InputError(f"{self.storage.root}: the path {path!r} leads out of its folder")
-        if plain != _unschemed(path):
+        if plain != whole:
             return self.storage, plain
         if not _SCHEME.match(path) and not path.startswith("/"):
             raise InputError(f"{self.storage.root}: the path {path!r} is not absolute")
@@ -126,7 +128,11 @@ class TableFiles:
 
     def shown(self, path: str) -> str:
         """A path as plans show it: below the table where it lies there."""
-        return _unschemed(path).removeprefix(_unschemed(self.location).rstrip("/") + "/")
+        return _unschemed(path).removeprefix(self._prefix)
+
+    @cached_property
+    def _prefix(self) -> str:
+        return _unschemed(self.location).rstrip("/") + "/"
 
 
 def _unschemed(path: str) -> str:

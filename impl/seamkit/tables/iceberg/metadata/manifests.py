@@ -12,6 +12,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from seambase.errors import InputError, RefusedError
@@ -121,7 +122,7 @@ class Entry:
     length: int | None = None
     first_row_id: int | None = None
 
-    @property
+    @cached_property
     def partition_key(self) -> tuple[Any, ...]:
         """What files of one partition have in common: spec and values; null equals null."""
         return (self.spec_id, *((id_, _key(self.partition[id_])) for id_ in sorted(self.partition)))
