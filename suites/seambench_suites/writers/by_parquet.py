@@ -1,4 +1,4 @@
-"""Parquet files that Arrow, arrow-rs and DuckDB write, under Hive tables; each reads another's.
+"""Parquet files of Arrow, arrow-rs, DuckDB and Polars under Hive tables; each reads another's.
 
 A table's files hold the same kinds of rows in other forms: versions of pages, encodings, codecs,
 row groups and pages of a few rows, page indexes and Bloom filters.
@@ -53,6 +53,7 @@ class Making:
             "arrow": f"pyarrow {pa.__version__}",
             "arrow-rs": "arrow-rs 58.4.1",
             "duckdb": f"DuckDB {duckdb.__version__}",
+            "polars": f"Polars {pl.__version__}",
         }
         second: dict[str, Second] = {f"Polars {pl.__version__}": by_polars}
         if writer != "duckdb":
@@ -100,6 +101,15 @@ class Making:
         to = self.at.path / f"{number}.parquet"
         subprocess.run([str(made), str(told), str(to), json.dumps(how)], check=True)
         shutil.rmtree(told.parent)
+        self.rows += rows
+        self.at.step(said, number)
+
+    def polars(self, rows: Sequence[Row], said: str, **options: Any) -> None:
+        """Write a file with Polars, out of a lazy frame."""
+        number = len(self.at._steps) + 1
+        frame = pl.from_arrow(arrow(rows, self.at.columns, MOMENTS))
+        assert isinstance(frame, pl.DataFrame)
+        frame.lazy().sink_parquet(self.at.path / f"{number}.parquet", **options)
         self.rows += rows
         self.at.step(said, number)
 
@@ -219,14 +229,26 @@ def rust_encodings() -> None:
     made.keep()
 
 
+def polars_sink() -> None:
+    """What Polars has, which lacks maps, by `sink_parquet`."""
+    columns = {name: kind for name, kind in COLUMNS.items() if not kind.startswith("map")}
+    note = "flat and nested types, texts as views, row groups and pages of few rows"
+    made = Making("polars", "sink", note, columns)
+    made.polars(_rows(0), "sink_parquet by default")
+    small: dict[str, Any] = {"row_group_size": 2, "data_page_size": 16}
+    made.polars(_rows(10), "row groups of two rows, snappy", compression="snappy", **small)
+    made.polars(_rows(20), "no statistics, gzip", statistics=False, compression="gzip")
+    made.keep()
+
+
 def duckdb_types() -> None:
     """Every type, by both versions of DuckDB's pages."""
     note = "flat and nested types in two versions of pages, with Bloom filters"
     made = Making("duckdb", "types", note, COLUMNS)
     made.duckdb(_rows(0), "version 1, snappy", "PARQUET_VERSION v1")
     near = [row | {"i": None if row["i"] is None else row["i"] // 4} for row in _rows(10)]
-    # DuckDB 2.0.0 packs differences of 32-bit numbers into 33 bits, which pyarrow 26 takes for the
-    # end of the page: no two neighbours are that far apart here.
+    # DuckDB 2.0.0 packs differences of 32-bit numbers into 33 bits, which Parquet's specification
+    # forbids writers and pyarrow refuses: no two neighbours are that far apart here.
     made.duckdb(near, "version 2, zstd", "PARQUET_VERSION v2", "COMPRESSION zstd")
     made.duckdb(_rows(20), "no dictionaries, gzip", "DICTIONARY_SIZE_LIMIT 0", "COMPRESSION gzip")
     made.keep()
@@ -252,6 +274,7 @@ if __name__ == "__main__":
     recipes: Sequence[Callable[[], None]] = (
         encodings,
         rust_encodings,
+        polars_sink,
         duckdb_types,
         duckdb_partitions,
     )
