@@ -71,6 +71,19 @@ def test_only_a_refusal_is_a_refusal(seam: str, error: SeambenchError, word: str
     assert run_one(case, _Raising(case, error))[0] == word
 
 
+@pytest.mark.parametrize(("kind", "word"), [("peer", "not-offered"), ("native", "fail")])
+def test_a_feature_that_is_not_stated_may_be_refused_in_other_words_by_others(
+    kind: str, word: str
+) -> None:
+    """A peer may call a deletion vector broken input; our own must say that it is not supported."""
+    case = next(case for case in load_cases("scan") if "delta.vectors" in case.must_honour)
+    reader = _Raising(case, InputError("an unknown field"))
+    reader.kind = kind
+    reader.capabilities = {w: w not in case.must_honour for w in case.needs}
+
+    assert run_one(case, reader)[0] == word
+
+
 class _Stalling:
     """An exchange whose readers are never told that a sender gave up: they run out of time."""
 
