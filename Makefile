@@ -12,7 +12,7 @@ ARGS ?=
 WHEELS := .venv/wheels
 export UV_FIND_LINKS ?= $(CURDIR)/$(WHEELS)
 
-.PHONY: bench test beyond all wheels clean help
+.PHONY: bench test beyond nightly all wheels clean help
 
 help:  ## what there is
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -27,6 +27,9 @@ test: $(TOX)  ## lint, types, C tests, Python tests, quick conformance
 beyond: $(TOX)  ## what needs engines, a browser or the history: Spark, a JVM, an object store, the page, asv
 	failed=0; $(PAIRED) -e spark,history,jvm,storage || failed=1; \
 	$(TOX) run -e site || failed=1; exit $$failed
+
+nightly: $(TOX)  ## all that takes hours, and what changed since it last ran; make nightly ARGS="--only damage-*"
+	$(TOX) run -q -e nightly $(if $(ARGS),-- $(ARGS))
 
 all: test beyond  ## everything CI runs
 

@@ -1,0 +1,1 @@
+"""All that is checked regularly, in one command, and what changed since it last was."""
