@@ -16,7 +16,7 @@ import pytest
 
 from seambase.errors import InputError, SeambenchError, UnavailableError
 from seambench.cli import main
-from seambench.conformance.judge import run_one
+from seambench.conformance.judge import run_one, verdict
 from seambench.conformance.load import load_cases
 from seambench.contracts import registry
 from seambench.contracts.outcomes import CrashError, ProtocolError, TimedOutError
@@ -55,20 +55,43 @@ class _Raising:
 
 @pytest.mark.parametrize("seam", registry.seams())
 @pytest.mark.parametrize(
-    ("error", "word"),
+    ("error", "word", "refusal"),
     [
-        (UnavailableError("no Java here"), "unavailable"),
-        (CrashError("killed by signal 11"), "crash"),
-        (TimedOutError("not finished"), "timeout"),
-        (ProtocolError("no Arrow stream"), "fail"),
-        (InputError("a bad magic at byte 0"), "pass"),
+        (UnavailableError("no Java here"), "unavailable", False),
+        (CrashError("killed by signal 11"), "crash", False),
+        (TimedOutError("not finished"), "timeout", False),
+        (ProtocolError("no Arrow stream"), "fail", False),
+        (SeambenchError("something else"), "fail", True),
+        (InputError("a bad magic at byte 0"), "pass", False),
     ],
 )
-def test_only_a_refusal_is_a_refusal(seam: str, error: SeambenchError, word: str) -> None:
+def test_only_a_refusal_is_a_refusal(
+    seam: str, error: SeambenchError, word: str, refusal: bool
+) -> None:
     """Where a refusal is due, a missing peer, a crash and garbage are called what they are."""
     case = _refusal(seam)
+    found = verdict(case, _Raising(case, error))
 
-    assert run_one(case, _Raising(case, error))[0] == word
+    assert (found.word, found.refusal) == (word, refusal)
+
+
+class _Keeping(_Raising):
+    """Refuses as it must, and holds a block of memory more after each question."""
+
+    blocks = 0
+
+    def live_blocks(self) -> int:
+        """One more each time."""
+        self.blocks += 1
+        return self.blocks
+
+
+def test_memory_that_is_still_held_fails_a_right_answer() -> None:
+    """What a reader keeps with every answer ends whoever asks it often enough."""
+    case = _refusal("scan")
+    word, reason = run_one(case, _Keeping(case, InputError("a bad magic at byte 0")))
+
+    assert (word, "still held afterwards" in reason) == ("fail", True)
 
 
 @pytest.mark.parametrize(("kind", "word"), [("peer", "not-offered"), ("native", "fail")])
