@@ -95,10 +95,18 @@ class Place:
         """
         [key] = own.keys
         found = self._by_key.get(key, ())
+        if isinstance(key, int) and self._doubled is not None:  # whichever of them is another's
+            key, found = self._doubled, (self, self)
         if len(found) > 1:
             what = "the name" if isinstance(key, str) else "the field id"
             raise InputError(f"{where}: two columns have {what} {key!r}")
         return found[0] if found else None
+
+    @cached_property
+    def _doubled(self) -> int | None:
+        """A field id that two fields have."""
+        numbers = (key for key, found in self._by_key.items() if len(found) > 1)
+        return next((key for key in numbers if isinstance(key, int)), None)
 
     @cached_property
     def _by_key(self) -> Mapping[Key, Sequence[Place]]:

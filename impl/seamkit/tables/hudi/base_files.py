@@ -36,7 +36,7 @@ def open_slice_base(storage: Storage, base: BaseFile, keys: Sequence[str] = ()) 
 
     Raises:
         InputError: a file is missing, truncated, or not of the format that its name says; it has
-            fewer rows than its commit states, or not those of the file outside.
+            fewer rows than its commit states, another column, or not the rows of the file outside.
         RefusedError: a format that is not read; named.
     """
     reader = _opened(storage, base, keys)
@@ -45,6 +45,13 @@ def open_slice_base(storage: Storage, base: BaseFile, keys: Sequence[str] = ()) 
             f"{reader.name}: {reader.num_rows} rows, but its commit states {base.stated_rows}; "
             "restore the file, or roll its commit back with Hudi's own tools"
         )
+    own = () if base.external or base.names else reader.schema.names
+    known = {*base.stated_columns} or {*own}
+    for name in own:
+        if name not in known and not name.startswith("_hoodie_"):
+            raise InputError(
+                f"{reader.name}: it has a column {name!r}, which the schema of its commit has not"
+            )
     return reader
 
 

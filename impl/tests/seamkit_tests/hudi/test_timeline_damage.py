@@ -11,8 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seambase.errors import SeambenchError
+from seambase.errors import InputError, SeambenchError
+from seambase.scan import Query
+from seamkit.tables.hudi.table import HudiTable
 from seamkit.tables.hudi.timeline.window import NOW, Window, incremental_window
+from seamkit_tests.samples.golden_tables import unpack_table
 from seamkit_tests.samples.hudi_files import Table, at, base, log, names
 
 #: More for a long search: SEAMBENCH_EXAMPLES=100000.
@@ -105,3 +108,28 @@ def test_changed_bytes_never_raise_anything_unnamed(
         assert str(error)  # noqa: PT017 - either outcome is right
     finally:
         (broken.root / path).write_bytes(content)
+
+
+@pytest.mark.parametrize("name", ["windows-cow/v6", "windows-cow/v8", "mor-v9-base-only"])
+@pytest.mark.parametrize("query", ["snapshot", "read-optimized"])
+def test_a_column_that_only_base_files_know_is_refused(
+    name: str, query: Query, tmp_path: Path
+) -> None:
+    """The schema of each commit, with another letter: the column would be null in all rows."""
+    folder = unpack_table(name, tmp_path)
+    rows = HudiTable(str(folder)).scan(query=query).to_table()
+    column = rows.schema.names[-1]
+    old, new = (one.encode() for one in (column, column[:-1] + "_"))
+    edits = 0
+    for commit in folder.rglob("*.commit"):
+        whole = commit.read_bytes()
+        content = whole
+        for quote in (b'"', rb"\""):
+            names = [quote + b"name" + quote + b":" + quote + one + quote for one in (old, new)]
+            content = content.replace(*names)
+        edits += content != whole
+        commit.write_bytes(content)
+    assert edits
+
+    with pytest.raises(InputError, match=f"column '{column}', which the schema of its commit"):
+        HudiTable(str(folder)).scan(query=query).to_table()

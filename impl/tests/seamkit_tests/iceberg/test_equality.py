@@ -11,7 +11,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from seambase.errors import RefusedError, SeambenchError
+from seambase.errors import InputError, RefusedError, SeambenchError
+from seambench.formats.forms.footer import Footer
 from seamkit.scan.units import KeyMask
 from seamkit.tables.iceberg.table import IcebergTable
 from seamkit_tests.samples.iceberg_tables import MadeCommit, MadeFile, MadeTable, unpack_iceberg
@@ -146,3 +147,33 @@ def test_a_deleted_nan_takes_out_every_nan(
     found = IcebergTable(str(table.folder)).scan(["k"], batch_rows=batch_rows).to_table()
 
     assert found["k"].to_pylist() == [3, 4, 5, 6]
+
+
+@pytest.mark.parametrize(
+    ("file", "ids", "why"),
+    [
+        ("deletes-*", {1: 0}, "it lacks the column"),
+        ("deletes-*", {1: 2147483647}, "it lacks the column"),
+        ("0*", {2: 1}, "two columns have the field id 1"),
+    ],
+)
+def test_field_ids_that_no_writer_gives_are_refused(
+    tmp_path: Path, file: str, ids: dict[int, int], why: str
+) -> None:
+    """A delete file has its keys: without them it would delete rows without a key alone."""
+    folder = unpack_iceberg("equality", tmp_path)
+    edited = 0
+    for path in (folder / "data").glob(f"{file}.parquet"):
+        footer = Footer(path.read_bytes())
+        for element in footer.schema.items:
+            if element.whole(9) in ids:
+                element[9].value = ids[element.whole(9)]
+                edited += 1
+        # As long as before, which the manifest tells.
+        more = len(footer.file()) - path.stat().st_size
+        footer.tree[6].value = footer.tree[6].value[: len(footer.tree[6].value) - more]
+        path.write_bytes(footer.file())
+    assert edited
+
+    with pytest.raises(InputError, match=why):
+        IcebergTable(str(folder)).scan().to_table()

@@ -130,7 +130,15 @@ class FileGroups:
                 base = found.base
                 if base is not None and stated is not None and base.path == stated.path:
                     size_bytes, rows = stated.size_bytes, stated.rows
-                    found.base = replace(base, stated_bytes=size_bytes, stated_rows=rows)
+                    columns = self._timeline.written_columns(base.instant) or frozenset()
+                    if columns:  # a schema may be told without those of the path
+                        columns |= {*self._timeline.config.partition_fields}
+                    found.base = replace(
+                        base,
+                        stated_bytes=size_bytes,
+                        stated_rows=rows,
+                        stated_columns=sorted(columns),
+                    )
                 slices.append(found)
         return slices
 

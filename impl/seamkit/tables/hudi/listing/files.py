@@ -63,8 +63,8 @@ class BaseFile:
     """A base file: the rows of a file group at one instant.
 
     `external` is there for a skeleton of a bootstrapped table, which has the meta columns alone,
-    `names` for a file from before columns were renamed. `stated_bytes` and `stated_rows` are what
-    the commit that wrote it states; 0 where it is not at hand.
+    `names` for a file from before columns were renamed. `stated_bytes`, `stated_rows` and
+    `stated_columns` are what the commit that wrote it states; 0, and none, where it is not at hand.
     """
 
     path: str
@@ -77,6 +77,7 @@ class BaseFile:
     names: FileNames | None = None
     stated_bytes: int = 0
     stated_rows: int = 0
+    stated_columns: Sequence[str] = ()
 
 
 @dataclass(frozen=True)

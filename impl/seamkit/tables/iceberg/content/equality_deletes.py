@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -111,8 +112,13 @@ class DeletedKeys:
     def _made(self, allocator: TrackedAllocator) -> LogIndex:
         """An index of the keys, in which the newest delete of a key counts."""
         pieces, numbers = [], []
+        # A delete file has its key columns: null in their place would be the key of other rows.
+        own = {
+            name: (replace(path[0], required=True, default=None), *path[1:])
+            for name, path in self.columns.items()
+        }
         for number, entry in enumerate(self._entries):
-            reader = self._opener.open(entry, self.columns, FileRows())
+            reader = self._opener.open(entry, own, FileRows())
             rows = 0
             for batch in reader.batches(self.schema, _BATCH_ROWS, use_threads=False):
                 pieces.append(batch)
