@@ -11,12 +11,14 @@ import struct
 import zlib
 from collections.abc import Collection
 
+import numpy as np
+
 from seambase.errors import InputError
 from seamkit.core.unpack import Bound
 from seamkit.files.roaring import Positions, TooManyError, read_bitmap
 from seamkit.files.storage import Storage, read_part
 
-__all__ = ["FRAME_BYTES", "read_framed", "unframed", "vector_positions"]
+__all__ = ["FRAME_BYTES", "all_but_new", "read_framed", "unframed", "vector_positions"]
 
 FRAME_BYTES = 8
 """Size and checksum around a vector in a file."""
@@ -99,3 +101,20 @@ def vector_positions(
     if count is not None and len(positions) != count:
         raise InputError(f"{where}: it has {len(positions)} positions, {by} says {count}")
     return positions
+
+
+def all_but_new(
+    rows: int, now: Positions | None, before: Positions | None, where: str
+) -> Positions:
+    """The rows of a file without those that are gone now and were not before.
+
+    Raises:
+        InputError: the file, which `where` names, has no such row.
+    """
+    gone = np.zeros(rows, np.bool_)
+    for positions, is_gone in ((now, True), (before, False)):
+        if positions is not None and len(positions):
+            if not 0 <= positions[0] <= positions[-1] < rows:
+                raise InputError(f"{where}: {rows} rows, and row {positions[-1]} is deleted")
+            gone[positions] = is_gone
+    return np.flatnonzero(~gone).astype(np.int64, copy=False)

@@ -12,12 +12,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 
-import numpy as np
 import pyarrow as pa
 
 from seambase.errors import InputError, RefusedError
 from seamkit.files.roaring import Positions
 from seamkit.files.storage import Storage
+from seamkit.files.vectors import all_but_new
 from seamkit.scan.units import Mask, ReadUnit
 from seamkit.tables.delta.data_files import open_data_file
 from seamkit.tables.delta.log.actions import AddFile, Metadata, Protocol
@@ -186,13 +186,8 @@ def _difference(planner: Planner, masked: AddFile, left: AddFile) -> Mask | None
 
 
 def all_but(files: TableFiles, masked: AddFile, left: AddFile, schema: TableSchema) -> Positions:
-    assert masked.vector is not None
-    found = read_vector(files, masked.vector)
-    if left.vector is not None:
-        found = np.setdiff1d(found, read_vector(files, left.vector), assume_unique=True)
+    now, before = (
+        None if one.vector is None else read_vector(files, one.vector) for one in (masked, left)
+    )
     reader = open_data_file(files, left, schema, DeltaTypes(widens=True), None)
-    if len(found) and found[-1] >= reader.num_rows:
-        raise InputError(
-            f"{reader.name}: {reader.num_rows} rows, and a deletion vector names row {found[-1]}"
-        )
-    return np.setdiff1d(np.arange(reader.num_rows, dtype=np.int64), found, assume_unique=True)
+    return all_but_new(reader.num_rows, now, before, reader.name)

@@ -20,8 +20,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from seambase.errors import InputError, RefusedError
+from seambase.errors import RefusedError
 from seamkit.core.held_rows import concat_batches
+from seamkit.files import vectors
 from seamkit.files.roaring import Positions
 from seamkit.scan.options import ScanOptions
 from seamkit.scan.unit_scan import UnitScan
@@ -289,29 +290,14 @@ def all_but_new(opener: FileOpener, entry: Entry, old: Mask | None, now: Mask | 
         RefusedError: rows that were gone are there again.
     """
     reader = opener.checked(entry)
-    where, records = reader.name, reader.num_rows
-    gone = np.zeros(records, np.bool_)
-    if now is not None:
-        gone[_within(now.load(), records, where)] = True
-    if old is not None:
-        positions = _within(old.load(), records, where)
-        if not gone[positions].all():
-            raise RefusedError(
-                f"{where}: rows that were deleted by position are there again, which a read of "
-                "changes has no word for"
-            )
-        gone[positions] = False
-    left: Positions = np.flatnonzero(~gone).astype(np.int64, copy=False)
-    return left
-
-
-def _within(positions: Positions, records: int, where: str) -> Positions:
-    """Positions of rows that a file has; they ascend."""
-    if len(positions) and not 0 <= positions[0] <= positions[-1] < records:
-        raise InputError(
-            f"{where}: row {positions[-1]} is deleted, its manifest says {records} rows"
+    gone = None if now is None else now.load()
+    before = None if old is None else old.load()
+    if before is not None and not np.isin(before, () if gone is None else gone).all():
+        raise RefusedError(
+            f"{reader.name}: rows that were deleted by position are there again, which a read of "
+            "changes has no word for"
         )
-    return positions
+    return vectors.all_but_new(reader.num_rows, gone, before, reader.name)
 
 
 def load_inverted(tests: _Keys, context: ReadContext) -> KeyTest:
