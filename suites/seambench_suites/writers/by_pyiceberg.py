@@ -245,6 +245,33 @@ def replaced() -> None:
     made.keep()
 
 
+def sunk() -> None:
+    """Rows that Polars sinks into a table of this catalogue, by partitions and over others."""
+    kept = {name: kind for name, kind in NESTED.items() if name in ("li", "st", "ll", "sl")}
+    columns = {"p": "string", **FLAT, **kept}
+    made = Making("sunk", "files that Polars writes, committed by pyiceberg", columns)
+    with made.table.update_spec() as update:
+        update.add_identity("p")
+    sample = [{**a, **b} for a, b in zip(flat_rows(), nested_rows(), strict=True)]
+    rows: list[Row] = [{"p": p} | row for p, row in zip(("a", "b", None), sample, strict=True)]
+    rows = [{name: row[name] for name in columns} for row in rows]
+    _sink(made, rows, mode="append")
+    step = made.done("sink_iceberg of three rows, by p")
+    made.at.ask("first", rows, step=step)
+    new = [rows[0] | {"i": 7}]
+    _sink(made, new, mode="overwrite", overwrite_filter=EqualTo("p", "a"))
+    made.done("sink_iceberg over p = 'a'")
+    made.at.ask("newest", rows[1:] + new)
+    made.keep()
+
+
+def _sink(made: Making, rows: Sequence[Row], **how: Any) -> None:
+    frame = pl.from_arrow(arrow(rows, made.at.columns))
+    assert isinstance(frame, pl.DataFrame)
+    frame.lazy().sink_iceberg(made.table, **how)
+    made.table.refresh()
+
+
 if __name__ == "__main__":
-    recipes: Sequence[Callable[[], None]] = (types, changed, evolved, partitioned, replaced)
+    recipes: Sequence[Callable[[], None]] = (types, changed, evolved, partitioned, replaced, sunk)
     carry_out(recipes)
