@@ -47,11 +47,11 @@ class AvroDataForm:
             io.BytesIO(reheaded_avro(data, {"avro.schema": json.dumps(plain)}))
         )
         rows = list(reader)
-        if not rows or (self.reverse and len(spelled["fields"]) < 2):
+        if not rows or (self.reverse and len(_columns(spelled)) < 2):
             return None
         if self.reverse:
             for one in (spelled, plain):
-                one["fields"].reverse()
+                _columns(one).reverse()
             try:
                 fastavro.parse_schema(plain)
             except fastavro.schema.UnknownType:
@@ -70,6 +70,13 @@ class AvroDataForm:
         schema = json.dumps(spelled) if self.reverse else told["avro.schema"]
         new = reheaded_avro(out.getvalue(), {"avro.schema": schema})
         return recoded_avro(new, pack=True) if is_zstd else new
+
+
+def _columns(schema: Any) -> list[Any]:
+    """The fields of rows, which are records or, as Paimon says, records or null."""
+    [record] = [one for one in (schema if isinstance(schema, list) else [schema]) if one != "null"]
+    fields: list[Any] = record["fields"]
+    return fields
 
 
 def _unmeant(schema: Any) -> Any:

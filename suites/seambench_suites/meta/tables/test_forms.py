@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import zlib
 from collections import Counter
 from collections.abc import Callable
@@ -272,6 +273,18 @@ def test_a_form_of_avro_shows_in_the_file_and_not_in_its_rows(form: AvroDataForm
     assert b"a test" in after
     plain = recoded_avro(after, pack=False).replace(b"timestamp-micros", b"timestamp-notime")
     assert list(fastavro.reader(io.BytesIO(plain))) == [{"i": n, "t": 2**62 + n} for n in range(40)]
+
+
+def test_columns_are_reversed_where_rows_could_be_null() -> None:
+    """Paimon's files say so of their rows, which none is."""
+    schema = json.loads(fastavro.reader(io.BytesIO(_avro())).metadata["avro.schema"])
+    out = io.BytesIO()
+    fastavro.writer(out, ["null", schema], [{"i": 1, "t": 2}], codec="null")
+    [form] = [one for one in AVRO_DATA_FORMS if one.reverse]
+    after = form.rewritten(out.getvalue())
+
+    assert after is not None
+    assert after.index(b'"t"') < after.index(b'"i"')
 
 
 def test_a_form_changes_what_it_names_alone() -> None:
