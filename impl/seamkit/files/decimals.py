@@ -114,11 +114,7 @@ def _decimals(column: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def _without_decimals(footer: memoryview, names: Collection[str]) -> tuple[int, bytes]:
-    """The beginning of a footer up to the end of its list of columns, changed; and where it ended.
-
-    Raises:
-        ValueError: the footer does not begin with its version and its columns.
-    """
+    """A footer up to the end of its list of columns, changed; and where that list ended."""
     words = _Compact(footer, len(_MAGIC))
     for kind in (_INT32, _LIST):  # the version, then the columns
         if words.byte() != 1 << 4 | kind:
@@ -154,12 +150,7 @@ def _write(out: bytearray, fields: Iterable[tuple[int, int, memoryview]]) -> Non
 
 
 class _Compact:
-    """Thrift's compact form, from some place on.
-
-    Raises:
-        ValueError: a type that footers do not have there.
-        IndexError: the bytes end.
-    """
+    """Thrift's compact form, from some place on."""
 
     def __init__(self, data: memoryview, at: int) -> None:
         self._data = data
@@ -191,11 +182,7 @@ class _Compact:
         return self._data[self.at - size : self.at]
 
     def elements(self, kind: int) -> int:
-        """How many elements a list has.
-
-        Raises:
-            ValueError: they are of another type.
-        """
+        """How many elements a list has."""
         header = self.byte()
         if header & 0xF != kind:
             raise ValueError("a list of something else")

@@ -93,11 +93,7 @@ def open_parquet(
 
 
 def _check_rows(footer: pq.FileMetaData, where: str) -> None:
-    """Make sure that row groups have the rows of the file: one without rows would be passed over.
-
-    Raises:
-        InputError: they have not.
-    """
+    """Row groups have the rows of the file: one without rows would be passed over."""
     rows = sum(footer.row_group(group).num_rows for group in range(footer.num_row_groups))
     if rows != footer.num_rows:
         raise InputError(f"{where}: {rows} rows in row groups, {footer.num_rows} in the file")
@@ -494,9 +490,6 @@ class ParquetReader:
 
         Ranges of floating-point numbers say nothing of NaN, which pyarrow does not think of: it
         would leave out rows that are NaN for `is_nan(x)`, and for `x != 5` where all others are 5.
-
-        Raises:
-            InputError: the statistics are not readable.
         """
         if counted is None and len(alike) < len(schema):
             return list(range(self.num_row_groups))

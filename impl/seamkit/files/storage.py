@@ -238,11 +238,7 @@ class Storage:
         return f"{self.root}/{path}" if path else self.root
 
     def _inside(self, path: str) -> str:
-        """The full path of something that lies in the table's folder.
-
-        Raises:
-            InputError: it does not.
-        """
+        """The full path of something that lies in the table's folder."""
         full = self.full(path)
         if "\0" in path or path.startswith("/") or ".." in path.split("/"):
             raise InputError(f"{full!r}: the path leads out of the table's folder")

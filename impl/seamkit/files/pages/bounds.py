@@ -174,12 +174,7 @@ def bounded_pages(
 def _values(
     stored: Sequence[bytes], is_null: Sequence[bool], kind: pa.DataType, column: pq.ColumnSchema
 ) -> pa.Array:
-    """Values of the plain encoding, null for pages of nulls.
-
-    Raises:
-        ValueError: one has another length than those of its type, or is no text.
-        OverflowError: one is beyond its type.
-    """
+    """Values of the plain encoding, null for pages of nulls."""
     types = pa.types
     if types.is_binary(kind) or types.is_large_binary(kind):
         return pa.array([None if n else b for b, n in zip(stored, is_null, strict=True)], kind)

@@ -438,11 +438,7 @@ def _header(page: memoryview, offset: int, where: str) -> Any:
 
 
 def _check_page(page: memoryview, rows: int, offset: int, where: str) -> int:
-    """The bytes that a page takes uncompressed.
-
-    Raises:
-        InputError: it is no page of data, or has another number of rows than its index says.
-    """
+    """The bytes that a page takes uncompressed."""
     header = _header(page, offset, where)
     own = header.n_values if header.n_rows < 0 else header.n_rows
     if header.type not in (_DATA, _DATA_V2) or header.n_values != rows or own != rows:
