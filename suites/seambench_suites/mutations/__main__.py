@@ -29,6 +29,7 @@ from seambench.contracts.formats import resolve_format
 from seambench.contracts.tables import CommitRequest
 from seambench.formats.golden import GoldenTable, golden_table, table_folders
 from seambench_suites.mutations.changes import contents, mutated, random_mutation
+from seambench_suites.mutations.footer_fields import random_field
 from seambench_suites.mutations.places import place
 
 __all__ = ["Reasons", "main"]
@@ -51,6 +52,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--table", default="*", help="pattern of tables, such as mor-v9-*")
     parser.add_argument("--timeout", type=float, default=30.0, help="seconds for one read")
     parser.add_argument("--address", default="local://", help="what the other address begins with")
+    parser.add_argument(
+        "--fields", action="store_true", help="only change fields of Parquet footers"
+    )
     args = parser.parse_args(arguments)
     format_ = resolve_format(args.format)
     tables = [
@@ -61,7 +65,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not tables:
         parser.error(f"no golden table of {args.format} is called {args.table}")
     explained = tomllib.loads((Path(__file__).parent / "explained.toml").read_text())
-    patterns = [reason["pattern"] for reason in explained.get(args.format, {}).get("silent", [])]
+    known = explained.get(args.format, {}).get("fields" if args.fields else "silent", [])
+    patterns = [reason["pattern"] for reason in known]
     is_whole = args.count >= _WHOLE and args.table == "*"
     unexplained = 0
     for name in args.impl:
@@ -140,22 +145,28 @@ def _run(
         for number, share in sorted(shares.items()):
             table = tables[number]
             if all(scanner.capabilities.get(w) for w in table.needs(CommitRequest())):
-                yield from _of_table(table, share, random, reader, args.address)
+                yield from _of_table(table, share, random, reader, args)
 
 
 def _of_table(
-    table: GoldenTable, share: int, random: Random, reader: Isolated, address: str
+    table: GoldenTable, share: int, random: Random, reader: Isolated, args: argparse.Namespace
 ) -> Iterator[tuple[str, str]]:
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "table"
         table.unpack(folder)
         whole = contents(folder)
-        requests: list[dict[str, Any]] = [{"table": str(folder)}, {"table": f"{address}{folder}"}]
+        requests: list[dict[str, Any]] = [
+            {"table": str(folder)},
+            {"table": f"{args.address}{folder}"},
+        ]
         commits = [instant for instant in table.origin.instants if instant]
         requests += [{"table": str(folder), "as_of": instant} for instant in commits[:2]]
         expected = [reader.ask(request) for request in requests]
         for _ in range(share):
-            mutation = random_mutation(whole, random)
+            draw = random_field if args.fields else random_mutation
+            mutation = draw(whole, random)
+            if mutation is None:
+                return
             at = random.randrange(len(requests))
             if expected[at]["outcome"] != "read":
                 yield "unread", f"{_name(table.folder)} {requests[at]}"

@@ -7,12 +7,21 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
+from typing import Protocol
 
 __all__ = ["OPERATIONS", "Mutation", "contents", "mutated", "random_mutation"]
 
 OPERATIONS = ("flip", "cut", "remove", "empty", "swap")
 #: Flips and cuts are many for each file, the others one.
 _WEIGHTS = (8, 4, 1, 1, 2)
+
+
+class Change(Protocol):
+    """What is done to a table."""
+
+    def apply(self, whole: Mapping[str, bytes]) -> Mapping[str, bytes | None]:
+        """The files that change, and what they are then; None for one that is gone."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -71,7 +80,7 @@ def random_mutation(whole: Mapping[str, bytes], random: Random) -> Mutation:
 
 
 @contextmanager
-def mutated(table: Path, whole: Mapping[str, bytes], mutation: Mutation) -> Iterator[None]:
+def mutated(table: Path, whole: Mapping[str, bytes], mutation: Change) -> Iterator[None]:
     """A mutation as long as the context lasts."""
     changed = mutation.apply(whole)
     for name, content in changed.items():

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 
 from seambench_suites.mutations.avro_places import avro_place
 from seambench_suites.mutations.changes import Mutation
+from seambench_suites.mutations.footer_fields import FieldChange
 from seambench_suites.mutations.json_places import json_place
 from seambench_suites.mutations.log_places import log_place, orc_place, properties_place
 from seambench_suites.mutations.parquet_places import parquet_place
@@ -13,13 +14,15 @@ from seambench_suites.mutations.parquet_places import parquet_place
 __all__ = ["place"]
 
 
-def place(mutation: Mutation, content: bytes) -> str:
+def place(mutation: Mutation | FieldChange, content: bytes) -> str:
     """Of a flipped bit where it lies, as ` in a.*.b value`; nothing in a file of an unknown kind.
 
     Args:
         mutation: the change.
         content: the file before it; what begins with a brace is taken for JSON.
     """
+    if isinstance(mutation, FieldChange):
+        return f" in footer {mutation.path}"
     if mutation.operation != "flip":
         return ""
     at = mutation.at // 8

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow import orc
 
+from seambench.formats.forms.footer import Footer
 from seambench_suites.mutations.__main__ import Reasons, main
 from seambench_suites.mutations.changes import (
     OPERATIONS,
@@ -22,6 +23,7 @@ from seambench_suites.mutations.changes import (
     mutated,
     random_mutation,
 )
+from seambench_suites.mutations.footer_fields import random_field
 from seambench_suites.mutations.places import place
 
 
@@ -269,3 +271,25 @@ def test_a_bit_of_properties_is_told_by_its_place(text: str, said: str) -> None:
     mutation = Mutation("a.properties", "flip", 8 * content.index(text.encode()))
 
     assert place(mutation, content) == f" in {said}"
+
+
+def test_changed_fields_are_footers_of_the_same_length() -> None:
+    """One field says something else, or is gone; the same seed gives the same ones."""
+    out = io.BytesIO()
+    pq.write_table(pa.table({"a": [1, 2, None], "b": ["x", "y", "z"]}), out, row_group_size=2)
+    whole = {"a.parquet": out.getvalue(), "b.json": b"{}"}
+    random, again = Random(3), Random(3)
+    places = set()
+    for _ in range(200):
+        change = random_field(whole, random)
+        assert change is not None
+        assert change == random_field(whole, again)
+        content = change.apply(whole)["a.parquet"]
+        assert content is not None
+        assert len(content) == len(whole["a.parquet"])
+        assert content != whole["a.parquet"]
+        assert Footer(content).tree != Footer(whole["a.parquet"]).tree
+        assert place(change, whole["a.parquet"]) == f" in footer {change.path}"
+        places.add(change.path)
+    assert {"2.*.3", "3", "4.*.1.*.3.5", "4.*.1.*.3.9", "4.*.3"} <= places
+    assert random_field({"b.json": b"{}"}, random) is None
