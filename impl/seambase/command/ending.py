@@ -42,6 +42,8 @@ def ended(program: str, arguments: Sequence[str], command: Callable[[], int]) ->
             # Commands list what a scan's report warns of.
             warnings.simplefilter("ignore", TableWarning)
             code = command()
+        except SystemExit as error:  # after help, the version or wrong usage
+            code = error.code if isinstance(error.code, int) else int(error.code is not None)
         except (Exception, KeyboardInterrupt) as error:
             code = _failed(program, error)
         return _flushed(program, code)
