@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +10,12 @@ import pyarrow as pa
 import pytest
 
 from seambase.errors import RefusedError, UsageError
+from seambench.bench import measure, throughput
 from seambench.bench.throughput import MEMCPY, ThroughputOptions, lineitem, measure_throughput
 from seambench.contracts.common import Stage
 from seambench.records.files import load_record, write_record
 from seambench.records.model import Floor, Record
+from seambench.records.writer import Sample
 
 _HERE = "seambench_tests.bench.test_throughput"
 
@@ -128,3 +130,22 @@ def test_the_rows_are_always_the_same_and_own_their_buffers() -> None:
         lineitem(0)
     with pytest.raises(UsageError, match="set of columns"):
         lineitem(10, "wide")
+
+
+def test_times_are_of_one_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A call that does the step four times, called often for one sample: both divide its time."""
+    ran: list[int] = []
+
+    def clock(run: Callable[[], Any]) -> tuple[Any, Sample]:
+        before = len(ran)
+        result = run()
+        calls = len(ran) - before
+        return result, Sample(8e-4 * calls, 4e-4 * calls)
+
+    monkeypatch.setattr(measure, "own_clock", clock)
+    timed = throughput._RepeatingClock(4)
+    samples = [timed(lambda: ran.append(1))[1] for _ in range(2)]
+
+    assert len(ran) > 4
+    for sample in samples:
+        assert (sample.wall, sample.cpu) == pytest.approx((2e-4, 1e-4))

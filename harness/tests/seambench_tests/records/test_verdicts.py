@@ -16,7 +16,13 @@ from seambench.data.tpch import TABLES, generate_part
 from seambench.engines.digest import digest_reader, digest_table
 from seambench.records.facts import generated_rows
 from seambench.records.model import Floor, Moved, Step
-from seambench.records.verdicts import Arrived, ExpectedAnswer, ExpectedDigest, ExpectedRows
+from seambench.records.verdicts import (
+    Arrived,
+    ExpectedAnswer,
+    ExpectedDigest,
+    ExpectedRows,
+    failure,
+)
 from seambench.records.writer import Measurement, Sample, answered, moved
 
 TABLE = pa.table({"k": pa.array([1, 2, 3], pa.int64()), "v": ["a", None, "c"]})
@@ -181,3 +187,20 @@ def test_the_two_kinds_cannot_be_swapped() -> None:
         answered("x", OVER, measured(counted))
     with pytest.raises(TypeError):
         moved(Floor, "x", OVER, measured(ExpectedDigest("x").judge("x")))
+
+
+@pytest.mark.parametrize(
+    ("error", "found"),
+    [
+        (UnavailableError("no Java"), ("unavailable", "no Java")),
+        (RefusedError("no maps\nbecause"), ("not-offered", "no maps")),
+        (SeambenchError("broken"), ("error", "broken")),
+        (ValueError("a bug"), ("error", "ValueError: a bug")),
+        (TimeoutError("60 s"), ("timeout", "TimeoutError: 60 s")),
+    ],
+)
+def test_what_came_instead_of_an_answer_has_its_word(
+    error: Exception, found: tuple[str, str]
+) -> None:
+    """Errors of foreign code bear the name of their class; ours speak for themselves."""
+    assert failure(error) == found

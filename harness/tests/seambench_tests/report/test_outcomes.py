@@ -76,11 +76,16 @@ def test_the_newest_outcome_of_a_case_counts(tmp_path: Path) -> None:
         record["run"]["started_utc"] = f"2026-11-20T10:0{minute}:00Z"
         record["implementation"]["version"] = version
         record["timings"] = []
-        record["conformance"] = [conformance(word, "" if word == "pass" else "why")]
+        part = conformance(word, "" if word == "pass" else "why")
+        if minute == 0:
+            rows = {"columns": ["k"], "missing": [["1"]], "unexpected": []}
+            part["differences"] = {"scan/a/b": {**rows, "missing_rows": 1, "unexpected_rows": 0}}
+        record["conformance"] = [part]
         write_record(tmp_path, record)
     first, second = columns(tmp_path)
 
     assert (first.outcomes["scan/a/b"][0], first.reasons) == ("right", {})
+    assert first.differences == {}
     assert [(was.kind, was.word) for was in first.earlier["scan/a/b"]] == [("broken", "error")]
     assert "000000" in first.earlier["scan/a/b"][0].link
     assert "000001" in first.links["scan/a/b"]
