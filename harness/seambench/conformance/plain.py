@@ -1,8 +1,9 @@
 """Plain values: how cases spell a value, and how rows of any reader are compared.
 
 A case spells a value as TOML does; what TOML lacks is text that the column's type explains:
-decimals as `"12.30"`, binary as lower-case hex. A field left out is null. Timestamps without an
-offset are UTC.
+decimals as `"12.30"`, binary as lower-case hex, UUIDs as lower-case hex with hyphens. A field left
+out is null; an item of an array, or a value of a map, that is null is `{ null = true }`. Timestamps
+without an offset are UTC.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 import math
+import uuid
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
@@ -27,6 +29,7 @@ __all__ = [
     "in_key_order",
     "rows_of",
     "shown",
+    "spelling",
     "typed",
 ]
 
@@ -40,7 +43,9 @@ _TAKES: Mapping[str, tuple[type, ...]] = {
     "float": (float,),
     "double": (float,),
     "date": (dt.date,),
+    "time": (dt.time,),
     "timestamp": (dt.datetime,),
+    "uuid": (str,),
     "string": (str,),
     "binary": (str,),
     "decimal": (str,),
@@ -52,14 +57,14 @@ def typed(value: Any, type_: str) -> Any:
 
     Args:
         value: as TOML gave it, None for null.
-        type_: `boolean int bigint float double date timestamp string binary decimal(p,s)`, and of
-            them `array<...>`, `map<string,...>` (a table), `struct<name:...>` (a table). TOML has
-            no null, so neither has an array.
+        type_: `boolean int bigint float double date time timestamp string binary uuid
+            decimal(p,s)`, and of them `array<...>`, `map<string,...>` (a table), `struct<name:...>`
+            (a table). A table with nothing but `null = true` is null at every depth.
 
     Raises:
         UsageError: unknown type, or a value that the type does not take.
     """
-    if value is None:
+    if value is None or _is_null(value):
         return None
     if type_.endswith(">"):
         return _nested(value, type_)
@@ -75,9 +80,53 @@ def typed(value: Any, type_: str) -> Any:
         return number
     if kind == "binary":
         return bytes.fromhex(value)
+    if kind == "uuid":
+        return _uuid(value)
     if kind == "timestamp" and value.tzinfo is None:
         return value.replace(tzinfo=dt.UTC)
     return value
+
+
+def spelling(value: Any, type_: str) -> Any:
+    """A Python value of a column type as a case's TOML spells it: what `typed` takes for it.
+
+    Args:
+        value: None for null, which only an array and a map can spell.
+        type_: see `typed`. A map is a dictionary here, or pairs.
+    """
+    if value is None:
+        return None
+    kind, _, inner = type_.removesuffix(">").partition("<")
+    if kind == "array":
+        return [_or_null(spelling(item, inner)) for item in value]
+    if kind == "map":
+        of = _parts(inner)[1]
+        return {key: _or_null(spelling(item, of)) for key, item in dict(value).items()}
+    if kind == "struct":
+        told = ((name, spelling(value.get(name), of)) for name, of in _fields(inner).items())
+        return {name: item for name, item in told if item is not None}
+    if isinstance(value, bytes):
+        return value.hex()
+    return str(value) if isinstance(value, Decimal | uuid.UUID) else value
+
+
+def _is_null(value: Any) -> bool:
+    """Whether a table stands for null; that `1 == True` does not make it one."""
+    return isinstance(value, dict) and value.keys() == {"null"} and value["null"] is True
+
+
+def _or_null(value: Any) -> Any:
+    return {"null": True} if value is None else value
+
+
+def _uuid(text: str) -> uuid.UUID:
+    try:
+        found = uuid.UUID(text)
+    except ValueError:
+        found = None
+    if found is None or str(found) != text:
+        raise UsageError(f"{text!r} is no UUID as cases spell them")
+    return found
 
 
 def _nested(value: Any, type_: str) -> Any:
@@ -89,10 +138,15 @@ def _nested(value: Any, type_: str) -> Any:
     if kind == "map" and isinstance(value, dict) and parts[0] == "string":
         return [(name, typed(item, parts[1])) for name, item in value.items()]
     if kind == "struct" and isinstance(value, dict):
-        fields = {name: of for name, _, of in (part.partition(":") for part in parts)}
+        fields = _fields(inner)
         if value.keys() <= fields.keys():
             return {name: typed(value.get(name), of) for name, of in fields.items()}
     raise UsageError(f"a column of type {type_} does not take {value!r}")
+
+
+def _fields(inner: str) -> dict[str, str]:
+    """The fields of a struct and their types."""
+    return {name: of for name, _, of in (part.partition(":") for part in _parts(inner))}
 
 
 def _parts(inner: str) -> list[str]:

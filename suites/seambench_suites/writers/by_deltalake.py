@@ -13,7 +13,15 @@ import polars as pl
 import pyarrow as pa
 
 from seambench_suites.writers.keeping import Recipe, Row, carry_out
-from seambench_suites.writers.sample import FLAT, NESTED, arrow, flat_rows, nested_rows
+from seambench_suites.writers.sample import (
+    FLAT,
+    HOLES,
+    NESTED,
+    arrow,
+    flat_rows,
+    nested_rows,
+    rows_with_holes,
+)
 
 TITLE = f"deltalake {deltalake.__version__}"
 #: Columns of moments without a zone.
@@ -62,6 +70,17 @@ def types() -> None:
     append(at, rows[2:], "append a row of nulls")
     at.ask("newest", rows)
     at.ask("first", rows[:2], step=1)
+    at.keep()
+
+
+def holes() -> None:
+    """Nulls in arrays, maps and structs, at every depth."""
+    at = table("holes", "nulls in arrays, maps and structs, at every depth", {"k": "int", **HOLES})
+    rows = [{"k": k} | row for k, row in enumerate(rows_with_holes())]
+    append(at, rows[:1], "append a row")
+    append(at, rows[1:], "append three rows")
+    at.ask("newest", rows)
+    at.ask("first", rows[:1], step=1)
     at.keep()
 
 
@@ -200,5 +219,5 @@ def optimized() -> None:
 
 
 if __name__ == "__main__":
-    recipes: Sequence[Callable[[], None]] = (types, partitioned, merged, evolved, optimized)
+    recipes: Sequence[Callable[[], None]] = (types, holes, partitioned, merged, evolved, optimized)
     carry_out(recipes)

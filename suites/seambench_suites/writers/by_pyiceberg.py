@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 import tempfile
+import uuid
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
@@ -29,7 +30,15 @@ from pyiceberg.transforms import (
 from pyiceberg.types import DoubleType, LongType, StringType
 
 from seambench_suites.writers.keeping import Recipe, Row, carry_out
-from seambench_suites.writers.sample import FLAT, NESTED, arrow, flat_rows, nested_rows
+from seambench_suites.writers.sample import (
+    FLAT,
+    HOLES,
+    NESTED,
+    arrow,
+    flat_rows,
+    nested_rows,
+    rows_with_holes,
+)
 
 TITLE = f"pyiceberg {pyiceberg.__version__}"
 #: Columns of moments without a zone.
@@ -41,6 +50,18 @@ def by_polars(path: Path, snapshot: str) -> pa.Table:
     newest = max(path.glob("metadata/v*.metadata.json"), key=_number)
     lazy = pl.scan_iceberg(str(newest), snapshot_id=int(snapshot), reader_override="native")
     return lazy.collect().to_arrow()
+
+
+def by_polars_in_bytes(path: Path, snapshot: str) -> pa.Table:
+    """The same of a table with UUIDs, which are bytes to Polars: `u`, and in the lists `lu`."""
+    found = by_polars(path, snapshot)
+    for name, stored, kind in (
+        ("u", pa.binary(16), pa.uuid()),
+        ("lu", pa.list_(pa.binary(16)), pa.list_(pa.uuid())),
+    ):
+        at = found.schema.get_field_index(name)
+        found = found.set_column(at, name, found.column(at).cast(stored).cast(kind))
+    return found
 
 
 def by_itself(path: Path, snapshot: str) -> pa.Table:
@@ -128,6 +149,40 @@ def types() -> None:
     rows[2]["ls"] = []  # so pyiceberg 0.12.0 writes a null list of structs
     step = made.append(rows[:2], "append two rows")
     made.append(rows[2:], "append a row of nulls")
+    made.at.ask("newest", rows)
+    made.at.ask("first", rows[:2], step=step)
+    made.keep()
+
+
+def holes() -> None:
+    """Nulls in arrays, maps and structs, at every depth; times of the day."""
+    columns = {"k": "int", "t": "time", "lt": "array<time>"}
+    note = "nulls in arrays, maps and structs, at every depth; times of the day"
+    made = Making("holes", note, {**columns, **{f"{n}_": kind for n, kind in HOLES.items()}})
+    day = [dt.time(0), dt.time(23, 59, 59, 999999), dt.time(12, 34, 56), None]
+    rows: list[Row] = [
+        {"k": k, "t": day[k], "lt": [day[k], None]}
+        | {f"{name}_": value for name, value in row.items()}
+        for k, row in enumerate(rows_with_holes())
+    ]
+    # So pyiceberg 0.12.0 writes null lists and maps of structs.
+    rows[3] |= {"lt": None, "ls_": [], "ms_": {}}
+    step = made.append(rows[:1], "append a row")
+    made.append(rows[1:], "append three rows")
+    made.at.ask("newest", rows)
+    made.at.ask("first", rows[:1], step=step)
+    made.keep()
+
+
+def uuids() -> None:
+    """UUIDs, by themselves and in lists."""
+    made = Making("uuids", "UUIDs, also in lists", {"k": "int", "u": "uuid", "lu": "array<uuid>"})
+    made.at.second = {f"Polars {pl.__version__}": by_polars_in_bytes, TITLE: by_itself}
+    ids = [uuid.UUID(int=0), uuid.UUID(int=2**128 - 1), uuid.UUID(bytes=bytes(range(16))), None]
+    rows: list[Row] = [{"k": k, "u": own, "lu": [None, own]} for k, own in enumerate(ids)]
+    rows.append({"k": 4, "u": None, "lu": None})
+    step = made.append(rows[:2], "append two rows")
+    made.append(rows[2:], "append three rows")
     made.at.ask("newest", rows)
     made.at.ask("first", rows[:2], step=step)
     made.keep()
@@ -273,5 +328,14 @@ def _sink(made: Making, rows: Sequence[Row], **how: Any) -> None:
 
 
 if __name__ == "__main__":
-    recipes: Sequence[Callable[[], None]] = (types, changed, evolved, partitioned, replaced, sunk)
+    recipes: Sequence[Callable[[], None]] = (
+        types,
+        holes,
+        uuids,
+        changed,
+        evolved,
+        partitioned,
+        replaced,
+        sunk,
+    )
     carry_out(recipes)

@@ -15,14 +15,19 @@ import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from seambase.errors import SeambenchError
-from seambench.conformance.plain import difference, in_key_order, rows_of, typed
+from seambench.conformance.plain import (
+    difference,
+    in_key_order,
+    rows_of,
+    spelling,
+    typed,
+)
 from seambench.contracts.tables import Written
 from seambench.formats.writing import origin_text, pack
 from seambench_suites.cases import ROOT
@@ -138,7 +143,8 @@ class Recipe:
         _, columns, rows = self._asks[name]
         names = [one for one in columns if self.compared is None or one in self.compared]
         return names, [
-            tuple(typed(_plain(row.get(one)), columns[one]) for one in names) for row in rows
+            tuple(typed(spelling(row.get(one), columns[one]), columns[one]) for one in names)
+            for row in rows
         ]
 
     def _confirm(self, name: str, reader: str, second: Second) -> None:
@@ -182,21 +188,9 @@ class Recipe:
                 lines.append(f"as_of = {step}")
             if names != list(self.columns):
                 lines.append(f"columns = {literal(names)}")
-            told = [{key: _plain(row.get(key)) for key in names} for row in rows]
+            told = [{key: spelling(row.get(key), columns[key]) for key in names} for row in rows]
             lines += ["rows = [", *(f"    {literal(row)}," for row in told), "]"]
-            del columns
         return "\n".join(lines) + "\n"
-
-
-def _plain(value: Any) -> Any:
-    """A value as cases spell it: what TOML lacks is text."""
-    if isinstance(value, Decimal):
-        return str(value)
-    if isinstance(value, bytes):
-        return value.hex()
-    if isinstance(value, dict):
-        return {name: _plain(inner) for name, inner in value.items() if inner is not None}
-    return [_plain(item) for item in value] if isinstance(value, list) else value
 
 
 def literal(value: Any) -> str:
@@ -219,7 +213,7 @@ def literal(value: Any) -> str:
         return f"{{ {inner} }}" if inner else "{}"
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(map(literal, value)) + "]"
-    return value.isoformat() if isinstance(value, dt.date) else str(value)
+    return value.isoformat() if isinstance(value, dt.date | dt.time) else str(value)
 
 
 def carry_out(recipes: Sequence[Callable[[], None]]) -> None:

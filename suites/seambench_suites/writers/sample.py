@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+import uuid
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
@@ -12,7 +13,16 @@ import pyarrow as pa
 
 from seambench_suites.writers.keeping import Row
 
-__all__ = ["FLAT", "NESTED", "arrow", "arrow_type", "flat_rows", "nested_rows"]
+__all__ = [
+    "FLAT",
+    "HOLES",
+    "NESTED",
+    "arrow",
+    "arrow_type",
+    "flat_rows",
+    "nested_rows",
+    "rows_with_holes",
+]
 
 FLAT = {
     "b": "boolean",
@@ -41,6 +51,18 @@ NESTED = {
 }
 """Columns of nested types."""
 
+HOLES = {
+    "li": "array<int>",
+    "lt": "array<string>",
+    "ls": "array<struct<a:int,b:string>>",
+    "ll": "array<array<int>>",
+    "ma": "map<string,bigint>",
+    "ml": "map<string,array<int>>",
+    "ms": "map<string,struct<a:int>>",
+    "sl": "struct<l:array<decimal(9,2)>,m:map<string,date>>",
+}
+"""Columns of nested types in which there are nulls at every depth."""
+
 _ARROW = {
     "boolean": pa.bool_(),
     "int": pa.int32(),
@@ -51,6 +73,8 @@ _ARROW = {
     "binary": pa.binary(),
     "date": pa.date32(),
     "timestamp": pa.timestamp("us", "UTC"),
+    "time": pa.time64("us"),
+    "uuid": pa.uuid(),
 }
 
 
@@ -90,7 +114,7 @@ def flat_rows() -> list[Row]:
 
 
 def nested_rows() -> list[Row]:
-    """Three rows of `NESTED`: values, with nulls where cases can spell them; empty; null."""
+    """Three rows of `NESTED`: values, with nulls in structs; empty; null."""
     return [
         {
             "li": [1, -2, 3],
@@ -114,6 +138,43 @@ def nested_rows() -> list[Row]:
     ]
 
 
+def rows_with_holes() -> list[Row]:
+    """Four rows of `HOLES`: nulls beside values; nothing but nulls; values alone; null."""
+    return [
+        {
+            "li": [1, None, 3],
+            "lt": ["", None],
+            "ls": [None, {"a": None, "b": "q"}, {"a": 1, "b": None}],
+            "ll": [None, [None], [], [2, None]],
+            "ma": {"x": None, "y": -2},
+            "ml": {"k": [1, None], "n": None, "e": []},
+            "ms": {"n": None, "s": {"a": None}},
+            "sl": {"l": [None, Decimal("1.50")], "m": {"d": None}},
+        },
+        {
+            "li": [None],
+            "lt": [None, None],
+            "ls": [None],
+            "ll": [None],
+            "ma": {"x": None},
+            "ml": {"n": None},
+            "ms": {"n": None},
+            "sl": {"l": [None], "m": {"d": None, "e": None}},
+        },
+        {
+            "li": [4],
+            "lt": ["t"],
+            "ls": [{"a": 2, "b": "r"}],
+            "ll": [[5]],
+            "ma": {"z": 6},
+            "ml": {"v": [7]},
+            "ms": {"s": {"a": 8}},
+            "sl": {"l": [Decimal("-0.01")], "m": {"d": dt.date(1969, 12, 31)}},
+        },
+        dict.fromkeys(HOLES),
+    ]
+
+
 def arrow(
     rows: Sequence[Row], columns: Mapping[str, str], types: Mapping[str, pa.DataType] | None = None
 ) -> pa.Table:
@@ -129,8 +190,10 @@ def arrow(
         for name, kind in columns.items()
     ]
     arrays = [
-        pa.array([_pairs(row.get(one.name), one.type) for row in rows], one.type) for one in fields
+        pa.array([_pairs(row.get(one.name), one.type) for row in rows], _stored(one.type))
+        for one in fields
     ]
+    arrays = [array.cast(one.type) for array, one in zip(arrays, fields, strict=True)]
     return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
 
 
@@ -149,6 +212,13 @@ def arrow_type(kind: str) -> pa.DataType:
         return pa.map_(arrow_type(parts[0]), arrow_type(parts[1]))
     named = [part.partition(":") for part in parts]
     return pa.struct([pa.field(name, arrow_type(of)) for name, _, of in named])
+
+
+def _stored(kind: pa.DataType) -> pa.DataType:
+    """A type with bytes for UUIDs, which Arrow does not make of lists of them."""
+    if kind == pa.uuid():
+        return pa.binary(16)
+    return pa.list_(_stored(kind.value_type)) if pa.types.is_list(kind) else kind
 
 
 def _split(inner: str) -> list[str]:
@@ -173,4 +243,4 @@ def _pairs(value: Any, kind: pa.DataType) -> Any:
         return [_pairs(item, kind.value_type) for item in value]
     if pa.types.is_struct(kind):
         return {one.name: _pairs(value.get(one.name), one.type) for one in kind}
-    return value
+    return value.bytes if isinstance(value, uuid.UUID) else value

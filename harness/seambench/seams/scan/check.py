@@ -172,7 +172,7 @@ def query_table(table: pa.Table, where: str) -> Rows:
 @cache
 def _engine() -> duckdb.DuckDBPyConnection:
     """One connection for all cases of a process: making one costs more than most cases."""
-    return duckdb.connect(config={"threads": 2})
+    return duckdb.connect(config={"threads": 2, "arrow_lossless_conversion": True})
 
 
 def _focused(case: ScanCase, rows: Rows) -> Rows:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+import uuid
 from decimal import Decimal
 from typing import Any
 
@@ -11,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from seambase.errors import UsageError
-from seambench.conformance.plain import canonical, difference, rows_of, typed
+from seambench.conformance.plain import canonical, difference, rows_of, spelling, typed
 
 
 @pytest.mark.parametrize(
@@ -74,9 +75,48 @@ def test_nested_values_are_those_of_arrow() -> None:
     assert found == expected
 
 
+_NULL = {"null": True}
+_ID = uuid.UUID("00000000-0000-0000-0000-0000000000ff")
+
+
+@pytest.mark.parametrize(
+    ("spelled", "type_", "value"),
+    [
+        ([1, _NULL], "array<int>", [1, None]),
+        ([_NULL, {"a": 1}, {}], "array<struct<a:int>>", [None, {"a": 1}, {"a": None}]),
+        ([_NULL, [_NULL], []], "array<array<int>>", [None, [None], []]),
+        ({"x": _NULL, "null": 1}, "map<string,int>", [("x", None), ("null", 1)]),
+        ({"x": {}, "y": _NULL}, "map<string,map<string,int>>", [("x", []), ("y", None)]),
+        ({"null": [_NULL]}, "struct<null:array<boolean>>", {"null": [None]}),
+        ({"null": 1}, "map<string,int>", [("null", 1)]),
+        ({"null": False}, "map<string,boolean>", [("null", False)]),
+        ([dt.time(1, 2, 3, 4)], "array<time>", [dt.time(1, 2, 3, 4)]),
+        ([str(_ID), _NULL], "array<uuid>", [_ID, None]),
+        (["1.50", _NULL], "array<decimal(9,2)>", [Decimal("1.50"), None]),
+        (["00ff", _NULL], "array<binary>", [b"\0\xff", None]),
+    ],
+)
+def test_nulls_within_values_are_spelled(spelled: Any, type_: str, value: Any) -> None:
+    """A table of `null = true` is null; no other table is, and every value has one spelling."""
+    assert typed(spelled, type_) == value
+    assert spelling(value, type_) == spelled
+
+
+def test_a_null_by_itself_is_spelled_by_leaving_it_out() -> None:
+    """Of a field of a struct, too; the table of a null is understood there as well."""
+    assert typed(_NULL, "int") is None
+    assert typed({"a": _NULL, "b": 1}, "struct<a:int,b:int>") == {"a": None, "b": 1}
+    assert spelling({"a": None, "b": 1}, "struct<a:int,b:int>") == {"b": 1}
+
+
 @pytest.mark.parametrize(
     ("value", "type_"),
     [
+        ("00000000-0000-0000-0000-0000000000FF", "uuid"),
+        ("ff", "uuid"),
+        ("12:00:00", "time"),
+        ([{"null": 1}], "array<int>"),
+        ([{"null": False}], "array<int>"),
         (True, "int"),
         (1, "boolean"),
         (1, "double"),

@@ -47,7 +47,7 @@ class PyicebergReader(SnapshotReader):
             return plain_table(found)
 
         columns = table.scan(snapshot_id=snapshot).projection().as_arrow()
-        return plain_table(columns.empty_table()).schema, read
+        return plain_table(pa.Table.from_batches([], columns)).schema, read
 
 
 class PolarsReader(SnapshotReader):
