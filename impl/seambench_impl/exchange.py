@@ -208,11 +208,7 @@ def _sink(
 
 
 def _channel(request: ExchangeRequest, address: str) -> Channel:
-    """The way to a receiver.
-
-    Raises:
-        UnavailableError: pass-through, and it is not in this process.
-    """
+    """The way to a receiver."""
     within = request.transport == WITHIN
     if within and nearby.find_local(address) is None:
         raise UnavailableError(f"{address} is not in this process: nothing can be passed there")

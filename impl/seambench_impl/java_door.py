@@ -39,11 +39,7 @@ _FETCH_SIZE = 4096
 
 
 def _class_path() -> list[Path]:
-    """The parts of `CLASSPATH`.
-
-    Raises:
-        UsageError: there are none, or one does not exist.
-    """
+    """The parts of `CLASSPATH`."""
     text = os.environ.get("CLASSPATH", "")
     parts = [Path(part) for part in text.split(os.pathsep) if part]
     if not parts:
@@ -55,11 +51,7 @@ def _class_path() -> list[Path]:
 
 
 def _loader(name: str, parts: list[Path]) -> JniLoader:
-    """A loader that finds a scanner's class.
-
-    Raises:
-        UsageError: there is no such class, it is no scanner, or sources do not compile.
-    """
+    """A loader that finds a scanner's class."""
     classes = JavaClasses.of_jars(name, parts, case_classes())
     for part in parts:
         compiled = any(part.rglob("*.class")) if part.is_dir() else True
@@ -174,11 +166,7 @@ class JavaReader:
 
 
 def _named(schema: EngineSchema, names: list[str], reader: str) -> EngineSchema:
-    """A scanner's columns, which must be those that it was asked for.
-
-    Raises:
-        RefusedError: they are others.
-    """
+    """A scanner's columns, which must be those that it was asked for."""
     if schema.schema.names != names:
         raise RefusedError(f"{reader} names the columns {schema.schema.names}, not {names}")
     return schema

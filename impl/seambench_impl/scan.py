@@ -92,11 +92,7 @@ class _Reader:
             return TableDescription(request.table, found.name, "", "", (), (), broken=str(error))
 
     def _format(self, request: ScanRequest) -> ReaderFormat:
-        """The format of a table.
-
-        Raises:
-            RefusedError: this reader does not read it.
-        """
+        """The format of a table."""
         names = [one.name for one in self.formats]
         found = recognised_format(request.table, request.storage_options, readable=names)
         if found.name not in names:

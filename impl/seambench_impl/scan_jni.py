@@ -107,11 +107,7 @@ class JniReader(AutoReader):
 
 
 def _local(request: ScanRequest) -> str:
-    """The folder of a table.
-
-    Raises:
-        RefusedError: it is not on this machine.
-    """
+    """The folder of a table."""
     if "://" in request.table or request.storage_options:
         raise RefusedError(f"{request.table}: readers in Java are given local folders here")
     return request.table

@@ -127,11 +127,7 @@ def _key(dataset: Dataset, case: Case) -> str:
 def _finished(
     unfinished: Unfinished | None, dataset: Dataset, case: Case
 ) -> dict[str, Timing] | None:
-    """The timings of a case by name, if an interrupted run had finished it.
-
-    Raises:
-        InputError: what the journal holds are no timings.
-    """
+    """The timings of a case by name, if an interrupted run had finished it."""
     found = None if unfinished is None else unfinished.get(_key(dataset, case))
     if unfinished is None or found is None:
         return None

@@ -75,12 +75,7 @@ class Unfinished:
 
 
 def _read(file: Path, plan: Mapping[str, Any]) -> dict[str, Any]:
-    """What is done of a plan.
-
-    Raises:
-        UsageError: the file is about another plan.
-        InputError: it cannot be read.
-    """
+    """What is done of a plan."""
     try:
         first, *lines = file.read_text(encoding="utf-8").split("\n")
         head = json.loads(first)

@@ -246,11 +246,7 @@ def _told_how_to_go_on() -> Iterator[None]:
 
 
 def _require_quick(context: typer.Context) -> None:
-    """Refuse what was typed and means nothing in a quick run.
-
-    Raises:
-        UsageError: there is such an option.
-    """
+    """Refuse what was typed and means nothing in a quick run."""
     for one in chosen_options(context):
         if one.source == "command line" and one.option not in _OF_QUICK:
             raise UsageError(
@@ -337,12 +333,7 @@ def _offered(readers: Sequence[str]) -> list[str]:
 def _check_first(
     readers: Sequence[str], scans_only: Sequence[str], queries: str, folders: Sequence[Path]
 ) -> None:
-    """Refuse what would fail only after data were made, which takes minutes.
-
-    Raises:
-        UsageError: an unknown reader or query.
-        UnavailableError: a reader that this machine lacks, or a folder that cannot be written.
-    """
+    """Refuse what would fail only after data were made, which takes minutes."""
     from seambench.contracts import registry
 
     parse_queries(queries)

@@ -305,12 +305,7 @@ def _kill(pid: int) -> None:
 
 
 def _where(seam: str, name: str) -> tuple[str, Mapping[str, str]]:
-    """The interpreter for an implementation, and what its environment variables say.
-
-    Raises:
-        UsageError: a version of a peer that is none.
-        UnavailableError: the peer's environment cannot be made.
-    """
+    """The interpreter for an implementation, and what its environment variables say."""
     versioned = peer_of(seam, name)
     if versioned is None:
         return sys.executable, {}

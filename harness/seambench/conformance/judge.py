@@ -77,12 +77,7 @@ def _lacks_features_alone(case: Case, implementation: Any) -> bool:
 
 
 def _judge(seam: Seam, case: Case, implementation: Any) -> None:
-    """Put a case to an implementation.
-
-    Raises:
-        NotOffered: it does not state what the case needs.
-        Mismatch: it does, and its answer is wrong, or memory is still held afterwards.
-    """
+    """Put a case to an implementation."""
     missing = missing_capability(case, implementation)
     if missing is not None and not _lacks_features_alone(case, implementation):
         raise NotOffered(f"no {missing}")

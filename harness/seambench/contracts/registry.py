@@ -130,12 +130,7 @@ def resolve(seam: str, name: str) -> Any:
 
 
 def _of_version(seam: Seam, peer: Peer, version: str) -> Any:
-    """A peer in a version: itself within its environment, elsewhere a program that runs there.
-
-    Raises:
-        UnavailableError: the environment cannot be made, or holds another version.
-        RefusedError: the seam has no door for programs.
-    """
+    """A peer in a version: itself within its environment, elsewhere a program that runs there."""
     if not is_inside(peer, version):
         return seam.served(peer, version)
     made = resolve(seam.name, peer.name)

@@ -213,11 +213,7 @@ class _Plan:
         self._tables = tables
 
     def missing(self) -> list[Layout]:
-        """Layouts without a complete data set.
-
-        Raises:
-            UsageError: one exists, but with other knobs.
-        """
+        """Layouts without a complete data set."""
         return [layout for layout in self._layouts if self._find(layout) is None]
 
     def existing(self, layout: Layout) -> Dataset:

@@ -108,11 +108,7 @@ class HiveFileScanner(BatchScanner):
 
 
 def _check_whole(path: str, parameters: Parameters) -> None:
-    """Make sure that a file is asked for as a whole: its parts are not told by bytes alone.
-
-    Raises:
-        RefusedError: a part of it is meant.
-    """
+    """Make sure that a file is asked for as a whole: its parts are not told by bytes alone."""
     size = Path(path).stat().st_size if Path(path).is_file() else 0
     begin = number(parameters, "block_offset", 0)
     if begin != 0 or number(parameters, "block_length", size) < size:

@@ -108,11 +108,7 @@ def _tuples(
 
 
 def _slice(scan: Scan, table: HudiTable, parameters: Parameters, as_of: str | None) -> SliceChanges:
-    """The slice that the files are.
-
-    Raises:
-        UsageError: they are none; another plan made them, or a name with a comma broke their list.
-    """
+    """The slice that the files are."""
     logs = split_names(parameters.get("delta_file_paths", ""), "delta_file_paths")
     base = parameters.get("data_file_path", "")
     if number(parameters, "data_file_length", 0) == -1:

@@ -195,11 +195,7 @@ def _answer(batches: Iterable[pa.RecordBatch]) -> tuple[int, Any]:
 
 
 def _turns(ways: dict[str, Read], shape: Shape, rounds: int) -> dict[str, tuple[float, float]]:
-    """Least seconds and CPU seconds of each reader that can.
-
-    Raises:
-        RuntimeError: a reader gives another answer than the first one.
-    """
+    """Least seconds and CPU seconds of each reader that can."""
     least: dict[str, tuple[float, float]] = {}
     expected: tuple[int, Any] | None = None
     for _ in range(rounds):

@@ -114,11 +114,7 @@ def ratios(folder: Path, scanner: Scanner, turns: int) -> dict[str, tuple[float,
 
 
 def _large(table: Path, impl: str, turns: int) -> int:
-    """Measure a table of one bucket; how many figures miss what is wanted.
-
-    Raises:
-        ValueError: two threads find another number of rows than one.
-    """
+    """Measure a table of one bucket; how many figures miss what is wanted."""
     found = [[streamed(table, impl, threads) for threads in (1, 2)] for _ in range(turns)]
     if len({one.rows for turn in found for one in turn}) > 1:
         raise ValueError(f"{table}: reads of it hold different numbers of rows")

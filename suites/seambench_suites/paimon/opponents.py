@@ -80,11 +80,7 @@ class _Reader:
         )
 
     def read(self) -> tuple[float, list[Any]]:
-        """Seconds of a read of all columns; its number of rows, and sums.
-
-        Raises:
-            UnavailableError: it ended instead; what it said is on standard error.
-        """
+        """Seconds of a read of all columns; its number of rows, and sums."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         with contextlib.suppress(BrokenPipeError):

@@ -145,11 +145,7 @@ class _Process:
             self._process.stdin.flush()
 
     def understood(self, line: bytes) -> Any:
-        """What a line of it means.
-
-        Raises:
-            SeambenchError: it refused, or died and says nothing.
-        """
+        """What a line of it means."""
         if not line:
             self._stderr.seek(0)
             said = self._stderr.read().decode(errors="replace").strip().splitlines()

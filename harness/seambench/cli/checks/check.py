@@ -170,11 +170,7 @@ def _record(
 
 
 def _names(seam: str, impl: Sequence[str] | None, against: str | None) -> list[str]:
-    """The implementations to check, or the pairs that they make with another.
-
-    Raises:
-        UsageError: there is none, or they make no pairs.
-    """
+    """The implementations to check, or the pairs that they make with another."""
     from seambench.contracts import registry
     from seambench.contracts.peers.catalogue import versions_of
 
@@ -189,11 +185,7 @@ def _names(seam: str, impl: Sequence[str] | None, against: str | None) -> list[s
 
 
 def _of_pairs(seen: Sequence[Outcome], extra: str) -> list[Outcome]:
-    """What an extra pass found about pairs; of one implementation alone the check itself tells.
-
-    Raises:
-        UsageError: it compares no pairs.
-    """
+    """What an extra pass found about pairs; of one implementation alone the check itself tells."""
     from seambench.contracts.registry import PAIR
 
     pairs = [one for one in seen if PAIR in one.implementation]
@@ -203,11 +195,7 @@ def _of_pairs(seen: Sequence[Outcome], extra: str) -> list[Outcome]:
 
 
 def _require_verdicts(seen: Sequence[Outcome], named: Sequence[str]) -> None:
-    """Each implementation that was named must have been judged in some case, else any.
-
-    Raises:
-        SeambenchError: no case was put to it.
-    """
+    """Each implementation that was named must have been judged in some case, else any."""
     judged = {name for outcome in seen if outcome.is_verdict for name in _sides(outcome)}
     silent = [name for name in named if name not in judged]
     if judged and not silent:
@@ -221,11 +209,7 @@ def _require_verdicts(seen: Sequence[Outcome], named: Sequence[str]) -> None:
 
 
 def _require_answers(seen: Sequence[Outcome], named: Sequence[str]) -> None:
-    """Who was put to all cases of a seam must have been asked for more than refusals.
-
-    Raises:
-        SeambenchError: whoever refuses everything would be right in all that is asked of it.
-    """
+    """Who was put to all cases of a seam must have been asked for more than refusals."""
     for name in named:
         judged = [one for one in seen if one.is_verdict and one.implementation == name]
         if judged and all(one.must_refuse for one in judged):

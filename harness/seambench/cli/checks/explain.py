@@ -74,11 +74,7 @@ def explain(
 
 
 def _found(seam: str, id_: str, known: Mapping[str, Case]) -> tuple[Case, list[str]]:
-    """A case of a seam or of one of its extra passes, and the options that choose the pass.
-
-    Raises:
-        UsageError: there is none.
-    """
+    """A case of a seam or of one of its extra passes, and the options that choose the pass."""
     from seambench.contracts.registry import find_seam
 
     if id_ in known:

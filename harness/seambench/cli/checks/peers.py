@@ -82,11 +82,7 @@ def remove(names: _Names) -> None:
 
 
 def _chosen(name: str) -> list[tuple[Peer, str]]:
-    """The peers and versions that a name stands for; one name may be a peer of several seams.
-
-    Raises:
-        UsageError: there is none.
-    """
+    """The peers and versions that a name stands for; one name may be a peer of several seams."""
     base, _, version = name.partition(AT)
     found = [peer for peer in catalogue().values() if peer.name == base]
     if not found:

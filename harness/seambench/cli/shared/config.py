@@ -91,11 +91,7 @@ def _section(
 
 
 def _require_known(name: str, known: Iterable[str], problem: str, what: str) -> None:
-    """A name must be one of those that there are.
-
-    Raises:
-        UsageError: it is not.
-    """
+    """A name must be one of those that there are."""
     if name not in (names := list(known)):
         close = difflib.get_close_matches(name, names, n=1)
         hint = f"did you mean {close[0]!r}" if close else f"the {what} are {', '.join(names)}"
@@ -117,11 +113,7 @@ def _spelled(option: Any) -> str:
 
 
 def _value(option: Any, value: Any, where: str) -> Any:
-    """A value as the option takes it.
-
-    Raises:
-        UsageError: it does not.
-    """
+    """A value as the option takes it."""
     if option.is_flag:
         if not isinstance(value, bool):
             raise UsageError(f"{where}: true or false is meant, not {value!r}")

@@ -35,11 +35,7 @@ _LOOK_SECONDS = 0.02
 
 
 def _find_command(command: str) -> list[str]:
-    """Program (with its path) and arguments of a command as one would type it.
-
-    Raises:
-        UsageError: there is no such program.
-    """
+    """Program (with its path) and arguments of a command as one would type it."""
     try:
         words = shlex.split(command)
     except ValueError as error:

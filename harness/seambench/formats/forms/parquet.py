@@ -171,11 +171,7 @@ def _put(table: pa.Table, rows: int, options: Mapping[str, Any], *, around: bool
 
 
 def _as_before(before: Listed, after: Listed) -> Listed:
-    """The schema of the first writer, which must mean the same bytes in the new file.
-
-    Raises:
-        ValueError: it does not.
-    """
+    """The schema of the first writer, which must mean the same bytes in the new file."""
     own: dict[str, list[Leaf]] = {}
     for leaf in leaves(after):
         own.setdefault(leaf.path[0], []).append(leaf)

@@ -88,11 +88,7 @@ class CommandColumns(Command):
 
 
 def _chunks(written: bytes, name: str) -> Iterator[ColumnChunk]:
-    """The chunks that a command tells.
-
-    Raises:
-        ProtocolError: a line that tells none.
-    """
+    """The chunks that a command tells."""
     for number, line in enumerate(written.splitlines(), 1):
         try:
             yield _chunk(json.loads(line))

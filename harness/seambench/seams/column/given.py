@@ -108,11 +108,7 @@ def _children(tree: TypeTree, rows: Sequence[Sequence[Any]]) -> list[pa.Array]:
 
 
 def _decimals(tree: TypeTree, values: Sequence[str | None]) -> pa.Array:
-    """Unscaled numbers of 128 bits; what pyarrow makes of texts knows no number beyond 38 digits.
-
-    Raises:
-        OverflowError: a number beyond 128 bits.
-    """
+    """Unscaled numbers of 128 bits; pyarrow makes no number beyond 38 digits of text."""
     content = b"".join(
         (0 if value is None else unscaled(value, tree.scale)).to_bytes(16, "little", signed=True)
         for value in values
@@ -125,11 +121,7 @@ def _decimals(tree: TypeTree, values: Sequence[str | None]) -> pa.Array:
 
 
 def _micros(text: str) -> int:
-    """Microseconds since 1970.
-
-    Raises:
-        ValueError: a timestamp that is finer.
-    """
+    """Microseconds since 1970."""
     day, _, clock = text.partition(" ")
     if len(clock.partition(".")[2]) > _MICRO_DIGITS:
         raise ValueError(f"{text} is finer than a microsecond")
@@ -137,11 +129,7 @@ def _micros(text: str) -> int:
 
 
 def _days(text: str) -> int:
-    """Days since 1970.
-
-    Raises:
-        ValueError: there is no such day.
-    """
+    """Days since 1970."""
     year, month, day = map(int, text.rsplit("-", 2))
     first = julian_day(text)
     following = f"{year + month // 12}-{month % 12 + 1}-1"

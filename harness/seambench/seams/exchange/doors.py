@@ -67,11 +67,7 @@ class _Side(Running):
         self.send(request)
 
     def put(self, frame: Frame) -> None:
-        """Hand a frame over.
-
-        Raises:
-            SeambenchError: the command has ended; see `Running.end`.
-        """
+        """Hand a frame over."""
         try:
             self.input.write(frame.encode())
             self.input.flush()

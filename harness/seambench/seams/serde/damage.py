@@ -85,9 +85,6 @@ def _fresh_peak_kib() -> int:
     """The peak of this process from now on: what it holds.
 
     The one that getrusage tells is of the whole life, which after one heavy case no other exceeds.
-
-    Raises:
-        UnavailableError: this system does not let a process forget its peak.
     """
     try:
         with open_to_itself():

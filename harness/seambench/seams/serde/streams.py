@@ -88,11 +88,7 @@ def stream_batches(case: SerdeCase) -> list[pa.RecordBatch]:
 
 
 def _dressed(batch: pa.RecordBatch, dress: Mapping[str, str]) -> pa.RecordBatch:
-    """A batch with columns handed over as constants or dictionaries.
-
-    Raises:
-        UsageError: the case file asks for another dress, or for a constant of several values.
-    """
+    """A batch with columns handed over as constants or dictionaries."""
     columns = dict(zip(batch.schema.names, batch.columns, strict=True))
     for name, kind in dress.items():
         column = columns[name]

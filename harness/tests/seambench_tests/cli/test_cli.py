@@ -163,7 +163,18 @@ def test_check_prints_one_object_per_case(seambench: Any, fake: str, outcome: st
     for line in lines:
         assert set(line) == {
             *("schema", "seam", "group", "implementation", "version"),
-            *("case", "level", "outcome", "seconds", "reason", "difference", "must_refuse"),
+            *(
+                "case",
+                "level",
+                "outcome",
+                "seconds",
+                "reason",
+                "difference",
+                "must_refuse",
+                "refusal",
+                "known",
+                "came",
+            ),
         }
         assert line["difference"] is None
         assert (line["schema"], line["outcome"]) == (1, outcome)

@@ -41,12 +41,7 @@ class _ArrowSerde(ABC):
         self._module: Any = importlib.import_module(self.module)
 
     def serialize(self, request: SerdeRequest, batches: Sequence[pa.RecordBatch]) -> bytes:
-        """An IPC stream of batches of one schema; of no batches, a stream of the request's schema.
-
-        Raises:
-            UsageError: an unknown option.
-            RefusedError: another format, an unknown codec, or the library does not write it.
-        """
+        """An IPC stream of batches of one schema; of none, a stream of the request's schema."""
         codec = self._codec(request)
         schema = batches[0].schema if batches else schema_of(request)
         try:
@@ -59,13 +54,7 @@ class _ArrowSerde(ABC):
     def deserialize(
         self, request: SerdeRequest, data: bytes | bytearray | memoryview
     ) -> list[pa.RecordBatch]:
-        """Batches of an IPC stream.
-
-        Raises:
-            UsageError: an unknown option.
-            RefusedError: another format or an unknown codec.
-            InputError: the library does not read it, or hands over an unsound batch.
-        """
+        """Batches of an IPC stream."""
         self._codec(request)
         try:
             return list(sound_batches(self._read(bytes(data)), self.name))

@@ -107,11 +107,7 @@ class _Way:
         self._answer = call.future(iter(self._messages.get, None), wait_for_ready=True)
 
     def send(self, message: bytes | None) -> None:
-        """Wait for room and send; None closes the stream.
-
-        Raises:
-            SeambenchError: the receiver took no more.
-        """
+        """Wait for room and send; None closes the stream."""
         while not self._answer.done():
             with contextlib.suppress(queue.Full):
                 self._messages.put(message, timeout=0.05)
@@ -119,11 +115,7 @@ class _Way:
         self.wait()
 
     def wait(self) -> None:
-        """Wait for the answer to the whole stream.
-
-        Raises:
-            SeambenchError: the receiver took no more.
-        """
+        """Wait for the answer to the whole stream."""
         try:
             self._answer.result()
         except (grpc.RpcError, grpc.FutureCancelledError) as error:

@@ -35,11 +35,7 @@ _plain: dict[Path, Any] = {}
 
 
 def _session(bundle: SparkBundle) -> tuple[Any, Path | None]:
-    """The process's session, started on first use and stopped when the process ends.
-
-    Raises:
-        UnavailableError: it cannot be started, or runs without the bundle's jars.
-    """
+    """The process's session, started on first use and stopped when the process ends."""
     with _lock:
         if not _started:
             atexit.register(_stack.close)

@@ -207,11 +207,7 @@ class FlightServer:
             arrivals.end(reason)
 
     def _admit(self, replies: _Replies, said: bytes) -> None:
-        """Take a stream in, and look after its client.
-
-        Raises:
-            InputError: it does not greet, or there are too many.
-        """
+        """Take a stream in, and look after its client."""
         _check_hello(said)
         with self._lock:
             if len(self._streams) >= self._most_streams:

@@ -230,11 +230,7 @@ class GrpcServer:
         return HELLO  # never: a refusal raises
 
     async def _silence_of(self, sender: _Sender) -> str:
-        """Why a sender is given up, as soon as there is a reason.
-
-        Raises:
-            _ServerClosesError: the server does so.
-        """
+        """Why a sender is given up, as soon as there is a reason."""
         over: asyncio.Future[None] = self._loop.create_future()
         self._waiting.add(over)
         try:

@@ -142,11 +142,7 @@ def _lists_levels(footer: pq.FileMetaData) -> bool:
 def _check_spans(
     spans: npt.NDArray[np.int64], end: int, footer: pq.FileMetaData, where: str
 ) -> None:
-    """Make sure that no two chunks share bytes, and none those of the footer.
-
-    Raises:
-        InputError: two do.
-    """
+    """Make sure that no two chunks share bytes, and none those of the footer."""
     used = np.flatnonzero(spans[:, 1])
     order = used[np.argsort(spans[used, 0], kind="stable")]
     begins, ends = spans[order, 0], spans[order, 1]

@@ -81,9 +81,6 @@ class BatchScanner(ConnectorScanner):
         Args:
             schema: columns to read.
             rows: most in a batch.
-
-        Raises:
-            seambase.errors.InputError: the source is missing or broken; batches raise it, too.
         """
 
     def open(self) -> None:

@@ -83,11 +83,7 @@ def find_with_row_ids(
 
 
 def _of_log(name: str, add: AddFile, where: str) -> Make:
-    """What the log says of a file's rows.
-
-    Raises:
-        InputError: it says nothing.
-    """
+    """What the log says of a file's rows."""
     is_id = name == _ROW_ID
     stated = add.base_row_id if is_id else add.row_commit_version
     if stated is None:

@@ -85,11 +85,7 @@ def _newest_at(
     folder: LogFolder,
     configuration: Mapping[str, str],
 ) -> int | None:
-    """The newest version that is not younger than a moment; None if all are.
-
-    Raises:
-        InputError: it may be one whose commit, which had its time, is gone.
-    """
+    """The newest version that is not younger than a moment; None if all are."""
     latest, found = micros(moment), None
     for version, millis in commit_times(storage, folder, configuration):
         if millis * 1000 <= latest:

@@ -329,12 +329,7 @@ class _Query:
         return read_plan(plan, source, self.path, merge_logs=merges, buckets=self.buckets)
 
     def window(self, table: HudiTable) -> Window:
-        """Which instants count.
-
-        Raises:
-            UsageError: the arguments contradict each other.
-            RefusedError: the table does not keep what an incremental query needs.
-        """
+        """Which instants count."""
         if self.kind == "cdc" and (self.as_of is not None or self.changes_alone):
             raise UsageError("a cdc query has begin and end, and nothing else")
         if self.kind not in ("incremental", "cdc"):

@@ -237,11 +237,7 @@ class Planner:
         return "/".join(f"{one.name}={_shown(one, entry)}" for one in fields)
 
     def _shared(self, entry: Entry) -> tuple[dict[int, pa.Scalar], Mapping[str, pa.Scalar]]:
-        """Columns with one value in a file, by id and by name: the same for files of a partition.
-
-        Raises:
-            InputError: a partition value is none of its column's type.
-        """
+        """Columns with one value in a file, by id and by name: alike for a partition's files."""
         key = entry.partition_key
         if key not in self._partitions:
             values = self._values(entry)

@@ -85,9 +85,6 @@ class _Replay:
         """What one commit, or the checkpoint, says of the table and of itself.
 
         Metadata that a newer one has replaced is not parsed: it may say what no reader knows.
-
-        Raises:
-            InputError: it says something twice, or is in another's place.
         """
         for what in ("protocol", "metaData"):
             count = len(found.get(what, ()))
@@ -289,9 +286,6 @@ def _check_checkpoint(storage: Storage, checkpoint: Checkpoint, adds: int) -> No
     """Hold the adds of a checkpoint to what `_last_checkpoint` says, where it is of that version.
 
     The file is a hint, and may be of another checkpoint or broken: then it says nothing.
-
-    Raises:
-        InputError: it says another number.
     """
     path = f"{LOG}/_last_checkpoint"
     try:
@@ -312,9 +306,6 @@ def _check_newest(storage: Storage, folder: LogFolder) -> None:
 
     Checksum files are written after their commits (PROTOCOL.md, "Version Checksum File"). Where a
     catalog says which version is the newest, later ones may be there.
-
-    Raises:
-        InputError: the commit of a newer version is gone.
     """
     last = max(folder.checksums, default=-1)
     if folder.ratified is not None or last <= folder.newest:
@@ -330,11 +321,7 @@ def _check_newest(storage: Storage, folder: LogFolder) -> None:
 def _contradictions(
     storage: Storage, folder: LogFolder, segment: Segment, found: Snapshot
 ) -> list[ScanWarning]:
-    """What the checksum file of a version says otherwise of it than the log, if it has one.
-
-    Raises:
-        InputError: other numbers of files or bytes, which Spark refuses likewise.
-    """
+    """What the checksum file of a version says otherwise of it than the log, if it has one."""
     path = folder.checksums.get(segment.version)
     if path is None:
         return []

@@ -133,12 +133,7 @@ class IcebergFinder:
         return values
 
     def _filled(self, column: pa.Array, own: Field, found: Place) -> pa.Array:
-        """A column with the defaults of fields that the file lacks within it, at every depth.
-
-        Raises:
-            InputError: such a field is required, and has none.
-            RefusedError: a default of a nested type.
-        """
+        """A column with the defaults of fields that the file lacks within it, at every depth."""
         if not _lacks(own, found, self.where):
             return column
         if pa.types.is_map(own.type):

@@ -86,11 +86,7 @@ def _sequence_groups(schema: TableSchema) -> Mapping[Sequence[str], Sequence[str
 def _removing(
     schema: TableSchema, options: ReadOptions, groups: Iterable[Sequence[str]]
 ) -> frozenset[str]:
-    """Sequence fields of the groups in which a delete removes the whole record.
-
-    Raises:
-        InputError: a field of no group's sequence, or options that contradict each other.
-    """
+    """Sequence fields of the groups in which a delete removes the whole record."""
     if options.removes_records and groups:
         raise InputError(f"{schema.where}: it has sequence groups and {REMOVES_RECORD}")
     if REMOVES_GROUP not in schema.options:

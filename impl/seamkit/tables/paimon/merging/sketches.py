@@ -34,11 +34,7 @@ class _Bytes(Computing):
         return bool(pa.types.is_binary(kind))
 
     def together(self, kept: Any, value: Any) -> Any:
-        """The union.
-
-        Raises:
-            InputError: bytes that are no such set.
-        """
+        """The union."""
         try:
             return self.union(kept, value)
         except (ValueError, IndexError, RuntimeError, MemoryError) as error:
