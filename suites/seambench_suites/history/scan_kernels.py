@@ -182,6 +182,11 @@ class FormRead:
         if self._form.is_open != (not self._switched):
             raise AssertionError(f"the form {self._form.name} is not as the switch says")
 
+    def put_back(self) -> None:
+        """Turn the switch back, for whoever reads in this process later."""
+        os.environ.pop(self._switch, None)
+        self._form.forget()
+
     def run(self) -> None:
         """Drain the rows, `loops` times."""
         for _ in range(self.loops):

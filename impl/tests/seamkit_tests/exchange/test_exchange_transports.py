@@ -508,7 +508,7 @@ def test_a_request_above_the_servers_bound_fails(transport: str) -> None:
 @pytest.mark.parametrize(
     ("transport", "module", "reason"),
     [
-        ("grpc", "grpc", r"pip install '.\[exchange\]'"),
+        ("grpc", "grpc", r"pip install 'seamkit\[exchange\]'"),
         ("flight", "pyarrow.flight", "built without Flight"),
     ],
 )

@@ -102,7 +102,7 @@ def test_without_pylance_it_says_what_to_install(
         return own(name, *rest, **more)
 
     monkeypatch.setattr(builtins, "__import__", absent)
-    with pytest.raises(UnavailableError, match=r"pip install '\.\[lance\]'"):
+    with pytest.raises(UnavailableError, match=r"pip install 'seamkit\[lance\]'"):
         open_base(Storage(str(tmp_path)), NAME)
 
 

