@@ -8,6 +8,7 @@ file of the record. Exit code 1 if a step failed or did not end in its time.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import fnmatch
 import os
 import signal
@@ -117,9 +118,12 @@ def _run(step: Step, logs: Path) -> Done:
         try:
             ended = "failed" if process.wait(step.hours * 3600) else "passed"
         except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
             ended = "timeout"
+        finally:
+            # Whatever ends this program ends the step, and what that started.
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
     seconds = round(time.monotonic() - begin, 1)
     sys.stdout.write(f"{ended} after {seconds:,.0f} s\n")
     counts, skipped = counted(step.tells, logs / step.name if _is_junit(step) else printed)
