@@ -168,7 +168,7 @@ def test_a_sidecar_of_another_size_than_its_checkpoint_says_is_refused(tmp_path:
 
 
 def test_a_file_that_is_removed_and_was_never_added_is_a_warning(tmp_path: Path) -> None:
-    """Where every commit is there a line is lost or a path wrong; a checkpoint hides it."""
+    """A line is lost, or a path wrong."""
     table = unpack_delta("overwrite", tmp_path)
     opened = DeltaTable(str(table))
     removed = {"path": "none.parquet", "dataChange": True}
@@ -181,10 +181,20 @@ def test_a_file_that_is_removed_and_was_never_added_is_a_warning(tmp_path: Path)
         assert warning.file.endswith(f"{commit.name}, line 1"), again
         assert "removes none.parquet, which no commit up to it adds, nor 1 more" in warning.reason
 
-    checkpointed = unpack_delta("checkpoint-classic", tmp_path)
-    newest = DeltaTable(str(checkpointed)).version
-    commit_path(checkpointed, newest + 1).write_text(json.dumps(lines[0]), encoding="utf-8")
-    assert not DeltaTable(str(checkpointed)).scan().report().warnings
+
+def test_a_checkpoint_tells_what_was_added_before_it(tmp_path: Path) -> None:
+    """What it neither has nor had is a warning; a file that it says was removed may go again."""
+    table = unpack_delta("deltalake-optimized", tmp_path)
+    newest = DeltaTable(str(table)).version
+    [checkpoint] = table.glob("_delta_log/*.checkpoint.parquet")
+    gone = [one["path"] for one in pq.read_table(checkpoint)["remove"].to_pylist() if one]
+    assert gone
+    commit = commit_path(table, newest + 1)
+    for path, count in ((gone[0], 0), ("none.parquet", 1)):
+        commit.write_text(json.dumps({"remove": {"path": path, "dataChange": True}}))
+        for again in range(2):  # on top of the version that is kept, and kept itself
+            found = DeltaTable(str(table)).scan().report().warnings
+            assert len(found) == count, (path, again)
 
 
 def test_a_file_that_is_removed_twice_is_no_warning(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -38,10 +39,12 @@ _FIELDS: Mapping[str, tuple[str, ...]] = {
     "protocol": ("minReaderVersion", "readerFeatures", "writerFeatures"),
     "sidecar": ("path", "sizeInBytes"),
 }
+#: Of files that were there once; read where somebody asks for them alone.
+_REMOVALS: Mapping[str, tuple[str, ...]] = {"remove": ("path", "deletionVector")}
 
 
 def checkpoint_actions(
-    storage: Storage, checkpoint: Checkpoint, sidecars: list[str]
+    storage: Storage, checkpoint: Checkpoint, sidecars: list[str], *, removals: bool = False
 ) -> Iterator[tuple[str, Mapping[str, Any], str]]:
     """Actions of a checkpoint: name, content, and where it stands.
 
@@ -49,12 +52,15 @@ def checkpoint_actions(
         storage: the table's folder.
         checkpoint: its files.
         sidecars: gets the paths of further files that these name.
+        removals: tell also of files that were removed, as far as a Parquet file has them.
 
     Raises:
         InputError: a file is missing or broken, a sidecar's name is none, or its size another.
     """
+    fields = {**_FIELDS, **(_REMOVALS if removals else {})}
+    in_parquet = partial(_parquet_actions, fields=fields)
     for path in checkpoint.paths:
-        read = json_actions if path.endswith(".json") else _parquet_actions
+        read = json_actions if path.endswith(".json") else in_parquet
         for name, content, where in read(storage, path):
             if name != "sidecar":
                 yield name, content, where
@@ -63,7 +69,7 @@ def checkpoint_actions(
             if not isinstance(sidecar, str) or not _NAME.fullmatch(sidecar):
                 raise InputError(f"{where}: {sidecar!r} is no name of a sidecar")
             sidecars.append(f"{_SIDECARS}/{sidecar}")
-            yield from _parquet_actions(storage, sidecars[-1], content.get("sizeInBytes"))
+            yield from in_parquet(storage, sidecars[-1], content.get("sizeInBytes"))
 
 
 def json_actions(storage: Storage, path: str) -> Iterator[tuple[str, Mapping[str, Any], str]]:
@@ -83,7 +89,11 @@ def json_actions(storage: Storage, path: str) -> Iterator[tuple[str, Mapping[str
 
 
 def _parquet_actions(
-    storage: Storage, path: str, told: int | None = None
+    storage: Storage,
+    path: str,
+    told: int | None = None,
+    *,
+    fields: Mapping[str, tuple[str, ...]],
 ) -> Iterator[tuple[str, Mapping[str, Any], str]]:
     """Actions of a Parquet file, of which the checkpoint may tell the size in bytes."""
     where = storage.full(path)
@@ -92,7 +102,7 @@ def _parquet_actions(
         if told is not None and told != content.size():
             raise InputError(f"{where}: {content.size()} bytes, the checkpoint says {told}")
         file = open_parquet(content, where, storage.bound)
-        table = file.read(columns=_columns(file.schema_arrow), use_threads=False)
+        table = file.read(columns=_columns(file.schema_arrow, fields), use_threads=False)
     except PARQUET_ERRORS as error:
         raise InputError(f"{where}: not readable as a checkpoint ({error})") from error
     if table.num_rows != file.metadata.num_rows:
@@ -101,17 +111,17 @@ def _parquet_actions(
         )
     for batch in table.to_batches():
         check_texts(batch, where)
-    for name in _FIELDS:
+    for name in fields:
         if name in table.schema.names:
             column = table.column(name).combine_chunks()
             for content in column.filter(column.is_valid()).to_pylist():
                 yield name, content, where
 
 
-def _columns(schema: pa.Schema) -> list[str]:
+def _columns(schema: pa.Schema, wanted: Mapping[str, tuple[str, ...]]) -> list[str]:
     """Paths of the fields that are read."""
     paths = []
-    for name, fields in _FIELDS.items():
+    for name, fields in wanted.items():
         at = schema.get_field_index(name)
         if at >= 0 and pa.types.is_struct(schema.field(at).type):
             own = {field.name for field in schema.field(at).type}

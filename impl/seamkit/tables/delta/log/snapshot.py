@@ -198,20 +198,28 @@ def _replayed(
     replay = _Replay()
     done = 0 if earlier is None else len(earlier.made_of) - len(segment.checkpoint_paths)
     _take_commits(replay, storage, segment, done)
-    is_whole = segment.checkpoint is None and len(segment.commits) == segment.version + 1
+    unmatched = dict(replay.unmatched)
     if earlier is not None:
         replay.take_version(earlier.snapshot)
-        if is_whole and replay.unmatched:
-            # Which files have been there before that version, only all its commits tell.
+        if any(path in replay.unmatched for path in unmatched):
+            # Which files have been there before that version, only what it is made of tells.
             return _replayed(storage, segment, None, sidecars)
     elif segment.checkpoint is not None:
-        adds = _take(replay, checkpoint_actions(storage, segment.checkpoint, sidecars), once=True)
+        actions = checkpoint_actions(
+            storage, segment.checkpoint, sidecars, removals=bool(unmatched)
+        )
+        adds = _take(replay, actions, once=True)
         _check_checkpoint(storage, segment.checkpoint, adds)
+    # A checkpoint's own removals are of files that were there once, and a compaction of commits
+    # keeps removals of files whose additions it drops.
+    if any(path in segment.compacted for path in segment.commits):
+        unmatched = {}
+    unmatched = {p: where for p, where in unmatched.items() if replay.unmatched.get(p) == where}
     if replay.protocol is None or replay.metadata is None:
         what = "protocol" if replay.protocol is None else "metaData"
         raise InputError(f"{storage.root}/{LOG}: version {segment.version} has no {what}")
-    if is_whole and replay.unmatched:
-        replay.history.warnings.append(_never_added(replay.unmatched))
+    if unmatched:
+        replay.history.warnings.append(_never_added(unmatched))
     replay.history.check_times(replay.metadata.configuration)
     files = sorted(replay.live, key=lambda add: add.key[0])
     for one, other in itertools.pairwise(files):
