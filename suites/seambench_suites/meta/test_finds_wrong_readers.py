@@ -238,7 +238,9 @@ def test_a_program_cannot_answer_for_the_worker(tmp_path: Path) -> None:
     cases = ["scan/hudi/event-v9/update", "scan/hudi/event-v9/untouched"]
     outcomes = run_checks("scan", [f"cmd:{program}"], patterns=cases)
 
-    assert {outcome.outcome for outcome in outcomes} == {"fail"}
+    found = {outcome.outcome: outcome.reason for outcome in outcomes}
+    # Its own answer may be what it spoils: then it is broken, and no less wrong.
+    assert set(found) <= {"fail", "error"}, found
 
 
 def test_a_reader_that_cannot_be_found_is_one_sentence() -> None:
