@@ -86,6 +86,8 @@ class _EngineScan:
         watched = [dataset for dataset in datasets if dataset is not None]
         with duckdb.connect() as connection, original_errors(*watched):
             connection.execute("SET TimeZone = 'UTC'")
+            # UUIDs leave as such, and not as text.
+            connection.execute("SET arrow_lossless_conversion = true")
             if self._request.threads is not None:
                 connection.execute(f"SET threads = {int(self._request.threads)}")
             with duckdb_relation(plan, rest, connection).to_arrow_reader(
