@@ -2,25 +2,37 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import Any, Protocol
 
 import pyarrow as pa
 
 from seambase.errors import RefusedError, SeambenchError
-from seambench.bench.measure import Competitor, MemoryRun, family_clock, growth_of
+from seambench.bench.apart import Task
+from seambench.bench.measure import (
+    Competitor,
+    MemoryRun,
+    RepeatingClock,
+    family_clock,
+    growth_of,
+)
 from seambench.bench.memory import run_drain
-from seambench.bench.readers import Reader
+from seambench.bench.readers import Reader, opened
+from seambench.contracts import registry
 from seambench.contracts.scan import Scan
 from seambench.data import Dataset, State, answer, connect
 from seambench.data.tpch import TABLES
 from seambench.engines.digest import digest_reader, digest_table, rows_of
+from seambench.engines.spark import running_cluster
+from seambench.records.model import Skipped
 from seambench.records.verdicts import Arrived, ExpectedAnswer, ExpectedRows, Finding
 
-__all__ = ["SCANNED", "SCANS", "Case", "QueryCase", "ScanCase", "Work"]
+__all__ = ["SCANNED", "SCANS", "Case", "QueryCase", "ScanCase", "Told"]
 
 #: Pure scans: name and columns (None: all of them).
 SCANS: Mapping[str, list[str] | None] = {
@@ -33,18 +45,22 @@ SCANNED = "lineitem"
 
 
 @dataclass
-class Work:
-    """What a reader has to do for a case.
+class Told:
+    """What is known of a reader's last run.
 
     Attributes:
-        competitor: runs and judges it.
-        expected: digest of the oracle's rows.
-        scans: those whose reports tell of the last run.
+        paths: slices read by each path.
+        warnings: damage that it skipped.
+        spent: seconds by what they were spent on.
+        cluster: Spark's master, where tasks ran in processes of their own.
+        evicted: whether the files were given out of the page cache before its first run.
     """
 
-    competitor: Competitor
-    expected: str
-    scans: list[Scan] = field(default_factory=list)
+    paths: dict[str, int] = field(default_factory=dict)
+    warnings: list[Skipped] = field(default_factory=list)
+    spent: dict[str, float] = field(default_factory=dict)
+    cluster: str | None = None
+    evicted: bool = False
 
 
 class Case(Protocol):
@@ -55,8 +71,8 @@ class Case(Protocol):
         """In records, e.g. `scan/all`."""
         ...
 
-    def work(self, reader: Reader) -> Work:
-        """What this reader has to do."""
+    def task(self, reader: Reader) -> tuple[Task, str]:
+        """What this reader has to do, and the digest of the oracle's rows."""
         ...
 
 
@@ -64,72 +80,124 @@ class ScanCase:
     """A scan of some columns, kept as an Arrow table.
 
     Args:
-        dataset: whose table.
         scan: one of `SCANS`.
         memory: whether to measure memory: of all columns as a stream in a process of its own.
     """
 
-    def __init__(self, dataset: Dataset, scan: str, *, memory: bool) -> None:
+    def __init__(self, scan: str, *, memory: bool) -> None:
         self.name = f"scan/{scan}"
-        self._dataset = dataset
         self._columns = SCANS[scan]
         self._schema = _schema_of(SCANNED, self._columns)
         self._memory = memory
 
-    def work(self, reader: Reader) -> Work:
+    def task(self, reader: Reader) -> tuple[Task, str]:
         """See `Case`."""
-        scanner = reader.scanner
-        assert scanner is not None
-        expected = self._expected(reader.state)
-        request = reader.request(SCANNED, self._schema.names)
-        work = Work(Competitor(lambda: None, expected.judge), expected.digest)
+        expected = self._expected(reader.dataset, reader.state)
+        streamed = self._columns is None
+        task = Task(_scanning, (reader, expected, streamed), memory=self._memory)
+        return task, expected.digest
 
-        def run() -> pa.Table:
-            scan = scanner.open(request)
-            work.scans = [scan]
-            with scan.to_reader() as stream:
-                return stream.read_all()
-
-        memory = self._memory_run(reader, run, expected) if self._memory else None
-        work.competitor = Competitor(run, expected.judge, family_clock, memory)
-        return work
-
-    def _memory_run(self, reader: Reader, run: Any, expected: ExpectedRows) -> MemoryRun:
-        growth = growth_of(run, expected.judge)
-        if self._columns is not None:
-            return growth
-
-        def streamed() -> tuple[Finding | Arrived, int | None, int | None]:
-            found, _, growth_bytes = growth()
-            request = reader.request(SCANNED, self._schema.names)
-            drained = run_drain(
-                reader.name,
-                {
-                    "table": request.table,
-                    "query": request.query,
-                    "columns": self._schema.names,
-                    "threads": request.threads,
-                },
-            )
-            wanted = rows_of(expected.digest)
-            if found.wrong is None and drained.rows != wanted:
-                lost = f"streamed, {drained.rows} rows came; {wanted} are expected"
-                found = _with_difference(found, lost)
-            return found, drained.peak_bytes, growth_bytes
-
-        return streamed
-
-    def _expected(self, state: State) -> ExpectedRows:
+    def _expected(self, dataset: Dataset, state: State) -> ExpectedRows:
         """The oracle's rows; the digest of all columns is in the manifest already."""
-        table = self._dataset.expected(state)[SCANNED]
+        table = dataset.expected(state)[SCANNED]
         digest = table.digest
         if self._columns is not None:
-            with connect(self._dataset, state) as con:
+            with connect(dataset, state) as con:
                 if self._columns:
                     digest = digest_table(con, SCANNED, self._schema)
                 else:
                     digest = digest_reader(pa.table({"none": pa.nulls(table.rows)}).select([]))
         return ExpectedRows(digest, self._schema, table.sql)
+
+
+def _scanning(reader: Reader, expected: ExpectedRows, streamed: bool) -> Competitor:
+    """In the process that scans."""
+    scanner = registry.resolve("scan", reader.name)
+    request = reader.request(SCANNED, expected.schema.names)
+    scans: list[Scan] = []
+
+    def run() -> pa.Table:
+        scan = scanner.open(request)
+        scans[:] = [scan]
+        with scan.to_reader() as stream:
+            return stream.read_all()
+
+    memory = growth_of(run, expected.judge)
+    if streamed:
+        memory = _streamed(reader, memory, rows_of(expected.digest), expected.schema.names)
+    return _of_tables(reader, run, expected.judge, memory, lambda: scans)
+
+
+def _streamed(reader: Reader, growth: MemoryRun, wanted: int, columns: Sequence[str]) -> MemoryRun:
+    """Growth by a run here, and the peak of a stream in a process of its own."""
+
+    def run() -> tuple[Finding | Arrived, int | None, int | None]:
+        found, _, growth_bytes = growth()
+        request = reader.request(SCANNED, columns)
+        drained = run_drain(
+            reader.name,
+            {
+                "table": request.table,
+                "query": request.query,
+                "columns": list(columns),
+                "threads": request.threads,
+            },
+        )
+        if found.wrong is None and drained.rows != wanted:
+            lost = f"streamed, {drained.rows} rows came; {wanted} are expected"
+            found = _with_difference(found, lost)
+        return found, drained.peak_bytes, growth_bytes
+
+    return run
+
+
+def _of_tables(
+    reader: Reader,
+    run: Callable[[], Any],
+    judge: Callable[[Any], Finding],
+    memory: MemoryRun,
+    scans: Callable[[], Sequence[Scan]],
+) -> Competitor:
+    """A competitor whose first run finds the data set's files outside of the page cache."""
+    evicted: list[bool] = []
+    clock = RepeatingClock(family_clock)
+
+    def timed(run: Callable[[], Any]) -> Any:
+        if not evicted:
+            evicted.append(_evict(reader.dataset.path))
+        return clock(run)
+
+    return Competitor(run, judge, timed, memory, lambda: _told(scans(), evicted == [True]))
+
+
+def _evict(folder: Path) -> bool:
+    """Ask the operating system to give files out of its page cache; False where it cannot."""
+    if not hasattr(os, "posix_fadvise"):
+        return False
+    os.sync()  # what is not written yet would stay
+    for path in folder.rglob("*"):
+        if path.is_file():
+            file = os.open(path, os.O_RDONLY)
+            try:
+                os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
+            finally:
+                os.close(file)
+    return True
+
+
+def _told(scans: Sequence[Scan], evicted: bool) -> Told:
+    """What the reports of scans say together."""
+    told = Told(cluster=running_cluster(), evicted=evicted)
+    for scan in scans:
+        report = scan.report()
+        for path, count in report.paths.items():
+            told.paths[path] = told.paths.get(path, 0) + int(count)
+        for what, seconds in report.seconds.items():
+            told.spent[what] = told.spent.get(what, 0.0) + seconds
+        told.warnings += [
+            Skipped(file=w.file, offset=w.offset, reason=w.reason) for w in report.warnings
+        ]
+    return told
 
 
 def _with_difference(found: Finding | Arrived, difference: str) -> Finding:
@@ -142,49 +210,52 @@ class QueryCase:
     """One query of the suite, with the oracle's answer for each state that is asked for.
 
     Args:
-        dataset: over which tables.
         suite: of queries.
         number: of the query.
         memory: whether to measure memory.
     """
 
-    def __init__(self, dataset: Dataset, suite: Any, number: int, *, memory: bool) -> None:
+    def __init__(self, suite: Any, number: int, *, memory: bool) -> None:
         self.name = f"tpch/q{number:02d}"
-        self._dataset = dataset
         self._suite = suite
         self._number = number
         self._sql: str = suite.queries[number]
         self._memory = memory
-        self._answers: dict[State, ExpectedAnswer] = {}
+        self._answers: dict[tuple[str, State], ExpectedAnswer] = {}
 
-    def work(self, reader: Reader) -> Work:
+    def task(self, reader: Reader) -> tuple[Task, str]:
         """See `Case`."""
-        expected = self._expect(reader.state)
-        judge = partial(expected.judge, own_types=reader.answers_itself)
+        expected = self._expect(reader.dataset, reader.state)
+        task = Task(_querying, (reader, self._sql, expected), memory=self._memory)
+        return task, expected.digest
 
-        def run() -> Sequence[tuple[Any, ...]]:
-            return reader.answer(self._sql)
-
-        memory = growth_of(run, judge) if self._memory else None
-        competitor = Competitor(run, judge, family_clock, memory)
-        return Work(competitor, expected.digest, list(reader.scans.values()))
-
-    def _expect(self, state: State) -> ExpectedAnswer:
+    def _expect(self, dataset: Dataset, state: State) -> ExpectedAnswer:
         """The oracle's answer; at scale 1 without updates it must be the published one."""
-        if state not in self._answers:
+        key = dataset.name, state
+        if key not in self._answers:
             name = f"q{self._number:02d}"
-            found = answer(self._dataset, name, self._sql, state)
-            plain = self._dataset.expected("snapshot") == self._dataset.expected("base")
-            if self._dataset.scale == 1 and plain:
+            found = answer(dataset, name, self._sql, state)
+            plain = dataset.expected("snapshot") == dataset.expected("base")
+            if dataset.scale == 1 and plain:
                 problem = _published_problem(self._suite, self._number, found.rows)
                 if problem is not None:
                     raise SeambenchError(
                         f"{name}: the oracle's answer is not the published one: {problem}"
                     )
             ordered = self._suite.ordered(self._number)
-            expected = ExpectedAnswer(found.digest, found.columns, found.rows, ordered)
-            self._answers[state] = expected
-        return self._answers[state]
+            self._answers[key] = ExpectedAnswer(found.digest, found.columns, found.rows, ordered)
+        return self._answers[key]
+
+
+def _querying(reader: Reader, sql: str, expected: ExpectedAnswer) -> Competitor:
+    """In the process that answers."""
+    tables = opened(reader)
+    judge = partial(expected.judge, own_types=tables.answers_itself)
+
+    def run() -> Sequence[tuple[Any, ...]]:
+        return tables.answer(sql)
+
+    return _of_tables(reader, run, judge, growth_of(run, judge), lambda: [*tables.scans.values()])
 
 
 def _published_problem(suite: Any, number: int, rows: Sequence[Sequence[Any]]) -> str | None:

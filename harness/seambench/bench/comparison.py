@@ -1,31 +1,36 @@
 """The main job: readers times data sets times queries, each answer judged before its time counts.
 
-Readers are known by name only. One that states `query.snapshot` is asked for the merged view and
-judged by the oracle's snapshot; one that does not, but states `query.read-optimized`, is asked for
-the base files alone and judged by the oracle's base state. The workload is derived from TPC-H and
-not comparable with published TPC-H results.
+Readers are known by name only; each has a process of its own, in which its scans and queries of all
+data sets take turns with those of the others. One that states `query.snapshot` is asked for the
+merged view and judged by the oracle's snapshot; one that does not, but states
+`query.read-optimized`, is asked for the base files alone and judged by the oracle's base state. The
+workload is derived from TPC-H and not comparable with published TPC-H results.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Sequence
+import os
+import zlib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import msgspec
 
 from seambase.errors import InputError, UnavailableError, UsageError
-from seambench.bench.cases import SCANNED, SCANS, Case, QueryCase, ScanCase, Work
+from seambench.bench.apart import Apart, Here, Home, competitor_at
+from seambench.bench.cases import SCANNED, SCANS, Case, QueryCase, ScanCase, Told
 from seambench.bench.listener import Listener
-from seambench.bench.measure import interleave
-from seambench.bench.readers import Reader, open_reader, tables_to_read
+from seambench.bench.measure import take_turns
+from seambench.bench.quiet import Watch
+from seambench.bench.readers import Reader, close_opened, reader_of, tables_to_read
 from seambench.bench.unfinished import Unfinished
 from seambench.contracts import registry
 from seambench.contracts.scan import Scanner
 from seambench.data import Dataset, State
-from seambench.engines.spark import running_cluster
 from seambench.records.facts import implementation_info
-from seambench.records.model import Answered, Conformance, Origin, Record, Rows, Skipped, Timing
+from seambench.records.model import Answered, Conformance, Origin, Record, Rows, Timing
 from seambench.records.writer import Measurement, Recording, answered
 
 __all__ = ["ComparisonOptions", "compare_readers"]
@@ -44,8 +49,9 @@ class ComparisonOptions:
         suite: name of the suite of queries.
         samples: hot runs of each.
         threads: for readers and DuckDB; None for one per core.
-        budget_seconds: see `seambench.bench.measure.interleave`.
+        budget_seconds: see `seambench.bench.measure.take_turns`.
         memory: whether to measure memory, in runs of its own.
+        wait_seconds: how long to wait at most for a machine that does nothing else.
         command: what was typed, for the record.
     """
 
@@ -55,10 +61,11 @@ class ComparisonOptions:
     scans: Sequence[str] = tuple(SCANS)
     scans_only: Sequence[str] = ()
     suite: str = "tpch"
-    samples: int = 5
+    samples: int = 7
     threads: int | None = None
     budget_seconds: float | None = 60.0
     memory: bool = True
+    wait_seconds: float = 0.0
     command: str = "seambench bench"
 
 
@@ -86,32 +93,39 @@ def compare_readers(
     listener = listener or Listener()
     _check(options)
     scanners = {name: _scanner(name) for name in options.readers}
-    recording = Recording(options.command, options.samples, options.threads)
-    listener.plan(len(options.datasets) * (len(options.scans) + len(options.queries)))
-    timings: dict[str, list[Timing]] = {name: [] for name in options.readers}
-    for dataset in options.datasets:
-        readers = [
-            open_reader(name, scanners[name], dataset, options.threads) for name in options.readers
-        ]
-        try:
-            for case in _cases(options, dataset):
-                listener.case(dataset.name, case.name)
-                found = _finished(unfinished, dataset, case)
-                if found is None:
-                    found = _run_case(options, readers, case, listener)
-                    if unfinished is not None:
-                        unfinished.put(_key(dataset, case), msgspec.to_builtins(found))
-                for name, timing in found.items():
-                    timings[name].append(timing)
-                    listener.done(timing, name)
-        finally:
-            for reader in readers:
-                reader.close()
-    origin, cluster = _origin(options.datasets[0]), running_cluster()
+    watch = Watch(options.wait_seconds, listener.running)
+    recording = Recording(options.command, options.samples, options.threads, watch.told)
+    cases = _cases(options)
+    listener.plan(len(cases))
+    found: dict[str, list[Timing]] = {name: [] for name in options.readers}
+    clusters: set[str | None] = set()
+    entries = [
+        reader_of(name, scanners[name], dataset, options.threads)
+        for dataset in options.datasets
+        for name in options.readers
+    ]
+    with contextlib.ExitStack() as stack:
+        stack.callback(close_opened)
+        homes = {name: _home(name) for name in options.readers}
+        for home in homes.values():
+            stack.callback(home.close)
+        for case in cases:
+            listener.case(_said(options.datasets), case.name)
+            timings = _finished(unfinished, case)
+            if timings is None:
+                takes = [reader for reader in entries if _takes_part(options, reader, case)]
+                timings = _run_case(options, takes, case, homes, listener, clusters)
+                if unfinished is not None:
+                    unfinished.put(case.name, msgspec.to_builtins(timings))
+            for name, timing in timings:
+                found[name].append(timing)
+                listener.done(timing, name)
+    origin = _origin(options.datasets[0])
+    cluster = next((one for one in clusters if one is not None), None)
     return [
         recording.record(
             implementation_info(name, scanners[name]),
-            timings[name],
+            found[name],
             [part for its_name, part in conformance if its_name == name],
             origin,
             master=cluster,
@@ -120,19 +134,23 @@ def compare_readers(
     ]
 
 
-def _key(dataset: Dataset, case: Case) -> str:
-    return f"{dataset.name} {case.name}"
+def _home(name: str) -> Home:
+    """A process of its own; under spark-submit this one, as its session can be used by no other."""
+    return Here() if "PYSPARK_GATEWAY_PORT" in os.environ else Apart(name)
 
 
-def _finished(
-    unfinished: Unfinished | None, dataset: Dataset, case: Case
-) -> dict[str, Timing] | None:
-    """The timings of a case by name, if an interrupted run had finished it."""
-    found = None if unfinished is None else unfinished.get(_key(dataset, case))
+def _said(datasets: Sequence[Dataset]) -> str:
+    more = f" and {len(datasets) - 1} more" if len(datasets) > 1 else ""
+    return f"{datasets[0].name}{more}"
+
+
+def _finished(unfinished: Unfinished | None, case: Case) -> list[tuple[str, Timing]] | None:
+    """The timings of a case with their readers, if an interrupted run had finished it."""
+    found = None if unfinished is None else unfinished.get(case.name)
     if unfinished is None or found is None:
         return None
     try:
-        return msgspec.convert(found, dict[str, Timing])
+        return msgspec.convert(found, list[tuple[str, Timing]])
     except msgspec.ValidationError as error:
         raise InputError(f"{unfinished.file}: {error}; run without --resume") from error
 
@@ -162,60 +180,66 @@ def _scanner(name: str) -> Scanner | Exception:
     return scanner
 
 
-def _cases(options: ComparisonOptions, dataset: Dataset) -> list[Case]:
-    scans = options.scans if SCANNED in tables_to_read(dataset) else ()
-    found: list[Case] = [ScanCase(dataset, name, memory=options.memory) for name in scans]
+def _cases(options: ComparisonOptions) -> list[Case]:
+    found: list[Case] = [ScanCase(name, memory=options.memory) for name in options.scans]
     if options.queries:
         suite = registry.resolve_suite(options.suite)
-        found += [QueryCase(dataset, suite, n, memory=options.memory) for n in options.queries]
+        found += [QueryCase(suite, n, memory=options.memory) for n in options.queries]
     return found
 
 
+def _takes_part(options: ComparisonOptions, reader: Reader, case: Case) -> bool:
+    if isinstance(case, ScanCase):
+        return SCANNED in tables_to_read(reader.dataset)
+    return reader.name not in options.scans_only
+
+
 def _run_case(
-    options: ComparisonOptions, readers: Sequence[Reader], case: Case, listener: Listener
-) -> dict[str, Timing]:
-    """One case for every reader that takes part in it; a timing by name."""
-    if not isinstance(case, ScanCase):
-        readers = [reader for reader in readers if reader.name not in options.scans_only]
-    works = {reader.name: case.work(reader) for reader in readers if reader.problem is None}
-    results = interleave(
-        {name: work.competitor for name, work in works.items()},
+    options: ComparisonOptions,
+    readers: Sequence[Reader],
+    case: Case,
+    homes: Mapping[str, Home],
+    listener: Listener,
+    clusters: set[str | None],
+) -> list[tuple[str, Timing]]:
+    """One case for every reader of every data set, all in turns; timings with their readers."""
+    by_name = {f"{reader.name} {reader.dataset.name}": reader for reader in readers}
+    tasks = {n: case.task(reader) for n, reader in by_name.items() if reader.problem is None}
+    competitors = {
+        name: competitor_at(homes[by_name[name].name], task) for name, (task, _) in tasks.items()
+    }
+    results = take_turns(
+        competitors,
         options.samples,
         budget_seconds=options.budget_seconds,
         on_run=listener.running,
+        seed=zlib.crc32(case.name.encode()),
     )
-    return {
-        reader.name: _timing(
-            case,
-            reader,
-            works.get(reader.name),
-            results.get(reader.name) or Measurement(error=reader.problem),
-        )
-        for reader in readers
-    }
+    found: list[tuple[str, Timing]] = []
+    for name, reader in by_name.items():
+        result = results.get(name) or Measurement(error=reader.problem)
+        told = competitors[name].about if name in tasks else None
+        about = told() if told and result.error is None else Told()
+        clusters.add(about.cluster)
+        expected = tasks[name][1] if name in tasks else None
+        found.append((reader.name, _timing(case, reader, expected, about, result)))
+    return found
 
 
-def _timing(case: Case, reader: Reader, work: Work | None, result: Measurement) -> Answered:
+def _timing(
+    case: Case, reader: Reader, expected: str | None, about: Told, result: Measurement
+) -> Answered:
     """The timing, with what the reader's scans report."""
-    paths, warnings, spent = dict[str, int](), [], dict[str, float]()
-    for scan in work.scans if work else ():
-        report = scan.report()
-        for path, count in report.paths.items():
-            paths[path] = paths.get(path, 0) + int(count)
-        for what, seconds in report.seconds.items():
-            spent[what] = spent.get(what, 0.0) + seconds
-        warnings += [
-            Skipped(file=w.file, offset=w.offset, reason=w.reason) for w in report.warnings
-        ]
+    result.evicted = about.evicted
     return answered(
         case.name,
         _rows(reader.dataset, reader.state),
         result,
         query=reader.query,
-        expected=work.expected if work else None,
-        paths=paths,
-        warnings=warnings,
-        spent=spent,
+        expected=expected,
+        paths=about.paths,
+        warnings=about.warnings,
+        spent=about.spent,
     )
 
 

@@ -1,9 +1,10 @@
-"""Measuring: competitors take turns, every result is judged, samples are kept raw.
+"""Measuring: competitors take turns in shuffled order, every result is judged, samples are raw.
 
-Each round runs every competitor once, so that a busy minute hurts all alike. The first run of a
-competitor is its cold sample (first in this process; the operating system may still hold the files)
-and is kept apart. Judging is not timed, memory is watched in a run of its own, and a competitor
-with one wrong result keeps no time at all.
+Each round runs every competitor once, so that a busy minute hurts all alike and the samples of a
+round make pairs. Orders are shuffled, and each second round has the order before it turned round:
+nobody always comes after the same. The first run of a competitor is kept apart from the warm ones
+after it. Judging is not timed, memory is watched in a run of its own, and a competitor with one
+wrong result keeps no time at all.
 """
 
 from __future__ import annotations
@@ -11,9 +12,11 @@ from __future__ import annotations
 import contextlib
 import gc
 import os
+import random
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import psutil
@@ -27,10 +30,14 @@ __all__ = [
     "Clock",
     "Competitor",
     "MemoryRun",
+    "RepeatingClock",
     "family_clock",
+    "family_seconds",
     "growth_of",
-    "interleave",
+    "orders",
     "own_clock",
+    "take_turns",
+    "timed",
 ]
 
 Run = Callable[[], Any]
@@ -40,6 +47,10 @@ Clock = Callable[[Run], tuple[Any, Sample]]
 
 MemoryRun = Callable[[], tuple[Finding | Arrived, int | None, int | None]]
 """What was found in the result of one more run, most resident bytes, and growth of them."""
+
+#: A sample lasts at least this long, by repeating what is short, so that the clock does not show.
+_SAMPLE_SECONDS = 0.005
+_CALLS_AT_MOST = 1000
 
 
 def own_clock(run: Run) -> tuple[Any, Sample]:
@@ -54,13 +65,13 @@ def family_clock(run: Run) -> tuple[Any, Sample]:
 
     An engine on a JVM and a reader that is a program are children of this process.
     """
-    cpu, wall = _family_seconds(), time.perf_counter()
+    cpu, wall = family_seconds(), time.perf_counter()
     result = run()
     seconds = time.perf_counter() - wall
-    return result, Sample(seconds, max(0.0, _family_seconds() - cpu))
+    return result, Sample(seconds, max(0.0, family_seconds() - cpu))
 
 
-def _family_seconds() -> float:
+def family_seconds() -> float:
     """Processor seconds of this process, of what it started, and of what these started.
 
     Those of a process that has ended are with the one that waited for it.
@@ -74,6 +85,48 @@ def _family_seconds() -> float:
     return total
 
 
+class RepeatingClock:
+    """Seconds of one call, where a warm sample is so many calls that the clock does not show.
+
+    The first run is timed alone; how many calls fit a sample is found out by the second.
+
+    Args:
+        clock: times a run.
+        passes: how often one call does what is timed.
+    """
+
+    def __init__(self, clock: Clock = own_clock, passes: int = 1) -> None:
+        self._clock = clock
+        self._passes = passes
+        self._calls: int | None = None
+
+    def __call__(self, run: Run) -> tuple[Any, Sample]:
+        """See `Clock`."""
+        if self._calls is None:
+            self._calls = 0
+            return self._per_pass(run, 1)
+        if self._calls == 0:
+            result, once = self._clock(run)
+            fitting = round(_SAMPLE_SECONDS / max(once.wall, 1e-9))
+            self._calls = max(1, min(_CALLS_AT_MOST, fitting))
+            if self._calls == 1:
+                return result, Sample(once.wall / self._passes, once.cpu / self._passes)
+        return self._per_pass(run, self._calls)
+
+    def _per_pass(self, run: Run, calls: int) -> tuple[Any, Sample]:
+        result, whole = self._clock(partial(_repeat, run, calls))
+        passes = calls * self._passes
+        return result, Sample(whole.wall / passes, whole.cpu / passes)
+
+
+def _repeat(run: Run, calls: int) -> Any:
+    result = None
+    for _ in range(calls):
+        result = None  # the one before goes first: nobody keeps two
+        result = run()
+    return result
+
+
 @dataclass(frozen=True)
 class Competitor:
     """Something to be timed.
@@ -83,12 +136,14 @@ class Competitor:
         judge: what is found in a result (`seambench.records.verdicts`); not timed.
         clock: times a run; another one where other processes work too, or a run is many calls.
         memory: measures memory in a run of its own; None: nobody asks.
+        about: what is to be known of its last run; None: nothing.
     """
 
     run: Run
     judge: Judge
     clock: Clock = own_clock
     memory: MemoryRun | None = None
+    about: Callable[[], Any] | None = None
 
 
 def growth_of(run: Run, judge: Judge) -> MemoryRun:
@@ -102,21 +157,45 @@ def growth_of(run: Run, judge: Judge) -> MemoryRun:
     return watched
 
 
-def interleave(
+def timed(competitor: Competitor) -> tuple[Finding | Arrived, Sample]:
+    """One timed run and what is found; garbage is collected before, not during."""
+    gc.collect()
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        answer, sample = competitor.clock(competitor.run)
+        return competitor.judge(answer), sample
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def orders(names: Sequence[str], seed: int) -> Iterator[list[str]]:
+    """The order of each round, without end: a shuffled one, the same turned round, and so on."""
+    rng = random.Random(seed)
+    while True:
+        order = rng.sample(names, len(names))
+        yield order
+        yield order[::-1]
+
+
+def take_turns(
     competitors: Mapping[str, Competitor],
     samples: int,
     *,
     budget_seconds: float | None = None,
     on_run: Callable[[str], None] | None = None,
+    seed: int = 0,
 ) -> dict[str, Measurement]:
-    """Run competitors in turns: once cold, then `samples` times hot, then once for memory.
+    """Run competitors in turns: once for the first time, then warm, then once for memory.
 
     Args:
-        competitors: by name, in the order of their turns.
-        samples: hot runs of each.
+        competitors: by name.
+        samples: warm runs of each.
         budget_seconds: a competitor whose runs took longer than this altogether is not started
-            again once it has one hot sample; None for no limit.
+            again once it has one warm sample; None for no limit.
         on_run: told the name before each run.
+        seed: of the orders, which are stored: each warm sample has its place in its round.
 
     Returns:
         A measurement for each name. One that raised or answered wrongly has no samples.
@@ -124,60 +203,55 @@ def interleave(
     if samples < 1:
         raise UsageError(f"{samples} samples make no measurement; at least 1 is needed")
     results = {name: Measurement() for name in competitors}
+    shuffled = orders(list(competitors), seed)
     gc.collect()
     # What lives now stays; the collections between runs need not look at it again.
     gc.freeze()
     try:
-        for turn in range(samples + 2):
-            for name, competitor in competitors.items():
-                result = results[name]
-                for_memory = turn > samples
-                if result.failed or (for_memory and competitor.memory is None):
-                    continue
-                if _spent(result, budget_seconds):
-                    continue
+        for round_ in range(samples + 1):
+            order = [n for n in next(shuffled) if not _is_over(results[n], budget_seconds)]
+            for place, name in enumerate(order):
                 if on_run is not None:
-                    on_run(f"{name} (memory)" if for_memory else name)
-                if for_memory:
-                    _watch_once(competitor, result)
-                else:
-                    _run_once(competitor, result, cold=turn == 0)
+                    on_run(name)
+                _run_once(competitors[name], results[name], None if round_ == 0 else place)
+        for name, competitor in competitors.items():
+            if competitor.memory is None or _is_over(results[name], budget_seconds):
+                continue
+            if on_run is not None:
+                on_run(f"{name} (memory)")
+            _watch_once(competitor.memory, results[name])
     finally:
         gc.unfreeze()
     return results
 
 
-def _spent(result: Measurement, budget_seconds: float | None) -> bool:
+def _is_over(result: Measurement, budget_seconds: float | None) -> bool:
+    if result.failed:
+        return True
     if budget_seconds is None or not result.hot:
         return False
     return sum(sample.wall for sample in (*result.cold, *result.hot)) > budget_seconds
 
 
-def _run_once(competitor: Competitor, result: Measurement, *, cold: bool) -> None:
-    """One timed run and what is found; garbage is collected before, not during."""
-    gc.collect()
-    enabled = gc.isenabled()
-    gc.disable()
+def _run_once(competitor: Competitor, result: Measurement, place: int | None) -> None:
     try:
-        answer, sample = competitor.clock(competitor.run)
-        result.found = competitor.judge(answer)
+        result.found, sample = timed(competitor)
     except Exception as error:
         result.error = error
-    finally:
-        if enabled:
-            gc.enable()
     if result.failed:
         result.drop_times()
+    elif place is None:
+        result.cold.append(sample)
     else:
-        (result.cold if cold else result.hot).append(sample)
+        result.hot.append(sample)
+        result.places.append(place)
 
 
-def _watch_once(competitor: Competitor, result: Measurement) -> None:
+def _watch_once(memory: MemoryRun, result: Measurement) -> None:
     """The run for memory; a wrong answer in it counts like any other."""
-    assert competitor.memory is not None
     gc.collect()
     try:
-        result.found, result.peak_bytes, result.growth_bytes = competitor.memory()
+        result.found, result.peak_bytes, result.growth_bytes = memory()
     except Exception as error:
         result.error = error
     if result.failed:

@@ -6,7 +6,8 @@ That is DuckDB, for all but readers that come with an engine of their own.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -14,12 +15,13 @@ import duckdb
 from seambase.dataset import original_errors
 from seambase.errors import RefusedError, UsageError
 from seambase.scan import Query
+from seambench.contracts import registry
 from seambench.contracts.scan import Answering, Related, Scan, Scanner, ScanRequest
 from seambench.data import Dataset, State
 from seambench.engines.digest import quote
 from seambench.engines.stream_dataset import StreamDataset
 
-__all__ = ["Reader", "open_reader", "tables_to_read"]
+__all__ = ["Opened", "Reader", "close_opened", "opened", "reader_of", "tables_to_read"]
 
 
 def tables_to_read(dataset: Dataset) -> list[str]:
@@ -36,9 +38,9 @@ def tables_to_read(dataset: Dataset) -> list[str]:
     return found
 
 
-@dataclass
+@dataclass(frozen=True)
 class Reader:
-    """A reader on one data set.
+    """A reader of one data set, and what it is asked.
 
     Attributes:
         name: in the registry.
@@ -47,20 +49,14 @@ class Reader:
         query: the view it is asked for.
         state: which of the oracle's states that is.
         problem: why it cannot take part, or None.
-        scans: of its tables, once opened.
-        datasets: what DuckDB reads.
     """
 
     name: str
     dataset: Dataset
     threads: int | None
-    scanner: Scanner | None = None
     query: Query = "snapshot"
     state: State = "snapshot"
     problem: Exception | None = None
-    scans: dict[str, Scan] = field(default_factory=dict)
-    datasets: list[Any] = field(default_factory=list)
-    con: duckdb.DuckDBPyConnection | None = None
 
     def request(self, table: str, columns: Sequence[str] | None = None) -> ScanRequest:
         """What it is asked for a table."""
@@ -71,57 +67,75 @@ class Reader:
             threads=self.threads,
         )
 
-    @property
-    def answers_itself(self) -> bool:
-        """Whether the reader's own engine answers queries, in the types of its own SQL."""
-        return self.scanner is not None and bool(self.scanner.capabilities.get("sql"))
+
+def reader_of(
+    name: str, scanner: Scanner | Exception, dataset: Dataset, threads: int | None
+) -> Reader:
+    """What a reader can be asked of a data set; nothing is opened."""
+    if isinstance(scanner, Exception):
+        return Reader(name, dataset, threads, problem=scanner)
+    try:
+        query, state = _view_of(scanner)
+        _require_formats(scanner, dataset)
+    except RefusedError as error:
+        return Reader(name, dataset, threads, problem=error)
+    return Reader(name, dataset, threads, query, state)
+
+
+class Opened:
+    """All tables of a reader's data set, for queries in DuckDB or its own engine.
+
+    Attributes:
+        scans: of its tables in a table format.
+    """
+
+    def __init__(self, reader: Reader) -> None:
+        self._dataset = reader.dataset
+        scanner: Scanner = registry.resolve("scan", reader.name)
+        self.answers_itself = bool(scanner.capabilities.get("sql"))
+        self.scans: dict[str, Scan] = {}
+        self._streams: list[Any] = []
+        self._con = _connect(reader.dataset, reader.threads)
+        for table in tables_to_read(reader.dataset):
+            request = reader.request(table)
+            scan = self.scans[table] = scanner.open(request)
+            if self.answers_itself:
+                continue
+            if scanner.capabilities.get("relation"):
+                assert isinstance(scan, Related)
+                scan.relation(self._con).create_view(table)
+                continue
+            pushes = scanner.capabilities.get("pushdown")
+            found = scan.dataset() if pushes else StreamDataset(scanner, request, scan.schema)
+            self._streams.append(found)
+            self._con.register(table, found)
 
     def answer(self, sql: str) -> Sequence[tuple[Any, ...]]:
         """The rows of a query over all tables of the data set."""
         if self.answers_itself:
             first = next(iter(self.scans.values()))
             assert isinstance(first, Answering)
-            plain = {name: t.path for name, t in self.dataset.tables.items() if t.is_plain}
+            plain = {name: t.path for name, t in self._dataset.tables.items() if t.is_plain}
             return first.answer(sql, {**plain, **self.scans})
-        assert self.con is not None
-        with original_errors(*self.datasets):
-            return list(self.con.execute(sql).fetchall())
-
-    def close(self) -> None:
-        """Close the connection."""
-        if self.con is not None:
-            self.con.close()
+        with original_errors(*self._streams):
+            return list(self._con.execute(sql).fetchall())
 
 
-def open_reader(
-    name: str, scanner: Scanner | Exception, dataset: Dataset, threads: int | None
-) -> Reader:
-    """Open a reader's tables, for queries in DuckDB or its own engine; no row is read yet."""
-    reader = Reader(name, dataset, threads)
-    if isinstance(scanner, Exception):
-        reader.problem = scanner
-        return reader
-    reader.scanner = scanner
-    try:
-        reader.query, reader.state = _view_of(scanner)
-        _require_formats(scanner, dataset)
-        reader.con = _connect(dataset, threads)
-        for table in tables_to_read(dataset):
-            request = reader.request(table)
-            scan = reader.scans[table] = scanner.open(request)
-            if reader.answers_itself:
-                continue
-            if scanner.capabilities.get("relation"):
-                assert isinstance(scan, Related)
-                scan.relation(reader.con).create_view(table)
-                continue
-            pushes = scanner.capabilities.get("pushdown")
-            found = scan.dataset() if pushes else StreamDataset(scanner, request, scan.schema)
-            reader.datasets.append(found)
-            reader.con.register(table, found)
-    except Exception as error:
-        reader.problem = error
-    return reader
+#: What this process has opened, by reader, folder and threads: queries share it.
+_opened: dict[tuple[str, Path, int | None], Opened] = {}
+
+
+def opened(reader: Reader) -> Opened:
+    """The tables of a reader, opened once in this process; no row is read yet."""
+    key = reader.name, reader.dataset.path, reader.threads
+    if key not in _opened:
+        _opened[key] = Opened(reader)
+    return _opened[key]
+
+
+def close_opened() -> None:
+    """Let go of what this process has opened."""
+    _opened.clear()
 
 
 def _view_of(scanner: Scanner) -> tuple[Query, State]:

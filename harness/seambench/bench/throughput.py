@@ -1,16 +1,19 @@
 """How fast the steps of a seam are, in one thread, beside a plain copy of the same bytes.
 
 Rows are lineitem's, derived from TPC-H and not comparable with published TPC-H results. Whoever
-offers steps (`seambench.contracts.common.Staged`) is given the same batches; steps of one name are
-timed in turns, and with them `memcpy`: as many bytes copied at once from one warm block into
-another. A step whose result does not stand for the rows that went in keeps no time.
+offers steps (`seambench.contracts.common.Staged`) is given the same batches, in a process of its
+own; steps of one name are timed in turns, and with them `memcpy`: as many bytes copied at once from
+one warm block into another. A step whose result does not stand for the rows that went in keeps no
+time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import contextlib
+import zlib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -19,7 +22,9 @@ import pyarrow.compute as pc
 
 from seambase.errors import RefusedError, UnavailableError, UsageError
 from seambench.bench import measure
+from seambench.bench.apart import Apart, Home, Task, competitor_at
 from seambench.bench.listener import Listener
+from seambench.bench.quiet import Watch
 from seambench.contracts import registry
 from seambench.contracts.common import Stage, Staged
 from seambench.data.tpch import generate_part, generator_version
@@ -27,7 +32,7 @@ from seambench.engines.digest import digest_reader
 from seambench.records.facts import generated_rows, implementation_info
 from seambench.records.model import Floor, Implementation, Moved, Origin, Record, Timing
 from seambench.records.verdicts import Arrived, ExpectedDigest, Finding
-from seambench.records.writer import Recording, Sample, answered, moved
+from seambench.records.writer import Recording, answered, moved
 
 __all__ = ["MEMCPY", "ThroughputOptions", "lineitem", "measure_throughput"]
 
@@ -37,9 +42,6 @@ MEMCPY = "memcpy"
 _SCALE = 0.05
 _ROWS_AT_MOST = 250_000
 _COLUMN_SETS = ("all", "fixed")
-#: A sample lasts at least this long, by repeating the step, so that the clock does not show.
-_SAMPLE_SECONDS = 0.005
-_CALLS_AT_MOST = 1000
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,7 @@ class ThroughputOptions:
         columns: `all` 16 columns of lineitem, `fixed`: those 11 whose values have a fixed width.
         only: words of which a step's name must hold one; none for all steps.
         samples: timed runs of each.
+        wait_seconds: how long to wait at most for a machine that does nothing else.
         command: what was typed, for the record.
     """
 
@@ -62,6 +65,7 @@ class ThroughputOptions:
     columns: Sequence[str] = ("all",)
     only: Sequence[str] = ()
     samples: int = 15
+    wait_seconds: float = 0.0
     command: str = "seambench throughput"
 
 
@@ -102,13 +106,16 @@ def measure_throughput(
     """
     listener = listener or Listener()
     found = {name: _implementation(options.seam, name) for name in options.implementations}
-    recording = Recording(options.command, options.samples)
+    watch = Watch(options.wait_seconds, listener.running)
+    recording = Recording(options.command, options.samples, busy=watch.told)
     timings: dict[str, list[Timing]] = {name: [] for name in (*found, MEMCPY)}
-    for columns in options.columns:
-        for rows in options.rows:
-            batch = lineitem(rows, columns)
-            label = f"{rows}" if columns == "all" else f"{rows} {columns}"
-            _measure_batch(options, found, batch, label, timings, listener)
+    with contextlib.ExitStack() as stack:
+        homes = {name: Apart(name) for name in timings}
+        for home in homes.values():
+            stack.callback(home.close)
+        for columns in options.columns:
+            for rows in options.rows:
+                _measure_batch(options, found, _Rows(rows, columns), homes, timings, listener)
     if not timings[MEMCPY]:
         raise UsageError("there is no step to time: see what --only asks for")
     about = {name: implementation_info(name, one) for name, one in found.items()}
@@ -135,16 +142,33 @@ def _implementation(seam: str, name: str) -> Any:
     return found
 
 
+@dataclass(frozen=True)
+class _Rows:
+    """Which rows of lineitem make a batch."""
+
+    rows: int
+    columns: str
+
+    @property
+    def batch(self) -> pa.RecordBatch:
+        return lineitem(self.rows, self.columns)
+
+    @property
+    def label(self) -> str:
+        return f"{self.rows}" if self.columns == "all" else f"{self.rows} {self.columns}"
+
+
 def _measure_batch(
     options: ThroughputOptions,
     found: Mapping[str, Any],
-    batch: pa.RecordBatch,
-    label: str,
+    of: _Rows,
+    homes: Mapping[str, Home],
     timings: dict[str, list[Timing]],
     listener: Listener,
 ) -> None:
     """Every step of every implementation over one batch."""
-    expected = ExpectedDigest(digest_reader(batch))
+    batch = of.batch
+    expected = digest_reader(batch)
     over = generated_rows(f"lineitem, {batch.num_rows} rows", _SCALE)
     stages: dict[str, dict[str, Stage]] = {}
     for name, implementation in found.items():
@@ -153,16 +177,20 @@ def _measure_batch(
                 stages.setdefault(stage.name, {})[name] = stage
     listener.plan(len(stages))
     for step, offered in stages.items():
-        case = f"{options.seam}/{step}/{label}"
+        case = f"{options.seam}/{step}/{of.label}"
         listener.case("lineitem", case)
-        works = {name: _step(stage, batch, expected) for name, stage in offered.items()}
-        works[MEMCPY] = _copy(_bytes_of(next(iter(offered.values())), batch), batch.num_rows)
-        results = measure.interleave(works, options.samples, on_run=listener.running)
+        size_bytes = _bytes_of(next(iter(offered.values())), batch)
+        tasks = {name: Task(_step, (options.seam, name, step, of)) for name in offered}
+        tasks[MEMCPY] = Task(_copy, (size_bytes, batch.num_rows))
+        works = {name: competitor_at(homes[name], task) for name, task in tasks.items()}
+        results = measure.take_turns(
+            works, options.samples, on_run=listener.running, seed=zlib.crc32(case.encode())
+        )
         for name, result in results.items():
             timing: Timing = (
                 moved(Floor, case, over, result)
                 if name == MEMCPY
-                else answered(case, over, result, expected=expected.digest)
+                else answered(case, over, result, expected=expected)
             )
             timings[name].append(timing)
             listener.done(timing, name)
@@ -190,50 +218,18 @@ def _copy(size_bytes: int, rows: int) -> measure.Competitor:
         arrived = int(np.count_nonzero(target))
         return Arrived(Moved(unit="bytes", sent=size_bytes, arrived=arrived), rows, size_bytes)
 
-    return measure.Competitor(lambda: np.copyto(target, source), judge, _RepeatingClock(1))
+    return measure.Competitor(lambda: np.copyto(target, source), judge, measure.RepeatingClock())
 
 
-def _step(stage: Stage, batch: pa.RecordBatch, expected: ExpectedDigest) -> measure.Competitor:
+def _step(seam: str, name: str, step: str, of: _Rows) -> measure.Competitor:
     """A step; its result is read back and compared with the rows that went in."""
+    batch = of.batch
+    expected = ExpectedDigest(digest_reader(batch))
+    [stage] = [one for one in registry.resolve(seam, name).stages(batch) if one.name == step]
 
     def judge(result: Any) -> Finding:
         digest = digest_reader(stage.rows(result), batch.schema)
         size_bytes = _bytes_of(stage, batch)
         return expected.judge(digest, rows=batch.num_rows, size_bytes=size_bytes)
 
-    return measure.Competitor(stage.run, judge, _RepeatingClock(stage.passes))
-
-
-class _RepeatingClock:
-    """Seconds of one call: a sample is so many calls that the clock does not show.
-
-    The cold run finds out how many fit a sample, and its time is that of the very first call.
-
-    Args:
-        passes: how often one call does the step.
-    """
-
-    def __init__(self, passes: int) -> None:
-        self._passes = passes
-        self._calls = 0
-
-    def __call__(self, run: Callable[[], Any]) -> tuple[Any, Sample]:
-        """See `seambench.bench.measure.Clock`."""
-        if self._calls == 0:
-            first = measure.own_clock(run)[1]
-            # The first call may have compiled, loaded, faulted pages in.
-            result, second = measure.own_clock(run)
-            fitting = round(_SAMPLE_SECONDS / max(second.wall, 1e-9))
-            self._calls = max(1, min(_CALLS_AT_MOST, fitting))
-            return result, Sample(first.wall / self._passes, first.cpu / self._passes)
-        result, whole = measure.own_clock(partial(_repeat, run, self._calls))
-        calls = self._calls * self._passes
-        return result, Sample(whole.wall / calls, whole.cpu / calls)
-
-
-def _repeat(run: Callable[[], Any], calls: int) -> Any:
-    result = None
-    for _ in range(calls):
-        result = None  # the one before goes first: nobody keeps two
-        result = run()
-    return result
+    return measure.Competitor(stage.run, judge, measure.RepeatingClock(passes=stage.passes))

@@ -21,6 +21,7 @@ from seambench.cli.shared.common import (
     Samples,
     ScansOnly,
     Threads,
+    Wait,
     data_folder,
     error_console,
     parse_queries,
@@ -50,7 +51,8 @@ def bench(
     queries: Queries = "all",
     scans: Annotated[str, typer.Option(help="Of all,q6,count; or `none`.")] = "all,q6,count",
     scans_only: ScansOnly = None,
-    samples: Samples = 5,
+    samples: Samples = 7,
+    wait: Wait = 0.0,
     threads: Threads = None,
     budget: Annotated[
         float, typer.Option(min=0, help="Seconds after which a slow reader gets no more samples.")
@@ -86,6 +88,7 @@ def bench(
         scans=scans,
         scans_only=scans_only or (),
         samples=samples,
+        wait=wait,
         threads=threads,
         budget=budget,
         memory=memory,
@@ -102,6 +105,7 @@ def run_bench(
     scans: str,
     scans_only: Sequence[str],
     samples: int,
+    wait: float,
     threads: int | None,
     budget: float,
     memory: bool,
@@ -123,6 +127,7 @@ def run_bench(
         samples=samples,
         threads=threads,
         budget_seconds=budget,
+        wait_seconds=wait,
         memory=memory,
         command=shlex.join(["seambench", *sys.argv[1:]]),
     )

@@ -14,7 +14,15 @@ import typer
 
 from seambase.command.terminal import parse_list
 from seambase.errors import UsageError
-from seambench.cli.shared.common import NOTE, Results, console, error_console, tell_records
+from seambench.cli.shared.common import (
+    NOTE,
+    Results,
+    Samples,
+    Wait,
+    console,
+    error_console,
+    tell_records,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -57,7 +65,8 @@ def exchange(
             "Spark made; the generator's where this scale is not there, which is said."
         ),
     ] = None,
-    samples: Annotated[int, typer.Option(min=1, help="Timed runs of each, after a cold one.")] = 3,
+    samples: Samples = 7,
+    wait: Wait = 0.0,
     timeout: Annotated[float, typer.Option(help="Seconds that a step of a run may take.")] = 300.0,
     soak: Annotated[
         float | None,
@@ -91,6 +100,7 @@ def exchange(
         scale=scale,
         data=data or default_data_folder(),
         samples=samples,
+        wait_seconds=wait,
         timeout=timeout,
         command=shlex.join(["seambench", *sys.argv[1:]]),
     )

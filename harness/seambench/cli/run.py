@@ -23,6 +23,7 @@ from seambench.cli.shared.common import (
     ScansOnly,
     Site,
     Threads,
+    Wait,
     data_folder,
     error_console,
     parse_queries,
@@ -66,7 +67,8 @@ def run(
     reader: Readers = None,
     queries: Queries = "all",
     scans_only: ScansOnly = None,
-    samples: Samples = 3,
+    samples: Samples = 7,
+    wait: Wait = 0.0,
     knob: Annotated[
         list[str] | None,
         typer.Option(
@@ -142,6 +144,7 @@ def run(
         "scans": ",".join(_SCANS),
         "scans_only": scans_only or (() if reader else registry.resolve_suite("tpch").scans_only),
         "samples": samples,
+        "wait": wait,
         "threads": threads,
         "budget": 60.0,
         "memory": memory,
@@ -220,7 +223,7 @@ def _identity(
     return {
         "readers": {name: versions.get(name) for name in readers},
         "datasets": {dataset.name: dataset.digest for dataset in datasets},
-        **measured,
+        **{name: value for name, value in measured.items() if name != "wait"},
         "conformance": conformance,
         "commit": now.commit,
         "packages": facts.versions(),

@@ -14,7 +14,14 @@ import typer
 
 from seambase.command.terminal import parse_list
 from seambase.errors import UsageError
-from seambench.cli.shared.common import NOTE, Results, error_console, tell_records
+from seambench.cli.shared.common import (
+    NOTE,
+    Results,
+    Samples,
+    Wait,
+    error_console,
+    tell_records,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -43,7 +50,8 @@ def throughput(
     only: Annotated[
         str | None, typer.Option(help="Words between commas; only steps that hold one are timed.")
     ] = None,
-    samples: Annotated[int, typer.Option(min=1, help="Timed runs of each step.")] = 15,
+    samples: Samples = 15,
+    wait: Wait = 0.0,
     as_json: Annotated[bool, typer.Option("--json", help="The records, one JSON value.")] = False,
     results: Results = Path("results"),
 ) -> None:
@@ -70,6 +78,7 @@ def throughput(
         columns=tuple(parse_list(columns) or ()),
         only=tuple(parse_list(only) or ()),
         samples=samples,
+        wait_seconds=wait,
         command=shlex.join(["seambench", *sys.argv[1:]]),
     )
     with Shown(error_console()) as shown:

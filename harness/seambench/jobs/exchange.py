@@ -39,7 +39,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--format", action="append", help="chunk format, repeatable (default: presto)")
     add("--chunk-rows", type=int, default=4096, help="rows of a chunk")
     add("--scale", type=float, default=0.01, help="TPC-H scale")
-    add("--samples", type=int, default=3, help="timed runs of each, after a cold one")
+    add("--samples", type=int, default=7, help="timed runs of each, after a first one")
     add("--timeout", type=float, default=300.0, help="seconds that a worker waits for rows")
     add("--results", type=Path, default=Path("results"), help="folder of the records")
     add("--master", help="Spark master (default: spark-submit's)")

@@ -22,6 +22,7 @@ from seambench.contracts.outcomes import Word
 __all__ = [
     "NEWEST",
     "Answered",
+    "Busy",
     "Conformance",
     "Consumer",
     "Differing",
@@ -55,6 +56,36 @@ class _Struct(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     """Every part of a record: nothing unknown in it, and nothing written that is the default."""
 
 
+#: Per cent of all cores that others may use while a machine still counts as quiet.
+_QUIET = 5.0
+#: The same of what the host may give to somebody else.
+_STOLEN = 1.0
+
+
+class Busy(_Struct, frozen=True):
+    """What else the machine did, as per cent of all its cores.
+
+    Attributes:
+        waited: seconds until the run began, for a machine without other work.
+        before: others had before it began.
+        stolen_before: the host gave to somebody else then.
+        during: others had from begin to end of the run.
+        stolen: the host gave to somebody else in that time.
+    """
+
+    waited: Seconds
+    before: Seconds
+    stolen_before: Seconds = 0.0
+    during: Seconds = 0.0
+    stolen: Seconds = 0.0
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether nothing of it disturbs a clock."""
+        others, stolen = max(self.before, self.during), max(self.stolen_before, self.stolen)
+        return others <= _QUIET and stolen <= _STOLEN
+
+
 class Run(_Struct, frozen=True):
     """One run of a command.
 
@@ -67,6 +98,7 @@ class Run(_Struct, frozen=True):
             did not, or nothing was read on Spark.
         commit: of Seambench's checkout, if it ran in one.
         dirty: whether that had changes.
+        busy: what else the machine did; absent: nothing was timed, or nobody looked.
     """
 
     id: Annotated[str, Meta(pattern="^[0-9a-z]{6,32}$")]
@@ -80,6 +112,7 @@ class Run(_Struct, frozen=True):
     master: Text | None = None
     commit: Text | None = None
     dirty: bool | None = None
+    busy: Busy | None = None
 
 
 class Machine(_Struct, frozen=True):
@@ -169,8 +202,11 @@ class _Timed(_Struct, frozen=True):
         over: the rows.
         outcome: the verdict; see `seambench.records.verdicts`.
         reason: why there is no time, one sentence.
-        cold: the first run in its process; files may be in the page cache.
-        hot: the runs after it.
+        cold: the first run in its process, which finds empty caches of its own. The operating
+            system may hold the files, unless they were `evicted`.
+        hot: the warm runs after it, by round: samples of one index in one run make a pair.
+        places: in which turn of its round each warm run came, from 0 on; none: in a fixed order.
+        evicted: the files were given out of the page cache before the first run.
         cpu: processor seconds of all threads for each hot run.
         rows: of the answer, or of what moved.
         bytes: the same as Arrow has them.
@@ -185,6 +221,8 @@ class _Timed(_Struct, frozen=True):
     cold: Samples = field(default_factory=list)
     hot: Samples = field(default_factory=list)
     cpu: Samples = field(default_factory=list)
+    places: list[Count] = []
+    evicted: bool = False
     rows: Count | None = None
     bytes: Count | None = None
     peak_bytes: Count | None = None

@@ -7,7 +7,7 @@ worked out here; whoever measures has no word for it.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +18,7 @@ from seambench.records import facts
 from seambench.records.model import (
     NEWEST,
     Answered,
+    Busy,
     Conformance,
     Floor,
     Implementation,
@@ -48,11 +49,13 @@ class Measurement:
 
     Attributes:
         cold: the first run.
-        hot: the runs after it.
+        hot: the warm runs after it.
         found: what was found in its last result.
         error: the exception of a run that raised, after which it ran no more.
         peak_bytes: most resident bytes, in a run of its own.
         growth_bytes: the same above what was resident before.
+        places: in which turn of its round each warm run came.
+        evicted: whether files were given out of the page cache before the first run.
     """
 
     cold: list[Sample] = field(default_factory=list)
@@ -61,6 +64,8 @@ class Measurement:
     error: Exception | None = None
     peak_bytes: int | None = None
     growth_bytes: int | None = None
+    places: list[int] = field(default_factory=list)
+    evicted: bool = False
 
     @property
     def failed(self) -> bool:
@@ -71,6 +76,7 @@ class Measurement:
         """No time without a right answer: what was measured before goes too."""
         self.cold.clear()
         self.hot.clear()
+        self.places.clear()
         self.peak_bytes = self.growth_bytes = None
 
 
@@ -133,6 +139,8 @@ def _common(measured: Measurement) -> dict[str, Any]:
         "cold": [sample.wall for sample in measured.cold if passed],
         "hot": [sample.wall for sample in measured.hot if passed],
         "cpu": [sample.cpu for sample in measured.hot if passed],
+        "places": list(measured.places) if passed else [],
+        "evicted": measured.evicted and passed,
         "rows": found.rows if found else None,
         "bytes": found.bytes if found else None,
         "peak_bytes": measured.peak_bytes if passed else None,
@@ -156,12 +164,18 @@ class Recording:
         command: what was typed.
         samples: hot runs asked for.
         threads: asked for; None: one per core.
+        busy: tells what else the machine did since the run began; None: nobody looks.
     """
 
     def __init__(
-        self, command: str, samples: int | None = None, threads: int | None = None
+        self,
+        command: str,
+        samples: int | None = None,
+        threads: int | None = None,
+        busy: Callable[[], Busy] | None = None,
     ) -> None:
         self._run = facts.new_run(command, samples, threads)
+        self._busy = busy
         self._machine = facts.machine_info()
         self._begin = time.monotonic()
 
@@ -184,10 +198,11 @@ class Recording:
             master: see `seambench.records.model.Run`.
         """
         seconds = round(time.monotonic() - self._begin, 3)
+        busy = None if self._busy is None else self._busy()
         run = {name: getattr(self._run, name) for name in Run.__struct_fields__}
         return Record(
             schema=NEWEST,
-            run=Run(**run | {"seconds": seconds, "master": master}),
+            run=Run(**run | {"seconds": seconds, "master": master, "busy": busy}),
             machine=self._machine,
             versions=facts.versions(),
             implementation=implementation,

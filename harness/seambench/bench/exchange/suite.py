@@ -21,7 +21,8 @@ from seambench.bench.exchange.oracle import Oracle
 from seambench.bench.exchange.plans import PLANS, Plan, plan_named
 from seambench.bench.exchange.tables import write_tables
 from seambench.bench.listener import Listener
-from seambench.bench.measure import Competitor, MemoryRun, interleave
+from seambench.bench.measure import Competitor, MemoryRun, take_turns
+from seambench.bench.quiet import Watch
 from seambench.contracts import registry
 from seambench.records.facts import implementation_info
 from seambench.records.model import Floor, Moved, Origin, Record, Rows, Timing
@@ -50,7 +51,8 @@ class ExchangeOptions:
         scale: of TPC-H.
         data: folder of data sets, whose rows Spark made; the generator is asked for those of a
             scale that is not there.
-        samples: timed runs of each, after a cold one.
+        samples: timed runs of each, after a first one.
+        wait_seconds: how long to wait at most for a machine that does nothing else.
         timeout: seconds that a step of a run may take.
         command: what was typed, for the record.
     """
@@ -65,7 +67,8 @@ class ExchangeOptions:
     chunk_rows: Sequence[int] = (4096,)
     scale: float = 0.01
     data: Path | None = None
-    samples: int = 3
+    samples: int = 7
+    wait_seconds: float = 0.0
     timeout: float = 300.0
     command: str = "seambench exchange"
 
@@ -178,7 +181,8 @@ def measure_exchanges(
     workers = workers or _Local(options.implementation, options.timeout)
     implementation = registry.resolve("exchange", options.implementation)
     plans = [plan_named(name) for name in options.plans]
-    recording = Recording(options.command, options.samples)
+    watch = Watch(options.wait_seconds, listener.running)
+    recording = Recording(options.command, options.samples, busy=watch.told)
     listener.plan(len(list(_ways(options))) * len(plans) * len(options.workers))
     timings: list[Timing] = []
     with tempfile.TemporaryDirectory(prefix="seambench-") as name:
@@ -286,7 +290,7 @@ class _Suite:
         floors = self._floors(ways) if self.with_floor else {}
         for case in ways:
             listener.case(f"{self.count} workers", case)
-        results = interleave(
+        results = take_turns(
             {**competitors, **floors}, self.options.samples, on_run=listener.running
         )
         timings = [self._timing(case, result, ways.get(case)) for case, result in results.items()]

@@ -29,6 +29,7 @@ __all__ = [
     "ScansOnly",
     "Site",
     "Threads",
+    "Wait",
     "console",
     "data_folder",
     "error_console",
@@ -59,7 +60,21 @@ ScansOnly = Annotated[
     list[str] | None,
     typer.Option("--scans-only", help="Reader that takes no part in the queries, repeatable."),
 ]
-Samples = Annotated[int, typer.Option("--samples", min=1, help="Timed runs after the cold one.")]
+Samples = Annotated[
+    int,
+    typer.Option(
+        "--samples", min=1, help="Warm runs after the first one; fewer than 7 make no figure."
+    ),
+]
+Wait = Annotated[
+    float,
+    typer.Option(
+        "--wait",
+        min=0,
+        help="Seconds to wait at most until others leave the machine alone; a run beside others is "
+        "marked, and its figures stay off the first page.",
+    ),
+]
 Allow = Annotated[
     list[str] | None,
     typer.Option(

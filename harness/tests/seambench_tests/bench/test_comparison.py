@@ -320,7 +320,7 @@ def test_an_interrupted_comparison_goes_on(dataset: Dataset, tmp_path: Path) -> 
     with pytest.raises(KeyboardInterrupt):
         compare_readers(asked, first, unfinished=Unfinished(tmp_path, plan, resume=False))
     before = Unfinished(tmp_path, plan, resume=True)
-    kept = before.get(f"{dataset.name} scan/all")[FAKES + "FolderScanner"]
+    [(_, kept)] = before.get("scan/all")
     [record] = compare_readers(asked, again, unfinished=before)
 
     assert before.resumed == 3
@@ -334,7 +334,7 @@ def test_an_interrupted_comparison_goes_on(dataset: Dataset, tmp_path: Path) -> 
 def test_a_journal_of_other_things_is_refused(dataset: Dataset, tmp_path: Path) -> None:
     """What stands in a journal is checked before it is believed."""
     journal = Unfinished(tmp_path, {}, resume=False)
-    journal.put(f"{dataset.name} scan/all", {"x": {"kind": "answer"}})
+    journal.put("scan/all", [["x", {"kind": "answer"}]])
 
     with pytest.raises(InputError, match="without --resume"):
         compare_readers(options(dataset, "FolderScanner"), unfinished=journal)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import pytest
 
 from seambase.errors import SeambenchError, UsageError
-from seambench.bench.measure import Competitor, family_clock, growth_of, interleave, own_clock
+from seambench.bench.measure import Competitor, family_clock, growth_of, own_clock, take_turns
 from seambench.bench.memory import MemorySampler, peak_of_own_process, run_drain
 from seambench.records.verdicts import ExpectedDigest, Finding
 from seambench.records.writer import Sample
@@ -43,17 +43,21 @@ def answers(*values: object) -> Callable[[], object]:
 
 
 def test_competitors_take_turns() -> None:
-    """Every round runs each competitor once; the first round is cold."""
+    """Every round runs each competitor once, in orders that turn round; the first is kept apart."""
     turns: list[str] = []
     both = {name: Competitor(lambda: None, right) for name in "ab"}
-    results = interleave(both, 3, on_run=turns.append)
+    results = take_turns(both, 3, on_run=turns.append)
 
-    assert "".join(turns) == "abababab"
+    rounds = ["".join(turns[at : at + 2]) for at in range(0, 8, 2)]
+    assert [sorted(one) for one in rounds] == [["a", "b"]] * 4
+    assert rounds[1::2] == [one[::-1] for one in rounds[::2]]
     for result in results.values():
         assert len(result.cold) == 1
         assert len(result.hot) == 3
         assert all(sample.wall > 0 for sample in result.hot)
         assert result.growth_bytes is None
+    places = [result.places for result in results.values()]
+    assert [rounds[at + 1][place] for at, place in enumerate(places[0])] == ["a"] * 3
 
 
 def test_memory_is_watched_in_a_run_of_its_own() -> None:
@@ -68,7 +72,7 @@ def test_memory_is_watched_in_a_run_of_its_own() -> None:
         return Competitor(lambda: None, judge, memory=growth_of(lambda: None, judge))
 
     competitors = {"a": watched(right), "b": watched(late), "c": Competitor(lambda: None, right)}
-    results = interleave(competitors, 2, on_run=turns.append)
+    results = take_turns(competitors, 2, on_run=turns.append)
 
     assert turns[-2:] == ["a (memory)", "b (memory)"]
     assert results["a"].growth_bytes is not None
@@ -79,7 +83,7 @@ def test_a_competitor_may_bring_a_clock() -> None:
     """Work in other processes, or a run of many calls, is timed by who knows how."""
     one = Competitor(lambda: None, right, lambda run: (run(), Sample(7.0, 1.0)))
 
-    assert interleave({"a": one}, 1)["a"].hot == [Sample(7.0, 1.0)]
+    assert take_turns({"a": one}, 1)["a"].hot == [Sample(7.0, 1.0)]
 
 
 @pytest.mark.parametrize("wrong_at", [0, 1, 3])
@@ -89,7 +93,7 @@ def test_a_wrong_answer_leaves_no_time(wrong_at: int) -> None:
     given[wrong_at] = OTHER
     check = ExpectedDigest(RIGHT).judge
 
-    results = interleave(
+    results = take_turns(
         {"bad": Competitor(answers(*given), check), "good": Competitor(lambda: RIGHT, check)}, 3
     )
 
@@ -101,7 +105,7 @@ def test_a_wrong_answer_leaves_no_time(wrong_at: int) -> None:
 def test_an_error_stops_only_its_own_competitor() -> None:
     """An exception is kept, its competitor runs no more, the others go on."""
     broken = ValueError("broken")
-    results = interleave(
+    results = take_turns(
         {"bad": Competitor(answers(1, broken), right), "good": Competitor(lambda: 1, right)}, 2
     )
 
@@ -112,7 +116,7 @@ def test_an_error_stops_only_its_own_competitor() -> None:
 
 def test_a_slow_competitor_gets_fewer_samples() -> None:
     """Over its budget a competitor keeps one hot sample and is not started again."""
-    results = interleave({"slow": Competitor(lambda: None, right)}, 5, budget_seconds=0)
+    results = take_turns({"slow": Competitor(lambda: None, right)}, 5, budget_seconds=0)
 
     assert len(results["slow"].hot) == 1
 
@@ -124,13 +128,13 @@ def test_ctrl_c_is_not_swallowed() -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        interleave({"a": Competitor(interrupted, right)}, 1)
+        take_turns({"a": Competitor(interrupted, right)}, 1)
 
 
 def test_no_samples_are_refused() -> None:
     """At least one hot sample is needed."""
     with pytest.raises(UsageError, match="0 samples"):
-        interleave({}, 0)
+        take_turns({}, 0)
 
 
 @pytest.mark.parametrize("waits", [True, False])

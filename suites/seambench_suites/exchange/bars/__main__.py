@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from seambase.errors import SeambenchError
-from seambench.bench.measure import interleave
+from seambench.bench.measure import take_turns
 from seambench.contracts.registry import resolve
 from seambench.data.tpch import generator_version
 from seambench.records.facts import generated_rows, implementation_info
@@ -51,7 +51,7 @@ def _timings(
 ) -> list[Timing]:
     over = generated_rows(f"lineitem, {load.rows} rows", _SCALE)
     competitors = {way.name: way.competitor() for way in ways}
-    results = interleave(competitors, samples, on_run=say)
+    results = take_turns(competitors, samples, on_run=say)
     return [timing_of(way, over, results[way.name]) for way in ways]
 
 
@@ -59,12 +59,12 @@ def _timing_stopped(halt: Stopped, load: Load) -> Timing:
     """Of a receiver that did not read: its times are those after it began to."""
     sample = Sample(halt.resumed_seconds, halt.resumed_cpu_seconds)
     measured = Measurement(
-        [sample],
-        [sample],
-        Arrived(Moved(unit="rows", sent=load.rows, arrived=halt.rows), load.rows, load.bytes),
-        None if halt.error is None else SeambenchError(halt.error),
-        halt.peak_bytes,
-        halt.growth_bytes,
+        cold=[sample],
+        hot=[sample],
+        found=Arrived(Moved(unit="rows", sent=load.rows, arrived=halt.rows), load.rows, load.bytes),
+        error=None if halt.error is None else SeambenchError(halt.error),
+        peak_bytes=halt.peak_bytes,
+        growth_bytes=halt.growth_bytes,
     )
     over = generated_rows(f"lineitem, {load.rows} rows", _SCALE)
     return moved(Step, f"exchange-bars/{halt.way}", over, measured)

@@ -1,0 +1,104 @@
+"""How many times as long one thing takes as another, with the interval that samples allow.
+
+Samples of one index in one run were taken in one round, so each pair gives a ratio of its own: what
+disturbs a round disturbs both. The figure is their median; its interval is that of the median over
+samples drawn again and again out of those that are there (bootstrap, 95 of 100). Where there are no
+pairs, both sides are drawn by themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["LEAST_SAMPLES", "Ratio", "mean_ratio", "ratio_of"]
+
+#: Fewer samples make no figure: an interval of them says nothing.
+LEAST_SAMPLES = 7
+
+_DRAWS = 2000
+_ENDS = (2.5, 97.5)
+_LEAST_SECONDS = 1e-12
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """A ratio, and the ends of its interval.
+
+    Attributes:
+        count: samples of the side that has fewer.
+        paired: whether those of one round were compared with each other.
+    """
+
+    value: float
+    low: float
+    high: float
+    count: int
+    paired: bool
+
+    @property
+    def differs(self) -> bool:
+        """Whether there is a difference: the interval leaves 1 out."""
+        return self.low > 1 or self.high < 1
+
+    @property
+    def said(self) -> str:
+        """For people."""
+        interval = f"{self.low:.2f} to {self.high:.2f}"
+        if not self.differs:
+            return f"no difference seen ({interval})"
+        return f"{self.value:.2f} x ({interval})"
+
+
+def ratio_of(one: Sequence[float], other: Sequence[float], *, paired: bool) -> Ratio | None:
+    """How many times as long one takes as the other; None where either has too few samples.
+
+    Args:
+        one: its seconds, by round.
+        other: likewise.
+        paired: whether the rounds are the same; a side that ended early has those before.
+    """
+    count = min(len(one), len(other))
+    if count < LEAST_SAMPLES:
+        return None
+    return _of([_draws(one, other, paired=paired)], count, paired=paired)
+
+
+def mean_ratio(
+    pairs: Sequence[tuple[Sequence[float], Sequence[float]]], *, paired: bool
+) -> Ratio | None:
+    """The geometric mean of ratios of several things; None where any has too few samples."""
+    count = min((len(side) for pair in pairs for side in pair), default=0)
+    if count < LEAST_SAMPLES:
+        return None
+    return _of([_draws(a, b, paired=paired) for a, b in pairs], count, paired=paired)
+
+
+def _of(drawn: Sequence[tuple[float, Floats]], count: int, *, paired: bool) -> Ratio:
+    value = float(np.exp(np.mean([np.log(found) for found, _ in drawn])))
+    whole = np.exp(np.mean([np.log(draws) for _, draws in drawn], axis=0))
+    low, high = (float(end) for end in np.percentile(whole, _ENDS))
+    return Ratio(value, low, high, count, paired)
+
+
+def _draws(one: Sequence[float], other: Sequence[float], *, paired: bool) -> tuple[float, Floats]:
+    """The ratio of the samples that are there, and those of samples drawn out of them."""
+    rng = np.random.default_rng(len(one))  # the same samples give the same interval
+    a, b = (np.maximum(np.asarray(side, dtype=np.float64), _LEAST_SECONDS) for side in (one, other))
+    if paired:
+        rounds = min(len(a), len(b))
+        ratios = a[:rounds] / b[:rounds]
+        draws = np.median(_again(rng, ratios), axis=1)
+        return float(np.median(ratios)), draws
+    medians = [np.median(_again(rng, side), axis=1) for side in (a, b)]
+    return float(np.median(a) / np.median(b)), medians[0] / medians[1]
+
+
+def _again(rng: np.random.Generator, samples: Floats) -> Floats:
+    chosen: Floats = samples[rng.integers(0, len(samples), (_DRAWS, len(samples)))]
+    return chosen
