@@ -17,6 +17,8 @@ __all__ = [
     "AVRO_FORMS",
     "AvroFile",
     "AvroForm",
+    "avro_bytes",
+    "avro_content",
     "is_avro",
     "put_file",
     "read_avro",
@@ -88,7 +90,11 @@ def is_avro(file: Path) -> bool:
 
 def read_avro(file: Path) -> AvroFile:
     """Read a whole Avro file."""
-    data = file.read_bytes()
+    return avro_content(file.read_bytes())
+
+
+def avro_content(data: bytes) -> AvroFile:
+    """What the bytes of an Avro file hold."""
     reader = fastavro.reader(io.BytesIO(recoded_avro(data, pack=False)))
     metadata = {k: v for k, v in reader.metadata.items() if not k.startswith("avro.")}
     return AvroFile(reader.writer_schema, metadata, list(reader))
@@ -97,11 +103,15 @@ def read_avro(file: Path) -> AvroFile:
 def write_avro(file: Path, content: AvroFile, form: AvroForm | None = None) -> bool:
     """Write an Avro file; False where the form changes nothing of it."""
     form = form or AvroForm("", "")
-    if form.change is not None:
-        changed = form.change(content)
-        if changed is None:
-            return False
-        content = changed
+    changed = form.change(content) if form.change is not None else content
+    if changed is None:
+        return False
+    put_file(file, avro_bytes(changed, form))
+    return True
+
+
+def avro_bytes(content: AvroFile, form: AvroForm) -> bytes:
+    """An Avro file with a content as it is, in blocks and by the codec of a form."""
     out = io.BytesIO()
     fastavro.writer(
         out,
@@ -112,8 +122,7 @@ def write_avro(file: Path, content: AvroFile, form: AvroForm | None = None) -> b
         metadata=content.metadata,
     )
     data = out.getvalue()
-    put_file(file, recoded_avro(data, pack=True) if form.codec == "zstandard" else data)
-    return True
+    return recoded_avro(data, pack=True) if form.codec == "zstandard" else data
 
 
 def recoded_avro(data: bytes, *, pack: bool) -> bytes:

@@ -2,98 +2,32 @@
 
 from __future__ import annotations
 
-import json
-import re
 import shutil
-import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from seambench.contracts.tables import Form
-from seambench.formats.forms.containers import is_avro, put_file, read_avro, write_avro
+from seambench.formats.forms.containers import put_file
 from seambench.formats.forms.data import data_forms, rewritten_bytes
-from seambench.formats.hudi.damage import FILES, MAGIC, block_positions
+from seambench.formats.hudi.damage import FILES
+from seambench.formats.hudi.log_blocks import AVRO, DELETES, PARQUET, Block, blocks_of
+from seambench.formats.hudi.metadata_table import METADATA_FORMS, restate_files
+from seambench.formats.hudi.timelines import activated, archived, mend_writes
 
 __all__ = ["forms"]
 
-#: Kinds of blocks, and the entries of a header that tell positions of records in a base file.
-_DELETES, _AVRO, _PARQUET = 1, 3, 5
-_ROWS = (_DELETES, _AVRO, _PARQUET)
+#: Kinds of blocks of rows, and the entries of a header that tell positions of records.
+_ROWS = (DELETES, AVRO, PARQUET)
 _POSITIONS = (5, 8)
-_SIZES = ("fileSizeInBytes", "totalWriteBytes")
-_COMMITS = re.compile(r".*\.(commit|deltacommit|replacecommit|compaction|clustering)")
-
-
-def _is_archived(table: Path) -> bool:
-    """Whether commits lie in archives, in which sizes stand that nothing here mends."""
-    folder = table / ".hoodie"
-    return any(folder.glob("archived/.commits*")) or any(folder.glob("timeline/history/*.parquet"))
-
-
-def _bases(table: Path) -> Sequence[Path]:
-    return [] if _is_archived(table) else FILES["base"](table)
 
 
 def _mend(
     table: Path, sizes: Mapping[str, int], beside: Mapping[str, Sequence[str]] | None = None
 ) -> None:
-    """Sizes in the metadata of commits; the metadata table goes, whose files hold them too.
-
-    Args:
-        table: its folder.
-        sizes: in bytes, of files by path.
-        beside: by path of a log those of all that stand for it, itself first.
-    """
-    for file in (table / ".hoodie").rglob("*"):
-        parts = file.relative_to(table).parts
-        if not file.is_file() or "metadata" in parts or not _COMMITS.fullmatch(file.name):
-            continue
-        if not file.stat().st_size:
-            continue
-        if is_avro(file):
-            content = read_avro(file)
-            _listed(content.rows, beside or {})
-            rows = [row for row in content.rows if _sized(row, sizes)]
-            if rows:
-                write_avro(file, replace(content, rows=content.rows))
-        else:
-            told = json.loads(file.read_text(encoding="utf-8"))
-            _listed(told, beside or {})
-            if _sized(told, sizes):
-                put_file(file, json.dumps(told, indent=2).encode())
-    _without_metadata_table(table)
-
-
-def _listed(value: Any, beside: Mapping[str, Sequence[str]]) -> None:
-    """Puts a statistic of a write for each log where there was one for the first."""
-    inner = value if isinstance(value, list) else value.values() if isinstance(value, dict) else ()
-    for one in inner:
-        _listed(one, beside)
-    if isinstance(value, list):
-        value[:] = [new for one in value for new in _of_each(one, beside)]
-
-
-def _of_each(told: Any, beside: Mapping[str, Sequence[str]]) -> list[Any]:
-    paths = beside.get(str(told.get("path")), ()) if isinstance(told, dict) else ()
-    # How many rows each has nobody reads of a log.
-    return [{**told, "path": path, "logFiles": [Path(path).name]} for path in paths] or [told]
-
-
-def _sized(value: Any, sizes: Mapping[str, int]) -> int:
-    """Puts the sizes of files in statistics of writes; how many there were."""
-    if isinstance(value, list):
-        return sum(_sized(one, sizes) for one in value)
-    if not isinstance(value, dict):
-        return 0
-    found = 0
-    if value.get("path") in sizes:
-        for key in _SIZES:
-            if key in value:
-                value[key] = sizes[value["path"]]
-                found += 1
-    return found + sum(_sized(one, sizes) for one in value.values())
+    """Sizes of files in what writes say, and in the metadata table; see `mend_writes`."""
+    mend_writes(table, sizes, beside or {})
+    restate_files(table, sizes, beside or {})
 
 
 def _without_metadata_table(table: Path) -> int:
@@ -114,47 +48,15 @@ def _without_metadata_table(table: Path) -> int:
 # Logs.
 
 
-@dataclass(frozen=True)
-class _Block:
-    """A block of a log: version of the log format, kind, header in order, content."""
-
-    version: int
-    kind: int
-    header: tuple[tuple[int, bytes], ...]
-    content: bytes
-
-    def written(self) -> bytes:
-        """The block's bytes."""
-        told = b"".join(struct.pack(">ii", key, len(text)) + text for key, text in self.header)
-        inner = struct.pack(">iii", self.version, self.kind, len(self.header)) + told
-        inner += struct.pack(">q", len(self.content)) + self.content + struct.pack(">i", 0)
-        return (
-            MAGIC + struct.pack(">q", len(inner) + 8) + inner + struct.pack(">q", len(inner) + 14)
-        )
-
-
-def _blocks(log: bytes) -> Iterator[_Block]:
-    for places in block_positions(log):
-        version, kind, count = struct.unpack_from(">iii", log, places["version"])
-        at, header = places["header"] + 4, []
-        for _ in range(count):
-            key, size = struct.unpack_from(">ii", log, at)
-            header.append((key, log[at + 8 : at + 8 + size]))
-            at += 8 + size
-        size = struct.unpack_from(">q", log, places["length"])[0]
-        content = log[places["content"] : places["content"] + size]
-        yield _Block(version, kind, tuple(header), content)
-
-
-def _logs(each: Callable[[_Block], Sequence[_Block] | None]) -> Callable[[Path], int]:
+def _logs(each: Callable[[Block], Sequence[Block] | None]) -> Callable[[Path], int]:
     """Changes the blocks of all logs of rows; sizes are mended."""
 
     def change(table: Path) -> int:
         sizes = {}
-        for file in FILES["log"](table) if not _is_archived(table) else []:
+        for file in FILES["log"](table):
             if file.name.endswith(".cdc"):
                 continue
-            blocks = list(_blocks(file.read_bytes()))
+            blocks = list(blocks_of(file.read_bytes()))
             changed = [each(block) for block in blocks]
             if any(one is not None for one in changed):
                 pairs = zip(blocks, changed, strict=True)
@@ -173,7 +75,7 @@ def _file_each(table: Path) -> int:
     sizes: dict[str, int] = {}
     beside: dict[str, list[str]] = {}
     for file in _last_logs(table):
-        records = [_record_each(block) or [block] for block in _blocks(file.read_bytes())]
+        records = [_record_each(block) or [block] for block in blocks_of(file.read_bytes())]
         blocks = [block for found in records for block in found]
         if len(blocks) < 2 or any(block.kind not in _ROWS for block in blocks):
             continue
@@ -193,7 +95,7 @@ def _file_each(table: Path) -> int:
 def _last_logs(table: Path) -> Iterator[Path]:
     """Logs behind which no other one of their file slice comes, where commits alone list them."""
     plans = [*table.glob(".hoodie/**/*compaction.requested"), *table.glob(".hoodie/**/*.rollback")]
-    if _is_archived(table) or plans:
+    if plans:
         return
     slices: dict[tuple[Path, str], list[Path]] = {}
     for file in FILES["log"](table):
@@ -203,36 +105,31 @@ def _last_logs(table: Path) -> Iterator[Path]:
             yield logs[0]
 
 
-def _without_positions(block: _Block) -> tuple[tuple[int, bytes], ...]:
+def _without_positions(block: Block) -> tuple[tuple[int, bytes], ...]:
     return tuple(one for one in block.header if one[0] not in _POSITIONS)
 
 
-def _record_each(block: _Block) -> list[_Block] | None:
+def _record_each(block: Block) -> list[Block] | None:
     """A block for each record, found by key."""
-    if block.kind != _AVRO:
+    if block.kind != AVRO:
         return None
-    version, count = struct.unpack_from(">ii", block.content)
-    at, found = 8, []
-    for _ in range(count):
-        size = 4 + struct.unpack_from(">i", block.content, at)[0]
-        content = struct.pack(">ii", version, 1) + block.content[at : at + size]
-        found.append(replace(block, header=_without_positions(block), content=content))
-        at += size
-    return found if count > 1 else None
+    header = _without_positions(block)
+    found = [replace(block.with_records([one]), header=header) for one in block.records()]
+    return found if len(found) > 1 else None
 
 
-def _by_key(block: _Block) -> list[_Block] | None:
+def _by_key(block: Block) -> list[Block] | None:
     header = _without_positions(block)
     return None if header == block.header else [replace(block, header=header)]
 
 
-def _header_reversed(block: _Block) -> list[_Block] | None:
+def _header_reversed(block: Block) -> list[Block] | None:
     return [replace(block, header=block.header[::-1])] if len(block.header) > 1 else None
 
 
-def _as_parquet(form: str) -> Callable[[_Block], list[_Block] | None]:
-    def change(block: _Block) -> list[_Block] | None:
-        new = rewritten_bytes(block.content, form) if block.kind == _PARQUET else None
+def _as_parquet(form: str) -> Callable[[Block], list[Block] | None]:
+    def change(block: Block) -> list[Block] | None:
+        new = rewritten_bytes(block.content, form) if block.kind == PARQUET else None
         return None if new is None else [replace(block, content=new)]
 
     return change
@@ -242,8 +139,11 @@ def forms() -> Sequence[Form]:
     """Every form."""
     inner = ("row-groups-1", "columns-reversed", "hint-large", "pages-v2", "plain")
     return [
-        *data_forms(_bases, _mend, (b"PAR1",)),
+        *data_forms(FILES["base"], _mend, (b"PAR1",)),
         Form("metadata-table-off", "no metadata table", _without_metadata_table),
+        *METADATA_FORMS,
+        Form("timeline-archived", "all writes archived but the newest", archived),
+        Form("timeline-active", "archived writes active again", activated),
         Form("log-records", "a block of a log for each record", _logs(_record_each)),
         Form("log-files", "a log for each block, a record each", _file_each),
         Form("log-keys", "blocks of logs without the positions of records", _logs(_by_key)),

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seambase.errors import InputError
-from seambench.formats.hudi.recut import recut_base_files
+from seambench.formats.hudi.forms import forms
 from seamkit.tables.hudi.table import HudiTable
 from seamkit_tests.samples.damaged_logs import check_scan, damage
 from seamkit_tests.samples.golden_tables import golden_table_names, unpack_table
@@ -85,7 +85,8 @@ def test_a_base_file_with_fewer_rows_than_its_commit_states_is_refused(
     path = next(s.base.path for s in HudiTable(str(folder)).slices() if s.base is not None)
     rows = pq.read_table(folder / path)
     pq.write_table(rows.slice(1), folder / path, store_schema=False)
-    recut_base_files(folder, 100)  # the commit states the new length
+    [form] = [one for one in forms() if one.name == "codec-gzip"]
+    form.change(folder)  # the commit states the new length
     said = f"{len(rows) - 1} rows, but its commit states {len(rows)}"
     with pytest.raises(InputError, match=said):
         _rows(folder)

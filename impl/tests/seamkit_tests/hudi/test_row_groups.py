@@ -18,13 +18,15 @@ import pyarrow as pa
 import pytest
 
 import seamkit
-from seambench.formats.hudi.recut import recut_base_files
+from seambench.formats.hudi.forms import forms
 from seamkit.files.kept import CACHE_BYTES
 from seamkit.tables.hudi.listing.metadata_table import has_partition
 from seamkit.tables.hudi.merge.keys import RECORD_KEY
 from seamkit.tables.hudi.table import HudiTable
 from seamkit_tests.samples.doors import DOORS, Filter, bag, comparable, compare
 from seamkit_tests.samples.golden_tables import golden_table_names, unpack_table
+
+_FORMS = {form.name: form for form in forms()}
 
 
 def _by_keys(table: HudiTable, rows: pa.Table) -> Iterator[Filter]:
@@ -68,7 +70,7 @@ def test_row_groups_that_are_no_neighbours_keep_their_changes(
     """Two keys leave groups between them out: rows replaced or deleted stay so, at every door."""
     folder = unpack_table(name, tmp_path)
     whole = HudiTable(str(folder)).scan().to_table()
-    assert recut_base_files(folder, 1)
+    assert _FORMS["row-groups-1"].change(folder)
     table = HudiTable(str(folder))
     for number, test in enumerate(_by_keys(table, whole)):
         options = {"batch_rows": 1 + number % 3, "threads": 1 + number % 2 * 3}
@@ -86,10 +88,9 @@ def _check(name: str, folder: Path, most: int) -> None:
     whole = original.scan(columns).to_table()
     chance = random.Random(zlib.crc32(name.encode()))
     filters = _filters(original, whole, most, chance)
-    # The metadata table states the lengths of before; commits do so as long as it is asked.
-    for listing, rows in ("metadata", 2), ("metadata", 7), ("files", 1), ("files", 3):
+    for listing, rows in ("metadata", 7), ("metadata", 2), ("files", 2), ("files", 1):
         source: Any = listing if has_partition(original.timeline()) else "files"
-        recut_base_files(folder, rows, restate=source == "files")
+        _FORMS[f"row-groups-{rows}"].change(folder)
         table = HudiTable(str(folder), listing=source)
         assert bag(table.scan(columns).to_table()) == bag(whole), rows
         for test in filters:

@@ -340,6 +340,12 @@ def _shown(forms: set[str], cases: list[ScanCase], reader: Any) -> Counter[str]:
         ]),
         ("hudi-rs", "scan/hudi/scenarios/event", [
             "row-groups-1", "columns-reversed", "log-records", "log-files", "log-headers",
+            "timeline-archived",
+        ]),
+        ("hudi-rs", "scan/hudi/scenarios/archived", ["timeline-active", "row-groups-1"]),
+        ("hudi-rs", "scan/hudi/scenarios/metadata-table", [
+            "metadata-table-off", "metadata-table-cells", "metadata-table-records",
+            "metadata-table-compacted", "metadata-table-logs", "row-groups-1",
         ]),
     ],
 )  # fmt: skip
