@@ -33,6 +33,7 @@ from pathlib import Path
 from typing import Any
 
 from seambase.errors import UsageError
+from seambench.conformance.answered import engine_of
 from seambench.contracts.column import BatchKind
 from seambench.contracts.data_files import CaseFile, case_files, read_case_file
 from seambench.contracts.seam import Case
@@ -40,7 +41,7 @@ from seambench.seams.column.golden import read_golden
 from seambench.seams.column.oracle import expected_slots, parse_type
 from seambench.seams.column.values import Nulls, column_values
 
-__all__ = ["ColumnCase", "column_cases", "kinds_of", "needs_of"]
+__all__ = ["ColumnCase", "column_cases", "kinds_of", "needs_of", "plain_answer"]
 
 _ALIASES = {
     "smallint": "short",
@@ -57,11 +58,13 @@ class ColumnCase(Case):
 
     Attributes:
         file: where it is written down.
+        root: folder with `cases/` and `golden/`.
         fetch_size: of a TOML file's fetch sizes, the one this case has.
         nulls: of a TOML file's densities of nulls, the one this case has.
     """
 
     file: Path
+    root: Path
     fetch_size: int = 0
     nulls: Nulls = "none"
 
@@ -83,8 +86,10 @@ class ColumnCase(Case):
 
     @property
     def witness(self) -> str:
-        """See `Case`: of files of golden bytes."""
-        return "StarRocks, whose own classes wrote the bytes" if self.file.suffix == ".json" else ""
+        """See `Case`."""
+        if self.file.suffix == ".json":
+            return "StarRocks, whose own classes wrote the bytes"
+        return engine_of(self.root, self.id)
 
     def content(self) -> Any:
         """What a golden file holds; for a TOML file it is worked out.
@@ -95,6 +100,17 @@ class ColumnCase(Case):
         if self.file.suffix == ".json":
             return read_golden(self.file)
         return _content(_load(self.file), self)
+
+
+def plain_answer(chunks: Sequence[Mapping[str, Any]]) -> list[Any]:
+    """The chunks of a content as recorded answers have them: a list without names of members."""
+    return [
+        [
+            chunk["num_rows"],
+            [[slot["kind"], slot["column"], slot.get("hex", "")] for slot in chunk["slots"]],
+        ]
+        for chunk in chunks
+    ]
 
 
 def kinds_of(type_string: str) -> Iterator[str]:
@@ -164,23 +180,24 @@ def column_cases(root: Path, golden: Path | None) -> list[ColumnCase]:
     if golden is not None:
         if not files:
             raise UsageError(f"{folder} holds no golden files (*.json)")
-        return [_golden_case(file) for file in files]
-    expanded = (_expand(name, file) for name, file in case_files(root, "column"))
-    return [*map(_golden_case, files), *chain.from_iterable(expanded)]
+        return [_golden_case(file, root) for file in files]
+    expanded = (_expand(name, file, root) for name, file in case_files(root, "column"))
+    return [*(_golden_case(file, root) for file in files), *chain.from_iterable(expanded)]
 
 
-def _golden_case(file: Path) -> ColumnCase:
+def _golden_case(file: Path, root: Path) -> ColumnCase:
     id_ = f"column/{file.parent.name}/{file.stem}"
-    return ColumnCase(id_, "must", "every determined byte of the chain is the golden one", file)
+    rule = "every determined byte of the chain is the golden one"
+    return ColumnCase(id_, "must", rule, file, root)
 
 
-def _expand(name: str, file: Path) -> Iterator[ColumnCase]:
+def _expand(name: str, file: Path, root: Path) -> Iterator[ColumnCase]:
     read = _load(file)
     for nulls in read.nulls:
         for size in read.fetch_sizes:
             id_ = f"{name}/{nulls}" if len(read.nulls) > 1 else name
             id_ = f"{id_}/fetch-{size}" if len(read.fetch_sizes) > 1 else id_
-            yield ColumnCase(id_, read.level, read.requirement, file, size, nulls)
+            yield ColumnCase(id_, read.level, read.requirement, file, root, size, nulls)
 
 
 def _asked(read: _CaseFile) -> dict[str, Any]:

@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 
 from seambase.errors import UsageError
+from seambench.conformance.answered import answers_of, digest_of
 from seambench.conformance.load import load_cases
-from seambench.seams.column.cases import ColumnCase
+from seambench.seams.column.cases import ColumnCase, plain_answer
 from seambench.seams.column.oracle import expected_slots, parse_type
 from seambench.seams.column.values import column_values
+from seambench_suites.cases import ROOT
 
 CASES = [case for case in load_cases("column") if isinstance(case, ColumnCase)]
 GOLDEN = [c for c in CASES if c.file.suffix == ".json" and c.file.stem != "type_strings"]
@@ -38,12 +40,42 @@ def test_the_oracle_works_out_what_starrocks_wrote(case: ColumnCase) -> None:
 
 @pytest.mark.parametrize("case", OWN, ids=lambda case: case.id)
 def test_cases_can_be_worked_out(case: ColumnCase) -> None:
-    """A case has as many rows as its chunks, all of one width, and chunks or a refusal."""
+    """A case has as many rows as its chunks, all of one width, and chunks or a refusal.
+
+    Where an engine's own classes were given its rows, they left in memory what is worked out here.
+    """
     data = case.content()
     sizes = data.get("sizes") or [chunk["num_rows"] for chunk in data["chunks"]]
     assert len(data["rows"]) == sum(sizes)
     assert {len(row) for row in data["rows"]} <= {len(data["fields"])}
     assert bool(case.refused) != ("chunks" in data)
+    for engine in answers_of(ROOT):
+        if case.id in engine.answers:
+            assert digest_of(plain_answer(data["chunks"])) == engine.answers[case.id]
+
+
+def test_what_engines_answered_is_asked() -> None:
+    """A recorded answer is that of a case there is, which says whose it is."""
+    cases = {case.id: case for case in OWN}
+    for engine in answers_of(ROOT):
+        answers = [id_ for id_ in engine.answers if id_.startswith("column/")]
+        assert {cases[id_].witness for id_ in answers} <= {engine.engine}
+    assert sum(bool(case.witness) for case in OWN) > 700
+
+
+def test_another_buffer_has_another_digest() -> None:
+    """A byte, an open byte, a word of the chain or a row more is another answer."""
+    answer = [[1, [["nulls", "a", "00"], ["data", "a", "07000000"]]]]
+    bent = [
+        [[1, [["nulls", "a", "00"], ["data", "a", "07000001"]]]],
+        [[1, [["nulls", "a", "00"], ["data", "a", "070000??"]]]],
+        [[1, [["data", "a", "07000000"], ["nulls", "a", "00"]]]],
+        [[1, [["nulls", "b", "00"], ["data", "a", "07000000"]]]],
+        [[2, [["nulls", "a", "00"], ["data", "a", "07000000"]]]],
+        [*answer, [0, []]],
+    ]
+
+    assert len({digest_of(one) for one in [answer, *bent]}) == 7
 
 
 def test_ids_are_unique() -> None:
