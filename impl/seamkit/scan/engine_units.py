@@ -1,24 +1,38 @@
-"""Which files of a plan go to an engine's own reader, and why the others stay."""
+"""Which files of a plan go to an engine's own reader, and why the others stay.
+
+Of a unit with changes most rows of the file stay as they are: the engine reads them under a mask,
+while we add the rows that the file lacks. Nothing of this is worked out before the engine asks for
+rows.
+"""
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from seambase.filters import filter_columns
+from seambase.filters import apply_filter, filter_columns
+from seamkit.core.arrow_data import batch_of
+from seamkit.core.tasks import Task, run_tasks
 from seamkit.engines.files import CHUNK_ROWS, EngineFiles, why_not
 from seamkit.files.kept import KEPT
 from seamkit.files.reader import FileReader
-from seamkit.scan.engine_masks import ChangedRows, MaskedFiles, UnitMatches, gone_rows
-from seamkit.scan.events_cache import EventsCache
+from seamkit.scan.events_cache import ChangedRows, EventsCache, UnitMatches
+from seamkit.scan.masks import SharedMask
+from seamkit.scan.merging.log_index import KEEP
+from seamkit.scan.options import DEFAULT_BATCH_ROWS
 from seamkit.scan.pruning import rules_some_out
 from seamkit.scan.units import KeyMask, Mask, ReadContext, ReadPlan, ReadUnit, Runs
+
+if TYPE_CHECKING:
+    import pyarrow.dataset as ds
 
 __all__ = ["EngineShare", "engine_share", "masked_unit"]
 
@@ -30,6 +44,9 @@ _MOST_BITS = 1 << 31
 
 #: What engines call the place of a row; a file's own column of that name would hide it.
 _PLACES = frozenset(("file_index", "file_row_number", "_tmp_metadata_row_index"))
+
+_MASK = pa.schema([pa.field("chunk", pa.int32()), pa.field("bits", pa.binary(CHUNK_ROWS // 8))])
+_BITS = pa.schema([pa.field("bits", pa.binary())])
 
 
 @dataclass(frozen=True)
@@ -191,3 +208,94 @@ def _key(files: EngineFiles) -> object:
     """What files that are read together have in common."""
     values = tuple((name, value.type, value.as_py()) for name, value in files.values.items())
     return values, files.absent, bool(files.stride)
+
+
+class MaskedFiles:
+    """Which rows of the files of some units are gone, as an engine asks for it.
+
+    Args:
+        units: with one file each, in the order of the files in the engine's read.
+        stride: places that each file has, whole chunks of them.
+        matches: what keyed events do to their files.
+        context: what the reads lend.
+        threads: units at once.
+    """
+
+    def __init__(
+        self,
+        units: Sequence[ReadUnit],
+        stride: int,
+        matches: UnitMatches,
+        context: ReadContext,
+        threads: int,
+    ) -> None:
+        self._units = units
+        self._stride = stride
+        self._matches = matches
+        self._context = context
+        self._threads = threads
+
+    def dataset(self) -> ds.Dataset:
+        """See `seamkit.engines.files.EngineFiles`."""
+        from seambase.dataset import ScanDataset
+
+        return ScanDataset(_MASK, self._open)
+
+    def _open(self, columns: list[str], condition: pc.Expression | None) -> pa.RecordBatchReader:
+        schema = pa.schema([_MASK.field(name) for name in columns])
+        stream = pa.RecordBatchReader.from_batches(_MASK, self._chunks())
+        if condition is not None:
+            return apply_filter(stream, condition, columns)
+        batches = (batch.select(columns) for batch in stream)
+        return pa.RecordBatchReader.from_batches(schema, batches)
+
+    def _chunks(self) -> Iterator[pa.RecordBatch]:
+        own = self._stride // CHUNK_ROWS
+        tasks: list[Task] = [functools.partial(self._of, unit) for unit in self._units]
+        for number, batch in run_tasks(tasks, self._threads):
+            bits = np.zeros(self._stride // 8, np.uint8)
+            some = np.frombuffer(batch.column(0)[0].as_buffer(), np.uint8)
+            bits[: len(some)] = some
+            numbers = pa.array(range(number * own, number * own + own), pa.int32())
+            chunks = pa.FixedSizeBinaryArray.from_buffers(
+                _MASK.field("bits").type, own, [None, pa.py_buffer(bits)]
+            )
+            yield batch_of([numbers, chunks], _MASK, own)
+
+    def _of(self, unit: ReadUnit) -> Iterator[pa.RecordBatch]:
+        gone = gone_rows(unit, self._matches, self._context)
+        if gone is None:
+            gone = np.ones(unit.files[0].open().num_rows, np.bool_)
+        yield _one_row(np.packbits(gone).tobytes())
+
+
+def gone_rows(
+    unit: ReadUnit, matches: UnitMatches, context: ReadContext
+) -> npt.NDArray[np.bool_] | None:
+    """For each row of a unit's file whether it is gone.
+
+    Args:
+        unit: has one file, and changes that are a mask or `ChangedRows`.
+        matches: what keyed events do to their files.
+        context: what the read lends.
+
+    Returns:
+        None where the unit's events fill gaps, so that all of its rows come from us.
+
+    Raises:
+        SeambenchError: what is wrong with the file or its changes.
+    """
+    (file,) = unit.files
+    if isinstance(unit.changes, ChangedRows):
+        found = matches.of(file, unit.changes.changes, context)
+        return None if found is None else np.not_equal(found.sources, KEEP)
+    reader = file.open()
+    assert unit.changes is not None
+    gone = SharedMask(unit.changes).of(reader, context, DEFAULT_BATCH_ROWS)
+    flags = np.zeros(reader.num_rows, np.bool_)
+    flags[gone.within(0, reader.num_rows)] = True
+    return flags
+
+
+def _one_row(bits: bytes) -> pa.RecordBatch:
+    return batch_of([pa.array([bits], pa.binary())], _BITS, 1)

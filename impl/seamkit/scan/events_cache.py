@@ -1,26 +1,33 @@
-"""Where the events of units come from: decoded anew, or kept from one read to the next.
+"""What scans know of the events of units before they read them, as a layer above the merge.
 
 A query engine reads a table that was registered with it again and again, other columns each time.
 What a unit's events come to stays the same, and so does which rows of its file they replace: the
-plan of the scan is fixed.
+plan of the scan is fixed. The merge itself does not know of that: changes whose matches are known
+give events that need no columns of the file, and tell what is known where they meet its rows.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Protocol
 
 import numpy as np
+import pyarrow as pa
 
 from seambase.errors import InputError
+from seamkit.core.memory import TrackedAllocator
 from seamkit.files.kept import CACHE_BYTES, Kept
-from seamkit.scan.merging.log_index import KEEP, RowNumbers
-from seamkit.scan.units import Events, Keyed, Positions, ReadContext
+from seamkit.files.reader import FileReader
+from seamkit.scan.masks import GoneRows
+from seamkit.scan.merge_path import GroupRange, RowSources, UnitMerge
+from seamkit.scan.merging.log_index import KEEP, REMOVE, RowNumbers
+from seamkit.scan.native_path import Wanted
+from seamkit.scan.options import DEFAULT_BATCH_ROWS
+from seamkit.scan.units import DataFile, Events, Keyed, LoadedEvents, Positions, ReadContext
 
-__all__ = ["EventsCache", "EventsSource", "FreshEvents", "Matches", "UnitSource"]
+__all__ = ["ChangedRows", "EventsCache", "Matches", "UnitMatches", "changed_rows"]
 
 
 @dataclass(frozen=True)
@@ -51,51 +58,119 @@ class Matches:
         """Of memory, with `changed`."""
         return self.sources.nbytes + self.rest.nbytes + self.n_events * self.rest.itemsize
 
-    def check(self, events: Events) -> None:
-        """Make sure that rows of events are those that were looked at.
-
-        Raises:
-            InputError: they are others, since a log has changed.
-        """
-        if events.data.num_rows != self.n_events:
-            raise InputError(_CHANGED)
-
 
 _CHANGED = "a log of the table changed while it was read; plan the scan again"
 
 
-Load = Callable[[Sequence[str], ReadContext], Events | Positions]
+@dataclass(frozen=True)
+class _OverEvents:
+    """Events of which something is known, or shall be: `seamkit.scan.units.Events`."""
+
+    events: Events
+
+    @property
+    def data(self) -> pa.RecordBatch:
+        return self.events.data
+
+    @property
+    def fills(self) -> bool:
+        return self.events.fills
+
+    def columns(self, reader: FileReader) -> Sequence[str]:
+        return self.events.columns(reader)
+
+    def put_together(
+        self,
+        batch: pa.RecordBatch,
+        sources: RowNumbers,
+        losers: RowNumbers | None,
+        allocator: TrackedAllocator,
+    ) -> pa.RecordBatch:
+        return self.events.put_together(batch, sources, losers, allocator)
 
 
 @dataclass(frozen=True)
-class UnitSource:
-    """The events of one unit as a read takes them, whoever keeps them.
+class _MatchedEvents(_OverEvents):
+    """Events that met their file before."""
+
+    matches: Matches
+
+    def columns(self, reader: FileReader) -> Sequence[str]:
+        del reader
+        return ()
+
+    def meet(
+        self, batch: pa.RecordBatch, first_row: int, source: str, losers: RowNumbers | None
+    ) -> RowNumbers:
+        del losers  # events that fill gaps are not kept
+        found = self.matches.sources[first_row : first_row + batch.num_rows]
+        if len(found) < batch.num_rows:
+            raise InputError(f"{source} changed while it was read; plan the scan again")
+        return found
+
+    def rest(self) -> RowNumbers:
+        return self.matches.rest
+
+
+@dataclass(frozen=True)
+class _NotedEvents(_OverEvents):
+    """Events that meet all rows of their file now; what comes of it is noted."""
+
+    keep: Callable[[Matches], None]
+    met: list[RowNumbers] = field(default_factory=list)
+
+    def meet(
+        self, batch: pa.RecordBatch, first_row: int, source: str, losers: RowNumbers | None
+    ) -> RowNumbers:
+        self.met.append(self.events.meet(batch, first_row, source, losers))
+        return self.met[-1]
+
+    def rest(self) -> RowNumbers:
+        rest = self.events.rest()
+        sources = np.concatenate([*self.met, np.empty(0, dtype=np.int32)])
+        self.keep(Matches(sources, rest, self.data.num_rows))
+        return rest
+
+
+@dataclass(frozen=True)
+class CachedChanges:
+    """Changes of a unit as a read takes them: `seamkit.scan.merge_path.EventsOfUnit`.
 
     Attributes:
-        load: gives them; see `Keyed.load`.
-        known: what they do to the unit's file, where an earlier read has found it.
-        keep: takes what a read has found of the whole file; None where nobody asks again.
+        changes: the unit's.
+        cache: gives their events.
+        matches: what they do to the unit's file, where that is known.
+        whole: whether all rows of the file will meet them, so that what comes of it can be kept.
     """
 
-    load: Load
-    known: Matches | None = None
-    keep: Callable[[Matches], None] | None = None
+    changes: Keyed
+    cache: EventsCache
+    matches: Matches | None
+    whole: bool = False
 
+    @property
+    def key_columns(self) -> frozenset[str]:
+        """Those of the changes; none where the matches are known."""
+        return self.changes.key_columns if self.matches is None else frozenset()
 
-class EventsSource(Protocol):
-    """Gives the events of units to the threads of a read."""
+    def load(self, names: Sequence[str], context: ReadContext) -> Events | Positions:
+        """See `Keyed.load`.
 
-    def of(self, changes: Keyed) -> UnitSource:
-        """Those of one unit."""
-        ...
-
-
-class FreshEvents:
-    """Decodes and folds anew each time."""
-
-    def of(self, changes: Keyed) -> UnitSource:
-        """Those of one unit, of which nothing is known before."""
-        return UnitSource(changes.load)
+        Raises:
+            InputError: the events are others than those that met the file, since a log has changed.
+        """
+        known = self.matches
+        if known is not None:  # of no use with some of the events
+            context = replace(context, condition=None)
+        loaded = self.cache.load(self.changes, names, context)
+        if isinstance(loaded, np.ndarray) or loaded.fills:
+            return loaded
+        if known is None:
+            keep = partial(self.cache.keep_matches, self.changes)
+            return _NotedEvents(loaded, keep) if self.whole else loaded
+        if loaded.data.num_rows != known.n_events:
+            raise InputError(_CHANGED)
+        return _MatchedEvents(loaded, known)
 
 
 _BYTES_A_KEY = 64  # of the index and the keys in it, about
@@ -121,19 +196,24 @@ class EventsCache:
         self._in_part: set[Hashable] = set()
         self._lock = threading.Lock()
 
-    def of(self, changes: Keyed) -> UnitSource:
-        """Those of one unit, and what an earlier read found of its file."""
+    def of(self, changes: Keyed, *, whole: bool) -> CachedChanges:
+        """Those of one unit, and what an earlier read found of its file.
+
+        Args:
+            changes: the unit's.
+            whole: whether all rows of the file will meet them.
+        """
+        return CachedChanges(changes, self, self.matches(changes), whole)
+
+    def matches(self, changes: Keyed) -> Matches | None:
+        """What a unit's events do to its file, where that is known."""
         store, key = self._place(changes)
         known = store.get(("matches", key))
-        return UnitSource(
-            partial(self.load, changes),
-            None if known is None else known[1],
-            partial(self._keep_matches, changes),
-        )
+        return None if known is None else known[1]
 
     def load(
         self, changes: Keyed, names: Sequence[str], context: ReadContext
-    ) -> Events | Positions:
+    ) -> LoadedEvents | Positions:
         """The events of a unit; see `Keyed.load`."""
         with self._lock:
             alone = self._alone.setdefault(id(changes), threading.Lock())
@@ -142,7 +222,7 @@ class EventsCache:
             known = store.get(("events", key))
             whole = replace(context, condition=None)
             if known is None:
-                told = len(context.warnings)
+                before = len(context.warnings)
                 loaded = changes.load(names, whole if key in self._in_part else context)
                 if isinstance(loaded, np.ndarray) or loaded.fills:
                     return loaded
@@ -150,8 +230,8 @@ class EventsCache:
                     self._in_part.add(key)
                     return loaded
                 events = loaded
-                # What is told of damage is told to every scan; and files may have changed.
-                if len(context.warnings) > told or self._place(changes) != (store, key):
+                # What is warned of is warned of in every scan; and files may have changed.
+                if len(context.warnings) > before or self._place(changes) != (store, key):
                     store, key = self._own, id(changes)
                 self._keep(store, key, changes, events)
             else:
@@ -167,7 +247,7 @@ class EventsCache:
                     self._keep(store, key, changes, events)
         return events.fork(names, context.allocator)
 
-    def _keep_matches(self, changes: Keyed, matches: Matches) -> None:
+    def keep_matches(self, changes: Keyed, matches: Matches) -> None:
         """Keep them beside the events that they were found with, if these are kept."""
         store, key = self._place(changes)
         events = store.get(("events", key))
@@ -183,7 +263,121 @@ class EventsCache:
         return self._shared, identity
 
     @staticmethod
-    def _keep(store: Kept, key: Hashable, changes: Keyed, events: Events) -> None:
+    def _keep(store: Kept, key: Hashable, changes: Keyed, events: LoadedEvents) -> None:
         taken = events.data.get_total_buffer_size() + events.data.num_rows * _BYTES_A_KEY
         # An object that is kept keeps its id.
         store.put(("events", key), (changes, events), taken)
+
+
+class UnitMatches:
+    """Which rows of files their units' events replace or remove; worked out by one thread a unit.
+
+    Args:
+        schema: all columns of the table that events may be met by.
+        events: where events are kept, and what was found of them.
+    """
+
+    def __init__(self, schema: pa.Schema, events: EventsCache) -> None:
+        self._schema = schema
+        self.events = events
+        self._lock = threading.Lock()
+        self._alone: dict[int, threading.Lock] = {}
+        # Columns that a read beside asks of the events: the logs are decoded for both at once.
+        self.columns: Sequence[str] = ()
+
+    def of(self, file: DataFile, changes: Keyed, context: ReadContext) -> Matches | None:
+        """What the events of a unit do to its file; None where they fill gaps of its rows.
+
+        Raises:
+            SeambenchError: what is wrong with the file or the events.
+        """
+        with self._lock:
+            alone = self._alone.setdefault(id(changes), threading.Lock())
+        with alone:
+            known = self.events.matches(changes)
+            if known is not None:
+                return known
+            events = self.events.load(changes, self.columns, context)
+            if isinstance(events, np.ndarray):
+                found = _removed(events, file)
+            elif events.fills:
+                return None
+            else:
+                found = self._matched(events, file)
+            self.events.keep_matches(changes, found)
+            return found
+
+    def _matched(self, events: Events, file: DataFile) -> Matches:
+        reader = file.open()
+        names = dict.fromkeys(events.columns(reader))
+        schema = pa.schema([self._schema.field(name) for name in names])
+        batches = reader.batches(schema, DEFAULT_BATCH_ROWS, use_threads=False)
+        at = GroupRange(range(reader.num_row_groups), 0, reader.num_rows)
+        rows = RowSources.meeting(batches, events, at, reader.name, keeps=False)
+        return Matches(rows.sources, events.rest(), events.data.num_rows)
+
+
+def _removed(positions: Positions, file: DataFile) -> Matches:
+    """Events that do nothing but remove rows by position."""
+    reader = file.open()
+    gone = GoneRows(positions, reader.num_rows, reader.name)
+    sources = np.full(reader.num_rows, KEEP, np.int32)
+    sources[gone.within(0, reader.num_rows)] = REMOVE
+    return Matches(sources, np.empty(0, np.int32), 0)
+
+
+@dataclass(frozen=True)
+class ChangedRows:
+    """Changes of a unit of which the rows that its file does not hold are read, and no others.
+
+    They are `seamkit.scan.units.Keyed`.
+
+    Attributes:
+        file: the unit's, which an engine reads under a mask.
+        changes: its events.
+        matches: what they do to the file.
+    """
+
+    file: DataFile
+    changes: Keyed
+    matches: UnitMatches
+
+    @property
+    def key_columns(self) -> frozenset[str]:
+        """None: there is no file of which row groups could be left out."""
+        return frozenset()
+
+    def identity(self) -> Hashable | None:
+        """See `Keyed.identity`."""
+        return self.changes.identity()
+
+    def load(self, names: Sequence[str], context: ReadContext) -> LoadedEvents | Positions:
+        """See `Keyed.load`."""
+        return self.changes.load(names, context)
+
+    def further(self, names: Sequence[str], context: ReadContext) -> pa.RecordBatch:
+        """See `Keyed.further`."""
+        return self.changes.further(names, context)
+
+
+def changed_rows(
+    changed: ChangedRows, schema: pa.Schema, wanted: Wanted, context: ReadContext
+) -> Iterator[pa.RecordBatch]:
+    """The rows that replace others or are added; all rows of a unit whose events fill gaps.
+
+    Args:
+        changed: the unit.
+        schema: all columns of the table.
+        wanted: what to hand out.
+        context: what the read lends.
+    """
+    changes, file = changed.changes, changed.file
+    found = changed.matches.of(file, changes, context)
+    cache = changed.matches.events
+    if found is None:
+        own = cache.of(changes, whole=False)
+        return UnitMerge(file, own, schema, wanted, context).all_rows()
+    if not len(found.changed):
+        return iter(())
+    only = Matches(np.empty(0, np.int32), found.changed, found.n_events)
+    return UnitMerge(None, CachedChanges(changes, cache, only), schema, wanted, context).all_rows()

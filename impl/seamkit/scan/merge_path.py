@@ -1,43 +1,67 @@
 """The merge path: rows of a file meet the events of their unit, a batch at a time.
 
-The file is read stretch by stretch: first the keys of a stretch, then, once it is known where its
+The file is read a few row groups at a time: first their keys, then, once it is known where their
 rows come from, the other columns. With a condition rows are chosen first: those of the file that
 stay are read as on the native path, under a mask of those that do not; rows of events that meet the
 condition come behind them. Nothing is put together then.
+
+What an earlier read knows of the events is no matter of this module: they come from
+`seamkit.scan.events_cache` as any others do.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import NamedTuple, Protocol
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from seambase.errors import InputError
-from seamkit.core.arrow_data import batch_of
+from seamkit.core.arrow_data import array_of, batch_of
 from seamkit.core.tasks import read_ahead
 from seamkit.core.turns import Turns, begun
 from seamkit.files.reader import Fetching, FileReader
-from seamkit.scan.events_cache import Matches, UnitSource
 from seamkit.scan.masks import GoneRows
 from seamkit.scan.merging.log_index import KEEP, RowNumbers
-from seamkit.scan.native_path import Wanted, matching_groups, native_rows, tested_rows
-from seamkit.scan.stretches import Neighbours, Stretch, UnitEvents, stretches
-from seamkit.scan.units import DataFile, Events, Keyed, Positions, ReadContext
+from seamkit.scan.native_path import (
+    Wanted,
+    condition_met,
+    matching_groups,
+    native_rows,
+    tested_rows,
+    with_values,
+)
+from seamkit.scan.units import DataFile, Events, Positions, ReadContext
 
-__all__ = ["UnitMerge"]
+__all__ = ["EventsOfUnit", "GroupRange", "RowSources", "UnitMerge"]
 
+_Truths = npt.NDArray[np.bool_]
 
 _MOST_AHEAD = 2
 
 
-class UnitMerge:
-    """One unit being merged; its stretches may be read by several threads.
+class EventsOfUnit(Protocol):
+    """What a merge asks of a unit's changes; `seamkit.scan.units.Keyed` can do that and more."""
 
-    The events are loaded once. Stretches meet them in the file's order, whoever reads them: where
-    a file holds a key twice, it may be the first of the rows that uses an event up. So a stretch
+    @property
+    def key_columns(self) -> frozenset[str]:
+        """Columns that are read for the events to meet the rows."""
+        ...
+
+    def load(self, names: Sequence[str], context: ReadContext) -> Events | Positions:
+        """See `Keyed.load`."""
+        ...
+
+
+class UnitMerge:
+    """One unit being merged; several threads may read ranges of its row groups.
+
+    The events are loaded once. Ranges meet them in the file's order, whoever reads them: where
+    a file holds a key twice, it may be the first of the rows that uses an event up. So a range
     waits for those before it; they must be asked for first.
 
     Args:
@@ -46,9 +70,8 @@ class UnitMerge:
         schema: all columns of the table that events may be met by.
         wanted: what to hand out.
         context: what the read lends.
-        source: where the events come from, and what is known of them.
         threads: that read at once. If these are several, events are decoded and columns of the file
-            read in parallel: a unit has few stretches, and they differ in size.
+            read in parallel: a unit has few ranges, and they differ in size.
         row_groups: says which row groups of the file to read; None for all. Others may be left out
             if rows with their keys are thrown away afterwards, whatever the events say of them.
     """
@@ -56,11 +79,10 @@ class UnitMerge:
     def __init__(
         self,
         file: DataFile | None,
-        changes: Keyed,
+        changes: EventsOfUnit,
         schema: pa.Schema,
         wanted: Wanted,
         context: ReadContext,
-        source: UnitSource,
         *,
         threads: int = 1,
         row_groups: Callable[[FileReader], Sequence[int]] | None = None,
@@ -70,74 +92,58 @@ class UnitMerge:
         self._table_schema = schema
         self._wanted = wanted
         self._context = replace(context, threads=threads)
-        self._source = source
         # By thread, but owned by this object: what a thread-local holds is freed by a thread that
         # ends, and engines' own threads end without the interpreter.
         self._readers: dict[tuple[int, bool], FileReader] = {}
         self._turns = Turns()
         self._lock = threading.Lock()
-        self._unit: UnitEvents | GoneRows | None = None
-        self._stretches: list[Neighbours] = []
+        self._unit: _UnitEvents | GoneRows | None = None
+        self._ranges: list[GroupRange] = []
         self._may_match: frozenset[int] | None = None
-        self._known = source.known
-        whole = self._known is None and row_groups is None
-        self._found: list[RowNumbers] | None = [] if whole and source.keep is not None else None
         if file is not None:
             reader = self._reader()
-            # Which rows meet events is known: then the condition itself rules out groups.
-            choose = None if self._known else row_groups
-            groups = range(reader.num_row_groups) if choose is None else choose(reader)
-            self._stretches = stretches(reader, frozenset(groups), wanted.batch_rows)
+            groups = range(reader.num_row_groups) if row_groups is None else row_groups(reader)
+            self._ranges = _group_ranges(reader, frozenset(groups), wanted.batch_rows)
         self._use_threads = threads > 1
 
     @property
-    def n_stretches(self) -> int:
+    def n_ranges(self) -> int:
         """How many there are, at least one."""
-        return max(len(self._stretches), 1)
+        return max(len(self._ranges), 1)
 
     def all_rows(self) -> Iterator[pa.RecordBatch]:
-        """The merged rows of all stretches."""
-        for number in range(self.n_stretches):
+        """The merged rows of all ranges."""
+        for number in range(self.n_ranges):
             yield from self.rows(number)
 
     def rows(self, number: int) -> Iterator[pa.RecordBatch]:
-        """The merged rows of a stretch; behind those of the last come rows that only events have.
+        """The merged rows of a range; behind those of the last come rows that only events have.
 
         Raises:
-            SeambenchError: what is wrong with the file, the events, or a stretch before this one.
+            SeambenchError: what is wrong with the file, the events, or a range before this one.
         """
-        stretch = None
+        sources = None
         with self._turns.failing(), begun(self._ahead(number), self._most_ahead) as ahead:
             if ahead is None:
                 self._fetch(number)
             unit = self._loaded()
-            if self._stretches and not isinstance(unit, GoneRows):
-                stretch = self._stretch(unit, number)
+            if self._ranges and not isinstance(unit, GoneRows):
+                sources = self._meet(unit, number)
         if isinstance(unit, GoneRows):
             if self._file is not None:
                 yield from self._left(unit, number)
             return
-        if stretch is not None:
-            yield from self._merged(unit, number, stretch, ahead)
-        if number + 1 == self.n_stretches:
-            rest = self._known.rest if self._known else unit.events.rest()
-            self._keep(unit.events, rest)
-            yield from unit.rows_of(unit.chosen(rest))
-
-    def _keep(self, events: Events, rest: RowNumbers) -> None:
-        """Hand on what was found, if all stretches of the file came here."""
-        keep, found = self._source.keep, self._found
-        if keep is None or found is None or events.fills or len(found) < len(self._stretches):
-            return
-        sources = np.concatenate([*found, np.empty(0, dtype=np.int32)])
-        keep(Matches(sources, rest, events.data.num_rows))
+        if sources is not None:
+            yield from self._merged(unit, number, sources, ahead)
+        if number + 1 == self.n_ranges:
+            yield from unit.rows_of(unit.chosen(unit.events.rest()))
 
     def _left(self, gone: GoneRows, number: int) -> Iterator[pa.RecordBatch]:
-        """The rows of a stretch of which some are gone and none has changed."""
+        """The rows of a range of which some are gone and none has changed."""
         yield from native_rows(
             self._reader(),
             self._wanted,
-            self._stretches[number].groups if self._stretches else (),
+            self._ranges[number].groups if self._ranges else (),
             use_threads=self._use_threads,
             gone=gone,
             allocator=self._context.allocator,
@@ -149,25 +155,21 @@ class UnitMerge:
         Args:
             ahead: one more, for what is read beside.
         """
-        assert self._file is not None  # asked for where there are stretches
+        assert self._file is not None  # asked for where there are row groups
         me = threading.get_ident(), ahead
         if me not in self._readers:
             self._readers[me] = self._file.open()
         return self._readers[me]
 
-    def _loaded(self) -> UnitEvents | GoneRows:
+    def _loaded(self) -> _UnitEvents | GoneRows:
         with self._lock:
             if self._unit is None:
                 names = self._wanted.read(self._wanted.schema.names).names
-                # What was found of all events is of no use with some of them.
-                whole = replace(self._context, condition=None)
-                loaded = self._source.load(names, self._context if self._known is None else whole)
+                loaded = self._changes.load(names, self._context)
                 if isinstance(loaded, np.ndarray):
                     self._unit = self._checked(loaded)
                 else:
-                    if self._known is not None:
-                        self._known.check(loaded)
-                    self._unit = UnitEvents(loaded, self._wanted)
+                    self._unit = _UnitEvents(loaded, self._wanted)
             return self._unit
 
     def _checked(self, positions: Positions) -> GoneRows:
@@ -177,14 +179,14 @@ class UnitMerge:
         return GoneRows(positions, reader.num_rows, reader.name)
 
     def _fetch(self, number: int) -> None:
-        """Ask for what is surely read of a stretch, and of the next one where it is this thread's.
+        """Ask for what is surely read of a range, and of the next one where it is this thread's.
 
         Of a file far away, the bytes come while events are loaded: keys and other columns at once.
         """
         wanted = self._wanted
         names = wanted.columns if wanted.condition is None else wanted.tested
         last = number + 1 if self._use_threads else number + 2
-        for at in self._stretches[number:last]:
+        for at in self._ranges[number:last]:
             reader = self._reader()
             if isinstance(reader, Fetching):
                 reader.fetch(wanted.read(names).names, at.groups)
@@ -195,50 +197,45 @@ class UnitMerge:
         return 1 if self._context.held_bytes is not None else _MOST_AHEAD
 
     def _ahead(self, number: int) -> Iterator[pa.RecordBatch] | None:
-        """What is read of a stretch while events are loaded and meet its keys.
+        """What is read of a range while events are loaded and meet its keys.
 
         That is all but the keys, where it will be of use: several threads, and no condition.
         """
-        waits = self._stretches and self._known is None
-        if not self._use_threads or not waits or self._wanted.condition is not None:
+        if not self._use_threads or not self._ranges or self._wanted.condition is not None:
             return None
         keys = self._changes.key_columns
         names = [n for n in self._wanted.read(self._wanted.columns).names if n not in keys]
         rest = self._schema(names)
-        return self._batches(self._reader(ahead=True), rest, self._stretches[number].groups, names)
+        return self._batches(self._reader(ahead=True), rest, self._ranges[number].groups, names)
 
-    def _stretch(self, unit: UnitEvents, number: int) -> Stretch:
-        """Where the rows of a stretch come from; its keys meet the events in its turn."""
-        at, reader, events = self._stretches[number], self._reader(), unit.events
-        if self._known is not None:
-            sources = self._known.sources[at.first_row : at.first_row + at.rows]
-            return Stretch([], sources, None)
+    def _meet(self, unit: _UnitEvents, number: int) -> RowSources:
+        """Where the rows of a range come from; its keys meet the events in its turn."""
+        at, reader, events = self._ranges[number], self._reader(), unit.events
         names = list(events.columns(reader))
         shown = [] if unit.selects else events.data.schema.names
         if self._use_threads:
             names += [name for name in shown if name in self._changes.key_columns]
-        batches = self._batches(reader, self._schema(names), at.groups)
         keeps = not set(names).isdisjoint(shown)
         with self._turns.turn(number):
-            stretch = Stretch.meeting(batches, events, at, reader.name, keeps=keeps)
-            if self._found is not None:
-                self._found.append(stretch.sources)
-        return stretch
+            batches: Iterable[pa.RecordBatch] = [batch_of([], pa.schema([]), at.rows)]
+            if names:
+                batches = self._batches(reader, self._schema(names), at.groups)
+            return RowSources.meeting(batches, events, at, reader.name, keeps=keeps)
 
     def _merged(
         self,
-        unit: UnitEvents,
+        unit: _UnitEvents,
         number: int,
-        stretch: Stretch,
+        found: RowSources,
         ahead: Iterator[pa.RecordBatch] | None,
     ) -> Iterator[pa.RecordBatch]:
-        """The rows of a stretch."""
-        at, reader, sources = self._stretches[number], self._reader(), stretch.sources
-        if unit.events.fills or (stretch.stays and not unit.selects):
-            whole = self._put_together(unit.events, reader, at.groups, stretch, ahead)
+        """The rows of a range."""
+        at, reader, sources = self._ranges[number], self._reader(), found.sources
+        if unit.events.fills or (found.stays and not unit.selects):
+            whole = self._put_together(unit.events, reader, at.groups, found, ahead)
             yield from unit.tested(whole)
             return
-        if stretch.stays:
+        if found.stays:
             matching = self._matching_groups(reader)
             elsewhere = at.first_row + np.flatnonzero(sources != KEEP).astype(np.int64)
             yield from tested_rows(
@@ -262,30 +259,31 @@ class UnitMerge:
         events: Events,
         reader: FileReader,
         groups: Sequence[int],
-        stretch: Stretch,
+        found: RowSources,
         ahead: Iterator[pa.RecordBatch] | None = None,
     ) -> Iterator[pa.RecordBatch]:
-        """The rows that are left of a stretch, from the file and the events, untested.
+        """The rows that are left of a range, from the file and the events, untested.
 
         Args:
             events: those of the unit.
             reader: the file.
-            groups: the stretch's row groups.
-            stretch: where the rows come from.
-            ahead: the columns that it lacks, texts as dictionaries, if they are being read.
+            groups: the range.
+            found: where its rows come from.
+            ahead: the columns that were not read for that, texts as dictionaries, if they are
+                being read.
         """
         if ahead is None or events.fills:
-            names = [n for n in events.data.schema.names if n not in stretch.schema.names]
+            names = [n for n in events.data.schema.names if n not in found.schema.names]
             encoded = [] if events.fills else names
             ahead = self._batches(reader, self._schema(names), groups, encoded)
         done = 0
         for batch in read_ahead(ahead) if self._use_threads else ahead:
-            merged = self._one_batch(batch, stretch, done, events)
+            merged = self._one_batch(batch, found, done, events)
             done += batch.num_rows
             if merged.num_rows:
                 yield merged
-        if done != len(stretch.sources):
-            raise InputError(f"{reader.name}: {done} rows, but {len(stretch.sources)} keys")
+        if done != len(found.sources):
+            raise InputError(f"{reader.name}: {done} rows, but {len(found.sources)} keys")
 
     def _batches(
         self,
@@ -306,16 +304,192 @@ class UnitMerge:
         return pa.schema([self._table_schema.field(name) for name in dict.fromkeys(names)])
 
     def _one_batch(
-        self, batch: pa.RecordBatch, stretch: Stretch, begin: int, events: Events
+        self, batch: pa.RecordBatch, found: RowSources, begin: int, events: Events
     ) -> pa.RecordBatch:
-        """The merged rows of a batch that begins at a row of its stretch."""
+        """The merged rows of a batch that begins at a row of its range."""
         n, own = batch.num_rows, set(batch.schema.names)
         names = events.data.schema.names
         columns = [
-            batch.column(name) if name in own else stretch.column(name, begin, n) for name in names
+            batch.column(name) if name in own else found.column(name, begin, n) for name in names
         ]
         fields = [pa.field(name, c.type) for name, c in zip(names, columns, strict=True)]
         whole = batch_of(columns, pa.schema(fields), n)
-        losers = None if stretch.losers is None else stretch.losers[begin : begin + n]
-        sources = stretch.sources[begin : begin + n]
+        losers = None if found.losers is None else found.losers[begin : begin + n]
+        sources = found.sources[begin : begin + n]
         return events.put_together(whole, sources, losers, self._context.allocator)
+
+
+class _UnitEvents:
+    """The events of a unit, and which of their rows meet the condition of the read.
+
+    Attributes:
+        events: with the columns handed out and those that the condition tests.
+        selects: whether rows are chosen before they are put together. They cannot be where events
+            hold some values of a row only.
+    """
+
+    def __init__(self, events: Events, wanted: Wanted) -> None:
+        self.events = events
+        self._wanted = wanted
+        self._handed_out = pa.schema([wanted.schema.field(name) for name in wanted.columns])
+        self.selects = wanted.condition is not None and not events.fills
+        self._lock = threading.Lock()
+        self._true: _Truths | None = None
+        self._fails = False
+
+    def rows_of(self, rows: RowNumbers) -> Iterator[pa.RecordBatch]:
+        """Rows of the events by their numbers; see `chosen` for their condition."""
+        wanted, data = self._wanted, self.events.data
+        if self.selects:
+            data = data.select(wanted.read(wanted.columns).names)
+        parts = (rows[i : i + wanted.batch_rows] for i in range(0, len(rows), wanted.batch_rows))
+        whole = (data.take(array_of(part)) for part in parts)
+        if not self.selects:
+            yield from self.tested(whole)
+            return
+        for batch in whole:
+            yield with_values(batch, self._handed_out, wanted.known)
+
+    def chosen(self, rows: RowNumbers) -> RowNumbers:
+        """Those of some rows of the events that meet the condition, if rows are chosen."""
+        return rows[self._meet(rows)] if self.selects and len(rows) else rows
+
+    def tested(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Merged rows with all columns of the events: those that meet the condition."""
+        wanted = self._wanted
+        for batch in batches:
+            whole = with_values(batch, wanted.schema, wanted.known)
+            if wanted.condition is not None:
+                met = condition_met(whole.select(list(wanted.tested)), wanted.condition)
+                whole = whole.select(list(wanted.columns)).filter(met)
+            yield whole
+
+    def _meet(self, rows: RowNumbers) -> _Truths:
+        """Whether rows of the events meet the condition."""
+        with self._lock:
+            if self._true is None and not self._fails:
+                try:
+                    self._true = self._test(self.events.data)
+                except pa.ArrowException:
+                    # It may be a row that another event replaces, whose value does not matter.
+                    self._fails = True
+        if self._true is not None:
+            return self._true[rows]
+        return self._test(self.events.data.take(array_of(rows)))
+
+    def _test(self, batch: pa.RecordBatch) -> _Truths:
+        wanted = self._wanted
+        tested = pa.schema([wanted.schema.field(name) for name in wanted.tested])
+        own = batch.select(wanted.read(wanted.tested).names)
+        return _truths(condition_met(with_values(own, tested, wanted.known), wanted.condition))
+
+
+class RowSources:
+    """Where the values of rows of a file come from that are read together.
+
+    Attributes:
+        batches: columns that have been read already; they may be used once more.
+        sources: where the values of each row come from.
+        losers: rows of events that a row of the file stays above, or -1; if versions fill gaps.
+    """
+
+    def __init__(
+        self, batches: list[pa.RecordBatch], sources: RowNumbers, losers: RowNumbers | None
+    ) -> None:
+        self.batches = batches
+        self.sources = sources
+        self.losers = losers
+
+    @classmethod
+    def meeting(
+        cls,
+        batches: Iterable[pa.RecordBatch],
+        events: Events,
+        at: GroupRange,
+        source: str,
+        *,
+        keeps: bool,
+    ) -> RowSources:
+        """Let the keys of a range meet the events.
+
+        Args:
+            batches: what `Events.columns` names, of all rows of the range.
+            events: those of the unit.
+            at: which rows of the file they are.
+            source: the file, for messages.
+            keeps: whether the keys are handed out, too.
+        """
+        sources = np.empty(at.rows, dtype=np.int32)
+        all_losers = np.empty(at.rows, dtype=np.int32) if events.fills else None
+        kept: list[pa.RecordBatch] = []
+        done = 0
+        for batch in batches:
+            end = done + batch.num_rows
+            if end > at.rows:
+                raise InputError(f"{source}: more rows than its footer says")
+            losers = None if all_losers is None else all_losers[done:end]
+            sources[done:end] = events.meet(batch, at.first_row + done, source, losers)
+            done = end
+            if keeps:
+                kept.append(batch)
+        if done != at.rows:
+            raise InputError(f"{source}: {at.rows} rows, but {done} keys")
+        return cls(kept, sources, all_losers)
+
+    @property
+    def stays(self) -> bool:
+        """Whether any value of the file is handed out."""
+        return bool((self.sources == KEEP).any())
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns that have been read already."""
+        return self.batches[0].schema if self.batches else pa.schema([])
+
+    def column(self, name: str, begin: int, n: int) -> pa.Array:
+        """Values of a column that has been read already."""
+        pieces = []
+        for batch in self.batches:
+            piece = batch.column(name).slice(begin, n)
+            n -= len(piece)
+            begin = max(begin - batch.num_rows, 0)
+            if len(piece):
+                pieces.append(piece)
+        return pieces[0] if len(pieces) == 1 else pa.concat_arrays(pieces)
+
+
+def _truths(met: pa.Array) -> _Truths:
+    """True where a condition is; neither where it is false nor where it is null."""
+    truths: _Truths = met.fill_null(False).to_numpy(zero_copy_only=False)
+    return truths
+
+
+class GroupRange(NamedTuple):
+    """Row groups of a file that follow each other: their rows are one range of its positions.
+
+    Attributes:
+        groups: their numbers.
+        first_row: position of the first of their rows in the file.
+        rows: of all of them.
+    """
+
+    groups: range
+    first_row: int
+    rows: int
+
+
+def _group_ranges(reader: FileReader, chosen: Collection[int], batch_rows: int) -> list[GroupRange]:
+    """Some row groups of a file, small neighbours together: then batches have rows enough."""
+    found: list[GroupRange] = []
+    begin = 0
+    for group in range(max(chosen, default=-1) + 1):
+        rows = reader.rows_in([group])
+        if group in chosen:
+            last = found[-1] if found else None
+            if last and last.groups.stop == group and last.rows + rows <= batch_rows:
+                joined = range(last.groups.start, group + 1)
+                found[-1] = GroupRange(joined, last.first_row, last.rows + rows)
+            else:
+                found.append(GroupRange(range(group, group + 1), begin, rows))
+        begin += rows
+    return found

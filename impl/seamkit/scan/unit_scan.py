@@ -22,9 +22,8 @@ from seamkit.core.memory import TrackedAllocator
 from seamkit.core.tasks import run_tasks
 from seamkit.engines.files import EnginePlan, MaskedPart
 from seamkit.files.kept import KEPT
-from seamkit.scan.engine_masks import UnitMatches
 from seamkit.scan.engine_units import engine_share, masked_unit
-from seamkit.scan.events_cache import EventsCache, EventsSource, FreshEvents
+from seamkit.scan.events_cache import EventsCache, UnitMatches
 from seamkit.scan.native_path import Wanted
 from seamkit.scan.options import ScanOptions
 from seamkit.scan.pruning import (
@@ -129,7 +128,7 @@ class UnitScan(Scan):
         from seambase.dataset import ScanDataset
 
         limited = self._options.memory_limit_bytes is not None
-        events: EventsSource = FreshEvents() if limited else EventsCache(shared=KEPT)
+        events = None if limited else EventsCache(shared=KEPT)
         if self._matches is not None:
             events = self._matches.events
         return ScanDataset(self.schema, functools.partial(self._open_for_engine, events=events))
@@ -326,7 +325,7 @@ class UnitScan(Scan):
         alone = self._alone()
         reasons: Sequence[str | None] = [alone] * len(self._plan.units)
         if alone is None:
-            matches = UnitMatches(self._plan.schema, FreshEvents())
+            matches = UnitMatches(self._plan.schema, EventsCache())
             reasons = engine_share(self._plan, self._columns, matches).reasons
         for unit, why in zip(self._plan.units, reasons, strict=True):
             yield ("engine", "") if why is None else (self.path_of(unit), why)
@@ -343,7 +342,7 @@ class UnitScan(Scan):
         return UnitTasks(self._plan, self._options, self._state, self._other_path)
 
     def _open_for_engine(
-        self, columns: Sequence[str], condition: pc.Expression | None, events: EventsSource
+        self, columns: Sequence[str], condition: pc.Expression | None, events: EventsCache | None
     ) -> pa.RecordBatchReader:
         if self._matches is not None:
             tested = filter_columns(condition, self._plan.schema)
@@ -360,7 +359,7 @@ class UnitScan(Scan):
         self,
         columns: Sequence[str],
         condition: pc.Expression | None,
-        events: EventsSource | None = None,
+        events: EventsCache | None = None,
     ) -> pa.RecordBatchReader:
         batches = (batch for _, batch in self._numbered_batches(columns, condition, events))
         return pa.RecordBatchReader.from_batches(self._fields(columns), batches)
@@ -369,7 +368,7 @@ class UnitScan(Scan):
         self,
         columns: Sequence[str],
         condition: pc.Expression | None,
-        events: EventsSource | None = None,
+        events: EventsCache | None = None,
     ) -> Iterator[tuple[int, pa.RecordBatch]]:
         """Batches with the numbers of their tasks; planned anew while none was handed out."""
         begun, rows = False, self._state.rows
@@ -388,7 +387,7 @@ class UnitScan(Scan):
         self,
         columns: Sequence[str],
         condition: pc.Expression | None,
-        events: EventsSource | None,
+        events: EventsCache | None,
     ) -> Iterator[tuple[int, pa.RecordBatch]]:
         self._state.warnings.tell()
         tested = filter_columns(condition, self._plan.schema)
@@ -407,14 +406,14 @@ class UnitScan(Scan):
                 self._state.rows += batch.num_rows
             yield number, batch
 
-    def _own_events(self, condition: pc.Expression | None) -> EventsSource:
+    def _own_events(self, condition: pc.Expression | None) -> EventsCache | None:
         """Where events come from in a stream or table: kept ones take part where a filter is.
 
         All rows are read once, as a rule, and their logs would push out what queries come back to.
         """
         limited = self._options.memory_limit_bytes is not None
         if condition is None or limited or not self._keeps:
-            return FreshEvents()
+            return None
         return EventsCache(most_bytes=0, shared=KEPT)
 
     def _planned_anew(self, error: InputError, rows: int) -> bool:

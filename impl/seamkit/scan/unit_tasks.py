@@ -17,8 +17,7 @@ from seamkit.core.memory import TrackedAllocator
 from seamkit.core.tasks import Task
 from seamkit.files.pages.paged import PageCounts
 from seamkit.files.storage import is_far
-from seamkit.scan.engine_masks import ChangedRows, changed_rows
-from seamkit.scan.events_cache import EventsSource
+from seamkit.scan.events_cache import ChangedRows, EventsCache, changed_rows
 from seamkit.scan.key_ranges import GroupsOf, key_ranges
 from seamkit.scan.masks import SharedMask
 from seamkit.scan.merge_path import UnitMerge
@@ -93,7 +92,7 @@ class UnitTasks:
     state: ReadState
     other_path: OtherPath | None
 
-    def of(self, wanted: Wanted, events: EventsSource) -> tuple[list[Task], frozenset[int]]:
+    def of(self, wanted: Wanted, events: EventsCache | None) -> tuple[list[Task], frozenset[int]]:
         """What is to be done: a unit is one task, or several if it has more than its share.
 
         Returns:
@@ -172,7 +171,7 @@ class UnitTasks:
         changes: Keyed,
         wanted: Wanted,
         parts: int,
-        events: EventsSource,
+        events: EventsCache | None,
         by_key: GroupsOf | None,
     ) -> list[Task]:
         """Tasks for a unit that is merged."""
@@ -182,17 +181,16 @@ class UnitTasks:
         context = replace(self.context(), condition=condition)
 
         def merge(threads: int = 1) -> UnitMerge:
-            source, schema = events.of(changes), self.plan.schema
-            return UnitMerge(
-                file, changes, schema, wanted, context, source, threads=threads, row_groups=by_key
-            )
+            own = changes if events is None else events.of(changes, whole=by_key is None)
+            schema = self.plan.schema
+            return UnitMerge(file, own, schema, wanted, context, threads=threads, row_groups=by_key)
 
         if parts == 1:
             # Opened by the task: a scan may have more units than files can be open.
             reads: list[Task] = [lambda: merge().all_rows()]
         else:
             shared = merge(threads=parts)
-            reads = [functools.partial(shared.rows, i) for i in range(shared.n_stretches)]
+            reads = [functools.partial(shared.rows, i) for i in range(shared.n_ranges)]
         return reads
 
     def _merging_runs(

@@ -48,6 +48,7 @@ __all__ = [
     "KeyMask",
     "KeyTest",
     "Keyed",
+    "LoadedEvents",
     "Mask",
     "Positions",
     "ReadContext",
@@ -132,7 +133,7 @@ class ReadContext:
         condition: what rows of the unit are tested for afterwards, over the table's columns; None
             for nothing. A reader that is not the scan's own may leave out rows that surely do not
             meet it, never by a value that the unit's changes may replace; see `settled_columns`. So
-            may changes leave out events by their keys; see `Events.whole`.
+            may changes leave out events by their keys; see `LoadedEvents.whole`.
     """
 
     allocator: TrackedAllocator
@@ -154,11 +155,6 @@ class Events(Protocol):
     @property
     def fills(self) -> bool:
         """Whether events hold some values of a row only; others come from the row below."""
-        ...
-
-    @property
-    def whole(self) -> bool:
-        """Whether all are there; not so where the condition of a read left some out."""
         ...
 
     def columns(self, reader: FileReader) -> Sequence[str]:
@@ -205,11 +201,20 @@ class Events(Protocol):
         """
         ...
 
-    def beside(self, further: pa.RecordBatch) -> Events:
+
+class LoadedEvents(Events, Protocol):
+    """Events that may be kept from one read to the next."""
+
+    @property
+    def whole(self) -> bool:
+        """Whether all are there; not so where the condition of a read left some out."""
+        ...
+
+    def beside(self, further: pa.RecordBatch) -> LoadedEvents:
         """These events with more columns of the rows of `data`, as `Keyed.further` gives them."""
         ...
 
-    def fork(self, names: Sequence[str], allocator: TrackedAllocator) -> Events:
+    def fork(self, names: Sequence[str], allocator: TrackedAllocator) -> LoadedEvents:
         """The same events for another read, with some columns of `data`; these have met no row."""
         ...
 
@@ -237,7 +242,7 @@ class Keyed(Protocol):
         """
         ...
 
-    def load(self, names: Sequence[str], context: ReadContext) -> Events | Positions:
+    def load(self, names: Sequence[str], context: ReadContext) -> LoadedEvents | Positions:
         """Decode and fold the events.
 
         Args:

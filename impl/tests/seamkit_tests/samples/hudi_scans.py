@@ -9,7 +9,6 @@ import pyarrow as pa
 import pytest
 
 from seamkit.connector.slice_rows import read_unit
-from seamkit.scan.events_cache import FreshEvents
 from seamkit.scan.merge_path import UnitMerge
 from seamkit.scan.native_path import Wanted
 from seamkit.scan.unit_scan import UnitScan
@@ -70,7 +69,4 @@ def slice_rows(
     file = unit.files[0] if unit.files else None
     columns = pa.schema([source.schema.field(name) for name in names])
     wanted = Wanted(columns, names, None, (), {}, batch_rows)
-    merge = UnitMerge(
-        file, unit.changes, source.schema, wanted, context, FreshEvents().of(unit.changes)
-    )
-    return merge.all_rows()
+    return UnitMerge(file, unit.changes, source.schema, wanted, context).all_rows()

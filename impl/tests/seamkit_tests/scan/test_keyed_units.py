@@ -22,7 +22,7 @@ from seamkit.scan.merging.assembly import assemble
 from seamkit.scan.merging.log_index import LogIndex, RowNumbers
 from seamkit.scan.options import ScanOptions
 from seamkit.scan.unit_scan import UnitScan
-from seamkit.scan.units import DataFile, Events, Positions, ReadContext, ReadUnit
+from seamkit.scan.units import DataFile, LoadedEvents, Positions, ReadContext, ReadUnit
 from seamkit_tests.scan.units import open_file, plan, positions, write_unit
 
 _ROWS = 1000
@@ -96,7 +96,7 @@ class KeyedRows:
 
     error: InputError | None = None
 
-    def load(self, names: Sequence[str], context: ReadContext) -> Events | Positions:
+    def load(self, names: Sequence[str], context: ReadContext) -> LoadedEvents | Positions:
         """Fold them."""
         if self.error is not None:
             raise self.error
@@ -122,7 +122,7 @@ class RowsByPosition:
     def identity(self) -> None:
         """Nobody can tell whether they are the same later."""
 
-    def load(self, names: Sequence[str], context: ReadContext) -> Events | Positions:
+    def load(self, names: Sequence[str], context: ReadContext) -> LoadedEvents | Positions:
         """The positions."""
         del names, context
         return positions(self.gone)

@@ -25,7 +25,7 @@ from seamkit.files.reader import FileReader
 from seamkit.files.roaring import Positions
 from seamkit.scan.merging.assembly import assemble
 from seamkit.scan.merging.log_index import KEEP, REMOVE, UNORDERED, YIELDING, LogIndex, RowNumbers
-from seamkit.scan.units import Events, ReadContext
+from seamkit.scan.units import LoadedEvents, ReadContext
 from seamkit.tables.hudi.config.merge_rules import FillRule
 from seamkit.tables.hudi.listing.files import FileSlice
 from seamkit.tables.hudi.log.deletes import DeleteKeys
@@ -85,7 +85,7 @@ class SliceChanges:
         files = tuple(map(self.source.storage.file_identity, paths))
         return None if None in files else (self.source.identity, self.slice_.file_id, files)
 
-    def load(self, names: Sequence[str], context: ReadContext) -> Events | Positions:
+    def load(self, names: Sequence[str], context: ReadContext) -> LoadedEvents | Positions:
         """Decode, order and fold the logs; see `Keyed.load`.
 
         By several threads only where logs are most of the slice: to cut them into pieces and to put
