@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator
 
 import pyarrow as pa
 
@@ -13,7 +13,7 @@ from seamkit.avro.records import AvroContainer
 from seamkit.avro.schema import arrow_schema
 from seamkit.core.arrow_data import batch_of
 from seamkit.files.promotion import LOSSLESS, TypeRules, nullable_throughout, resolve_batch
-from seamkit.files.reader import OneGroup
+from seamkit.files.reader import FileReader, RowsWanted
 from seamkit.files.storage import Storage
 
 __all__ = ["AvroReader"]
@@ -22,7 +22,7 @@ __all__ = ["AvroReader"]
 _ROW = "row"
 
 
-class AvroReader(OneGroup):
+class AvroReader(FileReader):
     """One open Avro file, whose rows are records: a `FileReader`.
 
     Args:
@@ -43,7 +43,7 @@ class AvroReader(OneGroup):
         [row] = arrow_schema(self._schema_text)
         if not pa.types.is_struct(row.type):
             raise InputError(f"{self.name}: its rows are no records")
-        self._own = pa.schema(map(nullable_throughout, row.type))
+        self.schema = pa.schema(map(nullable_throughout, row.type))
         self.num_rows = self._container.rows
 
     @property
@@ -51,33 +51,21 @@ class AvroReader(OneGroup):
         """The writer's schema, JSON."""
         return self._container.schema
 
-    @property
-    def schema(self) -> pa.Schema:
-        """The file's own columns."""
-        return self._own
-
-    def batches(
-        self,
-        schema: pa.Schema,
-        batch_rows: int,
-        *,
-        use_threads: bool,
-        encoded: Collection[str] = (),
-        row_groups: Sequence[int] | None = None,
-    ) -> Iterator[pa.RecordBatch]:
-        """See `FileReader.batches`; blocks are decoded one by one, texts as they are.
+    def read(self, wanted: RowsWanted) -> Iterator[pa.RecordBatch]:
+        """See `FileReader.read`; blocks are decoded one by one, texts as they are.
 
         Raises:
             InputError: a block is broken, or a type does not promote.
         """
-        del use_threads, encoded, row_groups
-        present = [name for name in schema.names if name in self._own.names]
+        schema, batch_rows = wanted.schema, wanted.batch_rows
+        own_names = set(self.schema.names)
+        present = [name for name in schema.names if name in own_names]
         if not present:
             for begin in range(0, self.num_rows, batch_rows):
                 rows = min(batch_rows, self.num_rows - begin)
                 yield batch_of([pa.nulls(rows, field.type) for field in schema], schema, rows)
             return
-        own = pa.struct([self._own.field(name) for name in present])
+        own = pa.struct([self.schema.field(name) for name in present])
         decoder = AvroDecoder(self._schema_text, pa.schema([(_ROW, own)]), source=self.name)
         for at, count, block in self._container.blocks():
             decoder.decode_plain(block, count, f"{self.name}, block at byte {at}")

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seamkit.files.parquet import ParquetReader
-from seamkit.files.reader import FileReader, Renaming
+from seamkit.files.reader import FileReader
 
 if TYPE_CHECKING:
     import pyarrow.dataset as ds
@@ -132,8 +132,7 @@ def why_not(reader: FileReader, wanted: pa.Schema) -> str | None:
         reader: the file, opened.
         wanted: the columns that are read from it, in the table's types.
     """
-    if isinstance(reader, Renaming):
-        reader = reader.as_it_stands(wanted)
+    reader = reader.as_it_stands(wanted)
     if not isinstance(reader, ParquetReader):
         return "its columns are not found by their names alone, or it is no Parquet file"
     path = reader.local_path

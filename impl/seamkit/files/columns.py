@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from seambase.errors import InputError, RefusedError
 from seamkit.core._seam import ffi
 from seamkit.core.arrow_data import address, batch_of
-from seamkit.files.reader import FileReader, OverReader, positions_of
+from seamkit.files.reader import FileReader, OverReader, RowsWanted, positions_of
 from seamkit.files.roaring import Positions
 from seamkit.files.statistics import FileStatistics
 
@@ -312,35 +312,24 @@ class FoundReader(OverReader):
         self._find = find
         self._sources: dict[pa.Field, Source] = {}
 
-    def batches(
-        self,
-        schema: pa.Schema,
-        batch_rows: int,
-        *,
-        use_threads: bool,
-        encoded: Collection[str] = (),
-        row_groups: Sequence[int] | None = None,
-    ) -> Iterator[pa.RecordBatch]:
-        """See `FileReader.batches`; texts come as dictionaries only where all columns are plain.
+    def read(self, wanted: RowsWanted) -> Iterator[pa.RecordBatch]:
+        """See `FileReader.read`; texts come as dictionaries only where all columns are plain.
 
         Raises:
             InputError: the file is broken, lacks a required column, or a type does not promote.
             RefusedError: a default that is not supported.
         """
-        sources = [self._source(wanted) for wanted in schema]
+        schema = wanted.schema
+        sources = [self._source(one) for one in schema]
         if all(one.is_plain for one in sources):
-            yield from self._reader.batches(
-                schema, batch_rows, use_threads=use_threads, encoded=encoded, row_groups=row_groups
-            )
+            yield from self._reader.read(wanted)
             return
         inside = self._inside(sources)
         own = pa.schema([read for read, _ in inside.values()])
         shown = pa.schema([(str(at), kind) for at, (_, kind) in enumerate(inside.values())])
         is_made = any(one.make for one in sources)
-        positions = positions_of(self, row_groups) if is_made else None
-        for batch in self._reader.batches(
-            own, batch_rows, use_threads=use_threads, row_groups=row_groups
-        ):
+        positions = positions_of(self, wanted.row_groups) if is_made else None
+        for batch in self._reader.read(replace(wanted, schema=own, encoded=())):
             rows = batch.num_rows
             columns = dict(zip(inside, renamed(batch, shown).columns, strict=True))
             at = None
@@ -368,7 +357,7 @@ class FoundReader(OverReader):
         return self._sources[wanted]
 
     def as_it_stands(self, schema: pa.Schema) -> FileReader:
-        """The file's own reader where it has all of these columns as the table; see `Renaming`."""
+        """The file's own reader where it has all of these columns as the table."""
         return self._reader if all(self._source(wanted).is_plain for wanted in schema) else self
 
     def row_groups_that_may_match(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 import pyarrow as pa
@@ -12,7 +12,7 @@ from seambase.extras import needs
 from seamkit.core.arrow_data import batch_of
 from seamkit.files.parquet import check_names
 from seamkit.files.promotion import LOSSLESS, TypeRules, resolve_batch
-from seamkit.files.reader import OneGroup
+from seamkit.files.reader import FileReader, RowsWanted
 from seamkit.files.storage import Storage
 
 __all__ = ["LanceReader"]
@@ -20,7 +20,7 @@ __all__ = ["LanceReader"]
 _T = TypeVar("_T")
 
 
-class LanceReader(OneGroup):
+class LanceReader(FileReader):
     """One Lance file: a `FileReader`.
 
     Args:
@@ -45,33 +45,21 @@ class LanceReader(OneGroup):
         self._open: Callable[..., Any] = LanceFileReader
         self._rules = rules
         metadata = self._called(lambda: self._open(self.name).metadata(), "not readable as Lance")
-        self._schema: pa.Schema = metadata.schema
+        self.schema = metadata.schema.remove_metadata()
         self.num_rows: int = metadata.num_rows
-        check_names(self._schema.names, self.name)
+        check_names(self.schema.names, self.name)
 
-    @property
-    def schema(self) -> pa.Schema:
-        """The file's own columns."""
-        return self._schema.remove_metadata()
-
-    def batches(
-        self,
-        schema: pa.Schema,
-        batch_rows: int,
-        *,
-        use_threads: bool,
-        encoded: Collection[str] = (),
-        row_groups: Sequence[int] | None = None,
-    ) -> Iterator[pa.RecordBatch]:
-        """See `FileReader.batches`; texts come as they are.
+    def read(self, wanted: RowsWanted) -> Iterator[pa.RecordBatch]:
+        """See `FileReader.read`; texts come as they are.
 
         Raises:
             InputError: a page is broken, rows are missing, or a type does not promote.
         """
-        del use_threads, encoded, row_groups
-        present = [name for name in schema.names if name in self._schema.names]
+        schema = wanted.schema
+        own_names = set(self.schema.names)
+        present = [name for name in schema.names if name in own_names]
         rows = 0
-        for batch in self._read(present, batch_rows):
+        for batch in self._pieces(present, wanted.batch_rows):
             rows += batch.num_rows
             if present:
                 yield resolve_batch(batch, schema, self._rules, self.name)
@@ -81,7 +69,7 @@ class LanceReader(OneGroup):
         if rows != self.num_rows:
             raise InputError(f"{self.name}: {rows} rows, but its footer says {self.num_rows}")
 
-    def _read(self, present: list[str], batch_rows: int) -> Iterator[pa.RecordBatch]:
+    def _pieces(self, present: list[str], batch_rows: int) -> Iterator[pa.RecordBatch]:
         if not present:
             for begin in range(0, self.num_rows, batch_rows):
                 yield batch_of([], pa.schema([]), min(batch_rows, self.num_rows - begin))

@@ -9,7 +9,7 @@ in compressed chunks behind three bytes of length and a flag.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -21,7 +21,7 @@ from seamkit.core.unpack import unpack
 from seamkit.files.parquet import check_names
 from seamkit.files.promotion import LOSSLESS, TypeRules, resolve_batch
 from seamkit.files.protobuf import fields
-from seamkit.files.reader import OneGroup
+from seamkit.files.reader import FileReader, RowsWanted
 from seamkit.files.statistics import FileStatistics
 from seamkit.files.storage import Storage, read_part
 
@@ -30,7 +30,7 @@ __all__ = ["OrcReader", "stripe_zones"]
 _UTC = frozenset(("", "UTC", "GMT", "Etc/UTC", "Etc/GMT", "Z"))
 
 
-class OrcReader(OneGroup):
+class OrcReader(FileReader):
     """One open ORC file: a `FileReader`.
 
     Args:
@@ -48,41 +48,28 @@ class OrcReader(OneGroup):
         self._content = storage.open(path)
         try:
             self._file = orc.ORCFile(self._content)
-            names = self._file.schema.names
+            self.schema = self._file.schema.remove_metadata()
+            self._names = set(self.schema.names)
         except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
             raise InputError(f"{self.name}: not readable as ORC ({error})") from error
-        check_names(names, self.name)
+        check_names(self.schema.names, self.name)
         self.num_rows: int = self._file.nrows
-        self._names = set(names)
-
-    @property
-    def schema(self) -> pa.Schema:
-        """The file's own columns."""
-        return self._file.schema.remove_metadata()
 
     def statistics(self, schema: pa.Schema) -> FileStatistics:
         """The rows, as the footer tells; pyarrow does not show what ORC knows of columns."""
         del schema
         return FileStatistics(self.num_rows)
 
-    def batches(
-        self,
-        schema: pa.Schema,
-        batch_rows: int,
-        *,
-        use_threads: bool,
-        encoded: Collection[str] = (),
-        row_groups: Sequence[int] | None = None,
-    ) -> Iterator[pa.RecordBatch]:
-        """See `FileReader.batches`; stripes are decoded one by one, texts as they are.
+    def read(self, wanted: RowsWanted) -> Iterator[pa.RecordBatch]:
+        """See `FileReader.read`; stripes are decoded one by one, texts as they are.
 
         Raises:
             InputError: a stripe is broken, rows are missing, or a type does not promote.
             RefusedError: timestamps are wanted, and their zone cannot be found out.
         """
-        del use_threads, encoded, row_groups
+        schema, batch_rows = wanted.schema, wanted.batch_rows
         present = [name for name in schema.names if name in self._names]
-        timed = any(_has_timestamps(self._file.schema.field(name).type) for name in present)
+        timed = any(_has_timestamps(self.schema.field(name).type) for name in present)
         zones = stripe_zones(self._file, self._content, self.name) if timed else []
         rows = 0
         for number, stripe in enumerate(self._stripes(present)):

@@ -26,6 +26,7 @@ from seamkit.files.footers.page_sizes import check_page_sizes
 from seamkit.files.kept import KEPT
 from seamkit.files.promotion import LOSSLESS, TypeRules, resolve_batch
 from seamkit.files.ranges import FarFile
+from seamkit.files.reader import FileReader, RowsWanted
 from seamkit.files.statistics import (
     FileStatistics,
     footer_statistics,
@@ -172,7 +173,7 @@ def _footer_memory(footer: pq.FileMetaData) -> int:
     return int(footer.serialized_size + chunks * _BYTES_A_CHUNK)
 
 
-class ParquetReader:
+class ParquetReader(FileReader):
     """A `FileReader` of Parquet; the footer, which holds a large bloom filter, is read once.
 
     Args:
@@ -230,7 +231,7 @@ class ParquetReader:
             self._identity = None
         return content, file
 
-    @property
+    @functools.cached_property
     def schema(self) -> pa.Schema:
         """The file's own columns."""
         return self._file.schema_arrow.remove_metadata()
@@ -253,31 +254,24 @@ class ParquetReader:
         except UnicodeDecodeError:
             return ""
 
-    def batches(
-        self,
-        schema: pa.Schema,
-        batch_rows: int,
-        *,
-        use_threads: bool,
-        encoded: Collection[str] = (),
-        row_groups: Sequence[int] | None = None,
-    ) -> Iterator[pa.RecordBatch]:
-        """See `FileReader.batches`.
+    def read(self, wanted: RowsWanted) -> Iterator[pa.RecordBatch]:
+        """See `FileReader.read`.
 
         Raises:
             InputError: a page is broken, a text is no UTF-8, or rows are missing.
             RefusedError: a page becomes larger than a limit of memory.
         """
+        schema, row_groups = wanted.schema, wanted.row_groups
         present = [name for name in schema.names if name in self._names]
         if not present:
-            yield from self._without_columns(schema, batch_rows, self.rows_in(row_groups))
+            yield from self._without_columns(schema, wanted.batch_rows, self.rows_in(row_groups))
             return
         if self._storage.bound.is_stated:
             self._check_pages(present, row_groups)
-        file, schema = self._encoded(schema, encoded, row_groups)
+        file, schema = self._encoded(schema, wanted.encoded, row_groups)
         rows = 0
         try:
-            for batch in self._read(file, batch_rows, present, row_groups, use_threads):
+            for batch in self._pieces(file, present, wanted):
                 rows += batch.num_rows
                 batch = decimals_of(batch, self._decimals)
                 yield resolve_batch(batch, schema, self._rules, self.name)
@@ -295,26 +289,22 @@ class ParquetReader:
         except PARQUET_ERRORS as error:
             raise InputError(f"{self.name}: its pages are not readable ({error})") from error
 
-    def _read(
-        self,
-        file: pq.ParquetFile,
-        batch_rows: int,
-        names: Sequence[str],
-        row_groups: Sequence[int] | None,
-        use_threads: bool,
+    def _pieces(
+        self, file: pq.ParquetFile, names: Sequence[str], wanted: RowsWanted
     ) -> Iterator[pa.RecordBatch]:
         """Batches as the file has them; of a file far away none goes over the end of a row group.
 
         Otherwise pyarrow reads a column of several groups before it comes to the next one, and
         what was fetched of the first groups would have to be kept.
         """
-        parts: list[Sequence[int] | None] = [row_groups]
+        groups = wanted.row_groups
+        parts: list[Sequence[int] | None] = [groups]
         if isinstance(self._content, FarFile):
-            groups = range(self.num_row_groups) if row_groups is None else row_groups
+            groups = range(self.num_row_groups) if groups is None else groups
             parts = [[group] for group in groups]
         for part in parts:
             yield from file.iter_batches(
-                batch_size=batch_rows, columns=names, use_threads=use_threads, row_groups=part
+                wanted.batch_rows, columns=names, use_threads=wanted.use_threads, row_groups=part
             )
 
     def _opened_again(self) -> pa.NativeFile:
@@ -333,7 +323,7 @@ class ParquetReader:
         content.expect([_spans(metadata, group, names) for group in groups])
 
     def fetch(self, names: Collection[str], row_groups: Sequence[int]) -> None:
-        """See `seamkit.files.reader.Fetching`; nothing is done for a file on this machine."""
+        """See `FileReader.fetch`; nothing is done for a file on this machine."""
         if isinstance(self._content, FarFile):
             metadata = self._file.metadata
             self._content.fetch(

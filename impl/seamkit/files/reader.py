@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Sequence
-from typing import Protocol, runtime_checkable
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -12,29 +14,47 @@ import pyarrow.compute as pc
 from seamkit.files.roaring import Positions
 from seamkit.files.statistics import FileStatistics
 
-__all__ = ["FileReader", "NoStatistics", "OneGroup", "OverReader", "Renaming", "positions_of"]
+__all__ = ["FileReader", "OverReader", "RowsWanted", "positions_of"]
 
 
-class FileReader(Protocol):
-    """One open base file.
+@dataclass(frozen=True, slots=True)
+class RowsWanted:
+    """What to read of a file.
+
+    Attributes:
+        schema: the columns wanted, in the table's types; those that the file lacks are null.
+        batch_rows: most rows in a batch.
+        use_threads: let pyarrow decode columns in parallel, where it can.
+        encoded: texts that the caller takes as dictionaries too. They come so where the file holds
+            them so and its reader knows how, which spares a copy of each text.
+        row_groups: numbers of those wanted, in order; None for all. Of no use to a file that counts
+            as one.
+    """
+
+    schema: pa.Schema
+    batch_rows: int
+    use_threads: bool
+    encoded: Collection[str] = ()
+    row_groups: Sequence[int] | None = None
+
+
+class FileReader(ABC):
+    """One open base file; by itself it counts as one row group and tells no statistics.
 
     Attributes:
         name: the file, as messages name it.
         num_row_groups: parts that can be read on their own.
+        schema: the file's own columns, as it calls them.
     """
 
     name: str
-    num_row_groups: int
+    num_row_groups: int = 1
+    schema: pa.Schema
 
-    @property
+    @cached_property
     def num_rows(self) -> int:
-        """All of its rows; of some files nobody knows before they are read."""
-        ...
-
-    @property
-    def schema(self) -> pa.Schema:
-        """The file's own columns, as it calls them."""
-        ...
+        """All of its rows; where nobody knows them, the file is read for that."""
+        return sum(b.num_rows for b in self.batches(pa.schema([]), 1 << 20, use_threads=False))
 
     def batches(
         self,
@@ -45,25 +65,24 @@ class FileReader(Protocol):
         encoded: Collection[str] = (),
         row_groups: Sequence[int] | None = None,
     ) -> Iterator[pa.RecordBatch]:
-        """All rows, with the columns and types of `schema`.
-
-        Args:
-            schema: the columns wanted; those that the file lacks are null.
-            batch_rows: most rows in a batch.
-            use_threads: let pyarrow decode columns in parallel, where it can.
-            encoded: texts that the caller takes as dictionaries too. They come so where the file
-                holds them so and its reader knows how, which spares a copy of each text.
-            row_groups: numbers of those wanted, in order; None for all. Of no use to a file that
-                counts as one.
+        """Rows with the columns and types of `schema`; see `RowsWanted` for the arguments.
 
         Raises:
             InputError: the file is broken, rows are missing, or a type does not promote.
         """
-        ...
+        return self.read(RowsWanted(schema, batch_rows, use_threads, encoded, row_groups))
+
+    @abstractmethod
+    def read(self, wanted: RowsWanted) -> Iterator[pa.RecordBatch]:
+        """The same, which each kind of file does in its own way.
+
+        Raises:
+            InputError: as `batches`.
+        """
 
     def rows_in(self, row_groups: Sequence[int] | None) -> int:
         """Rows of some row groups, or of all (None)."""
-        ...
+        return self.num_rows if row_groups is None or len(row_groups) else 0
 
     def row_groups_that_may_match(
         self, condition: pc.Expression, schema: pa.Schema, counted: Collection[str] | None = None
@@ -78,7 +97,8 @@ class FileReader(Protocol):
         Raises:
             InputError: the statistics are not readable.
         """
-        ...
+        del condition, schema, counted
+        return list(range(self.num_row_groups))
 
     def greatest(self, name: str, kind: pa.DataType) -> int | None:
         """The largest value of a column of whole numbers, as its file's statistics tell.
@@ -90,7 +110,8 @@ class FileReader(Protocol):
         Returns:
             None if the column holds a null, is of another type, or nobody knows.
         """
-        ...
+        del name, kind
+        return None
 
     def leasts(self, name: str, kind: pa.DataType) -> Sequence[pa.Scalar]:
         """The least value of a column in each row group, as statistics tell.
@@ -102,7 +123,8 @@ class FileReader(Protocol):
         Returns:
             Nothing if the column holds a null, is of another type, or nobody knows.
         """
-        ...
+        del name, kind
+        return ()
 
     def statistics(self, schema: pa.Schema) -> FileStatistics:
         """What the file tells of all its rows without that any is read.
@@ -116,31 +138,23 @@ class FileReader(Protocol):
         Raises:
             InputError: its statistics are not readable.
         """
-        ...
-
-
-@runtime_checkable
-class Renaming(Protocol):
-    """A reader that shows another one's columns under other names or in other shapes."""
+        del schema
+        return FileStatistics()
 
     def as_it_stands(self, schema: pa.Schema) -> FileReader:
-        """The reader below, if it gives these columns as this one does; else this one."""
-        ...
-
-
-@runtime_checkable
-class Fetching(Protocol):
-    """A reader of a file that may be far away."""
+        """The reader below one that changes names or shapes, where it gives these columns alike."""
+        del schema
+        return self
 
     def fetch(self, names: Collection[str], row_groups: Sequence[int]) -> None:
-        """Ask for columns of some row groups at once, which `batches` will read in several calls.
+        """Ask at once for columns of row groups of a file far away, read by several calls later.
 
         They come in the background, and stay until two further calls have asked for others.
         """
-        ...
+        del names, row_groups
 
 
-class OverReader:
+class OverReader(FileReader):
     """The part of a reader that shows another one's columns otherwise: what they have in common.
 
     Args:
@@ -153,63 +167,32 @@ class OverReader:
         self.num_row_groups = reader.num_row_groups
         self._reader = reader
 
-    @property
+    @cached_property
     def schema(self) -> pa.Schema:
         """The file's own columns, as it calls them."""
         return self._reader.schema
 
     def rows_in(self, row_groups: Sequence[int] | None) -> int:
-        """Rows of some row groups, or of all (None)."""
+        """See `FileReader.rows_in`."""
         return self._reader.rows_in(row_groups)
-
-    def leasts(self, name: str, kind: pa.DataType) -> Sequence[pa.Scalar]:
-        """Nothing: the column may have another name or other values in the file."""
-        del name, kind
-        return ()
-
-    def statistics(self, schema: pa.Schema) -> FileStatistics:
-        """The rows alone: columns may have other names or other values in the file."""
-        del schema
-        return FileStatistics(self._reader.statistics(pa.schema([])).rows)
-
-
-class NoStatistics:
-    """The part of a reader whose file is not asked for statistics."""
-
-    num_row_groups: int
 
     def row_groups_that_may_match(
         self, condition: pc.Expression, schema: pa.Schema, counted: Collection[str] | None = None
     ) -> list[int]:
-        """All: nothing rules one out."""
-        del condition, schema, counted
-        return list(range(self.num_row_groups))
+        """What the file's statistics tell; see `FileReader.row_groups_that_may_match`."""
+        return self._reader.row_groups_that_may_match(condition, schema, counted)
 
     def greatest(self, name: str, kind: pa.DataType) -> int | None:
-        """None: nobody knows."""
-        del name, kind
-        return None
+        """What the file's statistics tell; see `FileReader.greatest`."""
+        return self._reader.greatest(name, kind)
 
     def leasts(self, name: str, kind: pa.DataType) -> Sequence[pa.Scalar]:
-        """Nothing: nobody knows."""
-        del name, kind
-        return ()
+        """What the file's statistics tell; see `FileReader.leasts`."""
+        return self._reader.leasts(name, kind)
 
     def statistics(self, schema: pa.Schema) -> FileStatistics:
-        """Nothing: nobody knows."""
-        del schema
-        return FileStatistics()
-
-
-class OneGroup(NoStatistics):
-    """The part of a reader whose file counts as one row group, and is not asked for statistics."""
-
-    num_rows: int
-    num_row_groups = 1
-
-    def rows_in(self, row_groups: Sequence[int] | None) -> int:
-        """All rows or none."""
-        return self.num_rows if row_groups is None or len(row_groups) else 0
+        """What the file's statistics tell; see `FileReader.statistics`."""
+        return self._reader.statistics(schema)
 
 
 def positions_of(reader: FileReader, row_groups: Sequence[int] | None) -> Positions:

@@ -24,7 +24,7 @@ from seambase.errors import InputError
 from seamkit.core.arrow_data import array_of, batch_of
 from seamkit.core.tasks import read_ahead
 from seamkit.core.turns import Turns, begun
-from seamkit.files.reader import Fetching, FileReader
+from seamkit.files.reader import FileReader
 from seamkit.scan.masks import GoneRows
 from seamkit.scan.merging.log_index import KEEP, RowNumbers
 from seamkit.scan.native_path import (
@@ -187,9 +187,7 @@ class UnitMerge:
         names = wanted.columns if wanted.condition is None else wanted.tested
         last = number + 1 if self._use_threads else number + 2
         for at in self._ranges[number:last]:
-            reader = self._reader()
-            if isinstance(reader, Fetching):
-                reader.fetch(wanted.read(names).names, at.groups)
+            self._reader().fetch(wanted.read(names).names, at.groups)
 
     @property
     def _most_ahead(self) -> int:

@@ -47,7 +47,7 @@ from seamkit.files.parquet import PARQUET_ERRORS, OpenParquet, ParquetReader, co
 from seamkit.files.private_forms import PrivateForm
 from seamkit.files.promotion import LOSSLESS, resolve_batch
 from seamkit.files.ranges import FarFile, near
-from seamkit.files.reader import FileReader, Renaming
+from seamkit.files.reader import FileReader
 from seamkit.files.storage import read_part
 
 __all__ = ["PAGES", "PageCounts", "PagedFile", "paged_file"]
@@ -87,8 +87,7 @@ def paged_file(
         schema: all columns that will be read of it, in the table's types.
         counts: receives how many pages are read.
     """
-    if isinstance(reader, Renaming):
-        reader = reader.as_it_stands(schema)
+    reader = reader.as_it_stands(schema)
     if not isinstance(reader, ParquetReader) or not PAGES.is_open:
         return None
     return PagedFile(reader.opened(), counts)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Protocol
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from seamkit.core.arrow_data import batch_of
 from seamkit.files.columns import Place, TableField
-from seamkit.files.reader import FileReader, OverReader
-from seamkit.files.statistics import FileStatistics
+from seamkit.files.reader import FileReader, OverReader, RowsWanted
 from seamkit.files.variants.shredding import METADATA, TYPED, whole_variants
 
 __all__ = ["ShreddedReader", "VariantField", "with_whole_variants"]
@@ -107,30 +106,19 @@ class ShreddedReader(OverReader):
         super().__init__(reader)
         self._paths = paths
 
-    def batches(
-        self,
-        schema: pa.Schema,
-        batch_rows: int,
-        *,
-        use_threads: bool,
-        encoded: Collection[str] = (),
-        row_groups: Sequence[int] | None = None,
-    ) -> Iterator[pa.RecordBatch]:
-        """See `FileReader.batches`.
+    def read(self, wanted: RowsWanted) -> Iterator[pa.RecordBatch]:
+        """See `FileReader.read`.
 
         Raises:
             InputError: as the file's own reader; or pieces contradict each other.
             RefusedError: pieces of a type that the specification of shredding does not have.
         """
+        schema = wanted.schema
         own = self._in_pieces(schema)
         if own.equals(schema):
-            yield from self._reader.batches(
-                schema, batch_rows, use_threads=use_threads, encoded=encoded, row_groups=row_groups
-            )
+            yield from self._reader.read(wanted)
             return
-        for batch in self._reader.batches(
-            own, batch_rows, use_threads=use_threads, row_groups=row_groups
-        ):
+        for batch in self._reader.read(replace(wanted, schema=own, encoded=())):
             columns = [
                 self._whole(column, field.type, (field.name,))
                 for column, field in zip(batch.columns, schema, strict=True)
@@ -138,26 +126,8 @@ class ShreddedReader(OverReader):
             yield batch_of(columns, schema, batch.num_rows)
 
     def as_it_stands(self, schema: pa.Schema) -> FileReader:
-        """The file's own reader where no column has a variant in pieces; see `Renaming`."""
+        """The file's own reader where no column has a variant in pieces."""
         return self._reader if self._in_pieces(schema).equals(schema) else self
-
-    def row_groups_that_may_match(
-        self, condition: pc.Expression, schema: pa.Schema, counted: Collection[str] | None = None
-    ) -> list[int]:
-        """What the file's statistics tell; see `FileReader.row_groups_that_may_match`."""
-        return self._reader.row_groups_that_may_match(condition, schema, counted)
-
-    def greatest(self, name: str, kind: pa.DataType) -> int | None:
-        """What the file's statistics tell; see `FileReader.greatest`."""
-        return self._reader.greatest(name, kind)
-
-    def leasts(self, name: str, kind: pa.DataType) -> Sequence[pa.Scalar]:
-        """What the file's statistics tell; see `FileReader.leasts`."""
-        return self._reader.leasts(name, kind)
-
-    def statistics(self, schema: pa.Schema) -> FileStatistics:
-        """What the file's statistics tell; see `FileReader.statistics`."""
-        return self._reader.statistics(schema)
 
     def _in_pieces(self, schema: pa.Schema) -> pa.Schema:
         """The columns with the file's own types for variants that it has in pieces."""

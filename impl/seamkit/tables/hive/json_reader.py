@@ -8,8 +8,9 @@ by one, in Python.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, NoReturn
 
 import numpy as np
@@ -17,7 +18,7 @@ import pyarrow as pa
 
 from seambase.errors import InputError, RefusedError
 from seamkit.core.arrow_data import batch_of
-from seamkit.files.reader import NoStatistics
+from seamkit.files.reader import FileReader, RowsWanted
 from seamkit.files.storage import Storage
 from seamkit.tables.hive.line_reader import LineReader
 from seamkit.tables.hive.row_format import RowFormat
@@ -44,7 +45,7 @@ def _no_number(name: str) -> NoReturn:
 _DECODER = json.JSONDecoder(parse_int=_Number, parse_float=_Number, parse_constant=_no_number)
 
 
-class JsonReader(NoStatistics):
+class JsonReader(FileReader):
     """One file of JSON rows: a `FileReader`.
 
     Args:
@@ -72,42 +73,27 @@ class JsonReader(NoStatistics):
         self.name = self._lines.name
         self.num_row_groups = self._lines.num_row_groups
         self._columns = columns
+        self.schema = pa.schema([(name, kind.arrow) for name, kind in columns.items()])
         for name, kind in columns.items():
             _check(kind, f"{self.name}: column {name!r}")
 
-    @property
-    def schema(self) -> pa.Schema:
-        """The table's columns."""
-        return pa.schema([(name, kind.arrow) for name, kind in self._columns.items()])
-
-    @property
+    @cached_property
     def num_rows(self) -> int:
-        """All rows; the file is read for that."""
+        """All rows, whether JSON or not; the file is read for that."""
         return self._lines.num_rows
 
     def rows_in(self, row_groups: Sequence[int] | None) -> int:
         """See `LineReader.rows_in`."""
         return self._lines.rows_in(row_groups)
 
-    def batches(
-        self,
-        schema: pa.Schema,
-        batch_rows: int,
-        *,
-        use_threads: bool,
-        encoded: Collection[str] = (),
-        row_groups: Sequence[int] | None = None,
-    ) -> Iterator[pa.RecordBatch]:
-        """See `FileReader.batches`.
+    def read(self, wanted: RowsWanted) -> Iterator[pa.RecordBatch]:
+        """See `FileReader.read`.
 
         Raises:
             InputError: a line is no JSON, or a value is not of its column's type.
         """
-        del encoded
-        whole = pa.schema([(_LINE, pa.string())])
-        for lines in self._lines.batches(
-            whole, batch_rows, use_threads=use_threads, row_groups=row_groups
-        ):
+        schema = wanted.schema
+        for lines in self._lines.read(replace(wanted, schema=pa.schema([(_LINE, pa.string())]))):
             rows = [self._row(text) for text in lines.column(0).to_pylist()]
             columns = [self._column(rows, name) for name in schema.names]
             yield batch_of(columns, schema, len(rows))

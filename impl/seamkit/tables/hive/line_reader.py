@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import codecs
 from collections import deque
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import pyarrow as pa
 
 from seambase.errors import InputError
 from seamkit.core.arrow_data import batch_of
 from seamkit.core.unpack import Bound
-from seamkit.files.reader import NoStatistics
+from seamkit.files.reader import FileReader, RowsWanted
 from seamkit.files.storage import Storage
 from seamkit.tables.hive.codecs import ByteSource, codec_of, opened
 from seamkit.tables.hive.row_format import RowFormat
@@ -30,7 +30,7 @@ _BOM = codecs.BOM_UTF8
 _ENDLESS = 1 << 62
 
 
-class LineReader(NoStatistics):
+class LineReader(FileReader):
     """One file of delimited text or CSV.
 
     A file that is neither compressed nor in another encoding is cut into stretches that are read
@@ -59,6 +59,7 @@ class LineReader(NoStatistics):
         self.name = storage.full(path)
         self._storage, self._path = storage, path
         self._columns, self._format = columns, format_
+        self.schema = pa.schema([(name, kind.arrow) for name, kind in columns.items()])
         self._codec = codec_of(self.name)
         self._group_bytes = group_bytes
         self._size: int = storage.open(path).size()
@@ -67,40 +68,21 @@ class LineReader(NoStatistics):
         whole = self._codec or format_.footer_lines or format_.encoding != "utf-8"
         self.num_row_groups = 1 if whole else max(1, -(-self._size // group_bytes))
 
-    @property
-    def schema(self) -> pa.Schema:
-        """The table's columns: a file of text has no schema of its own."""
-        return pa.schema([(name, kind.arrow) for name, kind in self._columns.items()])
-
-    @property
-    def num_rows(self) -> int:
-        """All rows; the file is read for that."""
-        return self.rows_in(None)
-
     def rows_in(self, row_groups: Sequence[int] | None) -> int:
         """Rows of some stretches, or of all (None); they are read for that."""
         none = pa.schema([])
         batches = self.batches(none, 1 << 20, use_threads=False, row_groups=row_groups)
         return sum(batch.num_rows for batch in batches)
 
-    def batches(
-        self,
-        schema: pa.Schema,
-        batch_rows: int,
-        *,
-        use_threads: bool,
-        encoded: Collection[str] = (),
-        row_groups: Sequence[int] | None = None,
-    ) -> Iterator[pa.RecordBatch]:
-        """See `FileReader.batches`; texts come as they are.
+    def read(self, wanted: RowsWanted) -> Iterator[pa.RecordBatch]:
+        """See `FileReader.read`; texts come as they are.
 
         Raises:
             InputError: compressed bytes are broken, a text is no UTF-8, a line has no end in sight.
         """
-        del use_threads, encoded
-        groups = range(self.num_row_groups) if row_groups is None else row_groups
+        groups = range(self.num_row_groups) if wanted.row_groups is None else wanted.row_groups
         for group in groups:
-            rows = self._rows(group, schema, batch_rows)
+            rows = self._rows(group, wanted.schema, wanted.batch_rows)
             if group == 0:
                 rows = without_first(rows, self._format.header_lines, self._header_missing)
             yield from without_last(rows, self._format.footer_lines)

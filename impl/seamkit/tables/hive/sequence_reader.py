@@ -6,7 +6,7 @@ file, stands between records. Records are compressed one by one, in blocks, or n
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from seambase.errors import InputError, RefusedError
 from seamkit.core.arrow_data import batch_of
-from seamkit.files.reader import OneGroup
+from seamkit.files.reader import FileReader, RowsWanted
 from seamkit.files.storage import Storage
 from seamkit.tables.hive.codecs import CODEC_CLASSES, decompressed
 from seamkit.tables.hive.line_reader import without_first, without_last
@@ -91,7 +91,7 @@ class _Bytes:
         return len(self.content) - self.at
 
 
-class SequenceReader(OneGroup):
+class SequenceReader(FileReader):
     """One sequence file: a `FileReader`.
 
     Args:
@@ -111,38 +111,21 @@ class SequenceReader(OneGroup):
         self.name = storage.full(path)
         self._storage, self._path = storage, path
         self._columns, self._format = columns, rows
+        self.schema = pa.schema([(name, kind.arrow) for name, kind in columns.items()])
         if rows.encoding != "utf-8":
             raise RefusedError(f"{self.name}: sequence files in another encoding than UTF-8")
         self._header(self._content())
 
-    @property
-    def schema(self) -> pa.Schema:
-        """The table's columns: a file of text has no schema of its own."""
-        return pa.schema([(name, kind.arrow) for name, kind in self._columns.items()])
-
-    @property
-    def num_rows(self) -> int:  # type: ignore[override]
-        """All rows; the file is read for that."""
-        return sum(b.num_rows for b in self.batches(pa.schema([]), 1 << 20, use_threads=False))
-
-    def batches(
-        self,
-        schema: pa.Schema,
-        batch_rows: int,
-        *,
-        use_threads: bool,
-        encoded: Collection[str] = (),
-        row_groups: Sequence[int] | None = None,
-    ) -> Iterator[pa.RecordBatch]:
-        """See `FileReader.batches`.
+    def read(self, wanted: RowsWanted) -> Iterator[pa.RecordBatch]:
+        """See `FileReader.read`.
 
         Raises:
             InputError: the file is broken, or a text is no UTF-8.
         """
-        del use_threads, encoded
-        if row_groups is not None and not row_groups:
+        if wanted.row_groups is not None and not wanted.row_groups:
             return
-        rows = without_first(self._rows(schema, batch_rows), self._format.header_lines)
+        parsed = self._rows(wanted.schema, wanted.batch_rows)
+        rows = without_first(parsed, self._format.header_lines)
         yield from without_last(rows, self._format.footer_lines)
 
     def _rows(self, schema: pa.Schema, batch_rows: int) -> Iterator[pa.RecordBatch]:

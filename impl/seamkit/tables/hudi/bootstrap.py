@@ -10,7 +10,7 @@ have the instant 00000000000001; base files of later instants hold whole rows ag
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 from urllib.parse import unquote
@@ -20,7 +20,7 @@ import pyarrow as pa
 from seambase.errors import InputError
 from seamkit.avro import read_container
 from seamkit.core.arrow_data import batch_of
-from seamkit.files.reader import FileReader, OneGroup
+from seamkit.files.reader import FileReader, RowsWanted
 from seamkit.files.statistics import FileStatistics
 from seamkit.files.storage import Storage
 from seamkit.tables.hudi.config.properties import TableConfig
@@ -125,7 +125,7 @@ def _partition_values(folder: str, config: TableConfig) -> dict[str, str | None]
     return values
 
 
-class SkeletonReader(OneGroup):
+class SkeletonReader(FileReader):
     """A skeleton and the file outside the table: one `FileReader`.
 
     Args:
@@ -149,34 +149,22 @@ class SkeletonReader(OneGroup):
         self._outside = outside
         own = set(skeleton.schema.names) | set(outside.schema.names)
         self._values = {name: text for name, text in values.items() if name not in own}
+        by_folder = [pa.field(name, pa.string()) for name in self._values]
+        self.schema = pa.schema([*skeleton.schema, *outside.schema, *by_folder])
         if skeleton.num_rows != outside.num_rows:
             raise InputError(
                 f"{skeleton.name}: {skeleton.num_rows} rows, but {outside.name}, which holds their "
                 f"other columns, has {outside.num_rows}"
             )
 
-    @property
-    def schema(self) -> pa.Schema:
-        """The columns of both files; those that folders tell are texts."""
-        by_folder = [pa.field(name, pa.string()) for name in self._values]
-        return pa.schema([*self._skeleton.schema, *self._outside.schema, *by_folder])
-
-    def batches(
-        self,
-        schema: pa.Schema,
-        batch_rows: int,
-        *,
-        use_threads: bool,
-        encoded: Collection[str] = (),
-        row_groups: Sequence[int] | None = None,
-    ) -> Iterator[pa.RecordBatch]:
-        """See `FileReader.batches`; texts come as they are.
+    def read(self, wanted: RowsWanted) -> Iterator[pa.RecordBatch]:
+        """See `FileReader.read`; texts come as they are.
 
         Raises:
             InputError: a file is broken, a type does not promote, or a folder's name is no value of
                 its column.
         """
-        del encoded, row_groups
+        schema, batch_rows, use_threads = wanted.schema, wanted.batch_rows, wanted.use_threads
         inside = set(self._skeleton.schema.names)
         keys = pa.schema([field for field in schema if field.name in inside])
         rest = pa.schema([f for f in schema if f.name not in inside and f.name not in self._values])

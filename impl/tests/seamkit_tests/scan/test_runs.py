@@ -18,7 +18,7 @@ import pytest
 
 from seambase.errors import InputError, RefusedError
 from seamkit.files.parquet import ParquetReader
-from seamkit.files.reader import FileReader, OneGroup
+from seamkit.files.reader import FileReader, RowsWanted
 from seamkit.files.storage import Storage
 from seamkit.scan.key_ranges import key_ranges
 from seamkit.scan.options import ScanOptions
@@ -42,7 +42,7 @@ KEYS: dict[str, tuple[pa.DataType, Callable[[int], Any]]] = {
 }
 
 
-class _Reader(OneGroup):
+class _Reader(FileReader):
     """A file in memory."""
 
     def __init__(self, rows: pa.Table) -> None:
@@ -51,17 +51,15 @@ class _Reader(OneGroup):
         self.schema = rows.schema
         self._rows = rows
 
-    def batches(self, schema: pa.Schema, batch_rows: int, **_how: Any) -> Iterator[pa.RecordBatch]:
+    def read(self, wanted: RowsWanted) -> Iterator[pa.RecordBatch]:
         """Its rows; the buffers are shared, so the first batch is a copy that may be changed."""
-        own = pa.table(
-            [pa.concat_arrays([*c.chunks]) for c in self._rows.select(schema.names)], schema.names
-        )
-        yield from own.cast(schema).to_batches(max_chunksize=batch_rows)
+        names = wanted.schema.names
+        own = pa.table([pa.concat_arrays([*c.chunks]) for c in self._rows.select(names)], names)
+        yield from own.cast(wanted.schema).to_batches(max_chunksize=wanted.batch_rows)
 
 
 def _open(rows: pa.Table) -> FileReader:
-    reader: FileReader = _Reader(rows)
-    return reader
+    return _Reader(rows)
 
 
 def _table(rows: Sequence[tuple[Any, ...]], kind: pa.DataType) -> pa.Table:
