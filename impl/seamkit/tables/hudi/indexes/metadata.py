@@ -29,7 +29,8 @@ import base64
 import functools
 import hashlib
 import operator
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -188,6 +189,20 @@ class _RangeIndex(MetadataIndex):
             self._known[asked] = self._ranges(asked)
         return self._known[asked]
 
+    def _in_all(self, names: Sequence[str], columns: Collection[str]) -> pc.Expression | None:
+        """What holds for all rows of some files or partitions; None where nothing is known."""
+        found = self.ranges(columns)
+        parts: list[pc.Expression] = []
+        for column in columns:
+            known = [one for name in names if (one := found.get((name, column))) is not None]
+            if len(known) == len(names):
+                parts += self._of_column(column, known)
+        return functools.reduce(operator.and_, parts) if parts else None
+
+    @abstractmethod
+    def _of_column(self, column: str, known: Sequence[_Range]) -> Iterable[pc.Expression]:
+        """What holds for all values of a column whose ranges these are."""
+
     @cached_property
     def _known(self) -> dict[frozenset[str], Mapping[tuple[str, str], _Range | None]]:
         return {}
@@ -225,15 +240,9 @@ class ColumnStats(_RangeIndex):
         Returns:
             None where nothing is known.
         """
-        found = self.ranges(columns)
-        parts: list[pc.Expression] = []
-        for column in columns:
-            known = [one for file in files if (one := found.get((file, column))) is not None]
-            if len(known) == len(files):
-                parts += self._of_column(column, known)
-        return functools.reduce(operator.and_, parts) if parts else None
+        return self._in_all(files, columns)
 
-    def _of_column(self, column: str, known: Sequence[_Range]) -> list[pc.Expression]:
+    def _of_column(self, column: str, known: Sequence[_Range]) -> Iterable[pc.Expression]:
         kind = self.schema.field(column).type
         valued = [one for one in known if one.rows > one.nulls]
         if not valued:
@@ -245,7 +254,7 @@ class ColumnStats(_RangeIndex):
             return []  # a value is missing, or files have values of different types
         # How nulls of logs are counted, Hudi does not say.
         nullable = len(known) > 1 or any(one.nulls for one in known)
-        return list(bounds(column, least, greatest, nullable=nullable))
+        return bounds(column, least, greatest, nullable=nullable)
 
 
 @dataclass(frozen=True)
@@ -265,20 +274,20 @@ class PartitionStats(_RangeIndex):
         Returns:
             None where nothing is known.
         """
-        found = self.ranges(columns)
-        parts: list[pc.Expression] = []
-        for column in columns:
-            known, kind = found.get((partition, column)), self.schema.field(column).type
-            if known is None or not (pa.types.is_integer(kind) or pa.types.is_date32(kind)):
-                continue
-            try:
-                least, greatest = _bound(known.least, kind), _bound(known.greatest, kind)
-            except (pa.ArrowException, OverflowError):
-                continue
-            # How nulls are counted where ranges are widened, Hudi does not say.
-            if least is not None and greatest is not None and known.least <= known.greatest:
-                parts += bounds(column, least, greatest, nullable=True)
-        return functools.reduce(operator.and_, parts) if parts else None
+        return self._in_all([partition], columns)
+
+    def _of_column(self, column: str, known: Sequence[_Range]) -> Iterable[pc.Expression]:
+        (own,), kind = known, self.schema.field(column).type
+        if not (pa.types.is_integer(kind) or pa.types.is_date32(kind)):
+            return ()
+        try:
+            least, greatest = _bound(own.least, kind), _bound(own.greatest, kind)
+        except (pa.ArrowException, OverflowError):
+            return ()
+        if least is None or greatest is None or own.least > own.greatest:
+            return ()
+        # How nulls are counted where ranges are widened, Hudi does not say.
+        return bounds(column, least, greatest, nullable=True)
 
     def _is_current(self, table: MetadataTable) -> bool:
         """Not where writes count in the metadata table that the data table's instants do not have.
