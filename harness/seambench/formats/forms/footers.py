@@ -128,22 +128,22 @@ def hint(kind: Callable[[pa.DataType], pa.DataType]) -> Callable[[Footer, Footer
     return changed
 
 
-def large_hint(kind: pa.DataType) -> pa.DataType:
-    """Texts, bytes and lists with offsets of 64 bits."""
-    if pa.types.is_string(kind):
-        return pa.large_string()
-    if pa.types.is_binary(kind):
-        return pa.large_binary()
-    return pa.large_list(kind.value_field) if pa.types.is_list(kind) else kind
+def _other_lengths(
+    text: pa.DataType, content: pa.DataType, items: Callable[[pa.Field], pa.DataType]
+) -> Callable[[pa.DataType], pa.DataType]:
+    def changed(kind: pa.DataType) -> pa.DataType:
+        if pa.types.is_string(kind):
+            return text
+        if pa.types.is_binary(kind):
+            return content
+        return items(kind.value_field) if pa.types.is_list(kind) else kind
+
+    return changed
 
 
-def view_hint(kind: pa.DataType) -> pa.DataType:
-    """Texts, bytes and lists as views."""
-    if pa.types.is_string(kind):
-        return pa.string_view()
-    if pa.types.is_binary(kind):
-        return pa.binary_view()
-    return pa.list_view(kind.value_field) if pa.types.is_list(kind) else kind
+#: Texts, bytes and lists with offsets of 64 bits, and as views.
+large_hint = _other_lengths(pa.large_string(), pa.large_binary(), pa.large_list)
+view_hint = _other_lengths(pa.string_view(), pa.binary_view(), pa.list_view)
 
 
 def dictionary_hint(kind: pa.DataType) -> pa.DataType:
