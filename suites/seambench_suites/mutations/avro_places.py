@@ -81,13 +81,19 @@ def _entries(content: bytes, at: int) -> Iterator[tuple[int, int, str, str, byte
 
 def _varint(content: bytes, at: int) -> tuple[int, int]:
     """A whole number as Avro has them, and where it ends."""
+    number, at = varint(content, at)
+    return number >> 1 ^ -(number & 1), at
+
+
+def varint(content: bytes, at: int) -> tuple[int, int]:
+    """A number in groups of seven bits, the lowest first, and where it ends."""
     number = shift = 0
     while True:
         byte, at = content[at], at + 1
         number |= (byte & 127) << shift
         shift += 7
         if byte < 128:
-            return number >> 1 ^ -(number & 1), at
+            return number, at
 
 
 class Names:

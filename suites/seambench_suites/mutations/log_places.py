@@ -7,7 +7,7 @@ import struct
 from collections.abc import Iterator
 
 from seambench.formats.hudi.damage import block_positions
-from seambench_suites.mutations.avro_places import Names, field_spans, innermost
+from seambench_suites.mutations.avro_places import Names, field_spans, innermost, varint
 from seambench_suites.mutations.parquet_places import parquet_place
 
 __all__ = ["log_place", "orc_place", "properties_place"]
@@ -110,18 +110,8 @@ def orc_place(content: bytes, at: int) -> str:
 def _fields(content: bytes, at: int, end: int) -> Iterator[tuple[int, int, int, int]]:
     """Begin, end, number and value of the fields of a message of protobuf; 0 for bytes."""
     while at < end:
-        begin, (tag, at) = at, _varint(content, at)
-        value, at = _varint(content, at)
+        begin, (tag, at) = at, varint(content, at)
+        value, at = varint(content, at)
         if tag & 7 == 2:
             value, at = 0, at + value
         yield begin, at, tag >> 3, value
-
-
-def _varint(content: bytes, at: int) -> tuple[int, int]:
-    number = shift = 0
-    while True:
-        byte, at = content[at], at + 1
-        number |= (byte & 127) << shift
-        shift += 7
-        if byte < 128:
-            return number, at

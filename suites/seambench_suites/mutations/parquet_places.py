@@ -11,6 +11,8 @@ from collections.abc import Iterator
 
 import pyarrow.parquet as pq
 
+from seambench_suites.mutations.avro_places import varint
+
 __all__ = ["parquet_place"]
 
 _TAIL_BYTES = 8
@@ -81,7 +83,7 @@ class _Struct:
             if head >> 4:
                 number += head >> 4
             else:
-                number, at = self._varint(at)
+                number, at = varint(self._content, at)
                 number = (number >> 1) ^ -(number & 1)
             path = f"{above}.{number}" if above else str(number)
             at = at if head & 15 in (_TRUE, _FALSE) else self._value(at, head & 15, path)
@@ -90,11 +92,11 @@ class _Struct:
 
     def _value(self, at: int, kind: int, path: str) -> int:
         if kind in _WHOLE:
-            number, at = self._varint(at)
+            number, at = varint(self._content, at)
             self.numbers[path] = (number >> 1) ^ -(number & 1)
             return at
         if kind == _BINARY:
-            length, at = self._varint(at)
+            length, at = varint(self._content, at)
             return at + length
         if kind in (_LIST, _SET):
             return self._items(at, f"{path}.*")
@@ -106,17 +108,8 @@ class _Struct:
         head, at = self._content[at], at + 1
         count = head >> 4
         if count == 15:
-            count, at = self._varint(at)
+            count, at = varint(self._content, at)
         for _ in range(count):
             begin, at = at, self._value(at, head & 15, path)
             self._spans.append((begin, at, path))
         return at
-
-    def _varint(self, at: int) -> tuple[int, int]:
-        number = shift = 0
-        while True:
-            byte, at = self._content[at], at + 1
-            number |= (byte & 127) << shift
-            shift += 7
-            if byte < 128:
-                return number, at
