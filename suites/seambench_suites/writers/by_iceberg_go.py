@@ -12,9 +12,8 @@ import polars as pl
 
 from seambench_suites.writers.by_pyiceberg import TITLE as PYICEBERG
 from seambench_suites.writers.by_pyiceberg import by_itself, by_polars
-from seambench_suites.writers.iceberg_programs import Making, Program, built, by_spark
+from seambench_suites.writers.iceberg_programs import Making, Program, built, by_spark, make_types
 from seambench_suites.writers.keeping import Row, Second, carry_out
-from seambench_suites.writers.sample import FLAT, NESTED, flat_rows, nested_rows
 
 SPARK: Mapping[str, Second] = {"Spark 3.5.9 with Iceberg 1.10.0": by_spark}
 POLARS: Mapping[str, Second] = {**SPARK, f"Polars {pl.__version__}": by_polars}
@@ -42,20 +41,8 @@ def equal(column: str, value: Any) -> dict[str, Any]:
 
 def types() -> None:
     """Every flat type, and nesting."""
-    columns = {**FLAT, "wall": "timestamp", **NESTED}
-    note = "flat and nested types, nulls and edges"
     # pyiceberg 0.12.0 reads a null list of structs as an empty one.
-    made = begin(Making(program(), "types", note, columns, POLARS))
-    walls = [dt.datetime(2024, 2, 29, 12, 34, 56, 123456), dt.datetime(1969, 12, 31), None]
-    rows = [
-        flat | {"wall": wall} | nested
-        for flat, wall, nested in zip(flat_rows(), walls, nested_rows(), strict=True)
-    ]
-    step = made.append(rows[:2], "append two rows")
-    made.append(rows[2:], "append a row of nulls")
-    made.ask("newest", rows)
-    made.ask("first", rows[:2], step=step)
-    made.keep()
+    make_types(program(), POLARS, begin)
 
 
 def rewritten() -> None:

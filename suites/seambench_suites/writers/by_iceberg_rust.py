@@ -8,9 +8,8 @@ from functools import cache
 from typing import Any
 
 from seambench_suites.writers.by_iceberg_go import ALL, POLARS
-from seambench_suites.writers.iceberg_programs import Making, Program, built
+from seambench_suites.writers.iceberg_programs import Making, Program, built, make_types
 from seambench_suites.writers.keeping import Row, carry_out
-from seambench_suites.writers.sample import FLAT, NESTED, flat_rows, nested_rows
 
 BUILD = ["cargo", "build", "--locked"]
 
@@ -34,20 +33,8 @@ def begin(made: Making, fields: Sequence[Mapping[str, Any]] = ()) -> Making:
 
 def types() -> None:
     """Every flat type, and nesting."""
-    columns = {**FLAT, "wall": "timestamp", **NESTED}
-    note = "flat and nested types, nulls and edges"
     # pyiceberg 0.12.0 reads a null list of structs as an empty one.
-    made = begin(Making(program(), "types", note, columns, POLARS))
-    walls = [dt.datetime(2024, 2, 29, 12, 34, 56, 123456), dt.datetime(1969, 12, 31), None]
-    rows = [
-        flat | {"wall": wall} | nested
-        for flat, wall, nested in zip(flat_rows(), walls, nested_rows(), strict=True)
-    ]
-    step = made.append(rows[:2], "append two rows")
-    made.append(rows[2:], "append a row of nulls")
-    made.ask("newest", rows)
-    made.ask("first", rows[:2], step=step)
-    made.keep()
+    make_types(program(), POLARS, begin)
 
 
 def partitioned() -> None:

@@ -7,6 +7,7 @@ steps, a JSON object each, whose rows lie in files of Arrow's IPC.
 from __future__ import annotations
 
 import contextlib
+import datetime as dt
 import itertools
 import json
 import shutil
@@ -25,9 +26,16 @@ from seambench.contracts.formats import resolve_format
 from seambench.formats.writing import small_session
 from seambench_suites.writers.by_pyiceberg import WALL
 from seambench_suites.writers.keeping import Recipe, Row, Second
-from seambench_suites.writers.sample import arrow, arrow_type
+from seambench_suites.writers.sample import (
+    FLAT,
+    NESTED,
+    arrow,
+    arrow_type,
+    flat_rows,
+    nested_rows,
+)
 
-__all__ = ["Making", "Program", "built", "by_spark", "iceberg_type"]
+__all__ = ["Making", "Program", "built", "by_spark", "iceberg_type", "make_types"]
 
 _SESSIONS = contextlib.ExitStack()
 _FLAT = {
@@ -199,6 +207,30 @@ class Making:
             ask(at)
         at.keep()
         shutil.rmtree(self._work)
+
+
+def make_types(
+    by: Program, second: Mapping[str, Second], begin: Callable[[Making], Making]
+) -> None:
+    """A table of every flat type, and nesting.
+
+    Args:
+        by: the program.
+        second: who is asked for the rows besides, by name.
+        begin: notes how the table is created.
+    """
+    columns = {**FLAT, "wall": "timestamp", **NESTED}
+    made = begin(Making(by, "types", "flat and nested types, nulls and edges", columns, second))
+    walls = [dt.datetime(2024, 2, 29, 12, 34, 56, 123456), dt.datetime(1969, 12, 31), None]
+    rows = [
+        flat | {"wall": wall} | nested
+        for flat, wall, nested in zip(flat_rows(), walls, nested_rows(), strict=True)
+    ]
+    step = made.append(rows[:2], "append two rows")
+    made.append(rows[2:], "append a row of nulls")
+    made.ask("newest", rows)
+    made.ask("first", rows[:2], step=step)
+    made.keep()
 
 
 def _number(folder: Path) -> None:
