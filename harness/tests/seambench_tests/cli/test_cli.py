@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,28 +15,15 @@ from seambench.cli import main
 from seambench.cli.app import app
 from seambench.cli.shared.common import parse_queries
 from seambench.cli.summary import geometric_mean
+from seambench_tests.samples.ends import check_nothing_heavy_is_imported, run_main
 
 FAKES = "seambench_tests.samples.fakes:"
-
-
-class Ended:
-    """What a command left: exit code and what it printed."""
-
-    def __init__(self, code: int, out: str, err: str) -> None:
-        self.code, self.out, self.err = code, out, err
 
 
 @pytest.fixture
 def seambench(capsys: pytest.CaptureFixture[str]) -> Any:
     """Run a command in this process."""
-
-    def run(*arguments: object) -> Ended:
-        with pytest.raises(SystemExit) as ended:
-            main([str(argument) for argument in arguments])
-        out, err = capsys.readouterr()
-        return Ended(int(ended.value.code or 0), out, err)
-
-    return run
+    return run_main(main, capsys)
 
 
 @pytest.mark.parametrize("name", ["scan", "inspect", "page"])
@@ -74,11 +59,7 @@ def test_help_imports_nothing_heavy() -> None:
         "heavy = {'pyarrow', 'duckdb', 'pyspark', 'jinja2'} & set(sys.modules); "
         "sys.exit(f'{codes} {heavy}' if heavy or codes != [0, 2] else 0)"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=60
-    )
-
-    assert done.returncode == 0, done.stderr
+    check_nothing_heavy_is_imported(program)
 
 
 @pytest.mark.parametrize(

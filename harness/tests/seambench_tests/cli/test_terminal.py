@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from decimal import Decimal
 from pathlib import Path
@@ -13,6 +12,11 @@ import pytest
 from seambase.command.terminal import plain_text, print_rows
 from seambase.errors import UnavailableError
 from seambase.whole_file import whole_file
+from seambench_tests.samples.ends import (
+    check_a_full_disk_is_one_line,
+    check_a_name_that_is_no_utf8_is_refused,
+    check_the_version_is_a_line,
+)
 
 
 def command(*arguments: object) -> list[str]:
@@ -88,41 +92,14 @@ def test_a_file_that_cannot_be_is_one_sentence(tmp_path: Path) -> None:
 @pytest.mark.parametrize("arguments", [["--version"], ["list", "cases"]])
 def test_output_that_cannot_be_written_is_one_line(arguments: list[str]) -> None:
     """A full disk behind standard output is exit code 1 and a sentence, no traceback."""
-    with Path("/dev/full").open("wb") as full:
-        done = subprocess.run(
-            command(*arguments),
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-            check=False,
-            timeout=60,
-        )
-
-    assert done.returncode == 1
-    assert "No space left on device" in done.stderr
-    assert "Traceback" not in done.stderr
+    check_a_full_disk_is_one_line(command(*arguments))
 
 
 def test_a_name_that_is_no_utf8_is_refused(tmp_path: Path) -> None:
     """Arrow and records hold texts only: such a name is exit code 2 and one sentence."""
-    done = subprocess.run(
-        [*command("audit"), os.fsencode(tmp_path) + b"/t\xff"],
-        capture_output=True,
-        check=False,
-        timeout=60,
-    )
-
-    assert done.returncode == 2
-    assert b"is not UTF-8" in done.stderr
-    assert b"Traceback" not in done.stderr
+    check_a_name_that_is_no_utf8_is_refused(command("audit"), tmp_path)
 
 
 def test_the_version_is_the_package_s() -> None:
     """`seambench --version` prints one line."""
-    done = subprocess.run(
-        command("--version"), capture_output=True, text=True, check=True, timeout=60
-    )
-
-    name, version = done.stdout.split()
-    assert name == "seambench"
-    assert version[0].isdigit()
+    check_the_version_is_a_line(command(), "seambench")

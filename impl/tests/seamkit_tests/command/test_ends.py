@@ -11,6 +11,13 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from seambench_tests.samples.ends import (
+    check_a_full_disk_is_one_line,
+    check_a_name_that_is_no_utf8_is_refused,
+    check_nothing_heavy_is_imported,
+    check_the_version_is_a_line,
+)
+
 
 def command(*arguments: object, fake: str = "") -> list[str]:
     """The command as a process; with a fake it finds that in place of any table."""
@@ -37,12 +44,7 @@ def test_help_and_refusals_import_nothing_heavy() -> None:
         "heavy = {'pyarrow', 'numpy', 'duckdb', 'pyspark', 'rich', 'typer'} & set(sys.modules)\n"
         "sys.exit(f'{codes} {heavy}' if heavy or codes != [0, 0, 2] else 0)"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=60
-    )
-
-    assert done.returncode == 0, done.stderr
-    assert "scan" in done.stdout
+    assert "scan" in check_nothing_heavy_is_imported(program)
 
 
 def test_a_stream_goes_to_standard_output(tmp_path: Path) -> None:
@@ -136,29 +138,12 @@ def test_a_folder_that_takes_no_file_is_told(tmp_path: Path) -> None:
 def test_output_that_cannot_be_written_is_one_line(tmp_path: Path, arguments: list[str]) -> None:
     """A full disk behind standard output is exit code 1 and a sentence, no traceback."""
     folder = table_of(tmp_path / "t", {"id": [1]})
-    given = [argument.format(folder) for argument in arguments]
-    with Path("/dev/full").open("wb") as full:
-        done = subprocess.run(
-            command(*given), stdout=full, stderr=subprocess.PIPE, text=True, check=False, timeout=60
-        )
-
-    assert done.returncode == 1
-    assert "No space left on device" in done.stderr
-    assert "Traceback" not in done.stderr
+    check_a_full_disk_is_one_line(command(*(argument.format(folder) for argument in arguments)))
 
 
 def test_a_name_that_is_no_utf8_is_refused(tmp_path: Path) -> None:
     """Arrow holds texts only: such a name is exit code 2 and one sentence."""
-    done = subprocess.run(
-        [*command("scan"), os.fsencode(tmp_path) + b"/t\xff"],
-        capture_output=True,
-        check=False,
-        timeout=60,
-    )
-
-    assert done.returncode == 2
-    assert b"is not UTF-8" in done.stderr
-    assert b"Traceback" not in done.stderr
+    check_a_name_that_is_no_utf8_is_refused(command("scan"), tmp_path)
 
 
 def test_values_and_names_of_a_table_command_no_terminal(tmp_path: Path) -> None:
@@ -172,10 +157,4 @@ def test_values_and_names_of_a_table_command_no_terminal(tmp_path: Path) -> None
 
 def test_the_version_is_the_distribution_s() -> None:
     """`seamkit --version` prints one line."""
-    done = subprocess.run(
-        command("--version"), capture_output=True, text=True, check=True, timeout=60
-    )
-
-    name, version = done.stdout.split()
-    assert name == "seamkit"
-    assert version[0].isdigit()
+    check_the_version_is_a_line(command(), "seamkit")

@@ -6,12 +6,13 @@ import csv
 import json
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from seambench_tests.samples.ends import run_main
 from seamkit.command import main, tables
 from seamkit_tests.command.fakes import FakeTable
 from seamkit_tests.samples.golden_tables import unpack_table
@@ -19,25 +20,10 @@ from seamkit_tests.samples.golden_tables import unpack_table
 ROWS = 50
 
 
-class Ended(NamedTuple):
-    """What a command left."""
-
-    code: int
-    out: str
-    err: str
-
-
 @pytest.fixture
 def seamkit(capsys: pytest.CaptureFixture[str]) -> Any:
     """Run a command in this process."""
-
-    def run(*arguments: object) -> Ended:
-        with pytest.raises(SystemExit) as ended:
-            main([str(argument) for argument in arguments])
-        out, err = capsys.readouterr()
-        return Ended(int(ended.value.code or 0), out, err)
-
-    return run
+    return run_main(main, capsys)
 
 
 def expected() -> pa.Table:
