@@ -28,7 +28,6 @@ __all__ = [
     "WARM_UP_SECONDS",
     "SparkPlans",
     "arrow_stages",
-    "end_session",
     "native_stages",
     "session",
     "spark_stages",
@@ -41,18 +40,12 @@ WARM_UP_SECONDS = 3.0
 
 @functools.cache
 def session() -> NativeSpark:
-    """One session for all that is timed; it ends with `end_session` or the process.
+    """One session for all that is timed; it ends with the process.
 
     Raises:
         UnavailableError, UsageError: see `NativeSpark`.
     """
     return NativeSpark(threads=1)
-
-
-def end_session() -> None:
-    """End the session that is timed in."""
-    session().stop()
-    session.cache_clear()
 
 
 @functools.cache

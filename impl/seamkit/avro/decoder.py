@@ -196,23 +196,6 @@ class AvroDecoder:
         self.decode_piece(block)
         return block.count
 
-    def decode_in_pieces(
-        self, content: Any, piece_bytes: int, source: str | None = None
-    ) -> Iterator[pa.RecordBatch]:
-        """Decode one block, and hand its records over piece by piece.
-
-        Rows that were decoded before belong to the first piece.
-
-        Args:
-            content: as for `decode`; it must stay until the iterator is exhausted.
-            piece_bytes: encoded bytes of a piece, to be passed by one record at most.
-            source: as for `decode`.
-        """
-        where = self._source if source is None else source
-        for piece in cut_block(content, piece_bytes, where):
-            self.decode_piece(piece)
-            yield self.finish()
-
     def decode_piece(self, piece: BlockPiece, kept: npt.NDArray[np.bool_] | None = None) -> None:
         """Append the records of a piece of a block; errors as of `decode`.
 

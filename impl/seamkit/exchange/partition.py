@@ -37,7 +37,6 @@ __all__ = [
     "iceberg_buckets",
     "parts_of",
     "plain_schema",
-    "sort_rows",
 ]
 
 Function = Literal["fnv", "crc32", "xxh3", "spark", "presto", "velox"]
@@ -169,33 +168,6 @@ def parts_of(
         ffi.cast("uint32_t *", parts.ctypes.data),
     )
     return parts
-
-
-def sort_rows(
-    parts: npt.NDArray[np.uint32], n_parts: int
-) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
-    """Row numbers ordered by part, ascending within each.
-
-    Returns:
-        `start_points` (n_parts + 1 entries) and `row_indexes`: the rows of part p are
-        `row_indexes[start_points[p]:start_points[p + 1]]`.
-
-    Raises:
-        UsageError: a part that is not below `n_parts`.
-    """
-    parts = np.ascontiguousarray(parts, dtype=np.uint32)
-    if len(parts) and int(parts.max()) >= n_parts:
-        raise UsageError(f"part {int(parts.max())} is not one of {n_parts}")
-    starts = np.empty(n_parts + 1, dtype=np.int32)
-    rows = np.empty(len(parts), dtype=np.int32)
-    lib.seam_partition_sort(
-        ffi.cast("uint32_t *", parts.ctypes.data),
-        len(parts),
-        n_parts,
-        ffi.cast("int32_t *", starts.ctypes.data),
-        ffi.cast("int32_t *", rows.ctypes.data),
-    )
-    return starts, rows
 
 
 def iceberg_buckets(column: pa.Array, buckets: int) -> pa.Array:

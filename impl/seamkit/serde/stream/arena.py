@@ -7,7 +7,6 @@ from weakref import WeakSet
 
 from seambase.errors import UsageError
 from seamkit.core._seam import ffi, lib
-from seamkit.core.errors import check, new_error
 from seamkit.core.memory import TrackedAllocator
 
 __all__ = ["ARENA_QUANTUM_PAGES", "LARGEST_RUN_PAGES", "PAGE_BYTES", "StreamArena"]
@@ -41,23 +40,6 @@ class StreamArena:
     def size_bytes(self) -> int:
         """Bytes of the pages that the arena holds, given away or not."""
         return int(lib.seam_stream_arena_bytes(self.pointer))
-
-    def new_range(self, size_bytes: int) -> memoryview:
-        """A writable range of at most `size_bytes` bytes: what is left of the current run, if less.
-
-        The next call goes on at the following byte. Requests above the largest run (1 MiB) come as
-        whole pages of their own. The range is the arena's: it is gone after `clear`.
-
-        Raises:
-            UsageError: fewer than one byte is asked for.
-            seamkit.core.errors.NativeMemoryError: the allocator's limit.
-        """
-        if size_bytes < 1:
-            raise UsageError(f"a range has 1 byte or more, not {size_bytes}")
-        out = ffi.new("struct seam_byte_range *")
-        error = new_error()
-        check(lib.seam_stream_arena_range(self.pointer, size_bytes, out, error), error)
-        return memoryview(ffi.buffer(out.buffer, out.size))
 
     def clear(self) -> None:
         """Give every range back at once; the arena is as after its construction.

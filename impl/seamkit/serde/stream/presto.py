@@ -126,11 +126,6 @@ class PrestoIterativeSerializer:
         """
         append_partitions([self], batch, [rows])
 
-    def append_ranges(self, batch: Any, ranges: Sequence[tuple[int, int]]) -> None:
-        """Append ranges of rows, each as its first row and its number of rows; as `append`."""
-        parts = [range(begin, begin + count) for begin, count in ranges]
-        append_partitions([self] * len(parts), batch, parts)
-
     def estimate(self, batch: Any, rows: Rows = None) -> Any:
         """Upper bounds, as an int64 array, of the bytes that each row would take.
 

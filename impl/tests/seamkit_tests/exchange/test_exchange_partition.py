@@ -25,7 +25,6 @@ from seamkit.exchange.partition import (
     hash_rows,
     iceberg_buckets,
     parts_of,
-    sort_rows,
 )
 from seamkit_tests import GOLDEN
 
@@ -221,9 +220,16 @@ def test_routing_of_eight_keys() -> None:
     hashes = hash_rows(batch, PartitionRule(["k"], 3))
     parts = parts_of(hashes, 3, 4)
     assert parts.tolist() == [1, 9, 10, 5, 0, 8, 10, 7]
-    starts, rows = sort_rows(parts, 12)
-    assert starts.tolist() == [0, 1, 2, 2, 2, 2, 3, 3, 4, 5, 6, 8, 8]
-    assert rows.tolist() == [4, 0, 3, 7, 5, 1, 2, 6]
+    dealt = Partitioner(batch.schema, PartitionRule(["k"], 3, drivers=4)).split(batch)
+    assert [(part, rows["k"].to_pylist()) for part, rows in dealt] == [
+        (0, [4]),
+        (1, [0]),
+        (5, [3]),
+        (7, [7]),
+        (8, [5]),
+        (9, [1]),
+        (10, [2, 6]),
+    ]
     buckets = parts_of(hash_rows(batch, PartitionRule(["k"], 3, function="crc32")), 3, 4, "modulo")
     routes = [divmod(part, 4) for part in buckets.tolist()]
     assert routes == [(1, 3), (1, 2), (0, 0), (1, 1), (2, 0), (2, 1), (2, 3), (2, 2)]
@@ -336,8 +342,6 @@ def test_keys_and_functions_that_are_not_there_are_named() -> None:
         hash_rows(batch, PartitionRule(["map"], 2, function="spark"))
     with pytest.raises(UsageError, match="at least one"):
         parts_of(np.zeros(1, np.uint32), 0)
-    with pytest.raises(UsageError, match="not one of 3"):
-        sort_rows(np.array([3], np.uint32), 3)
 
 
 def test_a_memory_limit_is_an_error_that_leaves_nothing() -> None:

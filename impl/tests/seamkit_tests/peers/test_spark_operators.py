@@ -36,7 +36,8 @@ def test_every_operator_gives_the_rows_back(monkeypatch: pytest.MonkeyPatch) -> 
             "column/row-to-columnar/500": "pass",
         }
     assert spark_plans.session().in_use() == 0
-    spark_plans.end_session()
+    spark_plans.session().stop()
+    spark_plans.session.cache_clear()
 
 
 def test_operators_have_no_tables() -> None:

@@ -195,18 +195,6 @@ def test_partitions_of_a_batch(allocator: TrackedAllocator) -> None:
         arena.clear()
 
 
-def test_ranges_of_rows(allocator: TrackedAllocator) -> None:
-    """Row ranges go in one after the other, as Velox's IndexRange says them."""
-    arena = StreamArena(allocator)
-    fields = [SerdeField("a", "integer")]
-    serializer = PrestoVectorSerde(allocator).iterative(fields, {}, arena)
-    batch = pa.RecordBatch.from_pydict({"a": pa.array(range(10), pa.int32())})
-    serializer.append_ranges(batch, [(7, 2), (0, 3), (5, 0)])
-    assert _flushed(serializer)[21:] == _expected(fields, {}, [(batch, [7, 8, 0, 1, 2])])
-    serializer.clear()
-    arena.clear()
-
-
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 def test_a_page_is_read_the_same_however_it_is_cut(
     allocator: TrackedAllocator, options: dict[str, Any]

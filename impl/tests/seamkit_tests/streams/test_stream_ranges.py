@@ -14,7 +14,7 @@ from seamkit.core._seam import ffi, lib
 from seambase.errors import InputError, UsageError
 from seamkit.core.errors import NativeMemoryError, check
 from seamkit.core.memory import TrackedAllocator
-from seamkit.serde.stream.arena import LARGEST_RUN_PAGES, PAGE_BYTES, StreamArena
+from seamkit.serde.stream.arena import PAGE_BYTES, StreamArena
 from seamkit.serde.stream.byte_stream import (
     ByteInputStream,
     ByteOutputStream,
@@ -65,21 +65,6 @@ def arena(allocator: TrackedAllocator) -> Iterator[StreamArena]:
     found = StreamArena(allocator)
     yield found
     found.clear()
-
-
-def test_ranges_of_an_arena(arena: StreamArena) -> None:
-    """A range is cut at the byte where the last one ended, and never reaches over its run."""
-    first = arena.new_range(100)
-    second = arena.new_range(2 * PAGE_BYTES)
-    assert (len(first), len(second)) == (100, 2 * PAGE_BYTES - 100)
-    large = arena.new_range(LARGEST_RUN_PAGES * PAGE_BYTES + 1)
-    assert len(large) == (LARGEST_RUN_PAGES + 1) * PAGE_BYTES
-    first[:] = b"\x01" * 100
-    second[:] = b"\x02" * len(second)
-    assert bytes(first) == b"\x01" * 100
-    assert arena.size_bytes == (2 + LARGEST_RUN_PAGES + 1) * PAGE_BYTES
-    with pytest.raises(UsageError, match="1 byte or more, not 0"):
-        arena.new_range(0)
 
 
 def test_an_arena_is_cleared_after_its_streams(arena: StreamArena) -> None:
