@@ -32,7 +32,8 @@ def report(
         bool,
         typer.Option(
             "--regressions",
-            help="Only name the kernels of results/history that became slower, with the commits.",
+            help="Only name the kernels of results/history that became slower, with the commits; "
+            "exit code 1 while one is neither mended nor acknowledged.",
         ),
     ] = False,
     publish: Annotated[
@@ -103,8 +104,10 @@ def _regressions(history: Path) -> None:
         typer.echo(
             f"{kernel.label}: {percent(step.factor)} {more} since {step.first_bad} "
             f"(git log {step.last_good}..{step.first_bad}; on {kernel.machine})"
+            + (f": {step.reason}" if step.reason else "")
         )
     for problem in problems:
         typer.echo(f"no results: {problem.file}: {problem.reason}", err=True)
-    typer.echo(f"{len(found)} regressions", err=True)
-    raise typer.Exit(1 if problems else 0)
+    unexplained = sum(not step.reason for _, step in found)
+    typer.echo(f"{len(found)} regressions, {unexplained} not acknowledged", err=True)
+    raise typer.Exit(1 if problems or unexplained else 0)

@@ -1,9 +1,12 @@
 """How times and outcomes changed: our kernels by commit, our scans by commit, peers by version.
 
-What is known of kernels is asv's, as `asv run` leaves it in `results/history`. A step of times is a
-regression where the best of the runs after it is slower, by a margin, than the worst of those
-before it: one noisy run makes none. Instructions are counted without noise: a regression is where
-there are more of them, by a margin, than at the commit before.
+What is known of kernels is asv's, as `asv run` leaves it in `results/history`. A regression is held
+against the best that the series had since the last one, not against the commit before: what creeps
+up by a little with each commit is found where it has come to the margin. For times that is where
+the least of the runs after is slower, by a margin that grows with the noise, than the worst of the
+best runs before; instructions are counted without noise, and one commit is enough. asv's own step
+detection names neither a step in twelve commits nor any creep. A regression stays one until it is
+mended, or somebody writes into `acknowledged.toml` beside the results what it is the price of.
 """
 
 from __future__ import annotations
@@ -12,10 +15,14 @@ import itertools
 import json
 import math
 import re
+import statistics
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import msgspec
 
 from seambench.report.views.costs import cost_at
 from seambench.report.views.load import Loaded, Problem, Shown
@@ -24,6 +31,7 @@ from seambench.report.views.runs import is_of_tables, run_sets
 
 __all__ = [
     "COUNTED",
+    "Acknowledged",
     "Kernel",
     "Point",
     "Step",
@@ -39,10 +47,13 @@ __all__ = [
 #: The unit of figures that have no noise.
 COUNTED = "instructions"
 _BENCHMARK = re.compile(r"bench_\w+\.(\w+)\.\w+")
-_WINDOW = 3
-_MARGIN = 1.05
-#: Counts of the same commit differ by less than a thousandth.
-_COUNT_MARGIN = 1.02
+#: So many runs on each side count; at the ends fewer, but so many at least.
+_WINDOW, _LEAST_RUNS = 4, 3
+#: How many times as slow it must be at least, and by how many standard deviations of its noise.
+_MARGIN, _DEVIATIONS = 1.02, 1.5
+#: How many times as many instructions; counts of the same commit differ by less than _COUNT_NOISE.
+_COUNT_MARGIN, _COUNT_NOISE = 1.02, 1.003
+_ACKNOWLEDGED = "acknowledged.toml"
 
 
 @dataclass(frozen=True)
@@ -63,11 +74,13 @@ class Step:
 
     Attributes:
         factor: how many times as slow, or as many instructions.
+        reason: what it is the price of, where somebody has said so.
     """
 
     last_good: str
     first_bad: str
     factor: float
+    reason: str = ""
 
 
 @dataclass(frozen=True)
@@ -94,42 +107,77 @@ class Kernel:
         return choice.strip("()") if self.unit == COUNTED else f"{module[1]} {choice}".strip()
 
 
-def steps(points: Sequence[Point], window: int = _WINDOW, margin: float = _MARGIN) -> list[Step]:
-    """Where times became worse for good.
-
-    Args:
-        points: oldest first.
-        window: how many runs on each side count; at the ends fewer, but never one alone.
-        margin: how many times as slow it must be.
-    """
+def steps(points: Sequence[Point]) -> list[Step]:
+    """Where times became worse for good, at once or little by little; points are oldest first."""
+    values = [point.value for point in points]
+    margin = max(_MARGIN, 1 + _DEVIATIONS * _noise(values))
     found: list[Step] = []
-    for at in range(2, len(points) - 1):
-        before = [point.value for point in points[max(0, at - window) : at]]
-        after = [point.value for point in points[at : at + window]]
-        if min(after) <= margin * max(before):
+    begin, best, best_end = 0, math.inf, 0
+    for at in range(_LEAST_RUNS, len(points) - _LEAST_RUNS + 1):
+        before = values[max(begin, at - _WINDOW) : at]
+        if len(before) >= _LEAST_RUNS and max(before) <= best:
+            best, best_end = max(before), at - 1
+        after = min(values[at : at + _WINDOW])
+        if after <= margin * best:
             continue
-        step = Step(points[at - 1].commit, points[at].commit, min(after) / max(before))
-        # A window that straddles one step sees it several times: the sharpest names it.
-        if found and found[-1].first_bad == points[at - 1].commit:
-            if step.factor <= found[-1].factor:
-                continue
-            found.pop()
-        found.append(step)
+        at_once = len(before) >= _LEAST_RUNS and after > margin * max(before)
+        last_good = points[at - 1 if at_once else best_end].commit
+        found.append(Step(last_good, points[at].commit, after / best))
+        begin, best = at, math.inf
     return found
 
 
+def _noise(values: Sequence[float]) -> float:
+    """The relative standard deviation of neighbours, which steps between a few do not change."""
+    changes = [abs(math.log(b / a)) for a, b in itertools.pairwise(values)]
+    return statistics.median(changes) / 0.954 if changes else 0.0
+
+
 def rises(points: Sequence[Point], margin: float = _COUNT_MARGIN) -> list[Step]:
-    """Where counts rose from one commit to the next.
+    """Where counts have risen above the least since the last rise.
 
     Args:
         points: oldest first.
         margin: how many times as much it must be.
     """
-    return [
-        Step(before.commit, after.commit, after.value / before.value)
-        for before, after in itertools.pairwise(points)
-        if after.value > margin * before.value
-    ]
+    found: list[Step] = []
+    least, last_good = math.inf, ""
+    for point in points:
+        if point.value > margin * least:
+            found.append(Step(last_good, point.commit, point.value / least))
+            least = math.inf
+        if point.value <= _COUNT_NOISE * least:
+            least, last_good = min(least, point.value), point.commit
+    return found
+
+
+class Acknowledged(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A regression that stays, and what it is the price of.
+
+    Attributes:
+        kernel: its label.
+        since: the first bad commit, seven letters of it.
+        reason: a sentence.
+    """
+
+    kernel: str
+    since: str
+    reason: Annotated[str, msgspec.Meta(min_length=20)]
+
+
+def _acknowledged(folder: Path, problems: list[Problem]) -> dict[tuple[str, str], str]:
+    """Reasons by kernel and first bad commit."""
+    path = folder / _ACKNOWLEDGED
+    if not path.exists():
+        return {}
+    try:
+        listed = msgspec.convert(
+            tomllib.loads(path.read_text("utf-8")), dict[str, list[Acknowledged]]
+        )
+    except (ValueError, msgspec.ValidationError) as error:
+        problems.append(Problem(f"{folder.name}/{path.name}", str(error)))
+        return {}
+    return {(one.kernel, one.since): one.reason for one in listed.get("rise", [])}
 
 
 def regressions(folder: Path, problems: list[Problem]) -> list[tuple[Kernel, Step]]:
@@ -145,10 +193,6 @@ def regressions(folder: Path, problems: list[Problem]) -> list[tuple[Kernel, Ste
     ]
     ordered = sorted(found, key=lambda one: (one[0], one[2].factor), reverse=True)
     return [(kernel, step) for _, kernel, step in ordered]
-
-
-def _date(kernel: Kernel, commit: str) -> str:
-    return next(point.date for point in kernel.points if point.commit == commit)
 
 
 def kernels(folder: Path, problems: list[Problem]) -> list[Kernel]:
@@ -171,12 +215,23 @@ def kernels(folder: Path, problems: list[Problem]) -> list[Kernel]:
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             where = path.relative_to(folder.parent).as_posix()
             problems.append(Problem(where, f"no results of asv: {error!r}"))
-    made = []
+    reasons = _acknowledged(folder, problems)
+    used, made = set[tuple[str, str]](), list[Kernel]()
     for (machine, name, unit), points in sorted(found.items()):
         ordered = sorted(points, key=lambda point: point.date)
-        if len({point.commit for point in ordered}) > 1:
-            slower = rises(ordered) if unit == COUNTED else steps(ordered)
-            made.append(Kernel(name, machine, ordered, slower, unit))
+        if len({point.commit for point in ordered}) < 2:
+            continue
+        kernel = Kernel(name, machine, ordered, (), unit)
+        slower = rises(ordered) if unit == COUNTED else steps(ordered)
+        used |= {(kernel.label, step.first_bad) for step in slower}
+        named = [
+            replace(step, reason=reasons.get((kernel.label, step.first_bad), "")) for step in slower
+        ]
+        made.append(replace(kernel, regressions=named))
+    problems += [
+        Problem(f"{folder.name}/{_ACKNOWLEDGED}", f"{label} has no regression since {since}")
+        for label, since in reasons.keys() - used
+    ]
     return made
 
 

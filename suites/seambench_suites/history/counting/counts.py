@@ -16,7 +16,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-__all__ = ["LACKING", "instructions"]
+__all__ = ["LACKING", "instructions", "require_counter"]
 
 #: How the reason begins why a kernel that is not there has no count.
 LACKING = "lacks: "
@@ -45,9 +45,7 @@ def instructions(names: Sequence[str]) -> Mapping[str, int | str]:
         NotImplementedError: valgrind, its header or a C compiler is not on this machine.
         RuntimeError: the process that is counted did not end well.
     """
-    valgrind, compiler = shutil.which("valgrind"), shutil.which("cc")
-    if valgrind is None or compiler is None:
-        raise NotImplementedError("unavailable: counting needs valgrind and a C compiler")
+    valgrind, compiler = _tools()
     with tempfile.TemporaryDirectory(prefix="seambench-counts-") as made:
         folder = Path(made)
         marks = _marks(compiler, folder)
@@ -88,6 +86,22 @@ def instructions(names: Sequence[str]) -> Mapping[str, int | str]:
             if name and total:
                 found[name[1]] = int(total[1])
         return {name: found[name] for name in names}
+
+
+def require_counter() -> None:
+    """End the process with a sentence where kernels cannot be counted on this machine."""
+    try:
+        with tempfile.TemporaryDirectory(prefix="seambench-counts-") as made:
+            _marks(_tools()[1], Path(made))
+    except NotImplementedError as error:
+        raise SystemExit(str(error)) from error
+
+
+def _tools() -> tuple[str, str]:
+    valgrind, compiler = shutil.which("valgrind"), shutil.which("cc")
+    if valgrind is None or compiler is None:
+        raise NotImplementedError("unavailable: counting needs valgrind and a C compiler")
+    return valgrind, compiler
 
 
 def _marks(compiler: str, folder: Path) -> Path:
