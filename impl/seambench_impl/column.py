@@ -27,8 +27,6 @@ from seamkit.offheap.connector.rows import RowScanner
 from seamkit.offheap.connector.value import PlainValue
 from seamkit.offheap.engine.columns import EngineSchema, fill
 
-__all__ = ["KINDS", "OffHeapColumns", "chunk_of", "column_type"]
-
 #: Kinds of columns, as capabilities name them.
 KINDS = (
     *("boolean", "tinyint", "short", "int", "bigint", "float", "double"),

@@ -20,8 +20,6 @@ from seamkit.offheap.connector.selected import prune_columns
 from seamkit.offheap.jni.classes import JniLoader, connector_classes
 from seamkit.offheap.jni.scanner import JniScanner
 
-__all__ = ["JavaColumns", "case_classes"]
-
 _JAVA = Path(__file__).parent / "connector" / "java" / "cases"
 _SCANNER = "seambench.CaseScanner"
 _CASE = "seambench.Case"

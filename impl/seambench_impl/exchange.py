@@ -51,8 +51,6 @@ from seamkit.exchange.transports.base import (
 )
 from seamkit.exchange.transports.by_name import TRANSPORTS, serve
 
-__all__ = ["SeambenchExchange"]
-
 _EXCHANGE = 1
 #: For the last answers of a receiver that closes to leave; a sender that takes none is left.
 _SECONDS_TO_ANSWER = 10.0

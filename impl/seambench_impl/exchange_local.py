@@ -19,8 +19,6 @@ from seamkit.exchange.local.threads import ThreadedLocalExchange
 from seamkit.exchange.partition import PartitionRule
 from seamkit.exchange.source import ExchangeFailedError
 
-__all__ = ["LocalReceiver", "LocalSender"]
-
 _LIMIT_BYTES = 64 << 20
 
 

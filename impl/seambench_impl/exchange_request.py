@@ -19,19 +19,6 @@ from seamkit.exchange.partition import PartitionRule, plain_schema
 from seamkit.exchange.routing import Buckets, Routing
 from seamkit.exchange.transports.by_name import TRANSPORTS
 
-__all__ = [
-    "KNOBS",
-    "THREADS",
-    "WITHIN",
-    "carried",
-    "check_request",
-    "format_of",
-    "receiver_options",
-    "routing_of",
-    "rule_of",
-    "sink_settings",
-]
-
 #: Transports by which rows stay in their process.
 WITHIN = "pass-through"
 THREADS = "local"

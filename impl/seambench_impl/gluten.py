@@ -11,8 +11,6 @@ from seambench.contracts.common import Kind, Stage
 from seambench_impl.peers.spark_operators import SparkOperators
 from seambench_impl.peers.spark_plans import native_stages
 
-__all__ = ["GlutenOperators"]
-
 
 class GlutenOperators(SparkOperators):
     """Our operators where Spark has its own: only steps to time, in a JVM of this process."""

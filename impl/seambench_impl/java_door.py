@@ -32,8 +32,6 @@ from seamkit.offheap.engine.schema import EngineSchema
 from seamkit.offheap.jni.classes import JniLoader
 from seamkit.offheap.jni.scanner import JniScanner
 
-__all__ = ["JavaReader", "java_columns"]
-
 _SCANNER = "seamkit.offheap.ConnectorScanner"
 _FETCH_SIZE = 4096
 

@@ -28,16 +28,6 @@ from seamkit.scan.unit_scan import UnitScan
 from seamkit.tables.hudi.change_scan import ChangeScan
 from seamkit.tables.opening import recognised_format
 
-__all__ = [
-    "AutoReader",
-    "ConnectorReader",
-    "MergeReader",
-    "MetadataReader",
-    "NativeConnectorReader",
-    "NativeReader",
-    "PositionsReader",
-]
-
 #: All formats, in the plainest way.
 _FORMATS: Sequence[ReaderFormat] = (HUDI, DELTA, ICEBERG, PAIMON, HIVE)
 

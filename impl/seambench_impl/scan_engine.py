@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     import duckdb
     import pyarrow.dataset as ds
 
-__all__ = ["EngineReader"]
-
 _BATCH_ROWS = 131_072
 
 

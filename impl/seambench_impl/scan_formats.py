@@ -17,19 +17,6 @@ from seamkit.tables.catalog_table import CatalogTable
 from seamkit.tables.opening import open_table
 from seamkit.tables.table_format import Table
 
-__all__ = [
-    "DELTA",
-    "HIVE",
-    "HUDI",
-    "ICEBERG",
-    "PAIMON",
-    "ReaderFormat",
-    "is_name",
-    "named_table",
-    "open_request",
-    "request_of_named",
-]
-
 #: What most formats' tables offer, whoever reads them.
 _ALL = ("query.snapshot", "partitioned", "pushdown", "strict")
 

@@ -20,8 +20,6 @@ from seamkit.offheap.jni.classes import connector_classes
 from seamkit.scan.unit_scan import ReadRows, UnitScan
 from seamkit.tables.paimon.table import PaimonTable
 
-__all__ = ["JniReader", "NativeJniReader", "Paimon09JniReader"]
-
 _OF_HUDI = (
     "as-of",
     "blocks.avro",

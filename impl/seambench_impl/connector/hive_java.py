@@ -20,8 +20,6 @@ from seamkit.offheap.jni.scanner import JniScanner
 from seamkit.scan.units import ReadContext, ReadUnit
 from seamkit.tables.hive.descriptor import DESCRIPTOR
 
-__all__ = ["HiveFiles", "hive_loader"]
-
 _JAVA = Path(__file__).parent / "java" / "hive"
 _FETCH_SIZE = 4096
 _TEXT = "org.apache.hadoop.mapred.TextInputFormat"

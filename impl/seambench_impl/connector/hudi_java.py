@@ -19,8 +19,6 @@ from seamkit.offheap.jni.scanner import JniScanner
 from seamkit.scan.units import ReadContext, ReadUnit
 from seamkit.tables.hudi.merge.fold import SliceChanges
 
-__all__ = ["SCANNER", "java_loader", "read_unit_in_java", "slice_parameters"]
-
 _JAVA = Path(__file__).parent / "java" / "hudi"
 SCANNER = "seambench.hudi.HudiSliceScanner"
 _BUNDLE = "org.apache.hudi:hudi-spark3.5-bundle_2.12:1.2.0"

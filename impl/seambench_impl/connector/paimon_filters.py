@@ -18,8 +18,6 @@ import pyarrow.compute as pc
 
 from seamkit.files.expressions import Call, Column, Literal, Part, parts_of
 
-__all__ = ["ruling_out"]
-
 _COMPARISONS = {
     "equal": "equal",
     "not_equal": "notEqual",

@@ -26,8 +26,6 @@ from seamkit.offheap.jni.classes import JniLoader, scanner_classes
 from seamkit.offheap.jni.scanner import JniScanner
 from seamkit.scan.units import ReadContext, ReadUnit, Runs, settled_columns
 
-__all__ = ["FETCH_SIZE", "SCANNER", "VERSIONS", "PaimonSplits", "paimon_loader"]
-
 #: Of Paimon's core, the first by default.
 VERSIONS = ("1.4.2", "0.9.0")
 

@@ -4,7 +4,5 @@ from __future__ import annotations
 
 from seambench_impl.connector.hudi_java import read_unit_in_java
 
-__all__ = ["WORDS"]
-
 WORDS = (read_unit_in_java,)
 """Functions as `UnitScan.read_by` takes them."""

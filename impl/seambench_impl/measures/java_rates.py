@@ -23,8 +23,6 @@ from seamkit.jvm.sources import compiled_package
 from seamkit.offheap.jni.classes import JniLoader, connector_classes
 from seamkit.offheap.jni.scanner import JniCounters, JniScanner
 
-__all__ = ["main"]
-
 _FIXED = ["int", "bigint", "double", "date", "timestamp", "bigint", "int", "double"]
 #: The kinds of lineitem's columns, and one more.
 _LINEITEM = [

@@ -31,8 +31,6 @@ from seamkit.offheap.jni.scanner import JniCounters, JniScanner
 from seamkit.scan.unit_scan import UnitScan
 from seamkit.scan.units import ReadUnit
 
-__all__ = ["main"]
-
 _FOUR = ("l_orderkey", "l_quantity", "l_extendedprice", "l_shipdate")
 _CHUNK = 4096
 

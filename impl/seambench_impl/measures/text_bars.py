@@ -24,8 +24,6 @@ import pyarrow.csv as csv
 
 import seamkit
 
-__all__ = ["main"]
-
 _COLUMNS = {
     "l_orderkey": "bigint",
     "l_partkey": "bigint",

@@ -8,17 +8,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-__all__ = [
-    "elements_of",
-    "flat",
-    "null_flags",
-    "offsets_of",
-    "span_offsets",
-    "take",
-    "validity",
-    "words_of",
-]
-
 
 def flat(array: Any) -> Any:
     """The values of a dictionary or of runs, the storage of an extension; others as they are."""

@@ -15,8 +15,6 @@ from seambench.contracts.peers.catalogue import numbers
 from seambench.contracts.scan import ScanRequest
 from seambench_impl.peers.snapshot_reader import XFAILS, SnapshotReader, plain_table
 
-__all__ = ["DaftReader", "DeltaRsReader", "PolarsReader"]
-
 
 class DeltaRsReader(SnapshotReader):
     """delta-rs (PyPI `deltalake`): `QueryBuilder` over `DeltaTable`, which applies vectors."""

@@ -20,8 +20,6 @@ from seambench_impl.peers.peer_scan import (
     select_columns,
 )
 
-__all__ = ["HudiRsReader"]
-
 _EXTRA = "peers"
 _Read = Callable[[list[str]], Iterable[pa.RecordBatch]]
 _READ_OPTIMIZED = "hoodie.read.use.read_optimized.mode"

@@ -6,8 +6,6 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-__all__ = ["SOURCES", "run_warm"]
-
 #: Loops that must not pay for the border between the languages.
 SOURCES = Path(__file__).with_name("java")
 

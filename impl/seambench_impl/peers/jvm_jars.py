@@ -14,8 +14,6 @@ from typing import Any
 from seambase.errors import UnavailableError
 from seamkit.jvm.machine import JavaClasses, java_failure, spark_classes
 
-__all__ = ["fetch_jars"]
-
 
 def fetch_jars(coordinates: Sequence[str], wanted_by: str) -> list[Path]:
     """Paths of the jars of some coordinates, without what those depend on.

@@ -8,8 +8,6 @@ from pathlib import Path
 from seambase.errors import RefusedError, UsageError
 from seambench.contracts.scan import ScanRequest
 
-__all__ = ["paimon_options"]
-
 #: The end of the year 9999, in milliseconds.
 _FOREVER = 253_402_300_799_000
 

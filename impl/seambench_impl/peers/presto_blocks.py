@@ -27,8 +27,6 @@ from seambench_impl.peers.arrow_parts import (
 )
 from seamkit.jvm.machine import JavaClasses
 
-__all__ = ["BlockReader", "BlockWriter"]
-
 _BLOCKS = "com.facebook.presto.common.block"
 _WIDTHS = {
     "boolean": 1,

@@ -19,8 +19,6 @@ from seambench.contracts.common import Kind
 from seambench.contracts.scan import ScanRequest
 from seambench_impl.peers.peer_scan import select_columns
 
-__all__ = ["PyarrowReader", "newest_base_files"]
-
 # A base file's name: file id, write token, instant. Log files start with a dot.
 _BASE = re.compile(r"(?P<file_id>[^.].*)_(?P<token>\d+-\d+-\d+)_(?P<instant>\d{14,17})\.parquet")
 

@@ -16,8 +16,6 @@ from seambase.errors import RefusedError
 from seambench.contracts.column import ColumnChunk, ColumnRequest
 from seambench.contracts.common import Kind, Stage
 
-__all__ = ["PyarrowColumns"]
-
 
 class PyarrowColumns:
     """Arrow columns in place of off-heap ones: no chain of addresses, only steps to time."""

@@ -19,8 +19,6 @@ from seambench_impl.peers.peer_scan import (
     select_columns,
 )
 
-__all__ = ["XFAILS", "SnapshotReader", "plain_table"]
-
 XFAILS = Path(__file__).with_name("xfails")
 
 

@@ -27,21 +27,6 @@ from seambench_impl.peers.arrow_parts import (
 )
 from seamkit.jvm.machine import JavaClasses
 
-__all__ = [
-    "ABSENT",
-    "INTERVAL",
-    "JULIAN_DAY",
-    "JULIAN_TIME",
-    "LIST",
-    "MAP",
-    "STRUCT",
-    "TEXT",
-    "ArrowChain",
-    "chain_arrays",
-    "forms_of",
-    "spark_schema",
-]
-
 #: Forms of columns, as in `SparkColumns`; others are the bytes a value.
 TEXT, LIST, MAP, STRUCT, ABSENT, INTERVAL, JULIAN_DAY, JULIAN_TIME = range(0, -8, -1)
 

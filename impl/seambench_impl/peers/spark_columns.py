@@ -44,8 +44,6 @@ from seamkit.jvm.machine import java_failure
 from seamkit.offheap.columns.table import Chain, OffHeapTable
 from seamkit.offheap.columns.types import ColumnType, Kind
 
-__all__ = ["JavaTable", "SparkBatch"]
-
 _KINDS = {
     Kind.BOOLEAN: ("boolean", 1),
     Kind.TINYINT: ("tinyint", 1),

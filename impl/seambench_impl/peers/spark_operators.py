@@ -12,8 +12,6 @@ from seambench.contracts.common import Kind, Stage
 from seambench_impl.peers.peer_scan import installed_version
 from seambench_impl.peers.spark_plans import arrow_stages, spark_stages
 
-__all__ = ["SparkArrowOperators", "SparkOperators"]
-
 
 class SparkOperators:
     """ColumnarToRowExec and RowToColumnarExec over Spark's own vectors: only steps to time."""

@@ -24,15 +24,6 @@ from seambench_impl.peers.spark_chain import ArrowChain, chain_arrays, forms_of,
 from seamkit.jvm.machine import JavaClasses
 from seamkit.spark.session import NativeSpark, native_classes
 
-__all__ = [
-    "WARM_UP_SECONDS",
-    "SparkPlans",
-    "arrow_stages",
-    "native_stages",
-    "session",
-    "spark_stages",
-]
-
 _PASS_ROWS = 65_536
 #: How long each step runs before it is timed, so that Java compiles it.
 WARM_UP_SECONDS = 3.0

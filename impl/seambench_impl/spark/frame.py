@@ -14,8 +14,6 @@ from seambench_impl.peers.spark_tables.frames import SparkScan, open_frame
 from seambench_impl.scan import AutoReader
 from seamkit.scan.scan import Scan
 
-__all__ = ["SparkFrameReader"]
-
 
 class SparkFrameReader(AutoReader):
     """As `auto`, but rows are those of a DataFrame, in the types that Spark has."""

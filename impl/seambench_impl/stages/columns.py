@@ -14,8 +14,6 @@ from seamkit.offheap.columns.table import OffHeapTable
 from seamkit.offheap.columns.types import from_arrow
 from seamkit.offheap.engine.columns import EngineSchema, fill
 
-__all__ = ["append_stage"]
-
 
 class _Append:
     """Makes the tables of a batch, chunk after chunk: each time the one before is released."""

@@ -15,8 +15,6 @@ from seamkit.offheap.columns.table import OffHeapTable
 from seamkit.offheap.columns.types import from_arrow
 from seamkit.offheap.engine.columns import EngineColumns, EngineSchema
 
-__all__ = ["engine_stages"]
-
 
 class _Engine:
     """A table that holds a batch, and columns of an engine that reads it."""

@@ -28,8 +28,6 @@ from seamkit.exchange.transports.base import (
 from seamkit.exchange.transports.by_name import TRANSPORTS, connect, serve
 from seamkit.exchange.transports.local import LocalChannel
 
-__all__ = ["exchange_stages"]
-
 _PARTS = (8, 64)
 _RECEIVERS = 8
 _CHUNK_ROWS = 4096

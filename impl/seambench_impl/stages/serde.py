@@ -26,8 +26,6 @@ from seamkit.serde.stream.byte_stream import ByteInputStream
 from seamkit.serde.stream.presto import PrestoVectorSerde, append_partitions
 from seamkit.serde.stream.result import VectorResult
 
-__all__ = ["PAGE_VARIANTS", "page_stages", "row_stages"]
-
 #: Name of a step's variant and the options of its pages.
 PAGE_VARIANTS: dict[str, dict[str, Any]] = {
     "presto": {},

@@ -16,9 +16,6 @@ from seamkit.files.promotion import LOSSLESS, TypeRules, nullable_throughout, re
 from seamkit.files.reader import FileReader, RowsWanted
 from seamkit.files.storage import Storage
 
-__all__ = ["AvroReader"]
-
-
 _ROW = "row"
 
 

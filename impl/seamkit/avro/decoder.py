@@ -21,8 +21,6 @@ from seamkit.core.errors import check, expect, new_error
 from seamkit.core.memory import TrackedAllocator
 from seamkit.files.promotion import LOSSLESS, TypeRules, resolve_column
 
-__all__ = ["AvroDecoder", "BlockPiece", "cut_block", "finish_native_decoder", "whole_block"]
-
 # Layouts of data blocks: versions 1 to 3 are the same, a record count before the records.
 _BLOCK_VERSIONS = frozenset((1, 2, 3))
 

@@ -16,8 +16,6 @@ from seamkit.core.errors import check, new_error
 from seamkit.core.memory import TrackedAllocator
 from seamkit.files.promotion import TypeRules
 
-__all__ = ["Column", "Plan", "new_native_decoder", "plan_column"]
-
 _KINDS: dict[str, int] = {
     "null": lib.SEAM_AVRO_NULL,
     "boolean": lib.SEAM_AVRO_BOOLEAN,

@@ -21,13 +21,6 @@ from seambase.errors import InputError, RefusedError
 from seamkit.avro.schema import AvroType, parse_schema
 from seamkit.core.unpack import Bound
 
-__all__ = [
-    "AvroContainer",
-    "RecordReader",
-    "read_container",
-    "record_reader",
-]
-
 RecordReader = Callable[[io.BytesIO], Any]
 """Reads one datum from where the stream stands; raises whatever broken bytes lead fastavro to."""
 

@@ -12,8 +12,6 @@ import pyarrow as pa
 
 from seambase.errors import InputError, RefusedError
 
-__all__ = ["LOGICAL_TYPES", "AvroType", "arrow_schema", "arrow_type", "parse_schema"]
-
 # Types within types: above any real schema's, below what Python's stack and the core bear.
 _MAX_DEPTH = 100
 # All types of a schema: far more than the columns of any real table.

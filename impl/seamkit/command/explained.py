@@ -12,8 +12,6 @@ from seambase.walk import Met
 from seamkit.command.tables import format_of, opened_table
 from seamkit.tables.table_format import Table, TableFormat
 
-__all__ = ["explained_log", "explained_table"]
-
 
 def explained_log(format_: TableFormat, file: Path) -> Iterator[Met]:
     """What a log of a format says: its blocks, their records and offsets."""

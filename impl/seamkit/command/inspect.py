@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from seambase.walk import Met
     from seamkit.tables.table_format import TableFormat
 
-__all__ = ["inspect"]
-
 _FORMATS = ("presto", "unsaferow", "compactrow", "table", "parquet")
 _PARQUET_MAGIC = b"PAR1"
 _TEXT_WIDTH = 72

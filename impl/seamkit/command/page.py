@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from seambase.serde import SerdeRequest
 
-__all__ = ["decode", "encode"]
-
 _ROWS_SHOWN = 20
 
 

@@ -12,8 +12,6 @@ from seambase.errors import InputError
 from seambase.walk import Met
 from seamkit.files.parquet import open_parquet
 
-__all__ = ["MAGIC", "explain_parquet"]
-
 MAGIC = b"PAR1"
 """What a Parquet file begins with."""
 

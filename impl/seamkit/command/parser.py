@@ -7,8 +7,6 @@ import importlib
 from collections.abc import Sequence
 from typing import Any
 
-__all__ = ["COMMANDS", "run"]
-
 #: Names of the commands.
 COMMANDS = ("scan", "plan", "inspect", "page")
 

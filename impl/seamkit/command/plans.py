@@ -16,8 +16,6 @@ from seamkit.command.tables import READING, planned_scan, storage_options
 if TYPE_CHECKING:
     from seamkit.scan.scan import Scan
 
-__all__ = ["plan", "scan_of_plan"]
-
 _MOST_BYTES = 1 << 30
 
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from seambase.scan import ScanReport
     from seamkit.scan.scan import Scan
 
-__all__ = ["scan", "show_rows", "shown_values"]
-
 _ROWS_SHOWN = 20
 _WARNINGS_SHOWN = 10
 

@@ -11,8 +11,6 @@ from seambase.errors import UsageError
 from seambase.serde import SerdeField, SerdeRequest
 from seambase.types import SerdeType, language_of, parse_type
 
-__all__ = ["request_of"]
-
 
 def request_of(format_: str, schema: str, options: Mapping[str, Any]) -> SerdeRequest:
     """A request from a schema in the words of its format.

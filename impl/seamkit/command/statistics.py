@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from seambase.statistics import Figure
 
-__all__ = ["show_statistics"]
-
 
 def show_statistics(given: argparse.Namespace) -> None:
     """Print what is known of the rows of a table's newest state."""

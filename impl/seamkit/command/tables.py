@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from seamkit.scan.scan import Scan
     from seamkit.tables.table_format import Table, TableFormat
 
-__all__ = ["READING", "format_of", "opened_table", "planned_scan", "storage_options"]
-
 #: Options that say what is read and how, by the library's names.
 READING = (
     "columns",

@@ -11,18 +11,6 @@ import pyarrow as pa
 
 from seamkit.core._seam import ffi, lib
 
-__all__ = [
-    "ExportedBatch",
-    "address",
-    "array_of",
-    "batch_of",
-    "batch_without_views",
-    "exported_schema",
-    "new_array",
-    "numbers",
-    "without_views",
-]
-
 
 def address(pointer: Any) -> int:
     """The address of a cffi pointer, as pyarrow wants it."""

@@ -12,8 +12,6 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = ["gc_paused"]
-
 _LOCK = threading.Lock()
 _resting = 0
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from seambase.errors import InputError, RefusedError, SeambenchError, UsageError
 from seamkit.core._seam import ffi, lib
 
-__all__ = ["NativeMemoryError", "check", "expect", "new_error"]
-
 
 class NativeMemoryError(SeambenchError, MemoryError):
     """The tracked allocator reached its limit, or the system has no memory left."""

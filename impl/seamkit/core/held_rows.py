@@ -17,8 +17,6 @@ import pyarrow as pa
 from seambase.errors import RefusedError, SeambenchError
 from seamkit.core.arrow_data import batch_of
 
-__all__ = ["HeldRows", "concat_batches"]
-
 
 def concat_batches(
     batches: Sequence[pa.RecordBatch], schema: pa.Schema, *, threads: int = 1

@@ -9,8 +9,6 @@ from seamkit.core._seam import ffi, lib
 from seamkit.core.errors import check, new_error
 from seamkit.core.memory import Block, TrackedAllocator
 
-__all__ = ["ArrowPieces", "flat", "size_of", "to_c"]
-
 _PIECE_BYTES = ffi.sizeof("struct seam_piece")
 
 

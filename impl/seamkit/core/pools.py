@@ -11,8 +11,6 @@ from seamkit.core._seam import ffi, lib
 from seamkit.core.errors import check, new_error
 from seamkit.core.memory import TrackedAllocator
 
-__all__ = ["MemoryPool", "PoolCounters"]
-
 
 @dataclass(frozen=True)
 class PoolCounters:

@@ -16,8 +16,6 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pyarrow as pa
 
-__all__ = ["Task", "read_ahead", "run_tasks"]
-
 Task = Callable[[], Iterator[pa.RecordBatch]]
 """One slice: called in a worker thread, yields that slice's batches in order."""
 

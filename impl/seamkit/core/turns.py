@@ -11,8 +11,6 @@ from contextlib import contextmanager
 
 import pyarrow as pa
 
-__all__ = ["Turns", "begun"]
-
 
 @contextmanager
 def begun(

@@ -20,8 +20,6 @@ import pyarrow as pa
 
 from seambase.errors import InputError, RefusedError
 
-__all__ = ["Bound", "check_growth", "most_bytes", "unpack"]
-
 _Unpack = Callable[[bytes | memoryview, int], bytes]
 
 #: Most bytes that one compressed byte can stand for.

@@ -17,8 +17,6 @@ from seamkit.files.reader import FileReader
 if TYPE_CHECKING:
     import pyarrow.dataset as ds
 
-__all__ = ["CHUNK_ROWS", "EngineFiles", "EnginePlan", "MaskedPart", "Rest", "why_not"]
-
 CHUNK_ROWS = 1 << 15
 """Places of one row of a mask: few bytes, so that an engine may join them either way round."""
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     import duckdb
     import pyarrow.dataset as ds
 
-__all__ = ["duckdb_relation"]
-
 
 def duckdb_relation(
     plan: EnginePlan, rest: ds.Dataset | None, connection: duckdb.DuckDBPyConnection

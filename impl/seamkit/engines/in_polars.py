@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow.dataset as ds
 
-__all__ = ["frame_of", "polars_frame"]
-
 
 def frame_of(rows: pa.Table | pa.RecordBatch) -> pl.DataFrame:
     """Rows of Arrow's as a frame with the same names, the empty one among them.

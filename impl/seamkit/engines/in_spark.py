@@ -21,8 +21,6 @@ from seamkit.engines.spark_source import frame_of_parts
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["spark_frame"]
-
 
 def spark_frame(plan: EnginePlan, session: SparkSession) -> DataFrame:
     """The rows of a plan: files by Spark's own reader, all others by tasks with ours.

@@ -18,8 +18,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-__all__ = ["condition_of"]
-
 _COMPARISONS: dict[str, Callable[[pc.Expression, pc.Expression], pc.Expression]] = {
     "EqualTo": operator.eq,
     "LessThan": operator.lt,

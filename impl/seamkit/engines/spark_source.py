@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["FILTER_TEXT", "KEPT_BYTES", "frame_of_parts"]
-
 _JAVA = Path(__file__).with_name("java")
 
 FILTER_TEXT = _JAVA / "FilterText.java"

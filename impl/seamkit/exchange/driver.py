@@ -18,8 +18,6 @@ from seamkit.serde.stream.gather import Gatherer
 if TYPE_CHECKING:
     from seamkit.exchange.sink import ExchangeSink
 
-__all__ = ["SinkDriver"]
-
 #: So that the message of a request, without its payloads, stays below what transports take.
 _CHUNKS_AT_MOST = 16_384
 #: With so many rows a batch is a chunk of its own.

@@ -11,8 +11,6 @@ import pyarrow.compute as pc
 
 from seambase.errors import UsageError
 
-__all__ = ["Key", "KeyColumns", "column_index"]
-
 #: The name of a column, or an expression over columns.
 Key: TypeAlias = "str | pc.Expression"
 

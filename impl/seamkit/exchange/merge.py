@@ -16,8 +16,6 @@ from seamkit.exchange.key_columns import column_index
 from seamkit.exchange.partition import plain_schema
 from seamkit.exchange.source import ExchangeSource
 
-__all__ = ["MergingReader", "SortedMerge"]
-
 
 class SortedMerge:
     """A k-way merge of sorted inputs, as pure logic: it is asked what it wants, and given it.

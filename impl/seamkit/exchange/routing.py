@@ -9,8 +9,6 @@ from typing import Literal
 from seambase.errors import UsageError
 from seamkit.exchange.partition import PartitionRule
 
-__all__ = ["Buckets", "Routing"]
-
 
 @dataclass(frozen=True)
 class Buckets:

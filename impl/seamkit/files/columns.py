@@ -24,26 +24,6 @@ from seamkit.files.reader import FileReader, OverReader, RowsWanted, positions_o
 from seamkit.files.roaring import Positions
 from seamkit.files.statistics import FileStatistics
 
-__all__ = [
-    "ABSENT",
-    "VARIANT",
-    "Finder",
-    "FoundReader",
-    "Key",
-    "Make",
-    "Place",
-    "Source",
-    "TableField",
-    "field_id",
-    "field_in_file",
-    "id_and_name",
-    "inner_fields",
-    "or_number",
-    "or_value",
-    "places",
-    "renamed",
-]
-
 ABSENT = "\0"
 """In front of a name: no file and no table has such a column."""
 VARIANT = pa.struct([pa.field("metadata", pa.binary()), pa.field("value", pa.binary())])

@@ -17,8 +17,6 @@ import pyarrow.parquet as pq
 from seamkit.core._seam import ffi, lib
 from seamkit.files.private_forms import PrivateForm
 
-__all__ = ["DECIMALS", "byte_decimals", "decimals_of", "footer_of_bytes"]
-
 _MOST_BYTES = 16  # of a decimal of 128 bits
 # A footer is read once more. Below so many rows for its size that costs more than is gained.
 _BYTES_A_ROW = 8

@@ -21,8 +21,6 @@ from seamkit.core._seam import ffi
 from seamkit.core.arrow_data import exported_schema
 from seamkit.files.private_forms import PrivateForm
 
-__all__ = ["CONDITIONS", "Call", "Column", "Literal", "Part", "parts_of"]
-
 
 @dataclass
 class Call:

@@ -15,8 +15,6 @@ from seamkit.files.promotion import LOSSLESS, TypeRules, resolve_batch
 from seamkit.files.reader import FileReader, RowsWanted
 from seamkit.files.storage import Storage
 
-__all__ = ["LanceReader"]
-
 _T = TypeVar("_T")
 
 

@@ -25,8 +25,6 @@ from seamkit.files.reader import FileReader, RowsWanted
 from seamkit.files.statistics import FileStatistics
 from seamkit.files.storage import Storage, read_part
 
-__all__ = ["OrcReader", "stripe_zones"]
-
 _UTC = frozenset(("", "UTC", "GMT", "Etc/UTC", "Etc/GMT", "Z"))
 
 

@@ -35,18 +35,6 @@ from seamkit.files.statistics import (
 )
 from seamkit.files.storage import Storage, read_part
 
-__all__ = [
-    "PARQUET_ERRORS",
-    "OpenParquet",
-    "ParquetReader",
-    "check_names",
-    "columns_alike",
-    "dictionary_columns",
-    "open_parquet",
-    "with_dictionaries",
-]
-
-
 PARQUET_ERRORS = (OSError, pa.ArrowException, UnicodeDecodeError)
 """What pyarrow raises of a broken file, names in it that are no text among it."""
 

@@ -24,8 +24,6 @@ from collections.abc import Callable
 
 import pyarrow as pa
 
-__all__ = ["SWITCH", "ArrowWarning", "PrivateForm"]
-
 SWITCH = "SEAMKIT_WITHOUT"
 
 

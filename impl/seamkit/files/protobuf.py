@@ -6,8 +6,6 @@ from collections.abc import Iterator
 
 from seambase.errors import InputError
 
-__all__ = ["fields", "varint"]
-
 
 def varint(data: memoryview, at: int, where: str) -> tuple[int, int]:
     """The variable-length number at `at`, and where it ends.

@@ -14,8 +14,6 @@ import pyarrow.compute as pc
 from seamkit.files.roaring import Positions
 from seamkit.files.statistics import FileStatistics
 
-__all__ = ["FileReader", "OverReader", "RowsWanted", "positions_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class RowsWanted:

@@ -20,8 +20,6 @@ import pyarrow as pa
 from seambase.errors import UnavailableError, UsageError, without_secrets
 from seamkit.files.ranges import FarFile, Ranges
 
-__all__ = ["RemoteFiles", "Retry"]
-
 _T = TypeVar("_T")
 _FINAL = (FileNotFoundError, PermissionError, NotADirectoryError, IsADirectoryError)
 

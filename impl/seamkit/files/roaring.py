@@ -15,8 +15,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Positions", "TooManyError", "read_bitmap", "united_32"]
-
 Positions = npt.NDArray[np.int64]
 """Rows of a file, counted from 0 over all of its row groups; ascending, each once."""
 

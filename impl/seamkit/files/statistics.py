@@ -13,16 +13,6 @@ import pyarrow.compute as pc
 import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 
-__all__ = [
-    "ColumnRange",
-    "FileStatistics",
-    "bounds",
-    "footer_statistics",
-    "guarantee_of",
-    "or_null",
-    "that_may_match",
-]
-
 
 @dataclass(frozen=True)
 class ColumnRange:

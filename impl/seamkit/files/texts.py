@@ -13,8 +13,6 @@ import pyarrow as pa
 from seambase.errors import InputError
 from seambase.texts import is_plain, is_text
 
-__all__ = ["check_texts"]
-
 
 def check_texts(batch: pa.RecordBatch, source: str) -> None:
     """Make sure that all texts of a batch are UTF-8, at every depth.

@@ -18,8 +18,6 @@ from seamkit.core.unpack import Bound
 from seamkit.files.roaring import Positions, TooManyError, read_bitmap
 from seamkit.files.storage import Storage, read_part
 
-__all__ = ["FRAME_BYTES", "all_but_new", "read_framed", "unframed", "vector_positions"]
-
 FRAME_BYTES = 8
 """Size and checksum around a vector in a file."""
 _POSITION_BYTES = 8

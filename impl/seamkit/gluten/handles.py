@@ -34,19 +34,6 @@ from seamkit.offheap.columns.table import OffHeapTable
 from seamkit.offheap.columns.types import from_arrow
 from seamkit.offheap.engine.columns import EngineSchema, fill
 
-__all__ = [
-    "GETTERS",
-    "PLACEHOLDER",
-    "ArrowCBatch",
-    "BatchCounters",
-    "BatchKind",
-    "HandleRegistry",
-    "IndicatorVector",
-    "NativeBatch",
-    "PlaceholderVector",
-    "through_kinds",
-]
-
 BatchKind = Literal["native", "arrow", "arrow-c"]
 
 #: What Spark's `ColumnVector` can be asked.

@@ -19,8 +19,6 @@ from seambase.errors import UsageError
 from seamkit.core.memory import Block
 from seamkit.serde.rows.codec import Buffer, Integers, RowCodec
 
-__all__ = ["ConvertedRows", "RowConverter", "columns_to_rows", "rows_to_columns"]
-
 _DEFAULT_BYTES = 64 << 20
 _DEFAULT_ROWS = 4096
 

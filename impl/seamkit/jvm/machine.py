@@ -26,8 +26,6 @@ from seambase.extras import not_installed
 from seambase.java import Java, find_java
 from seamkit.core._seam import lib
 
-__all__ = ["JavaClasses", "java_failure", "spark_classes", "spark_jars", "start"]
-
 _lock = threading.Lock()
 _TRUST_STORE = Path("/etc/ssl/certs/java/cacerts")
 #: Packages of the JDK that Spark reaches into.

@@ -17,8 +17,6 @@ from seambase.caches import cache_folder
 from seambase.errors import UnavailableError
 from seamkit.jvm.machine import JavaClasses, java_failure, spark_classes, start
 
-__all__ = ["compiled_package"]
-
 #: To be raised when the compiler's settings change.
 _SETTINGS = b"janino, debug lines, Java 8\n"
 _RESOURCES = "org.codehaus.commons.compiler.util.resource"

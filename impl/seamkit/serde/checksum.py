@@ -9,8 +9,6 @@ from seambase.extras import needs
 with needs("seamkit[serde]", "the checksum of a page"):
     from isal import isal_zlib
 
-__all__ = ["page_checksum"]
-
 # What follows the payload: marker, rows, uncompressed size.
 _TAIL = struct.Struct("<Bii")
 

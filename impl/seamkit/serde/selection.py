@@ -11,8 +11,6 @@ import numpy.typing as npt
 from seambase.errors import UsageError
 from seamkit.core._seam import ffi
 
-__all__ = ["Rows", "Selections", "row_numbers"]
-
 Rows: TypeAlias = range | Sequence[int] | npt.NDArray[np.integer[Any]] | None
 """Rows of a batch in the order in which they are written: all of them, a range, or a list."""
 

@@ -18,8 +18,6 @@ import pyarrow.compute as pc
 from seambase.errors import UsageError
 from seamkit.serde.selection import Rows, row_numbers
 
-__all__ = ["BiasVector", "Columns", "LazyVector", "constant", "plain_arrays"]
-
 
 def constant(value: Any, type_: pa.DataType, rows: int) -> pa.Array:
     """The same value, or null, in every row: a run-end encoded array of one run.

@@ -30,9 +30,6 @@ from seamkit.scan.scan import Scan
 from seamkit.serde.rows.codec import RowCodec
 from seamkit.serde.rows.unsafe_row import UnsafeRows
 
-__all__ = ["KeptBatches", "NativeCalls"]
-
-
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 

@@ -30,8 +30,6 @@ from seamkit.spark.calls import KeptBatches, NativeCalls
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["NativeSpark", "native_classes"]
-
 _SOURCES = ("NativeBatches", "NativeSource", "NativeOperators", "NativeExtension")
 _JAVA = Path(__file__).with_name("java")
 _OWN_ERROR = re.compile(rf"^{re.escape(SeambenchError.__module__)}\.(\w+): (.+)$", re.MULTILINE)

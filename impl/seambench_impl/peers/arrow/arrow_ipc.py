@@ -13,8 +13,6 @@ from seambase.types import schema_of
 from seambench.contracts.common import Kind, Stage
 from seambench.contracts.peers.catalogue import stated
 
-__all__ = ["ArrowIpcSerde", "compression_of", "read_arrow", "write_arrow"]
-
 _CODECS = ("lz4", "zstd")
 _OPTIONS = frozenset({"types", "codec"})
 

@@ -24,8 +24,6 @@ from seambench.contracts.peers.catalogue import numbers, stated
 from seambench_impl.peers.arrow.arrow_ipc import compression_of
 from seambench_impl.peers.peer_scan import installed_version
 
-__all__ = ["Arro3Serde", "NanoarrowSerde", "PolarsIpcSerde"]
-
 
 class _ArrowSerde(ABC):
     """Implements `seambench.contracts.serde.Serde` with another library than pyarrow."""

@@ -12,8 +12,6 @@ import pyarrow as pa
 from seambench.contracts.scan import ScanRequest
 from seambench_impl.peers.snapshot_reader import XFAILS, SnapshotReader
 
-__all__ = ["ChdbReader"]
-
 
 class ChdbReader(SnapshotReader):
     """`SELECT ... FROM deltaLakeLocal(path)`."""

@@ -18,8 +18,6 @@ from seambench_impl.peers.peer_scan import (
     select_columns,
 )
 
-__all__ = ["DaftHudiReader"]
-
 
 class DaftHudiReader:
     """daft as its users call it: `daft.read_hudi(path)`, then Arrow."""

@@ -11,8 +11,6 @@ from seambench.contracts.scan import ScanRequest
 from seambench_impl.peers.peer_scan import import_peer
 from seambench_impl.peers.snapshot_reader import XFAILS, SnapshotReader, plain_table
 
-__all__ = ["DataFusionReader"]
-
 
 class DataFusionReader(SnapshotReader):
     """A `DeltaTable` of deltalake, registered as a table of DataFusion's."""

@@ -20,8 +20,6 @@ from seambench.contracts.scan import ScanRequest
 from seambench.formats.hive.golden import DESCRIPTOR
 from seambench_impl.peers.snapshot_reader import XFAILS, SnapshotReader, plain_table
 
-__all__ = ["ArrowFolders", "DuckDBFolders"]
-
 _TYPES: Mapping[str, pa.DataType] = {
     "tinyint": pa.int8(),
     "smallint": pa.int16(),

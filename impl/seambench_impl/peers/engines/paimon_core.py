@@ -29,8 +29,6 @@ from seamkit.offheap.engine.schema import EngineSchema
 from seamkit.offheap.jni.scanner import JniScanner
 from seamkit.tables.paimon.metadata.types import parse_fields
 
-__all__ = ["PaimonCoreReader"]
-
 _MAIN = ""
 
 

@@ -14,8 +14,6 @@ from seambase.errors import RefusedError
 from seambench.contracts.scan import ScanRequest
 from seambench_impl.peers.snapshot_reader import XFAILS, SnapshotReader, plain_table
 
-__all__ = ["PyPaimonReader"]
-
 
 class PyPaimonReader(SnapshotReader):
     """pypaimon as its users call it: catalog, table, read builder, plan, Arrow."""

@@ -23,8 +23,6 @@ try:
 except ImportError as missing:  # built without it
     raise UnavailableError(f"this pyarrow was built without Flight: {missing}") from missing
 
-__all__ = ["ArrowFlightExchange"]
-
 _END = b"end"
 
 

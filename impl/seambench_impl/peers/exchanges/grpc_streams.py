@@ -25,8 +25,6 @@ from seambench_impl.peers.exchanges.inbox import Ends, Inbox, Turns, require_pla
 with needs("seambench[exchange]", "the peer grpc"):
     import grpc
 
-__all__ = ["GrpcExchange"]
-
 _METHOD = "/seambench.Peer/Put"
 _END = b""
 #: Rows larger than gRPC's bound of 4 MiB a message are the business of this exchange's user.

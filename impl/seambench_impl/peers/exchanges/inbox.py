@@ -15,8 +15,6 @@ import pyarrow as pa
 from seambase.errors import RefusedError, SeambenchError, UsageError
 from seambench.contracts.exchange import ExchangeRequest
 
-__all__ = ["Closing", "Ends", "Inbox", "Turns", "require_plain"]
-
 _BATCHES_AT_MOST = 16
 _TURN_SECONDS = 0.05
 

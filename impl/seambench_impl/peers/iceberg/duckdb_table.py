@@ -17,8 +17,6 @@ from seambench.contracts.scan import ScanRequest
 from seambench_impl.peers.peer_scan import import_peer
 from seambench_impl.peers.snapshot_reader import XFAILS, SnapshotReader, plain_table
 
-__all__ = ["DuckDBReader"]
-
 
 class DuckDBReader(SnapshotReader):
     """`SELECT ... FROM iceberg_scan(path)`."""

@@ -25,8 +25,6 @@ from seambench.contracts.tables import SparkBundle
 from seambench.engines.spark import SparkOptions, explain_failure, spark_session
 from seambench_impl.peers.peer_scan import PeerScan, select_columns
 
-__all__ = ["SparkScan", "open_frame"]
-
 _lock = threading.Lock()
 _stack = contextlib.ExitStack()
 _started: dict[str, tuple[Any, Path | None]] = {}

@@ -21,8 +21,6 @@ from seambench_impl.peers.peer_scan import installed_version
 from seambench_impl.peers.snapshot_reader import XFAILS
 from seambench_impl.peers.spark_tables.frames import SparkScan, open_frame
 
-__all__ = ["SparkHiveReader", "hive_statements"]
-
 _WORDS = (
     *("formats.hive", "query.snapshot", "partitioned"),
     *("hive.text", "hive.csv", "hive.json", "hive.sequence"),

@@ -17,8 +17,6 @@ from seambench_impl.peers.peer_scan import check_hudi_request, installed_version
 from seambench_impl.peers.snapshot_reader import XFAILS
 from seambench_impl.peers.spark_tables.frames import SparkScan, open_frame
 
-__all__ = ["SparkHudiReader", "hudi_options"]
-
 #: Of Hudi, unless a version is named.
 _HUDI_VERSION = "1.2.0"
 

@@ -15,8 +15,6 @@ from seambench_impl.peers.peer_scan import installed_version
 from seambench_impl.peers.snapshot_reader import XFAILS
 from seambench_impl.peers.spark_tables.frames import SparkScan, open_frame
 
-__all__ = ["SparkPaimonReader"]
-
 _PAIMON_VERSION = "0.9.0"
 _WORDS = (
     *("formats.paimon", "query.snapshot", "query.incremental", "as-of", "partitioned"),

@@ -35,8 +35,6 @@ from seamkit.offheap.columns.table import OffHeapTable
 from seamkit.offheap.columns.types import Kind
 from seamkit.serde.compression import compress
 
-__all__ = ["CODECS", "PADDING_BYTES", "VERSION", "ChunkMeta", "ChunkOptions", "ChunkWriter"]
-
 #: Of the layout.
 VERSION = 1
 #: Behind columns of which one may have encoded integers.

@@ -18,8 +18,6 @@ from seamkit.exchange.formats.column_types import table_type
 from seamkit.offheap.columns.types import ColumnType, Kind
 from seamkit.offheap.engine.columns import EngineSchema
 
-__all__ = ["ChunkColumn", "TopColumn", "top_column"]
-
 
 @dataclass(frozen=True)
 class ChunkColumn:

@@ -19,8 +19,6 @@ from seamkit.core.memory import Block, TrackedAllocator
 from seamkit.exchange.formats.encode_levels import INTEGERS, STRINGS
 from seamkit.serde.compression import compress
 
-__all__ = ["PartWriter"]
-
 _ENCODED_FROM_BYTES = 256
 _NUMBERS = {4: struct.Struct("<I"), 8: struct.Struct("<Q")}
 

@@ -37,8 +37,6 @@ from seamkit.serde.compression import decompress
 with needs("seamkit[exchange]", "the exchange"):
     from google.protobuf.message import DecodeError
 
-__all__ = ["ChunkReader"]
-
 _CODEC_NAMES = {number: name for name, number in CODECS.items()}
 #: Of field `data`, of a run of bytes.
 _DATA_KEY = 1 << 3 | 2

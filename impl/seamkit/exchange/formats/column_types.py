@@ -7,8 +7,6 @@ from typing import Any
 
 from seamkit.offheap.columns.types import ColumnType, Kind, from_arrow
 
-__all__ = ["table_type"]
-
 
 def table_type(data_type: Any) -> ColumnType:
     """The type of a table's column with values of a `pyarrow.DataType`.

@@ -10,8 +10,6 @@ from __future__ import annotations
 import random
 from typing import Literal
 
-__all__ = ["CompressStrategy"]
-
 #: What is believed beforehand: three successes against one.
 _SUCCESSES, _FAILURES = 3, 1
 #: `lz4_expected_compression_ratio`, `lz4_expected_compression_speed_mbps`.

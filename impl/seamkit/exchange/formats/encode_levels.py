@@ -6,8 +6,6 @@ from collections.abc import Sequence
 
 from seambase.errors import UsageError
 
-__all__ = ["ADAPTIVE", "INTEGERS", "STRINGS", "EncodeLevels"]
-
 #: Bits of a level: choose by column; integers, offsets and null flags; bytes of strings.
 ADAPTIVE, INTEGERS, STRINGS = 1, 2, 4
 

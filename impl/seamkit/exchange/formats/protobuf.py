@@ -13,8 +13,6 @@ from seambase.extras import needs
 with needs("seamkit[exchange]", "the exchange"):
     from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
-__all__ = ["CHUNK", "PARAMS", "RESULT"]
-
 _PACKAGE = "seambench.bench.exchange"
 _TYPES = {
     "int32": descriptor_pb2.FieldDescriptorProto.TYPE_INT32,

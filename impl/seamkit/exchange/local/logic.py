@@ -16,16 +16,6 @@ from typing import Any, Literal
 
 from seambase.errors import UsageError
 
-__all__ = [
-    "BY_HASH",
-    "KINDS",
-    "DealtRows",
-    "LocalChunk",
-    "LocalExchange",
-    "LocalKind",
-    "LocalOptions",
-]
-
 LocalKind = Literal[
     "partition",
     "ordered-partition",

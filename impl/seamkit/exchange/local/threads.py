@@ -26,8 +26,6 @@ from seamkit.exchange.local.logic import (
 from seamkit.exchange.partition import Partitioner, PartitionRule, hash_rows
 from seamkit.exchange.source import ExchangeFailedError
 
-__all__ = ["ThreadedLocalExchange"]
-
 _ROWS = "rows of a key"
 
 

@@ -7,8 +7,6 @@ from typing import Protocol
 
 from seamkit.exchange.logic.messages import Answer, Request
 
-__all__ = ["Channel", "OnAnswer", "OnFailure"]
-
 OnAnswer = Callable[[Answer], None]
 #: Told the sequence number of a request of which nobody knows whether it arrived, and why.
 OnFailure = Callable[[int, str], None]

@@ -7,8 +7,6 @@ from typing import Literal
 
 from seambase.errors import UsageError
 
-__all__ = ["ReceiverOptions", "SinkOptions"]
-
 
 @dataclass(frozen=True)
 class SinkOptions:

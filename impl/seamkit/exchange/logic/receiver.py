@@ -18,8 +18,6 @@ from seambase.errors import UsageError
 from seamkit.exchange.logic.messages import Answer, Chunk, QueryStatistics, Request
 from seamkit.exchange.logic.options import ReceiverOptions
 
-__all__ = ["Receiver", "ReceiverStatistics"]
-
 #: Numbers of requests that came out of order, where order is of no matter: they may run ahead of
 #: one that is late, as long as they are answered.
 _MOST_AHEAD = 65_536

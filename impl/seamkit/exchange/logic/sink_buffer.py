@@ -16,8 +16,6 @@ from seambase.errors import UsageError
 from seamkit.exchange.logic.messages import Request
 from seamkit.exchange.logic.options import SinkOptions
 
-__all__ = ["CancelFragment", "Send", "SinkBuffer", "SinkEffect", "SinkStatistics"]
-
 
 @dataclass(frozen=True)
 class Send:

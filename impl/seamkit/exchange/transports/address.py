@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 
 from seambase.errors import UsageError
 
-__all__ = ["Address", "parse_address"]
-
 
 @dataclass(frozen=True)
 class Address:

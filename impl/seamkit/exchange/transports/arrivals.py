@@ -6,8 +6,6 @@ from seambase.errors import InputError
 from seamkit.exchange.logic.messages import Request
 from seamkit.exchange.source import ExchangeSource, Reply, SourceRegistry
 
-__all__ = ["Arrivals"]
-
 
 class Arrivals:
     """Requests of one connection on their way to a registry; of use to one thread.

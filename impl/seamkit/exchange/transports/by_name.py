@@ -16,8 +16,6 @@ from seamkit.exchange.transports.flight_channel import FlightChannel
 from seamkit.exchange.transports.grpc_unary import GrpcChannel, GrpcServer
 from seamkit.exchange.transports.sockets import SocketChannel, SocketServer
 
-__all__ = ["TRANSPORTS", "connect", "serve"]
-
 #: Server and channel of each; both take `tls` and `most_bytes`.
 TRANSPORTS: Mapping[str, tuple[Callable[..., Server], Callable[..., Channel]]] = {
     "sockets": (SocketServer, SocketChannel),

@@ -26,8 +26,6 @@ from seamkit.exchange.transports.base import (
 from seamkit.exchange.transports.streams import Stream
 from seamkit.exchange.transports.wire import BEAT, encode_answer
 
-__all__ = ["Connection"]
-
 _SIZES = struct.Struct("<IQ")
 #: Enough for the heads and messages of several frames; what belongs to an attachment is copied.
 _BYTES_AHEAD = 4096

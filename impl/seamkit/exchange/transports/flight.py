@@ -45,8 +45,6 @@ from seamkit.exchange.transports.wire import (
     encode_answer,
 )
 
-__all__ = ["FlightServer"]
-
 #: Streams of one server, each with two threads.
 _MOST_STREAMS = 1024
 

@@ -35,8 +35,6 @@ from seamkit.exchange.transports.wire import (
     encode_request,
 )
 
-__all__ = ["FlightChannel"]
-
 
 class FlightChannel(RequestChannel):
     """A `Channel` over one DoExchange stream; see `RequestChannel`."""

@@ -13,16 +13,6 @@ from seambase.foreign_arrow import sound
 from seamkit.core.payloads import flat
 from seamkit.exchange.transports.address import Address
 
-__all__ = [
-    "FLIGHT_BYTES_AT_MOST",
-    "SCHEMA",
-    "SECONDS_TO_CLOSE",
-    "flight",
-    "location",
-    "pack",
-    "unpack",
-]
-
 #: Payload of one request, unless told otherwise.
 FLIGHT_BYTES_AT_MOST = 256 << 20
 SECONDS_TO_CLOSE = 2.0

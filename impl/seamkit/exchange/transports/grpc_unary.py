@@ -44,8 +44,6 @@ from seamkit.exchange.transports.wire import (
     encode_request,
 )
 
-__all__ = ["GrpcChannel", "GrpcServer"]
-
 _SERVICE = "seambench.bench.exchange.PInternalService"
 _MOST_BYTES = 64 << 20
 _CLOSES = "the server closes"

@@ -6,8 +6,6 @@ from seamkit.exchange.logic.channel import OnAnswer, OnFailure
 from seamkit.exchange.logic.messages import Request
 from seamkit.exchange.source import SourceRegistry
 
-__all__ = ["LocalChannel"]
-
 
 class LocalChannel:
     """A `Channel` into a registry of this process."""

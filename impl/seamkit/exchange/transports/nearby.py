@@ -21,8 +21,6 @@ from seamkit.exchange.transports.address import parse_address
 from seamkit.exchange.transports.by_name import connect
 from seamkit.exchange.transports.local import LocalChannel
 
-__all__ = ["announce", "channel_to", "find_local", "instance_at", "made_up_address", "withdraw"]
-
 #: Where nobody else can connect to.
 _MADE_UP = "process:"
 

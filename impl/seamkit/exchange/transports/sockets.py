@@ -44,8 +44,6 @@ from seamkit.exchange.transports.wire import (
     encode_request,
 )
 
-__all__ = ["SocketChannel", "SocketServer"]
-
 _MOST_BYTES = 256 << 20
 #: What the kernel keeps of a Unix socket before a sender waits: a request of some chunks.
 _UNIX_SENDING_BYTES = 1 << 20

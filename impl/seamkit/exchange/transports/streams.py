@@ -19,8 +19,6 @@ from typing import Any, Protocol
 from seamkit.core._seam import lib
 from seamkit.core.payloads import flat, to_c
 
-__all__ = ["PlainStream", "Stream", "TlsStream"]
-
 _TLS_BYTES_AT_ONCE = 1 << 18  # while these are encrypted nothing is received
 
 

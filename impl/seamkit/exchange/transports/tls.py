@@ -8,8 +8,6 @@ from pathlib import Path
 
 from seambase.errors import InputError
 
-__all__ = ["ClientTls", "ServerTls", "read_pem"]
-
 
 @dataclass(frozen=True)
 class ServerTls:

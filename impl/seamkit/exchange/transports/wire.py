@@ -14,16 +14,6 @@ from seamkit.exchange.logic.messages import Answer, Chunk, QueryStatistics, Requ
 with needs("seamkit[exchange]", "the exchange"):
     from google.protobuf.message import DecodeError
 
-__all__ = [
-    "BEAT",
-    "decode_answer",
-    "decode_request",
-    "decode_request_with",
-    "encode_answer",
-    "encode_request",
-]
-
-
 _LOW_HALF = (1 << 64) - 1
 
 

@@ -23,8 +23,6 @@ from seambase.errors import InputError
 from seamkit.core._seam import ffi, lib
 from seamkit.core.errors import check, new_error
 
-__all__ = ["check_chunks", "footer_bytes", "footer_without_arrow", "names_extensions"]
-
 _TAIL_BYTES = 8  # the footer's length, and the magic again
 # The name of an entry in Thrift's compact form: a text, its length, and another text behind it.
 _ARROW_KEY = b"\x18\x0cARROW:schema\x18"

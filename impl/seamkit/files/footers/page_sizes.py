@@ -17,8 +17,6 @@ from seamkit.core._seam import ffi, lib
 from seamkit.core.errors import check, new_error
 from seamkit.core.unpack import Bound, most_bytes
 
-__all__ = ["check_page_sizes"]
-
 _OF_DATA = (0, 3)  # of the enum PageType
 #: Of a page header: bounds of a page, which may be long texts, lie in it.
 _HEADER_BYTES = (1 << 9, 1 << 16, 1 << 24)

@@ -22,9 +22,6 @@ from seamkit.files.equalities import named_values
 from seamkit.files.pages.index import Integers, PageBounds, Pages
 from seamkit.files.statistics import bounds, that_may_match
 
-__all__ = ["ColumnPages", "Span", "bounded_pages", "has_bounds", "spans_that_may_match"]
-
-
 _UNITS = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}
 
 

@@ -13,8 +13,6 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-__all__ = ["ColumnChunk", "column_file"]
-
 _MAGIC = b"PAR1"
 # Types of Thrift's compact protocol.
 _INT32, _INT64, _BINARY, _LIST, _STRUCT = 5, 6, 8, 9, 12

@@ -21,20 +21,6 @@ from seamkit.core._seam import ffi, lib
 from seamkit.core.errors import check, new_error
 from seamkit.files.footers.chunks import footer_bytes
 
-__all__ = [
-    "ChunkPlaces",
-    "FilePlaces",
-    "Integers",
-    "PageBounds",
-    "Pages",
-    "Place",
-    "Read",
-    "find_places",
-    "read_bounds",
-    "read_pages",
-]
-
-
 Integers = npt.NDArray[np.int64]
 
 Read = Callable[[int, int], bytes]

@@ -50,9 +50,6 @@ from seamkit.files.ranges import FarFile, near
 from seamkit.files.reader import FileReader
 from seamkit.files.storage import read_part
 
-__all__ = ["PAGES", "PageCounts", "PagedFile", "paged_file"]
-
-
 _T = TypeVar("_T")
 
 # Of a column's bytes; above it pages are not worth to be read apart.

@@ -11,8 +11,6 @@ import functools
 import itertools
 from collections.abc import Mapping, Sequence
 
-__all__ = ["NULL", "make_array", "make_object", "name_ids", "object_fields", "value_bytes"]
-
 NULL = b"\0"
 """The value null of a variant, which is not a missing value."""
 

@@ -10,8 +10,6 @@ import pyarrow as pa
 
 from seambase.errors import RefusedError
 
-__all__ = ["primitives"]
-
 _TRUE, _FALSE = 1, 2
 _DECIMALS = ((9, 4, 8), (18, 8, 9), (38, 16, 10))  # most digits, bytes, and the type's number
 _DATE, _BINARY, _STRING, _TIME, _UUID = 11, 15, 16, 17, 20

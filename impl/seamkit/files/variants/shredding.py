@@ -26,8 +26,6 @@ from seamkit.files.variants.encoding import (
 )
 from seamkit.files.variants.primitives import primitives
 
-__all__ = ["METADATA", "TYPED", "VALUE", "whole_variants"]
-
 METADATA, VALUE, TYPED = "metadata", "value", "typed_value"
 
 _Names = Sequence[Mapping[bytes, int]]

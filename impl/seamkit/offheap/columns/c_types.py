@@ -9,8 +9,6 @@ from seamkit.core._seam import ffi, lib
 from seamkit.core.errors import check, new_error
 from seamkit.offheap.columns.types import ColumnType
 
-__all__ = ["CTypes"]
-
 
 class CTypes:
     """Column types as `struct seam_column_type`, made once and used by any number of tables.

@@ -16,8 +16,6 @@ from seamkit.core.memory import TrackedAllocator
 from seamkit.offheap.columns.c_types import CTypes
 from seamkit.offheap.columns.types import ColumnType
 
-__all__ = ["Chain", "OffHeapTable", "append_arrow"]
-
 
 @dataclass(frozen=True)
 class Chain:

@@ -19,8 +19,6 @@ from seamkit.core.errors import check, new_error
 from seamkit.offheap.columns.table import append_arrow
 from seamkit.offheap.columns.types import ColumnType, Kind
 
-__all__ = ["append_array", "has_zones", "unzoned"]
-
 
 def append_array(
     vector: Any, array: Any, source: ColumnType, column: ColumnType, zone: tzinfo, name: str

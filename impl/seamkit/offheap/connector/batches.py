@@ -17,8 +17,6 @@ from seamkit.offheap.connector.generator import Door, check_door
 from seamkit.offheap.connector.scanner import ConnectorScanner
 from seamkit.offheap.connector.selected import prune_columns
 
-__all__ = ["BatchScanner"]
-
 
 class BatchScanner(ConnectorScanner):
     """The rows of a source in order; a subclass says what its batches are.

@@ -10,8 +10,6 @@ from seamkit.core.memory import TrackedAllocator
 from seamkit.offheap.connector.parameters import Parameters
 from seamkit.offheap.connector.scanner import ConnectorScanner
 
-__all__ = ["ENTRY_POINTS", "connector_scanner", "register", "scanner_class"]
-
 ENTRY_POINTS = "seamkit.connector"
 """Group of the entry points by which packages bring scanners of their own."""
 

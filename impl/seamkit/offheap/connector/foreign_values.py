@@ -15,8 +15,6 @@ from seamkit.offheap.columns.types import UNKNOWN, ColumnType
 from seamkit.offheap.connector.value import ColumnValue, PlainValue
 from seamkit.offheap.connector.zones import wall_micros
 
-__all__ = ["ArrowValue", "PandasValue"]
-
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _PER_MICRO = {"s": (1_000_000, 1), "ms": (1000, 1), "us": (1, 1), "ns": (1, 1000)}
 

@@ -23,18 +23,6 @@ from seamkit.core._seam import ffi, lib
 from seamkit.offheap.columns.types import Kind
 from seamkit.offheap.connector.value import ColumnValue, PlainValue
 
-__all__ = [
-    "GETTERS",
-    "NOT_TAKEN",
-    "PLAIN",
-    "BadItemError",
-    "Buffers",
-    "careful",
-    "flags_pointer",
-    "in_turn",
-    "null_flags",
-]
-
 #: What a getter or a conversion raises for an item it does not take.
 NOT_TAKEN = (TypeError, ValueError, AttributeError, ArithmeticError, LookupError, struct.error)
 

@@ -18,8 +18,6 @@ from seamkit.offheap.connector.parameters import Common, Parameters, needed, num
 from seamkit.offheap.connector.scanner import ConnectorScanner
 from seamkit.offheap.connector.selected import prune_columns
 
-__all__ = ["Door", "GeneratorScanner", "check_door", "generated"]
-
 #: How rows are appended: one after the other, or as whole Arrow columns.
 Door = Literal["rows", "columns"]
 

@@ -16,17 +16,6 @@ from seamkit.offheap.columns.types import ColumnType, parse
 from seamkit.offheap.connector.selected import SEPARATORS
 from seamkit.offheap.connector.zones import time_zone
 
-__all__ = [
-    "Common",
-    "Parameters",
-    "join_names",
-    "join_types",
-    "needed",
-    "number",
-    "split_columns",
-    "split_names",
-]
-
 Parameters = Mapping[str, str]
 
 

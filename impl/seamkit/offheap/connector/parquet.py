@@ -14,8 +14,6 @@ from seamkit.files.parquet import open_parquet
 from seamkit.offheap.connector.batches import BatchScanner
 from seamkit.offheap.connector.parameters import Common, Parameters, needed
 
-__all__ = ["ParquetScanner"]
-
 
 class ParquetScanner(BatchScanner):
     """The rows of a file, in order.

@@ -14,8 +14,6 @@ from seamkit.offheap.columns.types import ColumnType, parse
 from seamkit.offheap.connector.scanner import ConnectorScanner
 from seamkit.offheap.connector.selected import prune_columns
 
-__all__ = ["RowScanner"]
-
 
 class RowScanner(ConnectorScanner):
     """Appends rows of ordinary Python values, whatever `PlainValue` takes.

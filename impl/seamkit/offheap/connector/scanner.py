@@ -23,8 +23,6 @@ from seamkit.offheap.connector.gather import BadItemError
 from seamkit.offheap.connector.value import ColumnValue, PlainValue
 from seamkit.offheap.engine.columns import EngineSchema, fill
 
-__all__ = ["ConnectorScanner", "Counters", "stream"]
-
 
 @dataclass
 class Counters:

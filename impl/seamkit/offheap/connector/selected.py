@@ -21,8 +21,6 @@ from dataclasses import replace
 from seambase.errors import UsageError
 from seamkit.offheap.columns.types import UNKNOWN, ColumnType, Kind
 
-__all__ = ["SEPARATORS", "SelectedFields", "prune", "prune_columns"]
-
 #: What separates the names of a list, the types of a list and the names of a path. There is no
 #: escaping, so that no name may hold one.
 SEPARATORS = ",#."

@@ -10,8 +10,6 @@ from typing import Any, Self
 from seamkit.offheap.columns.types import UNKNOWN, ColumnType, Kind
 from seamkit.offheap.connector.zones import wall_micros
 
-__all__ = ["ColumnValue", "PlainValue"]
-
 
 class ColumnValue:
     """A value that knows how to give itself as any kind it can be.

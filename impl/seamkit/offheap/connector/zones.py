@@ -8,8 +8,6 @@ from zoneinfo import ZoneInfo
 
 from seambase.errors import UsageError
 
-__all__ = ["EPOCH", "time_zone", "wall_micros"]
-
 _OFFSET = re.compile(r"([+-])(\d{2}):(\d{2})", re.ASCII)
 _MICRO = timedelta(microseconds=1)
 #: 1970-01-01 00:00:00 without a zone, from which wall clocks count.

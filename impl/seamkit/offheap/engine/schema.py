@@ -13,8 +13,6 @@ from seamkit.core._seam import ffi
 from seamkit.core.arrow_data import address
 from seamkit.offheap.columns.types import UNKNOWN, ColumnType, Kind, arrow_type, from_arrow
 
-__all__ = ["EngineSchema", "carried_type"]
-
 
 @dataclass(frozen=True)
 class _Slot:

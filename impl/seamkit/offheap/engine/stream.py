@@ -14,8 +14,6 @@ from seamkit.offheap.columns.table import OffHeapTable
 from seamkit.offheap.columns.types import from_arrow
 from seamkit.offheap.engine.columns import EngineSchema, move
 
-__all__ = ["TableStream", "tables"]
-
 
 class TableStream:
     """Tables handed out as an Arrow C stream: a batch each, whose buffers are moved, not copied.

@@ -12,8 +12,6 @@ from seamkit.core.errors import check, new_error
 from seamkit.jvm.machine import JavaClasses
 from seamkit.jvm.sources import compiled_package
 
-__all__ = ["JniLoader", "connector_classes", "scanner_classes"]
-
 _JAVA = Path(__file__).parents[1] / "java"
 
 

@@ -19,8 +19,6 @@ from seamkit.offheap.columns.types import parse
 from seamkit.offheap.engine.schema import EngineSchema, carried_type
 from seamkit.offheap.jni.classes import JniLoader
 
-__all__ = ["JniCounters", "JniScanner"]
-
 
 @dataclass(frozen=True)
 class JniCounters:

@@ -8,8 +8,6 @@ from typing import NamedTuple
 
 from seambase.errors import InputError, RefusedError
 
-__all__ = ["CHECKSUMMED", "COMPRESSED", "ENCRYPTED", "HEADER_BYTES", "PageHeader", "read_header"]
-
 HEADER_BYTES = 21
 COMPRESSED, ENCRYPTED, CHECKSUMMED = 1, 2, 4
 _HEADER = struct.Struct("<iBiiq")

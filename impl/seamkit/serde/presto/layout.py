@@ -12,8 +12,6 @@ import pyarrow as pa
 
 from seambase.errors import InputError
 
-__all__ = ["SOURCE_BYTES", "Layout", "layout_of", "with_layout"]
-
 _MARKS = b"seambench.presto.marks"
 _SOURCES = b"seambench.presto.sources"
 # A mark has five bits.

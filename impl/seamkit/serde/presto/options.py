@@ -11,8 +11,6 @@ from seambase.errors import UsageError
 from seamkit.core._seam import lib
 from seamkit.serde.compression import CODECS
 
-__all__ = ["PageOptions"]
-
 _CHOICES: Mapping[str, tuple[str, ...]] = {
     "dialect": ("presto", "velox"),
     "codec": CODECS,

@@ -17,8 +17,6 @@ from seamkit.core.memory import TrackedAllocator
 from seamkit.serde.selection import Rows
 from seamkit.serde.vectors import Columns, plain_arrays
 
-__all__ = ["PageSchema", "has_nulls", "page_schema"]
-
 _SHORT_DIGITS = 18
 # Kinds of the core by the type's word, with their bytes.
 _FIXED = {

@@ -19,8 +19,6 @@ from seamkit.core.memory import Block, TrackedAllocator
 from seamkit.serde.rows.framing import GROUP_HEADER
 from seamkit.serde.rows.program import RowProgram
 
-__all__ = ["Buffer", "Framing", "Integers", "RowBytes", "RowCodec", "find_rows", "whole_rows"]
-
 Buffer = bytes | bytearray | memoryview
 Framing = Literal["be32", "packed", "velox-group"]
 Integers = Sequence[int] | np.ndarray[Any, Any]

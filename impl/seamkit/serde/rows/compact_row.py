@@ -7,8 +7,6 @@ from typing import Any
 from seamkit.core._seam import lib
 from seamkit.serde.rows.codec import RowCodec
 
-__all__ = ["CompactRows"]
-
 
 class CompactRows(RowCodec):
     """CompactRows of one schema; see `RowCodec`."""

@@ -19,8 +19,6 @@ from seamkit.serde.rows.walk import Walk
 from seamkit.serde.rows.walk_compact import CompactWalk
 from seamkit.serde.rows.walk_unsafe import UnsafeWalk
 
-__all__ = ["explain", "row_places"]
-
 
 def explain(
     format_: str,

@@ -16,8 +16,6 @@ from seambase.errors import InputError, RefusedError
 from seamkit.core.memory import TrackedAllocator
 from seamkit.serde.compression import compress, decompress
 
-__all__ = ["GROUP_HEADER", "Group", "compress_group", "groups"]
-
 GROUP_HEADER = struct.Struct("<iiB")
 """Uncompressed size, compressed size, compressed (0 or 1)."""
 

@@ -22,8 +22,6 @@ from seamkit.serde.rows.unsafe_row import UnsafeRows
 from seamkit.serde.rows.walk import Oddity
 from seamkit.serde.rows.walk_unsafe import UnsafeWalk
 
-__all__ = ["RowGrade", "grade"]
-
 
 @dataclass(frozen=True)
 class RowGrade:

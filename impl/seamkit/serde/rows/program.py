@@ -13,8 +13,6 @@ from seambase.types import SerdeType, parse_schema, schema_of
 from seamkit.core._seam import ffi, lib
 from seamkit.core.errors import check, new_error
 
-__all__ = ["RowProgram"]
-
 # Levels of columns that the core follows, below the row itself (SEAM_NODE_DEPTH).
 _DEEPEST = 63
 # Spark's flat types by the bytes of a value.

@@ -22,8 +22,6 @@ from seamkit.serde.rows.framing import compress_group, groups
 from seamkit.serde.rows.program import RowProgram
 from seamkit.serde.rows.unsafe_row import UnsafeRows, Writer
 
-__all__ = ["Format", "RowOptions", "deserialize", "row_codec", "serialize"]
-
 Format = Literal["unsaferow", "compactrow"]
 
 

@@ -15,8 +15,6 @@ from seamkit.serde.rows.codec import Buffer, whole_rows
 from seamkit.serde.rows.framing import GROUP_HEADER
 from seamkit.serde.rows.serde import RowOptions, deserialize
 
-__all__ = ["read_rows"]
-
 _BATCH_BYTES = 1 << 20
 _LENGTH = struct.Struct(">i")
 

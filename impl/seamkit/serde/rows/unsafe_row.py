@@ -12,8 +12,6 @@ from seamkit.core.memory import TrackedAllocator
 from seamkit.serde.rows.codec import RowCodec
 from seamkit.serde.rows.program import RowProgram
 
-__all__ = ["UnsafeRows", "Writer"]
-
 Writer = Literal["spark", "velox"]
 _WRITERS = {"spark": lib.SEAM_UNSAFE_SPARK, "velox": lib.SEAM_UNSAFE_VELOX}
 

@@ -14,8 +14,6 @@ from typing import Any
 from seambase.types import SerdeType
 from seambase.walk import BrokenError, Met
 
-__all__ = ["Oddity", "Walk", "decimal_text", "fixed_layout"]
-
 _LAYOUTS = {
     "boolean": "?",
     "tinyint": "b",

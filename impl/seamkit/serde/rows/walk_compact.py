@@ -9,8 +9,6 @@ from seambase.types import SerdeType
 from seambase.walk import BrokenError
 from seamkit.serde.rows.walk import Walk, fixed_layout
 
-__all__ = ["CompactWalk"]
-
 _LONG_BYTES = 16
 _NESTED = ("array", "map", "struct")
 

@@ -10,8 +10,6 @@ from seambase.types import SerdeType
 from seambase.walk import BrokenError
 from seamkit.serde.rows.walk import Oddity, Walk, fixed_layout
 
-__all__ = ["UnsafeWalk"]
-
 _PLACE_BYTES = 16
 
 

@@ -9,8 +9,6 @@ from seambase.errors import UsageError
 from seamkit.core._seam import ffi, lib
 from seamkit.core.memory import TrackedAllocator
 
-__all__ = ["ARENA_QUANTUM_PAGES", "LARGEST_RUN_PAGES", "PAGE_BYTES", "StreamArena"]
-
 PAGE_BYTES: int = lib.SEAM_PAGE_BYTES
 LARGEST_RUN_PAGES: int = lib.SEAM_LARGEST_RUN_PAGES
 ARENA_QUANTUM_PAGES: int = lib.SEAM_ARENA_QUANTUM_PAGES

@@ -10,8 +10,6 @@ from seamkit.core.memory import TrackedAllocator
 from seamkit.serde.stream.arena import StreamArena
 from seamkit.serde.stream.presto import PrestoVectorSerde
 
-__all__ = ["Gatherer"]
-
 
 class Gatherer:
     """A serializer of Presto pages with an arena of its own; of use to one thread at a time.

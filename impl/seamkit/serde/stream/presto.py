@@ -34,14 +34,6 @@ from seamkit.serde.stream.registry import OutputStream
 from seamkit.serde.stream.result import VectorResult
 from seamkit.serde.vectors import Columns
 
-__all__ = [
-    "OpenBatch",
-    "PrestoBatchSerializer",
-    "PrestoIterativeSerializer",
-    "PrestoVectorSerde",
-    "append_partitions",
-]
-
 
 class OpenBatch:
     """A batch made ready for serializers of one schema: open it once, append from it often.

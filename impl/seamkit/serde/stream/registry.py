@@ -13,17 +13,6 @@ from seamkit.serde.stream.arena import StreamArena
 from seamkit.serde.stream.byte_stream import ByteInputStream
 from seamkit.serde.stream.result import VectorResult
 
-__all__ = [
-    "BatchSerializer",
-    "IterativeSerializer",
-    "OutputStream",
-    "VectorSerde",
-    "register_serde",
-    "serde_named",
-    "serde_names",
-    "unregister_serde",
-]
-
 
 class OutputStream(Protocol):
     """Where serialized bytes go: a `ByteOutputStream`, a file, anything with `write`."""

@@ -9,8 +9,6 @@ import pyarrow as pa
 
 from seamkit.core.memory import TrackedAllocator
 
-__all__ = ["VectorResult", "flattened"]
-
 
 def flattened(array: Any) -> Any:
     """An array without dictionaries and runs at any level; itself, if it has none."""

@@ -25,13 +25,6 @@ from seamkit.serde.stream.byte_stream import ByteInputStream, ByteOutputStream
 from seamkit.serde.stream.registry import OutputStream
 from seamkit.serde.stream.result import VectorResult
 
-__all__ = [
-    "RowBatchSerializer",
-    "RowIterativeSerializer",
-    "RowVectorSerde",
-    "append_row_partitions",
-]
-
 _LENGTH_BYTES: int = lib.SEAM_ROW_LENGTH_BYTES
 _MAX_GROUP_BYTES = 2**31 - 1
 
