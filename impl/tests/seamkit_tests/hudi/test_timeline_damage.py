@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from seambase.errors import InputError, SeambenchError
 from seambase.scan import Query
 from seamkit.tables.hudi.table import HudiTable
+from seamkit.tables.hudi.timeline.instants import checked_write
 from seamkit.tables.hudi.timeline.window import NOW, Window, incremental_window
 from seamkit_tests.samples.golden_tables import unpack_table
 from seamkit_tests.samples.hudi_files import Table, at, base, log, names
@@ -133,3 +134,26 @@ def test_a_column_that_only_base_files_know_is_refused(
 
     with pytest.raises(InputError, match=f"column '{column}', which the schema of its commit"):
         HudiTable(str(folder)).scan(query=query).to_table()
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        (
+            {"partitionToWriteStats": {}, "extraMetadat!": {}},
+            "one letter away from 'extraMetadata'",
+        ),
+        ({"partitionToWriteStat!": {}}, "one letter away from 'partitionToWriteStats'"),
+        ({"clusteringPlan": {}, "extraMetadata": {}}, "does not say which files it wrote"),
+    ],
+)
+def test_what_is_no_body_of_a_write_is_refused(body: dict[str, Any], reason: str) -> None:
+    """An entry with a wrong letter says nothing; the plan of a clustering is not its outcome."""
+    with pytest.raises(InputError, match=reason):
+        checked_write(body, "t")
+
+
+@pytest.mark.parametrize("body", [{}, {"partitionToWriteStats": {}, "anything": 1}])
+def test_a_write_may_say_nothing_or_more(body: dict[str, Any]) -> None:
+    """An empty body is a write without files; entries of later versions are passed over."""
+    assert checked_write(body, "t") == body

@@ -11,6 +11,7 @@ from typing import Any, Literal
 from seambase.errors import InputError, UsageError
 from seamkit.avro import read_container
 from seamkit.tables.hudi.config.properties import TableConfig
+from seamkit.tables.spelling import check_names
 
 __all__ = [
     "WRITES",
@@ -97,6 +98,16 @@ def parse_name(name: str, path: str, layout: int) -> Instant | None:
     return Instant(requested, completed_as(action), "completed", completed, path)
 
 
+#: What a reader takes of a write.
+_READ = frozenset(
+    (
+        "partitionToWriteStats",
+        "partitionToReplaceFileIds",
+        "extraMetadata",
+        "operationType",
+        "compacted",
+    )
+)
 #: What a reader takes of a file that was written, besides names.
 _NUMBERS = ("fileSizeInBytes", "numWrites")
 
@@ -134,6 +145,9 @@ def checked_write(body: dict[str, Any], where: str) -> dict[str, Any]:
     Raises:
         InputError: it has not.
     """
+    check_names(body, _READ, where, "entry")
+    if body and "partitionToWriteStats" not in body:
+        raise InputError(f"{where}: not readable as a write (it does not say which files it wrote)")
     stats = body.get("partitionToWriteStats") or {}
     replaced = body.get("partitionToReplaceFileIds") or {}
     extra = body.get("extraMetadata") or {}

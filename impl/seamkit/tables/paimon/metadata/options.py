@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from seambase.errors import InputError, RefusedError
 from seamkit.tables.paimon.metadata.schemas import TableSchema
+from seamkit.tables.spelling import check_names
 
 __all__ = ["REMOVES_GROUP", "REMOVES_RECORD", "ReadOptions", "read_options"]
 
@@ -139,8 +140,4 @@ def _check_names(options: Mapping[str, str], where: str) -> None:
             for word in _OF_FIELDS
             if len(name) > len(word) + 8
         }
-        if name in near:
-            continue
-        for other in sorted(near):
-            if len(other) == len(name) and sum(map(str.__ne__, name, other)) == 1:
-                raise InputError(f"{where}: the option {name!r} is one letter away from {other!r}")
+        check_names([name], near, where, "option")

@@ -16,6 +16,7 @@ from seambase.errors import InputError, RefusedError, UsageError
 from seamkit.files.storage import Storage
 from seamkit.tables.moments import micros
 from seamkit.tables.paimon.metadata.json_files import field, read_json
+from seamkit.tables.spelling import check_names
 
 __all__ = ["ManifestList", "Snapshot", "SnapshotFolder", "list_snapshots"]
 
@@ -24,6 +25,18 @@ _HINT_DIGITS = 20
 _NAME = re.compile(r"snapshot-(\d{1,19})")
 _TAG = re.compile(r"tag-(.+)")
 _HINT = "snapshot/LATEST"
+#: Fields that may be missing; a snapshot without one of the others is refused.
+_OPTIONAL = frozenset(
+    (
+        "version",
+        "baseManifestListSize",
+        "deltaManifestListSize",
+        "changelogManifestList",
+        "changelogManifestListSize",
+        "indexManifest",
+        "totalRecordCount",
+    )
+)
 _KINDS = ("APPEND", "COMPACT", "OVERWRITE", "ANALYZE")
 
 
@@ -192,6 +205,7 @@ def _hint(storage: Storage) -> int | None:
 def _snapshot(storage: Storage, path: str) -> Snapshot:
     where = storage.full(path)
     content = read_json(storage, path)
+    check_names(content, _OPTIONAL, where, "field")
     version = field(content, "version", int, where, 1)
     if not 1 <= version <= _NEWEST_VERSION:
         raise RefusedError(f"{where}: version {version} of snapshots is not supported")
