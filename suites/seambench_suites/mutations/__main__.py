@@ -4,8 +4,8 @@ Each mutation is read as a snapshot, as of a commit, or through another address 
 outcome is `same` (the rows as before), `warning` (other rows, and a warning), `error` (a named
 one), or one that is listed: `silent` (other rows without a word), `raw` (another exception),
 `crash` or `timeout`. A silent difference that no reader could have noticed has its reason in
-`explained.toml`. A reason there must be needed: one whose pattern fits many of the mutations that
-were read, none of them silent, is listed as `needless` and fails the run.
+`explained.toml`. A reason there must be needed: a pattern that fits many of the mutations that were
+read, none of them silent, is listed as `needless` and fails the run.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(f"no golden table of {args.format} is called {args.table}")
     explained = tomllib.loads((Path(__file__).parent / "explained.toml").read_text())
     known = explained.get(args.format, {}).get("fields" if args.fields else "silent", [])
-    patterns = [reason["pattern"] for reason in known]
+    patterns = [reason["patterns"] for reason in known]
     is_whole = args.count >= _WHOLE and args.table == "*"
     unexplained = 0
     for name in args.impl:
@@ -94,10 +94,12 @@ class Reasons:
     """Why some differences are silent, and whether each reason is needed.
 
     Args:
-        patterns: what lines of such differences look like.
+        reasons: of each reason, what lines of such differences look like.
     """
 
-    def __init__(self, patterns: Sequence[str]) -> None:
+    def __init__(self, reasons: Sequence[Sequence[str]]) -> None:
+        self._reasons = reasons
+        patterns = [pattern for listed in reasons for pattern in listed]
         self._patterns = [(pattern, re.compile(fnmatch.translate(pattern))) for pattern in patterns]
         self._fitting: Counter[str] = Counter()
         self._silent: Counter[str] = Counter()
@@ -115,17 +117,22 @@ class Reasons:
         return is_silent and bool(fitting)
 
     def needless(self, is_whole: bool) -> list[str]:
-        """Patterns that explain nothing.
+        """Patterns that explain nothing, and how many mutations they fit.
 
         Args:
-            is_whole: whether there were mutations enough for a pattern that no line fits to be one
-                of damage that is never done.
+            is_whole: whether there were mutations enough for a reason of whose patterns no line
+                fits any to be one of damage that is never done.
         """
-        return [
+        never = {
             pattern
+            for listed in self._reasons
+            if is_whole and not any(map(self._fitting.get, listed))
+            for pattern in listed
+        }
+        return [
+            f"{pattern} ({self._fitting[pattern]} fit)"
             for pattern, _ in self._patterns
-            if not self._silent[pattern]
-            and (self._fitting[pattern] >= _ENOUGH or (is_whole and not self._fitting[pattern]))
+            if not self._silent[pattern] and (self._fitting[pattern] >= _ENOUGH or pattern in never)
         ]
 
 
@@ -161,22 +168,23 @@ def _of_table(
         ]
         commits = [instant for instant in table.origin.instants if instant]
         requests += [{"table": str(folder), "as_of": instant} for instant in commits[:2]]
-        expected = [reader.ask(request) for request in requests]
+        answers = [(request, reader.ask(request)) for request in requests]
+        readable = [one for one in answers if one[1]["outcome"] == "read"]
+        if not readable:
+            yield from [("unread", _name(table.folder))] * share
+            return
         for _ in range(share):
             draw = random_field if args.fields else random_mutation
             mutation = draw(whole, random)
             if mutation is None:
                 return
-            at = random.randrange(len(requests))
-            if expected[at]["outcome"] != "read":
-                yield "unread", f"{_name(table.folder)} {requests[at]}"
-                continue
+            request, expected = random.choice(readable)
             with mutated(folder, whole, mutation):
-                answer = reader.ask(requests[at])
-            asked = {"as_of": requests[at].get("as_of"), "address": at == 1}
-            where = f"{mutation}{place(mutation, whole[mutation.file])}"
+                answer = reader.ask(request)
+            asked = {"as_of": request.get("as_of"), "address": request is requests[1]}
+            where = f"{mutation}{place(mutation, whole)}"
             line = f"{_name(table.folder)}: {where} {asked}: {answer.get('reason', '')}"
-            yield _outcome(expected[at], answer), line
+            yield _outcome(expected, answer), line
 
 
 def _outcome(expected: Mapping[str, Any], answer: Mapping[str, Any]) -> str:
