@@ -27,7 +27,7 @@ from seamkit.jvm.machine import java_failure
 from seamkit.offheap.connector.parameters import join_names
 from seamkit.offheap.engine.schema import EngineSchema
 from seamkit.offheap.jni.scanner import JniScanner
-from seamkit.tables.paimon.metadata.types import parse_fields
+from seamkit.tables.paimon.metadata.schemas import parse_fields
 
 _MAIN = ""
 

@@ -1,28 +1,246 @@
-"""Which deletes of a snapshot apply to which of its data files.
+"""Delete files, and which of them apply to which data files.
 
 With d the data sequence number of the data file and s that of the delete (specification, "Scan
 Planning"): a deletion vector is for the one file that it names; a position delete file for files of
 its partition with d <= s that have no vector; an equality delete file for files with d < s of its
 partition, or of every partition if its own spec is unpartitioned.
+
+A position delete file has pairs of a path and a position; it is read once and kept for the other
+data files that it names. Nothing is taken from it on trust: it may be out of order, name a row
+twice, rows that no file has, and files that are gone.
+
+Keys of equality deletes are compared value by value: null equals null, what is not a number equals
+itself, and zero has two signs. A key is kept with the newest delete of it: it takes out rows of
+files that are older than that, and no others, so one set of keys serves all files of a partition.
 """
 
 from __future__ import annotations
 
+import threading
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
-from seambase.errors import InputError
-from seamkit.tables.iceberg.content.equality_deletes import DeletedKeys, key_columns
-from seamkit.tables.iceberg.content.open_file import FileOpener
-from seamkit.tables.iceberg.content.position_deletes import PATH_ID, PositionDeletes
-from seamkit.tables.iceberg.content.reader import Column
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from seambase.errors import InputError, RefusedError
+from seamkit.core.held_rows import concat_batches
+from seamkit.core.memory import TrackedAllocator
+from seamkit.files.columns import ABSENT
+from seamkit.files.roaring import Positions
+from seamkit.scan.merging.log_index import LogIndex
+from seamkit.scan.units import KeyTest, ReadContext
+from seamkit.tables.iceberg.data_files import Column, FileOpener, FileRows
 from seamkit.tables.iceberg.metadata.document import TableMetadata
 from seamkit.tables.iceberg.metadata.manifests import EQUALITY_DELETES, Entry, is_vector
 from seamkit.tables.iceberg.metadata.schema import Field
 from seamkit.tables.iceberg.metadata.values import bound_value, in_order
 
-__all__ = ["DeleteIndex", "kind_of"]
+__all__ = [
+    "PATH_ID",
+    "DeleteIndex",
+    "DeletedKeys",
+    "PositionDeletes",
+    "deleted_rows",
+    "key_columns",
+    "kind_of",
+]
+
+PATH_ID = 2147483546
+_PATH = Field(PATH_ID, "file_path", pa.string(), required=True)
+_AT = Field(2147483545, "pos", pa.int64(), required=True)
+_SCHEMA = pa.schema([(_PATH.name, _PATH.type), (_AT.name, _AT.type)])
+_POSITIONS_AT_ONCE = 1 << 20
+
+
+class PositionDeletes:
+    """One position delete file.
+
+    Args:
+        opener: of the table's files.
+        entry: the file.
+    """
+
+    def __init__(self, opener: FileOpener, entry: Entry) -> None:
+        self.entry = entry
+        self._opener = opener
+        self._start()
+
+    def _start(self) -> None:
+        self._lock = threading.Lock()
+        self._positions: dict[str, list[Positions]] | None = None
+
+    def __getstate__(self) -> Mapping[str, Any]:
+        """All but what was read, which another process reads anew."""
+        return {"entry": self.entry, "_opener": self._opener}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._start()
+
+    def of(self, path: str) -> Sequence[Positions]:
+        """Positions in a data file, in any order, perhaps some twice.
+
+        Raises:
+            InputError: the delete file is missing or broken.
+        """
+        with self._lock:
+            if self._positions is None:
+                self._positions = self._read()
+        return self._positions.get(path, ())
+
+    def _read(self) -> dict[str, list[Positions]]:
+        columns = {_PATH.name: [_PATH], _AT.name: [_AT]}
+        reader = self._opener.open(self.entry, columns, FileRows())
+        found: dict[str, list[Positions]] = {}
+        for batch in reader.batches(
+            _SCHEMA, _POSITIONS_AT_ONCE, use_threads=False, encoded=[_PATH.name]
+        ):
+            paths, positions = batch.columns
+            if paths.null_count or positions.null_count:
+                raise InputError(f"{reader.name}: a delete without a file or a position")
+            if not pa.types.is_dictionary(paths.type):
+                paths = pc.dictionary_encode(paths)
+            codes = paths.indices.to_numpy(zero_copy_only=False)
+            numbers = positions.to_numpy(zero_copy_only=False)
+            order = np.argsort(codes, kind="stable")
+            counts = np.bincount(codes, minlength=len(paths.dictionary))
+            cuts = np.split(numbers[order], np.cumsum(counts)[:-1])
+            for path, own in zip(paths.dictionary.to_pylist(), cuts, strict=False):
+                if len(own):
+                    found.setdefault(path, []).append(own)
+        return found
+
+
+def deleted_rows(deletes: Sequence[PositionDeletes], path: str, num_rows: int) -> Positions:
+    """The rows of a data file that are gone, ascending, each once.
+
+    Args:
+        deletes: the delete files that apply to it.
+        path: the data file, as manifests spell it.
+        num_rows: how many it has; positions beyond them delete nothing.
+
+    Raises:
+        InputError: a delete file is missing or broken, or has a negative position.
+    """
+    pieces = [piece for one in deletes for piece in one.of(path)]
+    positions = np.concatenate(pieces) if pieces else np.empty(0, np.int64)
+    if len(positions) and positions.min() < 0:
+        raise InputError(f"{deletes[0].entry.where}: position {positions.min()} is deleted")
+    if len(pieces) != 1 or (np.diff(positions) <= 0).any():
+        positions = np.unique(positions)
+    return positions[: np.searchsorted(positions, num_rows)]
+
+
+_KEYS_AT_ONCE = 1 << 18
+
+
+def key_columns(metadata: TableMetadata, ids: Sequence[int], where: str) -> dict[str, Column]:
+    """The columns that a key is made of, under names that no column of the table has.
+
+    A column that was dropped from the table still counts: the newest schema that has it tells its
+    type.
+
+    Raises:
+        RefusedError: a field that no schema has, or that lies in a list or a map, or a nested one.
+    """
+    columns: dict[str, Column] = {}
+    for id_ in ids:
+        found = metadata.column(id_)
+        if found is None or pa.types.is_nested(found[-1].type):
+            raise RefusedError(
+                f"{where}: equality deletes by the field {id_}, which is no column of single "
+                "values, are not supported"
+            )
+        columns[f"{ABSENT}key:{id_}"] = found
+    return columns
+
+
+class DeletedKeys:
+    """The keys that some equality delete files name, all by the same columns.
+
+    They are read once a scan, and kept: memory is taken for all of the keys, in an index that the
+    scan's allocator counts.
+
+    Args:
+        opener: of the table's files.
+        entries: the delete files.
+        columns: what their keys are made of; see `key_columns`.
+    """
+
+    def __init__(
+        self, opener: FileOpener, entries: Sequence[Entry], columns: Mapping[str, Column]
+    ) -> None:
+        self._opener = opener
+        self._entries = sorted(entries, key=lambda entry: entry.sequence_number)
+        self.columns = columns
+        if not all(columns.values()):
+            raise InputError("the plan tells of keys of equality deletes without their fields")
+        self.schema = pa.schema([(name, path[-1].type) for name, path in columns.items()])
+        self._start()
+
+    def _start(self) -> None:
+        self._lock = threading.Lock()
+        self._index: LogIndex | None = None
+
+    def __getstate__(self) -> Mapping[str, Any]:
+        """All but the index, which another process makes anew."""
+        return {k: v for k, v in self.__dict__.items() if k not in ("_lock", "_index")}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._start()
+
+    def test(self, sequence_number: int, context: ReadContext) -> KeyTest:
+        """What tells which rows of a data file are gone.
+
+        Args:
+            sequence_number: of the data file.
+            context: what the read lends.
+
+        Raises:
+            InputError: a delete file is missing or broken.
+            RefusedError: the keys take more memory than the read may use.
+        """
+        with self._lock:
+            if self._index is None:
+                self._index = self._made(context.allocator)
+        # From this delete on they are newer than the data file.
+        numbers = [entry.sequence_number for entry in self._entries]
+        newer = int(np.searchsorted(numbers, sequence_number, "right"))
+        return partial(_are_gone, self._index.fork(context.allocator), newer)
+
+    def _made(self, allocator: TrackedAllocator) -> LogIndex:
+        """An index of the keys, in which the newest delete of a key counts."""
+        pieces, numbers = [], []
+        # A delete file has its key columns: null in their place would be the key of other rows.
+        own = {
+            name: (replace(path[0], required=True, default=None), *path[1:])
+            for name, path in self.columns.items()
+        }
+        for number, entry in enumerate(self._entries):
+            reader = self._opener.open(entry, own, FileRows())
+            rows = 0
+            for batch in reader.batches(self.schema, _KEYS_AT_ONCE, use_threads=False):
+                pieces.append(batch)
+                rows += batch.num_rows
+            if rows != entry.records:
+                raise InputError(f"{reader.name}: {rows} keys, its manifest says {entry.records}")
+            numbers.append(np.full(rows, number, np.int32))
+        keys = concat_batches(pieces, self.schema)
+        return LogIndex(keys, np.concatenate(numbers), None, None, allocator, meets_every_row=True)
+
+
+def _are_gone(index: LogIndex, newer: int, keys: pa.RecordBatch) -> npt.NDArray[np.bool_]:
+    """Whether a delete names each key that is among those from `newer` on."""
+    found: npt.NDArray[np.bool_] = index.probe(keys, None) >= newer
+    return found
+
 
 _GLOBAL = ("every partition",)
 

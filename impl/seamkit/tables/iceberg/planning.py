@@ -15,14 +15,8 @@ from seamkit.core.collector import gc_paused
 from seamkit.files.roaring import Positions
 from seamkit.files.statistics import FileStatistics
 from seamkit.scan.units import Changes, DataFile, KeyMask, Mask, ReadUnit
-from seamkit.tables.iceberg.buckets import ColumnBuckets, bucket_fields
-from seamkit.tables.iceberg.content.open_file import FileOpener
-from seamkit.tables.iceberg.content.position_deletes import deleted_rows
-from seamkit.tables.iceberg.content.reader import LINEAGE, Column, FileRows
-from seamkit.tables.iceberg.content.vectors import read_vector
-from seamkit.tables.iceberg.deletes import DeleteIndex, kind_of
-from seamkit.tables.iceberg.guarantees import file_statistics, guarantee
-from seamkit.tables.iceberg.manifest_pruning import manifests_that_may_match
+from seamkit.tables.iceberg.data_files import LINEAGE, Column, FileOpener, FileRows
+from seamkit.tables.iceberg.deletes import DeleteIndex, deleted_rows, kind_of
 from seamkit.tables.iceberg.metadata.document import (
     PartitionField,
     PartitionSpec,
@@ -43,6 +37,14 @@ from seamkit.tables.iceberg.metadata.manifests import (
 )
 from seamkit.tables.iceberg.metadata.schema import Field, Schema
 from seamkit.tables.iceberg.metadata.values import constant, partition_value
+from seamkit.tables.iceberg.pruning import (
+    ColumnBuckets,
+    bucket_fields,
+    file_statistics,
+    guarantee,
+    manifests_that_may_match,
+)
+from seamkit.tables.iceberg.vectors import read_vector
 
 __all__ = ["Planner", "mask_of"]
 

@@ -20,16 +20,23 @@ from seamkit.scan.scan import Scan
 from seamkit.scan.unit_scan import UnitScan
 from seamkit.scan.units import ReadPlan, ReadUnit
 from seamkit.tables.describe import described
-from seamkit.tables.iceberg.appends import appended_files, line_between, snapshots_between
-from seamkit.tables.iceberg.catalog import metadata_address
-from seamkit.tables.iceberg.changes import CHANGE_COLUMNS, CommitChanges, changed_units
-from seamkit.tables.iceberg.content.columns import NameMapping, name_mapping
-from seamkit.tables.iceberg.content.open_file import FileOpener
-from seamkit.tables.iceberg.content.reader import LINEAGE
-from seamkit.tables.iceberg.metadata.document import Reference, Snapshot, load
-from seamkit.tables.iceberg.metadata.location import TableFiles, newest_metadata, split_address
+from seamkit.tables.iceberg.changes import (
+    CHANGE_COLUMNS,
+    CommitChanges,
+    appended_files,
+    changed_units,
+    line_between,
+    snapshots_between,
+)
+from seamkit.tables.iceberg.data_files import LINEAGE, FileOpener, NameMapping, name_mapping
+from seamkit.tables.iceberg.metadata.document import Reference, Snapshot, View, chosen_view, load
+from seamkit.tables.iceberg.metadata.location import (
+    TableFiles,
+    metadata_address,
+    newest_metadata,
+    split_address,
+)
 from seamkit.tables.iceberg.metadata.schema import Schema
-from seamkit.tables.iceberg.metadata.snapshots import View, chosen_view
 from seamkit.tables.iceberg.planning import Planner
 from seamkit.tables.moments import Moment
 from seamkit.tables.table_format import FolderTable, refuse_doubts
@@ -46,7 +53,7 @@ class IcebergTable(FolderTable):
     Args:
         path: the table's folder, whose newest metadata file counts, or one of its metadata files;
             or the address of either on any storage that fsspec reaches; or its name in a catalog,
-            `iceberg://CATALOG/NAMESPACE.TABLE` (see `seamkit.tables.iceberg.catalog`).
+            `iceberg://CATALOG/NAMESPACE.TABLE` (see `seamkit.tables.iceberg.metadata.location`).
         storage_options: arguments of the fsspec file system; a local folder has none. Of a table
             in a catalog they count in the place of what its catalog says.
         allow: addresses of folders, such as `s3://other` or `file:///data`, in which files that the

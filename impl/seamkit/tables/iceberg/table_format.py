@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from seamkit.tables.iceberg.catalog import SCHEME
-from seamkit.tables.iceberg.metadata.location import ENDINGS, METADATA
+from seamkit.tables.iceberg.metadata.location import ENDINGS, METADATA, SCHEME
 from seamkit.tables.table_format import TableFormat
 
 __all__ = ["FORMAT"]
@@ -28,14 +27,14 @@ FORMAT = TableFormat(
     title="Iceberg",
     table="seamkit.tables.iceberg.table:IcebergTable",
     words=(
-        "buckets:ColumnBuckets",
+        "pruning:ColumnBuckets",
         "changes:CommitChanges",
         "changes:all_but_new",
         "changes:load_inverted",
-        "content.equality_deletes:DeletedKeys.test",
-        "content.open_file:FileOpener.open",
-        "content.position_deletes:deleted_rows",
-        "content.vectors:read_vector",
+        "deletes:DeletedKeys.test",
+        "data_files:FileOpener.open",
+        "deletes:deleted_rows",
+        "vectors:read_vector",
         "planning:bounds_of",
         "planning:statistics_of",
     ),

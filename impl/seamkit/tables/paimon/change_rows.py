@@ -16,7 +16,7 @@ from seamkit.files.columns import FoundReader, Source
 from seamkit.files.reader import FileReader
 from seamkit.files.roaring import Positions as Rows
 from seamkit.scan.units import Positions, ReadContext, ReadUnit
-from seamkit.tables.paimon.metadata.system import KIND, ROW_KIND, SYSTEM
+from seamkit.tables.paimon.metadata.schemas import KIND, ROW_KIND, SYSTEM
 
 __all__ = ["INSERTED", "changelog_rows", "changes_of", "retracts_of", "with_kinds"]
 

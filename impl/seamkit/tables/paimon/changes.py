@@ -24,11 +24,15 @@ from seamkit.tables.paimon.change_rows import changelog_rows
 from seamkit.tables.paimon.differences import Differences
 from seamkit.tables.paimon.metadata.manifests import FileEntry, added_files, live_files
 from seamkit.tables.paimon.metadata.options import read_options
-from seamkit.tables.paimon.metadata.schemas import Schemas, TableSchema
-from seamkit.tables.paimon.metadata.snapshots import ManifestList, Snapshot, SnapshotFolder
-from seamkit.tables.paimon.metadata.system import ROW_KIND
+from seamkit.tables.paimon.metadata.schemas import ROW_KIND, Schemas, TableSchema
+from seamkit.tables.paimon.metadata.snapshots import (
+    ChangeMode,
+    ManifestList,
+    Snapshot,
+    SnapshotFolder,
+    Window,
+)
 from seamkit.tables.paimon.planning import Planner
-from seamkit.tables.paimon.window import ChangeMode, Window
 
 __all__ = ["ChangePlanner", "PlannedChanges", "change_schema"]
 

@@ -3,11 +3,19 @@
 A file says nothing of field ids: the manifest names the schema that it was written by, and there a
 column has the name that the file knows it by. A column that was dropped and added again has another
 id, so its old values do not come back.
+
+Statistics in manifests are binary rows of smallest and largest values. They serve to leave files
+out, and for nothing else. Texts may be cut, where the largest one is rounded up or left out;
+floating-point numbers are passed over: writers differ in what NaN does to them.
+
+An index file of deletion vectors has a byte for its version, then vectors; see
+`seamkit.files.vectors`. Bitmaps have 32 or 64 bits. The manifest counts size and checksum into the
+length of the latter alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -19,15 +27,16 @@ from seamkit.files.orc import OrcReader
 from seamkit.files.parquet import ParquetReader
 from seamkit.files.promotion import LosslessTypes
 from seamkit.files.reader import FileReader
+from seamkit.files.roaring import Positions
+from seamkit.files.statistics import ColumnRange, FileStatistics
 from seamkit.files.storage import Storage
+from seamkit.files.vectors import FRAME_BYTES, read_framed, unframed, vector_positions
 from seamkit.tables.paimon.metadata.binary_row import row_values
-from seamkit.tables.paimon.metadata.manifests import FileEntry
-from seamkit.tables.paimon.metadata.schemas import Schemas, TableSchema
-from seamkit.tables.paimon.metadata.system import KIND, SEQUENCE
-from seamkit.tables.paimon.metadata.types import places_of
+from seamkit.tables.paimon.metadata.manifests import FileEntry, VectorRange
+from seamkit.tables.paimon.metadata.schemas import KIND, SEQUENCE, Schemas, TableSchema, places_of
 from seamkit.tables.paimon.paths import located
 
-__all__ = ["open_data_file"]
+__all__ = ["file_statistics", "open_data_file", "read_vector"]
 
 
 class PaimonTypes(LosslessTypes):
@@ -180,3 +189,65 @@ def _reader(storage: Storage, path: str) -> FileReader:
     if kind == "avro":
         return AvroReader(storage, path, _TYPES)
     raise RefusedError(f"{storage.full(path)}: data files in {kind!r} are not supported")
+
+
+def file_statistics(
+    file: FileEntry, schema: TableSchema, schemas: Schemas, among: Collection[str]
+) -> FileStatistics:
+    """What the manifest says of a file and of its columns among some.
+
+    Statistics that are broken say nothing: they are optional.
+    """
+    written = schema if file.schema_id == schema.id else schemas.load(file.schema_id)
+    names = file.value_stats_columns
+    if names is None:
+        names = [own.name for own in written.fields]
+    low_bytes, high_bytes, nulls = file.value_stats
+    if nulls is None or len(nulls) != len(names):
+        return FileStatistics(file.rows)
+    try:
+        fields = [written.field(name) for name in names]
+        types = [pa.null() if own.children else own.type for own in fields]
+        lows = row_values(low_bytes, types, file.where)
+        highs = row_values(high_bytes, types, file.where)
+    except (InputError, StopIteration):
+        return FileStatistics(file.rows)
+    by_id = {own.id: own for own in schema.fields}
+    found = {}
+    for own, low, high, count in zip(fields, lows, highs, nulls, strict=True):
+        now = by_id.get(own.id)
+        if now is None or now.name not in among or now.type != own.type or own.children:
+            continue
+        if not pa.types.is_floating(own.type):
+            found[now.name] = _of_column(low, high, count)
+    return FileStatistics(file.rows, found)
+
+
+def _of_column(low: pa.Scalar, high: pa.Scalar, nulls: int | None) -> ColumnRange:
+    exact = not (pa.types.is_string(low.type) or pa.types.is_binary(low.type))
+    least, greatest = (end if end.is_valid else None for end in (low, high))
+    return ColumnRange(nulls, least, greatest, (exact, exact))
+
+
+_FOLDER = "index"
+_FILE_VERSIONS = (b"\x01", b"\x02")
+_BY = "the manifest"
+
+
+def read_vector(storage: Storage, vector: VectorRange) -> Positions:
+    """The deleted positions of a data file, ascending.
+
+    Raises:
+        InputError: the vector is missing or not what the manifest says.
+        RefusedError: an index file of a version that is not known.
+    """
+    own, path = located(storage, _FOLDER, vector.index_file, vector.external_path)
+    at, length = vector.offset, vector.length
+    where = f"{own.full(path)}, the deletion vector at byte {at}"
+    if at < 1 or length < 4:
+        raise InputError(f"{where}: the manifest says that it has {length} bytes")
+    version, stored = read_framed(own, path, at, length + FRAME_BYTES, where)
+    if version not in _FILE_VERSIONS:
+        raise RefusedError(f"{where}: the file's version {version.hex()!r} is not supported")
+    body = unframed(stored, (length, length - FRAME_BYTES), where, _BY)
+    return vector_positions(body, vector.cardinality, own.bound, where, _BY, may_be_32=True)

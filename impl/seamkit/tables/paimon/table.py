@@ -18,14 +18,22 @@ from seamkit.scan.options import ScanOptions
 from seamkit.scan.scan import Scan
 from seamkit.scan.units import ReadPlan
 from seamkit.tables.describe import described
-from seamkit.tables.paimon.branches import MAIN, branch_address, branch_folder
 from seamkit.tables.paimon.changes import ChangePlanner, PlannedChanges
 from seamkit.tables.paimon.metadata.manifests import live_files
 from seamkit.tables.paimon.metadata.options import read_options
 from seamkit.tables.paimon.metadata.schemas import Schemas
-from seamkit.tables.paimon.metadata.snapshots import Snapshot, list_snapshots
+from seamkit.tables.paimon.metadata.snapshots import (
+    MAIN,
+    ChangeMode,
+    Point,
+    Snapshot,
+    branch_address,
+    branch_folder,
+    list_snapshots,
+    snapshot_at,
+    window,
+)
 from seamkit.tables.paimon.planning import Planner
-from seamkit.tables.paimon.window import ChangeMode, Point, snapshot_at, window
 from seamkit.tables.table_format import FolderTable
 
 __all__ = ["PaimonTable"]

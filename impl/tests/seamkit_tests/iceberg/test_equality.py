@@ -83,7 +83,7 @@ def test_a_key_of_a_nested_type_is_refused(tmp_path: Path) -> None:
     """As is one that no schema has."""
     folder = unpack_iceberg("nested", tmp_path)
     table = IcebergTable(str(folder))
-    from seamkit.tables.iceberg.content.equality_deletes import key_columns
+    from seamkit.tables.iceberg.deletes import key_columns
 
     for id_ in (2, 9999):
         with pytest.raises(RefusedError, match=f"by the field {id_}"):

@@ -14,8 +14,8 @@ import pyarrow.compute as pc
 import pytest
 
 from seambench.conformance.plain import canonical
-from seamkit.tables.iceberg.buckets import bucket_fields
 from seamkit.tables.iceberg.metadata.manifests import DATA
+from seamkit.tables.iceberg.pruning import bucket_fields
 from seamkit.tables.iceberg.table import IcebergTable
 from seamkit_tests.samples.iceberg_tables import ICEBERG_GOLDEN, unpack_iceberg
 
@@ -104,7 +104,7 @@ def test_a_value_falls_into_the_bucket_that_spark_put_it_in(column: str, tmp_pat
 
 
 def _view(table: IcebergTable) -> Any:
-    from seamkit.tables.iceberg.metadata.snapshots import chosen_view
+    from seamkit.tables.iceberg.metadata.document import chosen_view
 
     return chosen_view(table._metadata, None)
 

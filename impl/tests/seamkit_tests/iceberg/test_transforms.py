@@ -24,10 +24,10 @@ from pyiceberg.types import (
 )
 
 from seamkit.files.statistics import that_may_match
-from seamkit.tables.iceberg.guarantees import manifest_guarantee
 from seamkit.tables.iceberg.metadata.document import PartitionField, PartitionSpec
 from seamkit.tables.iceberg.metadata.manifests import PartitionSummary
 from seamkit.tables.iceberg.metadata.schema import Field
+from seamkit.tables.iceberg.pruning import manifest_guarantee
 
 _DAYS = pa.date32()
 _MICROS, _ZONED = pa.timestamp("us"), pa.timestamp("us", "UTC")

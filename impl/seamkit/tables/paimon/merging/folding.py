@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from seamkit.core.arrow_data import numbers
 from seamkit.scan.merging.log_index import RowNumbers
-from seamkit.tables.paimon.merging.choosing import value_ranks
+from seamkit.tables.paimon.merging.functions import value_ranks
 
 __all__ = ["ORDERLESS", "Flags", "folded", "last_valid"]
 

@@ -12,8 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from seambase.errors import InputError, RefusedError
-from seamkit.tables.paimon.merging.choosing import FieldOptions
-from seamkit.tables.paimon.merging.computing import Computing
+from seamkit.tables.paimon.merging.functions import Computing, FieldOptions
 
 __all__ = ["Collect", "MergeMap", "MergeMapWithKeyTime", "NestedPartialUpdate", "NestedUpdate"]
 

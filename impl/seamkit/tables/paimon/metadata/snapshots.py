@@ -2,6 +2,8 @@
 
 The hints `LATEST` and `EARLIEST` may be stale or missing, so the folder is listed instead. A hint
 that is newer than all snapshots is never stale: a snapshot is lost.
+
+A branch has schemas, snapshots and tags of its own over the manifests and files of one table.
 """
 
 from __future__ import annotations
@@ -10,15 +12,70 @@ import datetime as dt
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from seambase.errors import InputError, RefusedError, UsageError
 from seamkit.files.storage import Storage
-from seamkit.tables.moments import micros
+from seamkit.tables.moments import Moment, micros, parsed_moment
 from seamkit.tables.paimon.metadata.json_files import field, read_json
 from seamkit.tables.spelling import check_names
 
-__all__ = ["ManifestList", "Snapshot", "SnapshotFolder", "list_snapshots"]
+__all__ = [
+    "MAIN",
+    "ChangeMode",
+    "ManifestList",
+    "Point",
+    "Snapshot",
+    "SnapshotFolder",
+    "Window",
+    "branch_address",
+    "branch_folder",
+    "list_snapshots",
+    "snapshot_at",
+    "window",
+]
+
+#: The branch whose schemas and snapshots lie in the table's own folder.
+MAIN = "main"
+
+_ADDRESS = re.compile(r"(?P<table>.+?)/+branch/+branch-(?P<name>[^/]+)/*")
+
+
+def branch_address(path: str, branch: str | None) -> tuple[str, str]:
+    """The table that an address means, and its branch.
+
+    Args:
+        path: of a table, or of a branch: `TABLE/branch/branch-NAME`.
+        branch: the branch that is meant; None for the one of the address.
+
+    Raises:
+        UsageError: both name a branch, and not the same; or the name is none.
+    """
+    if branch is not None and (not isinstance(branch, str) or not branch or "/" in branch):
+        raise UsageError(f"branch is {branch!r}: the name of a branch is meant")
+    match = _ADDRESS.fullmatch(path)
+    if match is None:
+        return path, branch or MAIN
+    if branch not in (None, match["name"]):
+        raise UsageError(f"{path} is the branch {match['name']!r}, not {branch!r}")
+    return match["table"], match["name"]
+
+
+def branch_folder(table: Storage, branch: str) -> Storage:
+    """Where the schemas, snapshots and tags of a branch lie.
+
+    Raises:
+        UsageError: there is no such branch.
+    """
+    if branch == MAIN:
+        return table
+    folder = f"branch/branch-{branch}"
+    if not table.list(f"{folder}/schema"):
+        names = sorted(s.name.removeprefix("branch-") for s in table.list("branch"))
+        known = ", ".join(names) or "none"
+        raise UsageError(f"{table.root}: there is no branch {branch!r}; branches: {known}")
+    return table.below(folder)
+
 
 _NEWEST_VERSION = 3
 _HINT_DIGITS = 20
@@ -233,3 +290,89 @@ def _list(content: Mapping[str, Any], name: str, where: str) -> ManifestList:
     return ManifestList(
         field(content, name, str, where), field(content, f"{name}Size", int, where, None)
     )
+
+
+Point = Moment
+"""A snapshot's number, a tag's name, or a time."""
+
+ChangeMode = Literal["auto", "delta", "changelog", "diff"]
+"""Where changes are taken from: the files that commits added, changelog files, or a comparison."""
+
+
+@dataclass(frozen=True)
+class Window:
+    """The bounds of a query of changes.
+
+    Attributes:
+        begin: the snapshot before the first that counts; None for the beginning of the table.
+        end: the last one that counts; None where nothing was written up to then.
+        tags: whether both bounds are tags.
+    """
+
+    begin: Snapshot | None
+    end: Snapshot | None
+    tags: bool
+
+    def snapshots(self, folder: SnapshotFolder) -> list[Snapshot]:
+        """The snapshots that count, the oldest first.
+
+        Raises:
+            UsageError: one of them has expired.
+        """
+        first = 1 if self.begin is None else self.begin.id + 1
+        last = 0 if self.end is None else self.end.id
+        return [folder.load(number) for number in range(first, last + 1)]
+
+
+def snapshot_at(folder: SnapshotFolder, point: Point, word: str) -> Snapshot:
+    """The snapshot that a number, a tag or a time means.
+
+    Args:
+        folder: the snapshots and tags.
+        point: what was given.
+        word: the argument, for messages.
+
+    Raises:
+        UsageError: it means none.
+        InputError: the snapshot is broken.
+    """
+    if isinstance(point, str) and point in folder.tags:
+        return folder.tagged(point)
+    moment = _parsed(folder, point, word)
+    return folder.load(moment) if isinstance(moment, int) else folder.at(moment)
+
+
+def _parsed(folder: SnapshotFolder, point: Point, word: str) -> int | dt.datetime:
+    known = ", ".join(sorted(folder.tags)) or "none"
+    return parsed_moment(point, word, f"a snapshot, a time or a tag (tags: {known})")
+
+
+def window(folder: SnapshotFolder, begin: Point | None, end: Point | None) -> Window:
+    """The bounds of a query of changes; 0 and a time before the first snapshot mean the beginning.
+
+    Raises:
+        UsageError: bounds that mean no snapshot, or an end before the begin.
+        InputError: a snapshot is broken.
+    """
+    tags = all(isinstance(point, str) and point in folder.tags for point in (begin, end))
+    if end is None:
+        last = None if folder.newest is None else folder.load(folder.newest)
+    else:
+        last = _bound(folder, end, "end")
+    first = None if begin is None else _bound(folder, begin, "begin")
+    if first is not None and (last is None or last.id < first.id):
+        raise UsageError(f"{folder.storage.root}: the end lies before the begin {begin!r}")
+    return Window(first, last, tags)
+
+
+def _bound(folder: SnapshotFolder, point: Point, word: str) -> Snapshot | None:
+    """The snapshot of a bound; None for the time before there was any."""
+    is_tag = isinstance(point, str) and point in folder.tags
+    moment = None if is_tag else _parsed(folder, point, word)
+    if moment == 0:
+        return None
+    if isinstance(moment, dt.datetime):
+        oldest = min(folder.paths, default=None)
+        if oldest is None or (oldest == 1 and folder.load(1).is_after(moment)):
+            return None
+    return snapshot_at(folder, point, word)

@@ -1,8 +1,9 @@
-"""What metadata says of all rows of a data file, and of all data files of a manifest.
+"""What metadata says of all rows of a data file or a manifest, by which a filter leaves them out.
 
 Bounds need not be values themselves: texts are cut, the upper one rounded up. So they serve to
 leave files out, and for nothing else. Those of numbers with a floating point are passed over: they
-say nothing of what is not a number.
+say nothing of what is not a number. By bucket transforms a filter that names values of a column
+leaves files of their buckets alone.
 """
 
 from __future__ import annotations
@@ -11,20 +12,33 @@ import datetime as dt
 import functools
 import operator
 import re
+import struct
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from seamkit.files.statistics import ColumnRange, FileStatistics, bounds, or_null
-from seamkit.tables.iceberg.metadata.document import PartitionField, PartitionSpec
-from seamkit.tables.iceberg.metadata.manifests import Entry, PartitionSummary
-from seamkit.tables.iceberg.metadata.schema import Field
+from seambase.errors import RefusedError
+from seamkit.core.bucket_hash import iceberg_buckets
+from seamkit.files.equalities import named_values
+from seamkit.files.statistics import ColumnRange, FileStatistics, bounds, or_null, that_may_match
+from seamkit.tables.iceberg.data_files import LINEAGE
+from seamkit.tables.iceberg.metadata.document import PartitionField, PartitionSpec, TableMetadata
+from seamkit.tables.iceberg.metadata.manifests import Entry, Manifest, PartitionSummary
+from seamkit.tables.iceberg.metadata.schema import Field, Schema
 from seamkit.tables.iceberg.metadata.values import bound_value, in_order
 
-__all__ = ["file_statistics", "guarantee", "manifest_guarantee"]
+__all__ = [
+    "ColumnBuckets",
+    "bucket_fields",
+    "file_statistics",
+    "guarantee",
+    "manifest_guarantee",
+    "manifests_that_may_match",
+]
 
 _TRUNCATE = re.compile(r"truncate\[(\d{1,9})\]")
 _EPOCH = dt.datetime(1970, 1, 1)
@@ -182,3 +196,123 @@ def _moment(moment: dt.datetime, kind: pa.DataType) -> pa.Scalar:
         return pa.scalar(moment.date(), kind)
     zoned = moment.replace(tzinfo=dt.UTC) if kind.tz else moment
     return pa.scalar(zoned, pa.timestamp("us", kind.tz)).cast(kind)
+
+
+_BUCKET = re.compile(r"bucket\[([1-9]\d{0,8})\]")
+_MOST_VALUES = 1000
+
+
+@dataclass(frozen=True)
+class ColumnBuckets:
+    """How rows are spread by one column; see `seamkit.scan.units.Buckets`.
+
+    Attributes:
+        column: its name.
+        type: its type.
+        count: of the buckets.
+    """
+
+    column: str
+    type: pa.DataType
+    count: int
+
+    def numbers(self, condition: pc.Expression) -> Collection[int] | None:
+        """Of the values that a condition names; None for all where it names none, or is in doubt.
+
+        Nulls are in no bucket: files of theirs have no number.
+        """
+        named = named_values(condition, self.column)
+        if named is None or len(named) > _MOST_VALUES:
+            return None
+        try:
+            values = pa.array([value for value in named if value is not None], self.type)
+            return frozenset(iceberg_buckets(values, self.count).to_pylist())
+        except (pa.ArrowException, TypeError, ValueError, OverflowError, RefusedError):
+            return None  # a value that the column cannot have, or that has several spellings
+
+
+def bucket_fields(
+    spec: PartitionSpec, fields: Sequence[Field]
+) -> Sequence[tuple[int, ColumnBuckets]]:
+    """The ids of a spec's fields by which files of other buckets can be left out, and how.
+
+    Args:
+        spec: how files are partitioned.
+        fields: the table's columns.
+    """
+    by_id = {field.id: field for field in fields}
+    found = []
+    for one in spec.fields:
+        source = by_id.get(-1 if one.source_id is None else one.source_id)
+        match = _BUCKET.fullmatch(one.transform)
+        if source is not None and match and _is_spelled_once(source.type):
+            found.append((one.id, ColumnBuckets(source.name, source.type, int(match[1]))))
+    return found
+
+
+def _is_spelled_once(kind: pa.DataType) -> bool:
+    """Whether Python's value and the column's hash alike."""
+    tests = pa.types
+    return bool(
+        tests.is_integer(kind)
+        or tests.is_string(kind)
+        or tests.is_date32(kind)
+        or tests.is_decimal(kind)
+        or kind in (pa.timestamp("us"), pa.timestamp("us", "UTC"), pa.binary())
+    )
+
+
+def manifests_that_may_match(
+    listed: Sequence[Manifest],
+    metadata: TableMetadata,
+    schema: Schema,
+    counted: Sequence[Field],
+    condition: pc.Expression | None,
+) -> Sequence[Manifest]:
+    """The manifests that may have files with rows that meet a condition.
+
+    A delete applies to data files of its own partition under the same spec, or its spec has no
+    fields and its manifest no summaries: what is left out takes no row out of what is kept.
+
+    Args:
+        listed: of a snapshot.
+        metadata: of the table.
+        schema: whose columns the condition names, those of row lineage besides.
+        counted: those of its columns of which manifests say what files hold.
+        condition: a filter; None for none.
+    """
+    if condition is None:
+        return listed
+    arrow = schema.arrow
+    for own in LINEAGE:
+        arrow = arrow if own.name in arrow.names else arrow.append(pa.field(own.name, own.type))
+    guarantees = [
+        manifest_guarantee(one.summaries, metadata.specs[one.spec_id], counted) for one in listed
+    ]
+    left = set(that_may_match(guarantees, condition, arrow))
+    return [
+        one
+        for number, one in enumerate(listed)
+        if number in left and _has_buckets(one, metadata, schema, condition)
+    ]
+
+
+def _has_buckets(
+    manifest: Manifest, metadata: TableMetadata, schema: Schema, condition: pc.Expression
+) -> bool:
+    """Whether a manifest may have files of buckets in which rows may meet a condition."""
+    spec = metadata.specs[manifest.spec_id]
+    if not manifest.summaries:
+        return True
+    summaries = dict(zip((one.id for one in spec.fields), manifest.summaries, strict=True))
+    for id_, buckets in bucket_fields(spec, schema.fields):
+        own = summaries[id_]
+        if own.has_null or own.lower is None or own.upper is None:
+            continue
+        if len(own.lower) != 4 or len(own.upper) != 4:
+            continue
+        [least, most] = struct.unpack("<ii", own.lower + own.upper)
+        numbers = buckets.numbers(condition)
+        if numbers is not None and not any(least <= number <= most for number in numbers):
+            return False
+    return True

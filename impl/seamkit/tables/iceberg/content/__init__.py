@@ -1,1 +1,0 @@
-"""Files that an Iceberg table names: data, and the deletes that apply to it."""

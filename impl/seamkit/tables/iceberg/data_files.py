@@ -1,0 +1,454 @@
+"""Files of an Iceberg table, under its names, types and defaults, held to what manifests say.
+
+Columns are known by field ids, at every depth. Files without a single id are matched by the table's
+name mapping; a name never stands in for an id in files that have some. Types may have been narrower
+when a file was written: Iceberg widens int to long, float to double, and decimals to more digits
+before the point; version 3 adds dates that become timestamps.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from seambase.errors import InputError, RefusedError
+from seamkit.avro.data_file import AvroReader
+from seamkit.files.columns import (
+    FoundReader,
+    Make,
+    Place,
+    Source,
+    field_id,
+    field_in_file,
+    id_and_name,
+    inner_fields,
+    or_number,
+    or_value,
+    places,
+)
+from seamkit.files.orc import OrcReader
+from seamkit.files.parquet import ParquetReader
+from seamkit.files.promotion import LosslessTypes
+from seamkit.files.reader import FileReader
+from seamkit.files.roaring import Positions
+from seamkit.files.variants.reader import with_whole_variants
+from seamkit.tables.iceberg.metadata.location import TableFiles
+from seamkit.tables.iceberg.metadata.manifests import Entry
+from seamkit.tables.iceberg.metadata.schema import Field
+from seamkit.tables.iceberg.metadata.values import default_value
+
+__all__ = [
+    "AVRO_TYPES",
+    "ICEBERG_TYPES",
+    "LINEAGE",
+    "Column",
+    "FileOpener",
+    "FileRows",
+    "IcebergFinder",
+    "NameMapping",
+    "avro_columns",
+    "file_columns",
+    "name_mapping",
+]
+
+
+class _IcebergTypes(LosslessTypes):
+    """Type rules of an Iceberg table's files."""
+
+    def promotes(self, have: pa.DataType, want: pa.DataType) -> bool:
+        """Whether values of a file's type are read as the table's."""
+        kinds = pa.types
+        if _is_bytes(have) and _is_bytes(want):
+            return True  # writers differ in whether they mark texts as such
+        if kinds.is_timestamp(have) and kinds.is_timestamp(want):
+            return bool(have.tz == want.tz) and super().promotes(have, want)
+        if kinds.is_decimal(have) and kinds.is_decimal(want):
+            return bool(have.scale == want.scale and have.precision <= want.precision)
+        if kinds.is_integer(have):
+            return bool(kinds.is_integer(want) and super().promotes(have, want))
+        return super().promotes(have, want)
+
+    def promote(self, column: pa.Array, want: pa.DataType) -> pa.Array:
+        """The values in the wider type."""
+        if isinstance(column, pa.ExtensionArray):
+            column = column.storage
+        if pa.types.is_timestamp(want) and pa.types.is_timestamp(column.type):
+            return pc.cast(column, want)
+        return super().promote(column, want)
+
+    def relabels(self, have: pa.DataType, want: pa.DataType) -> bool:
+        """INT96 comes as microseconds without a zone, and is an instant."""
+        return bool(have == pa.timestamp("us") and want == pa.timestamp("us", "UTC"))
+
+
+def _is_bytes(kind: pa.DataType) -> bool:
+    if isinstance(kind, pa.UuidType):
+        return True
+    tests = (
+        pa.types.is_string,
+        pa.types.is_binary,
+        pa.types.is_large_string,
+        pa.types.is_fixed_size_binary,
+    )
+    return any(test(kind) for test in tests)
+
+
+class _AvroTypes(_IcebergTypes):
+    """Type rules of files in Avro, whose reader takes every point in time for one of UTC."""
+
+    def relabels(self, have: pa.DataType, want: pa.DataType) -> bool:
+        """Points in time are the same numbers, with a zone or without; nanoseconds are plain."""
+        if not pa.types.is_timestamp(want):
+            return False
+        return bool(have == pa.int64() if want.unit == "ns" else have == pa.timestamp("us", "UTC"))
+
+
+ICEBERG_TYPES = _IcebergTypes()
+AVRO_TYPES = _AvroTypes()
+
+
+NameMapping = Sequence[Mapping[str, Any]]
+"""`schema.name-mapping.default`, parsed: names of fields by their ids."""
+
+
+def name_mapping(text: str, where: str) -> NameMapping:
+    """Parse a name mapping.
+
+    Raises:
+        InputError: it is broken.
+    """
+    try:
+        parsed = json.loads(text)
+        _check_mapping(parsed)
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise InputError(f"{where}: the name mapping is not readable ({error!r})") from error
+    found: NameMapping = parsed
+    return found
+
+
+def _check_mapping(parsed: Any) -> None:
+    for one in parsed:
+        if not all(isinstance(name, str) for name in one["names"]):
+            raise TypeError("a name that is no text")
+        if one.get("field-id") is not None and not isinstance(one["field-id"], int):
+            raise TypeError("an id that is no number")
+        _check_mapping(one.get("fields") or ())
+
+
+def file_columns(schema: pa.Schema, mapping: NameMapping | None, where: str) -> Place:
+    """The columns of a file, as children of a place that stands for its rows.
+
+    Args:
+        schema: as the file has it.
+        mapping: of the table; None if it has none.
+        where: the file, for messages.
+
+    Raises:
+        RefusedError: the file has no ids, and the table no mapping.
+    """
+    if not schema.names or _has_ids(list(schema)):
+        return Place("", (), places(schema, id_and_name))
+    if mapping is None:
+        raise RefusedError(
+            f"{where}: its columns have no field ids and the table no name mapping, so what "
+            "they are is not known"
+        )
+    known = [_mapped(field, mapping) for field in schema]
+    return Place("", (), [one for one in known if len(one.keys) > 1])  # others are not the table's
+
+
+def avro_columns(schema: bytes, where: str) -> Place | None:
+    """The columns of an Avro file, as children of a place that stands for its rows.
+
+    Args:
+        schema: the writer's, JSON.
+        where: the file, for messages.
+
+    Returns:
+        None where no field has an id.
+
+    Raises:
+        RefusedError: a map whose keys are no texts, which Iceberg writes as a list.
+        InputError: the schema is broken.
+    """
+    try:
+        columns = _of_avro(None, "", json.loads(schema), where)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise InputError(f"{where}: its schema is not readable ({error!r})") from error
+    return columns if any(len(one.keys) > 1 for one in columns.children) else None
+
+
+def _of_avro(id_: Any, name: str, kind: Any, where: str) -> Place:
+    if isinstance(kind, list):  # of null and another type
+        kind = next((one for one in kind if one != "null"), "null")
+    children: list[Place] = []
+    if isinstance(kind, dict) and isinstance(kind["type"], dict | list):
+        return _of_avro(id_, name, kind["type"], where)
+    if isinstance(kind, dict) and kind["type"] == "record":
+        children = [
+            _of_avro(one.get("field-id"), one["name"], one["type"], where) for one in kind["fields"]
+        ]
+    elif isinstance(kind, dict) and kind["type"] == "array":
+        if kind.get("logicalType") == "map":
+            raise RefusedError(
+                f"{where}: maps whose keys are no texts ({name!r}) are not supported in Avro"
+            )
+        children = [_of_avro(None, "element", kind["items"], where)]
+    elif isinstance(kind, dict) and kind["type"] == "map":
+        children = [Place("key"), _of_avro(None, "value", kind["values"], where)]
+    return Place(name, (id_, name) if isinstance(id_, int) else (name,), children)
+
+
+def _has_ids(fields: Sequence[pa.Field]) -> bool:
+    return any(field_id(one) is not None or _has_ids(inner_fields(one.type)) for one in fields)
+
+
+def _mapped(field: pa.Field, mapping: NameMapping, name: str | None = None) -> Place:
+    """A field whose id the mapping gives; `name` is what it calls parts of lists and maps."""
+    name = field.name if name is None else name
+    found = next((one for one in mapping if name in one["names"]), None) or {}
+    below: NameMapping = found.get("fields") or ()
+    inner = inner_fields(field.type)
+    names: Sequence[str | None] = [None] * len(inner)
+    if inner and not pa.types.is_struct(field.type):
+        names = ["element"] if len(inner) == 1 else ["key", "value"]
+    children = [_mapped(one, below, own) for one, own in zip(inner, names, strict=True)]
+    id_ = found.get("field-id")
+    return Place(field.name, (field.name,) if id_ is None else (id_, field.name), children)
+
+
+_ROW_ID = Field(2147483540, "_row_id", pa.int64(), required=False)
+_LAST_UPDATED = Field(2147483539, "_last_updated_sequence_number", pa.int64(), required=False)
+LINEAGE = (_ROW_ID, _LAST_UPDATED)
+"""Columns of row lineage (version 3): a file has them, or they follow from its entry."""
+
+Column = Sequence[Field]
+"""A field, behind the structs that it lies in."""
+
+
+@dataclass(frozen=True)
+class FileRows:
+    """What is known of a file's rows besides what stands in it.
+
+    Attributes:
+        values: of columns that have one value in all rows, by field id.
+        first_row_id: of its first row; None where rows have no ids.
+        sequence_number: of its data.
+    """
+
+    values: Mapping[int, pa.Scalar] = field(default_factory=dict)
+    first_row_id: int | None = None
+    sequence_number: int = 0
+
+
+@dataclass(frozen=True)
+class IcebergFinder:
+    """Finds columns by their ids, and says what stands for those that a file lacks.
+
+    Attributes:
+        file: the file's columns.
+        columns: all that may be asked, by name.
+        rows: what else is known.
+        where: the file, for messages.
+    """
+
+    file: Place
+    columns: Mapping[str, Column]
+    rows: FileRows
+    where: str
+
+    def __call__(self, wanted: pa.Field) -> Source:
+        """Where a column comes from.
+
+        Raises:
+            InputError: the file lacks a required column, or what a plan says of it makes no sense.
+            RefusedError: a default that is not supported.
+        """
+        column = self.columns.get(wanted.name)
+        if not column:  # as a plan from elsewhere may have it
+            raise InputError(f"{self.where}: the plan does not tell of the column {wanted.name!r}")
+        root = column[0]
+        found = None if root.id in self.rows.values else self.file.child(root, self.where)
+        if found is None:
+            self._check_lacking(root)
+            known = self._of_all_rows(column, wanted)
+            make = self._lineage(root) or (known and partial(or_value, known))
+            return Source(wanted, None, root.type, make)
+        whole = pa.field(root.name, root.type)
+        read = field_in_file(whole, root, found, self.where)
+        make = self._lineage(root)
+        if make is None and (len(column) > 1 or _lacks(root, found, self.where)):
+            make = partial(self._within, column, found)
+        return Source(wanted, read, root.type, make, has_ranges=not root.stated)
+
+    def _check_lacking(self, root: Field) -> None:
+        """Refuse a file that lacks a column that it must have, or that only lost its id.
+
+        Writers give every field an id, or none: where the others have one, a column of the same
+        name without one is damage, and null would stand for its values.
+        """
+        if root.id in self.rows.values:
+            return
+        if any(one.keys == (root.name,) for one in self.file.children):
+            raise InputError(f"{self.where}: its column {root.name!r} has no field id, others have")
+        self._require(root)
+
+    def _require(self, lacking: Field) -> None:
+        """Refuse a file that lacks what every row has."""
+        if lacking.required and lacking.default is None and lacking.id not in self.rows.values:
+            raise InputError(
+                f"{self.where}: it lacks the column {lacking.name!r}, which is required"
+            )
+
+    def _lineage(self, root: Field) -> Make | None:
+        """What the entry says of rows where the file does not; None for other columns."""
+        # By id: a plan from another process has a Field of its own.
+        if root.id == _LAST_UPDATED.id:
+            return partial(or_value, pa.scalar(self.rows.sequence_number, pa.int64()))
+        if root.id == _ROW_ID.id and self.rows.first_row_id is not None:
+            return partial(or_number, self.rows.first_row_id)
+        return None
+
+    def _of_all_rows(self, column: Column, wanted: pa.Field) -> pa.Scalar | None:
+        """The one value of a column that the file lacks; None for null."""
+        root = column[0]
+        if len(column) == 1 and root.id in self.rows.values:
+            return self.rows.values[root.id]
+        return self._default(root) if wanted.type == root.type else None
+
+    def _default(self, own: Field) -> pa.Scalar | None:
+        if own.default is None:
+            return None
+        return default_value(own.default, own.type, f"{self.where}, field {own.name!r}")
+
+    def _within(
+        self, column: Column, found: Place, values: pa.Array | None, positions: Positions
+    ) -> pa.Array:
+        """Values of a field out of those of the column that it lies in."""
+        del positions
+        assert values is not None
+        values = self._filled(values, column[0], found)
+        for inner in column[1:]:
+            values = pc.struct_field(values, values.type.get_field_index(inner.name))
+        return values
+
+    def _filled(self, column: pa.Array, own: Field, found: Place) -> pa.Array:
+        """A column with the defaults of fields that the file lacks within it, at every depth."""
+        if not _lacks(own, found, self.where):
+            return column
+        if pa.types.is_map(own.type):
+            [own_key, own_item] = own.children
+            [key, item] = found.children
+            entries = pa.StructArray.from_arrays(
+                [
+                    self._filled(column.keys, own_key, key),
+                    self._filled(column.items, own_item, item),
+                ],
+                fields=[own.type.key_field, own.type.item_field],
+            )
+            return _with_child(column, entries)
+        if pa.types.is_list(own.type):
+            return _with_child(
+                column, self._filled(column.values, own.children[0], found.children[0])
+            )
+        children = []
+        for at, inner in enumerate(own.children):
+            child = column.field(at)
+            below = found.child(inner, self.where)
+            if below is None:
+                self._require(inner)
+                known = self._default(inner)
+                child = child if known is None else pa.repeat(known, len(column))
+            else:
+                child = self._filled(child, inner, below)
+            children.append(child)
+        mask = column.is_null() if column.null_count else None
+        return pa.StructArray.from_arrays(children, fields=list(own.type), mask=mask)
+
+
+def _with_child(column: pa.Array, child: pa.Array) -> pa.Array:
+    """A list or map of the same lengths over other values, which are as many as those it has."""
+    return pa.Array.from_buffers(
+        column.type, len(column), column.buffers()[:2], offset=column.offset, children=[child]
+    )
+
+
+def _lacks(own: Field, found: Place, where: str) -> bool:
+    """Whether a file lacks a field within one that it has, and null is not what stands for it."""
+    if pa.types.is_struct(own.type):
+        below = [(inner, found.child(inner, where)) for inner in own.children]
+    else:
+        below = list(zip(own.children, found.children, strict=False))
+    return any(
+        inner.default is not None or inner.required
+        if other is None
+        else _lacks(inner, other, where)
+        for inner, other in below
+    )
+
+
+@dataclass(frozen=True)
+class FileOpener:
+    """Opens files of one table.
+
+    Attributes:
+        files: of the table.
+        mapping: names of columns in files without ids; None if the table has none.
+    """
+
+    files: TableFiles
+    mapping: NameMapping | None
+
+    def open(self, entry: Entry, columns: Mapping[str, Column], rows: FileRows) -> FoundReader:
+        """Open a file.
+
+        Args:
+            entry: the file.
+            columns: what may be asked of it, by name.
+            rows: what is known of its rows.
+
+        Raises:
+            InputError: it is missing, not of its format, or not what the manifest says.
+            RefusedError: its columns have no ids, and the table no name mapping.
+        """
+        reader = self.checked(entry)
+        own = None
+        if isinstance(reader, AvroReader):
+            own = avro_columns(reader.writer_schema, reader.name)
+        if own is None:
+            own = file_columns(reader.schema, self.mapping, reader.name)
+        roots = [root for column in columns.values() for root in column[:1]]
+        whole = with_whole_variants(reader, roots, own)
+        return FoundReader(whole, IcebergFinder(own, columns, rows, reader.name))
+
+    def checked(self, entry: Entry) -> FileReader:
+        """A file that is as long, and has as many rows, as its manifest says.
+
+        Raises:
+            InputError: it is missing, not of its format, or not what the manifest says.
+        """
+        storage, plain = self.files.locate(entry.path)
+        reader = self._reader(entry)
+        with storage.open(plain) as content:
+            size = content.size()
+        if size != entry.size_bytes:
+            raise InputError(f"{reader.name}: {size} bytes, its manifest says {entry.size_bytes}")
+        if reader.num_rows != entry.records:
+            raise InputError(
+                f"{reader.name}: {reader.num_rows} rows, its manifest says {entry.records}"
+            )
+        return reader
+
+    def _reader(self, entry: Entry) -> FileReader:
+        storage, plain = self.files.locate(entry.path)
+        if entry.format == "ORC":
+            return OrcReader(storage, plain, ICEBERG_TYPES)
+        if entry.format == "AVRO":
+            return AvroReader(storage, plain, AVRO_TYPES)
+        return ParquetReader(storage, plain, ICEBERG_TYPES, int96_unit="us")
