@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from seambase.errors import RefusedError, UsageError
+from seambase.errors import UsageError
 from seamkit.core._seam import ffi, lib
 from seamkit.core.arrow_data import (
     ExportedBatch,
@@ -34,7 +34,6 @@ __all__ = [
     "PartitionRule",
     "Partitioner",
     "hash_rows",
-    "iceberg_buckets",
     "parts_of",
     "plain_schema",
 ]
@@ -168,32 +167,6 @@ def parts_of(
         ffi.cast("uint32_t *", parts.ctypes.data),
     )
     return parts
-
-
-def iceberg_buckets(column: pa.Array, buckets: int) -> pa.Array:
-    """Iceberg's bucket transform (table spec, appendix B): an int32 array, null for nulls.
-
-    Raises:
-        RefusedError: a type that the transform does not take.
-    """
-    if buckets < 1:
-        raise UsageError(f"a table has at least one bucket, not {buckets}")
-    if pa.types.is_boolean(column.type) or pa.types.is_floating(column.type):
-        raise RefusedError(f"Iceberg's bucket transform does not take a {column.type}")
-    batch = pa.RecordBatch.from_arrays([column], ["value"])
-    exported, error, allocator = ExportedBatch(batch), new_error(), TrackedAllocator()
-    hashes = np.empty(len(column), dtype=np.int32)
-    types = CTypes([table_type(column.type)])
-    code = lib.seam_partition_iceberg(
-        allocator.pointer,
-        types.pointer,
-        exported.schema,
-        exported.array,
-        ffi.cast("int32_t *", hashes.ctypes.data),
-        error,
-    )
-    check(code, error)
-    return pa.array(hashes % buckets, mask=hashes < 0)
 
 
 class DealtChunk:

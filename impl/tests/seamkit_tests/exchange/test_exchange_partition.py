@@ -23,7 +23,6 @@ from seamkit.exchange.partition import (
     Partitioner,
     PartitionRule,
     hash_rows,
-    iceberg_buckets,
     parts_of,
 )
 from seamkit_tests import GOLDEN
@@ -166,31 +165,6 @@ def test_hashes_of_spark(case: dict[str, Any]) -> None:
     column = _spark_array(case["type"], case["value"])
     assert np.int32(np.uint32(_hash("spark", column))) == case["hash"]
     assert np.int32(np.uint32(_hash("spark", _int(7), column))) == case["after_int_7"]
-
-
-@pytest.mark.parametrize(
-    ("value", "data_type", "hashed"),
-    [
-        (34, pa.int32(), 2017239379),
-        (34, pa.int64(), 2017239379),
-        (Decimal("14.20"), pa.decimal128(9, 2), -500754589),
-        (date(2017, 11, 16), pa.date32(), -653330422),
-        (datetime(2017, 11, 16, 22, 31, 8), pa.timestamp("us"), -2047944441),
-        ("iceberg", pa.string(), 1210000089),
-        (b"\x00\x01\x02\x03", pa.binary(), -188683207),
-    ],
-    ids=str,
-)
-def test_hashes_of_icebergs_specification(value: Any, data_type: Any, hashed: int) -> None:
-    """The values that appendix B of Iceberg's table specification works out."""
-    found = iceberg_buckets(pa.array([value, None], data_type), 1000)
-    assert found.to_pylist() == [(hashed & 0x7FFFFFFF) % 1000, None]
-
-
-def test_icebergs_transform_refuses_what_it_does_not_define() -> None:
-    """Booleans and floating-point numbers have no bucket."""
-    with pytest.raises(RefusedError, match="does not take"):
-        iceberg_buckets(pa.array([1.5]), 4)
 
 
 @pytest.mark.parametrize("unit", ["s", "ms"])

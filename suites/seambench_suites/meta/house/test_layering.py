@@ -20,6 +20,8 @@ ALLOWED: dict[str, set[str]] = {
     # Runs from the checkout beside the packages of any commit, which may lack what it would import.
     "seambench_suites.history": set(),
 }
+#: Rooms of the library that reading a table does not need.
+OTHER_SEAMS = {"connector", "exchange", "gluten", "jni", "offheap", "serde", "spark"}
 
 
 def _folder(package: str) -> Path:
@@ -85,6 +87,41 @@ def test_imports_follow_the_arrows(package: str) -> None:
 def test_forbidden_imports_are_seen(package: str, source: str, bad: list[str]) -> None:
     """The reader of imports itself finds what it must."""
     assert forbidden(package, source) == bad
+
+
+def imported_rooms(source: str) -> set[str]:
+    """The folders of the library that a module imports from, anywhere in its text."""
+    names = {
+        name
+        for node in ast.walk(ast.parse(source))
+        for name in (
+            [node.module or ""]
+            if isinstance(node, ast.ImportFrom)
+            else [alias.name for alias in node.names]
+            if isinstance(node, ast.Import)
+            else []
+        )
+    }
+    return {name.split(".")[1] for name in names if name.startswith("seamkit.")}
+
+
+@pytest.mark.parametrize("room", ["core", "avro", "files", "scan", "catalogs", "tables"])
+def test_reading_needs_no_other_seam(room: str) -> None:
+    """Tables, and what they are read with, import no exchange, serde or off-heap column."""
+    found = {
+        str(file): others
+        for file in (_folder("seamkit") / room).rglob("*.py")
+        if (others := imported_rooms(file.read_text(encoding="utf-8")) & OTHER_SEAMS)
+    }
+
+    assert found == {}
+
+
+def test_rooms_are_seen_within_functions() -> None:
+    """An import that waits for its function is one."""
+    source = "def f():\n    from seamkit.exchange.partition import hash_rows"
+
+    assert imported_rooms(source) & OTHER_SEAMS == {"exchange"}
 
 
 def test_the_serde_does_not_read_pages_by_its_witness() -> None:
