@@ -13,6 +13,7 @@ import typer
 from seambase.command.ending import INTERRUPTED, INTERRUPTED_TEXT, ended, untaken
 from seambench.cli import (
     audit,
+    bars,
     bench,
     data,
     doctor,
@@ -47,6 +48,7 @@ app.command("check")(check.check)
 app.command("explain")(explain.explain)
 app.command("new")(new.new)
 app.command("bench")(bench.bench)
+app.command("bars")(bars.bars)
 app.command("exchange")(exchange.exchange)
 app.command("throughput")(throughput.throughput)
 app.command("report")(report.report)

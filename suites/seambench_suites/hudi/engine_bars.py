@@ -2,7 +2,7 @@
 
     python -m seambench_suites.hudi.engine_bars --data data --json figures.json
 
-The data sets are those of `seambench_suites.hudi.bars`, and one with Parquet blocks; what is
+The data sets are those of the run `merge` in `seambench_suites/bars.toml`; what is
 missing leaves its figures out, `--only` measures some groups. What is compared runs in turns within
 this process. Each figure is a ratio of least times, so that a machine with other work disturbs it
 little; CPU seconds stand beside. DuckDB's reader gives stale rows where logs lie beside the base

@@ -2,7 +2,8 @@
 
 Cases are called `exchange-bars/WAY`. Bytes are those of the rows as Arrow has them, the same for
 all; a way's time counts only if the rows of one pass arrived as they were sent, or, where pages are
-not decoded, all their bytes. Meant for a quiet machine: ratios of medians are printed at the end.
+not decoded, all their bytes. `seambench bars --only transport` judges
+what is recorded.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from pathlib import Path
 
 from seambase.errors import SeambenchError
 from seambench.bench.measure import take_turns
+from seambench.bench.quiet import Watch
 from seambench.contracts.registry import resolve
 from seambench.data.tpch import generator_version
 from seambench.records.facts import generated_rows, implementation_info
@@ -30,19 +32,6 @@ from seambench_suites.exchange.bars.stopped import Stopped, stopped
 from seambench_suites.exchange.bars.ways import FORMATS, WITHIN, Way, timing_of
 
 _TRANSPORTS = ("sockets", "grpc", "flight")
-#: What is compared: name, faster way, slower way, least ratio. `best` is the fastest transport.
-_BARS = (
-    ("transfer passed through / best transport", "pass-through/transfer", "best transfer", 20.0),
-    ("end to end passed through / best transport", "pass-through/rows", "best rows", 1.5),
-    ("the same, a driver for each core", "pass-through/parallel", "best parallel", 1.5),
-    ("wire of the best transport / bare copy", "best wire", "copy", 0.6),
-    ("wire of the best transport / gRPC calls", "best wire", "grpc-calls", 5.0),
-    ("end to end of the best transport / Flight with IPC", "best rows", "flight", 1.5),
-    ("the same, a driver for each core", "best parallel", "flight-parallel", 1.5),
-    ("end to end of the best transport / gRPC calls", "best rows", "grpc-calls", 5.0),
-)
-
-
 _SCALE = 0.05
 
 
@@ -96,28 +85,19 @@ def _stop(seconds: float, load: Load, say: Callable[[str], None]) -> list[Stoppe
     return halts
 
 
-def _print_bars(timings: Sequence[Timing], load: Load, say: Callable[[str], None]) -> None:
-    rates = {}
+def _print_rates(timings: Sequence[Timing], load: Load, say: Callable[[str], None]) -> None:
     for timing in timings:
         name = timing.case.partition("/")[2]
         if timing.reason is not None:
             say(f"{name}: {timing.reason}")
             continue
         seconds, cpu = statistics.median(timing.hot), statistics.median(timing.cpu)
-        rates[name] = load.bytes / seconds
         chunks = len(load.chunks) * load.passes / seconds
         gigabytes = load.bytes / 1e9
         say(
             f"{name:28} {gigabytes / seconds:7.2f} GB/s {chunks:9.0f} chunks/s "
             f"{cpu / gigabytes:6.3f} CPU s/GB"
         )
-    for kind in ("wire", "transfer", "rows", "parallel"):
-        found = [rate for name, rate in rates.items() if name.startswith(f"{kind}+")]
-        rates[f"best {kind}"] = max(found, default=0.0)
-    for name, fast, slow, least in _BARS:
-        if rates.get(fast) and rates.get(slow):
-            ratio = rates[fast] / rates[slow]
-            say(f"{name}: {ratio:.2f} ({least:g} is wanted)")
 
 
 #: With `--one-driver`: at least so many times Polars' dealing from Arrow, and the best network way.
@@ -170,6 +150,7 @@ def main() -> int:
     parser.add_argument(
         "--format", action="append", help="chunk format, repeatable (presto, arrow, arrow-batch)"
     )
+    parser.add_argument("--wait", type=float, default=0.0, help="seconds for a quiet machine")
     parser.add_argument("--only", help="words; only ways that hold one of them")
     parser.add_argument("--results", type=Path, help="write a record into this folder")
     parser.add_argument(
@@ -204,7 +185,8 @@ def main() -> int:
         names = list(_ONE_DRIVER)
     load = Load(asked.passes)
     command = shlex.join(["seambench_suites.exchange.bars", *sys.argv[1:]])
-    recording = Recording(command, asked.samples)
+    watch = Watch(asked.wait)
+    recording = Recording(command, asked.samples, busy=watch.told)
     ways: list[Way] = []
 
     def say(text: str) -> None:
@@ -221,7 +203,7 @@ def main() -> int:
         if asked.one_driver:
             met = _one_driver(timings, load, say)
         else:
-            _print_bars(timings, load, say)
+            _print_rates(timings, load, say)
     except SeambenchError as error:
         sys.stderr.write(f"error: {error}\n")
         return error.exit_code

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import zipfile
 from collections import Counter
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-import seambench_suites
 from seambench.contracts import registry
 from seambench_suites.differential import FORMATS, compare, write_tables
-from seambench_suites.paimon.bars import ratios, streamed
 from seambench_suites.paimon.random_functions import random_functions
 from seambench_suites.paimon.random_tables import random_life
 from seambench_suites.paimon.version_rules import reason, table_of, write_steps
@@ -94,31 +90,3 @@ def test_a_difference_is_listed_by_version_option_and_rows(
     }
     life = [create, {"compact": True}, {"write": [[kind, 1, 2] for kind in kinds]}]
     assert (reason(version, life) is not None) == is_listed
-
-
-class _Scanner:
-    """Hands out as many batches of one row as a table's name is long."""
-
-    def open(self, request: Any) -> Any:
-        """A scan."""
-        rows = [SimpleNamespace(num_rows=1)] * len(Path(request.table).parent.name)
-        return SimpleNamespace(
-            to_reader=lambda: iter(rows), report=lambda: SimpleNamespace(peak_bytes=None)
-        )
-
-
-def test_tables_of_other_rows_are_not_compared(tmp_path: Path) -> None:
-    """A figure of tables that do not hold the same number of rows says nothing."""
-    scanner: Any = _Scanner()
-    with pytest.raises(ValueError, match="different numbers of rows"):
-        ratios(tmp_path, scanner, 1)
-
-
-def test_memory_of_a_streamed_table_is_its_own(tmp_path: Path) -> None:
-    """What the process that measures holds does not count."""
-    archive = Path(seambench_suites.__path__[0], "golden", "paimon", "core-life", "table.zip")
-    with zipfile.ZipFile(archive) as content:
-        content.extractall(tmp_path)
-    held = b"x" * (384 << 20)
-    assert streamed(tmp_path, "auto", 1).resident_mib < 384
-    del held
