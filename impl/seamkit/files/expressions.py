@@ -2,8 +2,13 @@
 
 An expression of Arrow's does not show its parts, but its serialised form does: a batch of one row
 with its literals, whose metadata spells the calls. That form is not documented; see
-`private_forms.py`. Arrow's documented one, Substrait, needs the types of all columns that a filter
-names, and has no words for some comparisons, such as that of an unsigned column with a number.
+`private_forms.py`.
+
+Arrow's documented form, Substrait, cannot take its place. It needs the types of all columns that a
+filter names; makes of `isin` a chain of comparisons, which loses that a null among the values meets
+a null in the column; and refuses casts, the comparison of an unsigned column or of a decimal with a
+Python number, nanoseconds, decimals of 256 bits, `match_like` and functions of texts
+(`test_private_forms.py` tells when a release of Arrow changes that).
 """
 
 from __future__ import annotations
