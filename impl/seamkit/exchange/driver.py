@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import pyarrow as pa
 
 from seambase.errors import RefusedError, SeambenchError, UsageError
 from seamkit.core.errors import NativeMemoryError
+from seamkit.core.memory import TrackedAllocator
 from seamkit.core.payloads import flat, size_of
+from seamkit.exchange.formats.formats import ChunkFormat
+from seamkit.exchange.logic.channel import Channel
 from seamkit.exchange.logic.messages import Chunk, Request
+from seamkit.exchange.logic.options import SinkOptions
 from seamkit.exchange.partition import DealtChunk, Partitioner
+from seamkit.exchange.routing import Routing
 from seamkit.serde.stream.gather import Gatherer
-
-if TYPE_CHECKING:
-    from seamkit.exchange.sink import ExchangeSink
 
 #: So that the message of a request, without its payloads, stays below what transports take.
 _CHUNKS_AT_MOST = 16_384
@@ -26,6 +28,32 @@ _GATHERED_ROWS = 4096
 _ALL = -1
 #: Of a batch of which a slice is counted as if it were whole.
 _SMALL_BYTES = 1 << 20
+
+
+class SharedSink(Protocol):
+    """What the drivers of a sink share; see the arguments of `ExchangeSink`."""
+
+    schema: pa.Schema
+    channels: tuple[Channel, ...]
+    routing: Routing
+    format: ChunkFormat | None
+    be_number: int
+    sender_id: int
+    batched_bytes: int
+    most_bytes: int | None
+    options: SinkOptions
+    output_columns: Sequence[str] | None
+    instances: tuple[int, ...]
+    pipeline_level_shuffle: bool
+    allocator: TrackedAllocator
+
+    def add(self, destination: int, request: Request) -> None:
+        """Put a request into the buffer, when there is room."""
+        ...
+
+    def cancel(self, reason: str = ...) -> None:
+        """End without an end."""
+        ...
 
 
 @dataclass
@@ -57,7 +85,7 @@ class SinkDriver:
         dropped_rows: of these, rows of buckets that nobody has, where they are dropped.
     """
 
-    def __init__(self, sink: ExchangeSink) -> None:
+    def __init__(self, sink: SharedSink) -> None:
         self._sink = sink
         self._waiting = [_Waiting() for _ in sink.channels]
         self.rows = self.dropped_rows = 0
@@ -160,7 +188,6 @@ class SinkDriver:
             self._add_all(_ALL, self._collected(_ALL, batch))
 
     def _put(self, channel: int, batch: pa.RecordBatch, driver: int) -> bool:
-        """Whether a request left for it."""
         if self._sink.channels[channel].pass_through:
             if self._sink.options.enable_exchange_perf:
                 return True
@@ -228,7 +255,6 @@ class SinkDriver:
         yield from self._encode(batch.slice(half), driver)
 
     def _add(self, channel: int, chunk: Chunk) -> bool:
-        """Whether a request left for it."""
         waiting, most = self._waiting[channel], self._sink.most_bytes
         left = most is not None and waiting.bytes + chunk.bytes > most and self._flush(channel)
         waiting = self._waiting[channel]
