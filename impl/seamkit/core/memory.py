@@ -132,6 +132,30 @@ class TrackedAllocator:
             raise AssertionError(f"{live} blocks are still alive at the end of their allocator")
 
 
+class Closing:
+    """What the end of a `with` closes; where an error ended it, that is the one to see."""
+
+    def close(self) -> None:
+        """Give up what is held."""
+        raise NotImplementedError
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        try:
+            self.close()
+        except Exception as closing:
+            if error is None:
+                raise
+            error.add_note(f"and closing failed: {closing}")
+
+
 class Block:
     """Bytes of an allocator, given back when nothing refers to them any more.
 

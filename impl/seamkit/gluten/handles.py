@@ -22,14 +22,14 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from types import MappingProxyType, TracebackType
-from typing import Any, Literal, NoReturn, Self
+from types import MappingProxyType
+from typing import Any, Literal, NoReturn
 
 import pyarrow as pa
 
 from seambase.errors import RefusedError, UsageError
 from seamkit.core.arrow_data import ExportedBatch, address
-from seamkit.core.memory import TrackedAllocator
+from seamkit.core.memory import Closing, TrackedAllocator
 from seamkit.offheap.columns.table import OffHeapTable
 from seamkit.offheap.columns.types import from_arrow
 from seamkit.offheap.engine.columns import EngineSchema, fill
@@ -246,7 +246,7 @@ class _Counts:
     conversions: Counter[tuple[BatchKind, BatchKind]] = field(default_factory=Counter)
 
 
-class HandleRegistry:
+class HandleRegistry(Closing):
     """Owns the native batches behind handles. Thread-safe.
 
     Handles start at 1 and are never given out twice, so that one used after its end is known for
@@ -397,7 +397,6 @@ class HandleRegistry:
         return ArrowCBatch(self, number, rows)
 
     def _load(self, batch: NativeBatch) -> pa.RecordBatch:
-        """A copy of a native batch as Arrow."""
         indicator = batch.indicator
         if indicator is None:
             empty = pa.Array.from_buffers(pa.struct([]), batch.num_rows, [None])
@@ -438,21 +437,6 @@ class HandleRegistry:
                 f"{len(left)} native batches were never released: {handles or 'none'}; "
                 f"{structs} batches of C structures neither released nor moved on"
             )
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        try:
-            self.close()
-        except AssertionError:
-            if kind is None:  # otherwise the error that came first is the one to see
-                raise
 
 
 def through_kinds(

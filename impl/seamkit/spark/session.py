@@ -10,8 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -20,7 +19,7 @@ from seambase.errors import SeambenchError, UsageError
 from seambase.extras import needs
 from seambase.spark_types import spark_type
 from seambase.type_fields import fields_of
-from seamkit.core.memory import TrackedAllocator
+from seamkit.core.memory import Closing, TrackedAllocator
 from seamkit.engines.spark_source import FILTER_TEXT
 from seamkit.gluten.handles import HandleRegistry
 from seamkit.jvm.machine import JavaClasses, spark_classes
@@ -46,7 +45,7 @@ def native_classes() -> JavaClasses:
     return spark_classes().compiled(FILTER_TEXT, *(_JAVA / f"{name}.java" for name in _SOURCES))
 
 
-class NativeSpark:
+class NativeSpark(Closing):
     """Owns a Spark session in this process; ends it as a context manager, or with `stop`.
 
     Attributes:
@@ -213,6 +212,10 @@ class NativeSpark:
 
     # ------------------------------------------------------------------------------------ end
 
+    def close(self) -> None:
+        """See `stop`."""
+        self.stop()
+
     def stop(self) -> None:
         """End the session.
 
@@ -236,21 +239,6 @@ class NativeSpark:
         SparkContext._gateway = None
         SparkContext._jvm = None
         self._set_calls(None)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        try:
-            self.stop()
-        except AssertionError:
-            if kind is None:  # otherwise the error that came first is the one to see
-                raise
 
 
 @contextlib.contextmanager

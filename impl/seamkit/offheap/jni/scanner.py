@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import pyarrow as pa
 
@@ -13,7 +12,7 @@ from seambase.errors import UsageError
 from seamkit.core._seam import ffi, lib
 from seamkit.core.arrow_data import new_array
 from seamkit.core.errors import check, new_error
-from seamkit.core.memory import TrackedAllocator
+from seamkit.core.memory import Closing, TrackedAllocator
 from seamkit.offheap.columns.table import Chain
 from seamkit.offheap.columns.types import parse
 from seamkit.offheap.engine.schema import EngineSchema, carried_type
@@ -51,7 +50,7 @@ class JniCounters:
         return [*java, *told, ("fill", self.fill_s)]
 
 
-class JniScanner:
+class JniScanner(Closing):
     """Owns a Java `ConnectorScanner`; ends it as a context manager, or with `close`.
 
     One thread at a time, any number of scanners side by side. Java runs outside of the GIL.
@@ -184,23 +183,6 @@ class JniScanner:
             self.counters()
             scanner, self._scanner = self._scanner, None
             self._check(lib.seam_jni_scanner_close(scanner, self._error))
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if error is None:
-            self.close()
-            return
-        try:
-            self.close()
-        except Exception as closing:
-            error.add_note(f"and closing failed: {closing}")
 
 
 def _fill_text(text: Any, value: str, kept: list[Any]) -> None:
