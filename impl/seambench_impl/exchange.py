@@ -158,7 +158,6 @@ class _Open:
         self.allocators += [sender.sink.allocator for sender in senders]
 
     def _serve(self, request: ExchangeRequest) -> Sequence[str]:
-        """The address of each receiver."""
         if request.transport == WITHIN:
             return [self._announced(nearby.made_up_address(), end) for end in self._ends]
         folder = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="seam"))
@@ -206,7 +205,6 @@ def _sink(
 
 
 def _channel(request: ExchangeRequest, address: str) -> Channel:
-    """The way to a receiver."""
     within = request.transport == WITHIN
     if within and nearby.find_local(address) is None:
         raise UnavailableError(f"{address} is not in this process: nothing can be passed there")

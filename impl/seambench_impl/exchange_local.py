@@ -148,7 +148,6 @@ class LocalSender:
 
 
 def _exchange(request: ExchangeRequest, rule: PartitionRule | None) -> ThreadedLocalExchange:
-    """The exchange that a request asks for."""
     ordered = request.order == "sender"
     kinds: dict[str, LocalKind] = {
         "hash": "ordered-partition" if ordered else "partition",

@@ -64,7 +64,6 @@ def _check_local(request: ExchangeRequest) -> None:
 
 
 def _check_dealing(request: ExchangeRequest) -> None:
-    """Keys, buckets and columns."""
     by_keys = request.partition in ("hash", "bucket")
     if by_keys and not request.keys:
         raise UsageError("rows are hashed by one key column at least")
@@ -81,7 +80,6 @@ def _check_dealing(request: ExchangeRequest) -> None:
 
 
 def _key(request: ExchangeRequest, name: str) -> Key:
-    """A key as the partitioner takes it."""
     if name not in request.computed:
         return name
     function, *arguments = request.computed[name]

@@ -37,7 +37,6 @@ _FETCH_SIZE = 4096
 
 
 def _class_path() -> list[Path]:
-    """The parts of `CLASSPATH`."""
     text = os.environ.get("CLASSPATH", "")
     parts = [Path(part) for part in text.split(os.pathsep) if part]
     if not parts:
@@ -49,7 +48,6 @@ def _class_path() -> list[Path]:
 
 
 def _loader(name: str, parts: list[Path]) -> JniLoader:
-    """A loader that finds a scanner's class."""
     classes = JavaClasses.of_jars(name, parts, case_classes())
     for part in parts:
         compiled = any(part.rglob("*.class")) if part.is_dir() else True

@@ -45,7 +45,6 @@ _OF_MERGING = (
 
 
 def _stated(formats: Sequence[ReaderFormat], *more: str) -> Mapping[str, bool]:
-    """What a reader of some formats states."""
     words = [w for one in formats for w in (f"formats.{one.name}", *one.capabilities)]
     return dict.fromkeys((*words, *more), True)
 
@@ -82,7 +81,6 @@ class _Reader:
             return TableDescription(request.table, found.name, "", "", (), (), broken=str(error))
 
     def _format(self, request: ScanRequest) -> ReaderFormat:
-        """The format of a table."""
         names = [one.name for one in self.formats]
         found = recognised_format(request.table, request.storage_options, readable=names)
         if found.name not in names:

@@ -105,14 +105,12 @@ class JniReader(AutoReader):
 
 
 def _local(request: ScanRequest) -> str:
-    """The folder of a table."""
     if "://" in request.table or request.storage_options:
         raise RefusedError(f"{request.table}: readers in Java are given local folders here")
     return request.table
 
 
 def _paimon_splits(request: ScanRequest, version: str) -> ReadRows:
-    """Reads the units of the snapshot of a Paimon table that a request means."""
     table = PaimonTable(_local(request))
     as_of = request.as_of
     point = ("scan.snapshot-id", str(table.snapshot_number(as_of)))

@@ -123,7 +123,6 @@ class PrestoJvmSerde:
         ).createPagesSerde()
 
     def _page(self, request: SerdeRequest, writer: BlockWriter, batch: pa.RecordBatch) -> Any:
-        """A page of a batch."""
         types = parse_schema(request)
         if batch.num_columns != len(types):
             raise UsageError(

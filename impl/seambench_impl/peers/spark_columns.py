@@ -72,7 +72,6 @@ _KINDS = {
 
 
 def _spark_type(column: ColumnType) -> SerdeType:
-    """Spark's type for a column."""
     if column.kind not in _KINDS or (column.kind is Kind.MAP and len(column.children) != 2):
         raise RefusedError(f"Spark has no column for {column}")
     kind = _KINDS[column.kind][0]

@@ -106,7 +106,6 @@ class SparkJvmSerde:
         return self._peer.jpype.JArray(self._peer.jpype.JInt)(forms_of(types))
 
     def _batch(self, types: Sequence[SerdeType], schema: Any, batch: pa.RecordBatch) -> Any:
-        """A `ColumnarBatch` of a batch."""
         if batch.num_columns != len(types):
             raise UsageError(
                 f"a batch of {batch.num_columns} columns does not fit {len(types)} fields"

@@ -207,7 +207,6 @@ def _long(stream: io.BytesIO, where: str) -> int:
 # Files of one writer share a schema: each is looked through once.
 @functools.lru_cache(maxsize=64)
 def _parsed(schema_text: str | bytes) -> Any:
-    """A schema as fastavro wants it."""
     return fastavro.parse_schema(json.loads(schema_text))
 
 

@@ -118,7 +118,6 @@ def _rows(given: argparse.Namespace, kind: str, options: dict[str, object]) -> I
 
 
 def _table(given: argparse.Namespace, kind: str) -> Iterator[Met]:
-    """What a table, one of its logs or a Parquet file says."""
     from seamkit.command.explained import explained_log, explained_table
     from seamkit.command.parquet_file import explain_parquet
 
@@ -138,7 +137,6 @@ def _read(file: Path) -> bytes:
 
 
 def _tell(field: Met, as_json: bool) -> None:
-    """One line for a field."""
     if as_json:
         line = {"offset": field.offset, "length": field.length, "depth": field.depth}
         print_json({"schema": JSON_SCHEMA, **line, "what": field.what, "value": field.value})

@@ -110,7 +110,6 @@ def _read(file: Path) -> bytes:
 
 
 def _batches(file: Path, request: SerdeRequest) -> list[pa.RecordBatch]:
-    """Batches of a file, their columns those of the request."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

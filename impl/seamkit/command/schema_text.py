@@ -34,7 +34,6 @@ def request_of(format_: str, schema: str, options: Mapping[str, Any]) -> SerdeRe
 
 
 def _fields(whole: SerdeType, schema: str) -> list[SerdeField]:
-    """Columns of a record type."""
     if "" in whole.names:
         raise UsageError(f"schema {schema!r}: column {whole.names.index('') + 1} has no name")
     return [SerdeField(n, t.text) for n, t in zip(whole.names, whole.children, strict=True)]

@@ -337,7 +337,6 @@ class ParquetReader(FileReader):
         return file, with_dictionaries(schema, names)
 
     def _file_of_bytes(self) -> pq.ParquetFile:
-        """The file opened to hand out decimals as bytes."""
         if self._of_bytes is None:
             self._of_bytes = self._opened_by(self._content, decimals=True)
         return self._of_bytes
@@ -493,7 +492,6 @@ class ParquetReader(FileReader):
 
 
 def _holds_floats(kind: pa.DataType) -> bool:
-    """Whether values of a type are floating-point numbers, or hold such."""
     if pa.types.is_dictionary(kind):
         return _holds_floats(kind.value_type)
     inner = (kind.field(i).type for i in range(kind.num_fields))

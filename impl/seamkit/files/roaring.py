@@ -142,7 +142,6 @@ class _Container:
 
 
 def _runs(values: Positions) -> Positions:
-    """Pairs of a start and of how many more values follow it."""
     breaks = np.flatnonzero(np.diff(values) != 1)
     starts = values[np.append(0, breaks + 1)]
     ends = values[np.append(breaks, len(values) - 1)]

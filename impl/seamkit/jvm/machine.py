@@ -47,7 +47,6 @@ def _import_jpype() -> Any:
 
 
 def _library(java: Java) -> Path:
-    """The shared library of a Java."""
     for name in ("lib/server/libjvm.so", "lib/server/libjvm.dylib"):
         if (java.home / name).is_file():
             return java.home / name

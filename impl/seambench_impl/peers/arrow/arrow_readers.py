@@ -76,7 +76,6 @@ class _ArrowSerde(ABC):
 
 
 def _told(error: Exception) -> str:
-    """An error's first line."""
     return f"{type(error).__name__}: {(str(error).splitlines() or ['no word'])[0][:300]}"
 
 

@@ -49,7 +49,6 @@ class _Described:
 
 
 def _described(reader: str, request: ScanRequest, formats: Sequence[str]) -> _Described:
-    """Read the descriptor of a table."""
     if request.as_of is not None or request.storage_options:
         raise RefusedError(f"{reader} takes neither an instant nor options of a storage")
     stated = json.loads((Path(request.table) / DESCRIPTOR).read_text(encoding="utf-8"))

@@ -73,7 +73,6 @@ class PaimonCoreReader:
         return PeerScan(self, request, select_columns(whole, request.columns), batches)
 
     def _planned(self, request: ScanRequest) -> tuple[Any, dict[str, Any]]:
-        """The core's plan, and the schema of its rows."""
         classes = self._loader.classes
         texts = classes.jpype.JArray(classes.jpype.JString)
         path = str(Path(request.table).absolute())
@@ -91,7 +90,6 @@ class PaimonCoreReader:
     def _read(
         self, plan: Any, number: int, schema: pa.Schema, request: ScanRequest
     ) -> Iterator[pa.RecordBatch]:
-        """The rows of one split."""
         classes = self._loader.classes
         with classes.inside():
             try:

@@ -122,5 +122,4 @@ def _columns(stated: Iterable[Mapping[str, str]]) -> str:
 
 
 def _text(value: str) -> str:
-    """A literal of Spark's SQL."""
     return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"

@@ -75,7 +75,6 @@ def hudi_options(request: ScanRequest, version: str) -> dict[str, str]:
 
 
 def _has_schemas(request: ScanRequest) -> bool:
-    """Whether the table keeps a history of its schemas."""
     return any((Path(request.table) / ".hoodie" / ".schema").glob("*.schemacommit"))
 
 

@@ -108,7 +108,6 @@ def _struct(*fields: tuple[int, int, bytes]) -> bytes:
 
 
 def _list(kind: int, elements: Iterable[bytes]) -> bytes:
-    """A list of less than 15 elements."""
     values = list(elements)
     return bytes([len(values) << 4 | kind]) + b"".join(values)
 

@@ -130,7 +130,6 @@ def _text(data: bytes, place: Any) -> bytes:
 
 
 def _index_bytes(read: Read, place: Place, what: str) -> bytes:
-    """The bytes of an index."""
     offset, size = place
     if offset < 0 or not 0 < size <= _MOST_BYTES:
         raise InputError(f"{what}: its place is byte {offset}, its length {size}")

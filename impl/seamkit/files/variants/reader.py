@@ -158,7 +158,6 @@ class ShreddedReader(OverReader):
         return kind
 
     def _whole(self, column: pa.Array, kind: pa.DataType, path: Path) -> pa.Array:
-        """A column whose variants are whole."""
         if column.type.equals(kind):
             return column
         if path in self._paths:

@@ -153,7 +153,6 @@ class PageWriter:
         self._settings.n_sources = len(sources) // SOURCE_BYTES
 
     def _batch_of(self, columns: Columns, selections: Sequence[Rows]) -> pa.RecordBatch:
-        """A batch that fits the schema; see `PageSchema.batch`."""
         known = self._last[0] if self._last is not None else None
         if isinstance(columns, pa.RecordBatch) and columns.schema == known:
             return self._schema.check_nulls(columns)

@@ -280,7 +280,6 @@ def _int64s(values: Any) -> Any:
 
 
 def _whole_numbers(values: Integers, what: str) -> Any:
-    """Whole numbers as a contiguous array of int64."""
     found = np.asarray(values)
     if found.ndim != 1 or (found.size and found.dtype.kind not in "iu"):
         raise UsageError(f"{what}: a sequence of whole numbers is meant")
