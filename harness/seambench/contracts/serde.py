@@ -19,9 +19,9 @@ class StreamStep:
     """One thing done with a serializer of vectors.
 
     Attributes:
-        do: `append` rows to what is collected; `flush` it as a page or group, which keeps the rows;
-            `clear` back to no rows; `write` rows as a page or group of their own, at once, with
-            their encodings.
+        do: `append` rows to what is collected; `flush` it as a page, which keeps the rows, or as a
+            group, after which they are gone; `clear` back to no rows; `write` rows as a page or
+            group of their own, at once, with their encodings.
         batch: number of the batch whose rows are appended or written.
         rows: their numbers; None for all, or for `range`.
         range: the first of them, and the one after the last.

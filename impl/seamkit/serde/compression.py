@@ -188,8 +188,8 @@ def decompress(
 class Skipper:
     """Decides when compression is not even tried, as Velox's iterative writers do.
 
-    After an attempt that did not pay, the next one is left out; after a second in a row the next
-    two; and so on, up to 30. An attempt that pays starts over. Pages below `min_bytes` are never
+    After an attempt that did not pay, as many are left out as were before, and one more: 1, 2, 4,
+    8, 16, then 30 each time. Attempts that pay change nothing. Pages below `min_bytes` are never
     tried and change nothing.
 
     Args:
@@ -197,7 +197,7 @@ class Skipper:
     """
 
     min_bytes: int = 0
-    _failures: int = 0
+    _skipped: int = 0
     _to_skip: int = 0
 
     def wants(self, size_bytes: int) -> bool:
@@ -206,10 +206,11 @@ class Skipper:
             return False
         if self._to_skip > 0:
             self._to_skip -= 1
+            self._skipped += 1
             return False
         return True
 
     def tried(self, paid: bool) -> None:
         """Take note of how an attempt went."""
-        self._failures = 0 if paid else min(self._failures + 1, 30)
-        self._to_skip = self._failures
+        if not paid:
+            self._to_skip = min(self._skipped + 1, 30)

@@ -30,8 +30,8 @@ A set file applies golden values to another format or to other options, by speci
 Operations `stream` and `reread` are asked by case files and set files alone. The `[[step]]`s of a
 stream (`seambench.contracts.serde.StreamStep`: `do`, `batch`, `rows`, `range`) take rows of the
 `given` batches; `dress` says of columns that they are handed over as `constant` or `dictionary`,
-`layouts` in `[expect]` what encodings a page must have. A set makes its own steps
-(`seambench.seams.serde.streams`).
+`layouts` in `[expect]` what encodings a page must have; `bytes` in its place are those that an
+engine made of the steps. A set makes its own steps (`seambench.seams.serde.streams`).
 
     set = "unsaferow"                  # folder below golden/
     format = "compactrow"
@@ -317,8 +317,9 @@ def _lint(rule: _Rule | _Set, file: Path) -> None:
         raise UsageError(f"{file}: the source of the requirement is empty")
     if isinstance(rule, _Set):
         return
-    if bool(rule.expect.batches) == bool(rule.expect.refused):
-        raise UsageError(f"{file}: expect either batches or refused")
+    known = bool(rule.step) and bool(rule.bytes or rule.golden)
+    if [bool(rule.expect.batches), bool(rule.expect.refused), known].count(True) != 1:
+        raise UsageError(f"{file}: expect either batches or refused, or bytes of a stream")
     if sum(map(bool, (rule.page, rule.bytes, rule.golden))) > 1:
         raise UsageError(f"{file}: the bytes come from pages, bytes or a golden file, not from two")
     if rule.expect.refused and "encode" in rule.operations and not rule.given:

@@ -14,7 +14,6 @@ from typing import Any
 import pyarrow as pa
 
 from seambase import errors
-from seambase.pages.reader import COMPRESSED, Page, page_options, read_pages
 from seambase.serde import SerdeRequest
 from seambench.conformance.refusals import told_as_mismatch
 from seambench.contracts.outcomes import Mismatch, NotOffered
@@ -26,11 +25,8 @@ from seambench.seams.serde.streams import check_reread, check_stream, write_stre
 from seambench.seams.serde.values import flat_type
 from seambench.seams.serde.vectors import Vector, decode_problem
 
-__all__ = ["attempt_serde", "check_serde", "consume_serde", "marker_differs", "produce_serde"]
-from seambench.seams.serde.written import encode_problem, first_difference
-
-# Share below which every library of a codec finds compression worth it.
-_CLEARLY = 0.7
+__all__ = ["attempt_serde", "check_serde", "consume_serde", "produce_serde"]
+from seambench.seams.serde.written import encode_problem, first_difference, written_again
 
 
 def check_serde(case: SerdeCase, serde: Serde) -> None:
@@ -206,38 +202,8 @@ def _re_encode(_: SerdeCase, vector: Vector, serde: Serde) -> None:
     layout = {"layout": "preserve"} if vector.request.format == "presto" else {}
     request = replace(vector.request, options={**vector.request.options, **layout})
     written = bytes(serde.serialize(request, serde.deserialize(request, vector.data)))
-    if vector.request.format != "presto":
-        if problem := encode_problem(vector, written):
-            raise Mismatch(problem)
-        return
-    options, types = page_options(vector.request), list(vector.types)
-    try:
-        pages = read_pages(written, options, types)
-    except errors.SeambenchError as error:
-        raise Mismatch(f"no valid pages were written: {error}") from error
-    known = read_pages(vector.data, options, types)
-    if len(pages) != len(known):
-        raise Mismatch(f"{len(known)} pages expected, {len(pages)} were written")
-    for number, (page, want) in enumerate(zip(pages, known, strict=True)):
-        # Source ids differ in every process, so columns are compared, which leaves them out.
-        if page.columns != want.columns:
-            difference = first_difference(want.payload, page.payload)
-            raise Mismatch(f"page {number} is written differently: {difference}")
-        if marker_differs(page, want):
-            raise Mismatch(f"page {number}: marker {want.marker} expected, it is {page.marker}")
-
-
-def marker_differs(page: Page, want: Page) -> bool:
-    """Whether a page is compressed or checked where the other is not, and no codec explains it.
-
-    Libraries of one codec pack a payload in different sizes, so that one may find worth keeping
-    what another does not; but not where it becomes much smaller.
-    """
-    differs = page.marker ^ want.marker
-    packed = page if page.marker & COMPRESSED else want
-    return differs != 0 and not (
-        differs == COMPRESSED and packed.size > _CLEARLY * packed.uncompressed_size
-    )
+    if problem := written_again(vector, written):
+        raise Mismatch(problem)
 
 
 _CHECKS = {"decode": _decode, "encode": _encode, "re-encode": _re_encode}

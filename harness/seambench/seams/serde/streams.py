@@ -3,7 +3,8 @@
 What a flush must give is worked out here from the plain values: an iterative serializer writes
 values, so its pages are those of the plain writer, byte for byte, and its groups of rows those of
 the plain writers of rows. A page written at once keeps encodings: its values are judged, and its
-layout where the case file states one.
+layout where the case file states one. Where an engine's own bytes of the steps are at hand, they
+are what must come.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from seambench.seams.serde.given import batches_of
 from seambench.seams.serde.plain_pages import payload_of
 from seambench.seams.serde.plain_rows import compact_row, framed, unsafe_row
 from seambench.seams.serde.vectors import Expected, Vector, decode_problem
-from seambench.seams.serde.written import encode_problem
+from seambench.seams.serde.written import encode_problem, written_again
 
 __all__ = [
     "check_reread",
@@ -67,18 +68,29 @@ def _taken(batch: Expected, rows: Sequence[int]) -> Expected:
     return Expected(len(rows), [[column[row] for row in rows] for column in batch.columns])
 
 
-def replayed(batches: Sequence[Expected], steps: Sequence[StreamStep]) -> Iterator[Expected]:
-    """The pages or groups that steps give, as plain values."""
-    held = Expected(0, [[] for _ in batches[0].columns])
+def replayed(
+    batches: Sequence[Expected], steps: Sequence[StreamStep], *, keeps: bool
+) -> Iterator[Expected]:
+    """The pages or groups that steps give, as plain values.
+
+    Args:
+        batches: whose rows are appended or written.
+        steps: what is done.
+        keeps: a flush keeps the rows, as Velox's of pages does; those of groups are gone.
+    """
+    none = held = Expected(0, [[] for _ in batches[0].columns])
     for step in steps:
         taken = _taken(batches[step.batch], _rows(step, batches[step.batch]))
         if step.do == "append":
             pairs = zip(held.columns, taken.columns, strict=True)
             held = Expected(held.rows + taken.rows, [[*a, *b] for a, b in pairs])
         elif step.do == "clear":
-            held = Expected(0, [[] for _ in held.columns])
+            held = none
+        elif step.do == "flush":
+            yield held
+            held = held if keeps else none
         else:
-            yield held if step.do == "flush" else taken
+            yield taken
 
 
 def stream_batches(case: SerdeCase) -> list[pa.RecordBatch]:
@@ -120,8 +132,13 @@ def check_stream(case: SerdeCase, serde: Serde) -> None:
         Mismatch: others.
     """
     vector, steps = case.vector(), steps_of(case)
-    pages = case.expected() if case.steps else list(replayed(vector.batches, steps))
     written = write_stream(case, serde)
+    if vector.data is not None and case.steps:
+        if problem := written_again(vector, written):
+            raise Mismatch(problem)
+        return
+    keeps = vector.request.format == "presto"
+    pages = case.expected() if case.steps else list(replayed(vector.batches, steps, keeps=keeps))
     expected = _vector_of(vector, pages, keeps_encodings=bool(case.expect.layouts))
     if problem := encode_problem(expected, written):
         raise Mismatch(problem)

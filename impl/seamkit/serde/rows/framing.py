@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from seambase.errors import InputError, RefusedError
 from seamkit.core.memory import TrackedAllocator
-from seamkit.serde.compression import compress, decompress
+from seamkit.serde.compression import Skipper, compress, decompress
 
 GROUP_HEADER = struct.Struct("<iiB")
 """Uncompressed size, compressed size, compressed (0 or 1)."""
@@ -31,19 +31,25 @@ class Group:
     offset: int
 
 
-def compress_group(group: memoryview, codec: str, allocator: TrackedAllocator) -> memoryview:
+def compress_group(
+    group: memoryview, codec: str, allocator: TrackedAllocator, skipper: Skipper | None = None
+) -> memoryview:
     """A plain group compressed, or as it is where that does not pay.
 
     Args:
         group: header and rows.
         codec: one of `seamkit.serde.compression.CODECS`.
         allocator: owner of the memory.
+        skipper: decides whether compression is tried at all; by default it always is.
     """
     size = len(group) - GROUP_HEADER.size
-    if codec == "none" or not size:
+    if codec == "none" or not size or (skipper is not None and not skipper.wants(size)):
         return group
     packed = compress(codec, group[GROUP_HEADER.size :], allocator)
-    if len(packed) > size * _MIN_RATIO:
+    pays = len(packed) <= size * _MIN_RATIO
+    if skipper is not None:
+        skipper.tried(pays)
+    if not pays:
         return group
     return memoryview(GROUP_HEADER.pack(size, len(packed), 1) + bytes(packed))
 

@@ -56,7 +56,7 @@ class IterativeSerializer(Protocol):
     def flush(self, out: OutputStream) -> int:
         """Write what was appended, in one call of `out` or in several; returns how many bytes.
 
-        May be repeated: rows stay.
+        Rows of a page stay until they are cleared, those of a group are gone.
         """
         ...
 

@@ -15,6 +15,7 @@ from seambase.errors import InputError, UsageError
 from seambase.serde import SerdeField
 from seamkit.core._seam import lib
 from seamkit.core.memory import Block, TrackedAllocator
+from seamkit.serde.compression import Skipper
 from seamkit.serde.rows.codec import RowCodec
 from seamkit.serde.rows.framing import GROUP_HEADER, compress_group
 from seamkit.serde.rows.serde import Format, RowOptions, deserialize, row_codec
@@ -44,10 +45,11 @@ class RowIterativeSerializer:
         self._arena = arena
         self._stream = ByteOutputStream(arena)
         self._rows = 0
+        self._skipper = Skipper()
 
     @property
     def num_rows(self) -> int:
-        """Rows appended since the last clear."""
+        """Rows appended since the last flush or clear."""
         return self._rows
 
     def append(self, batch: Any, rows: Rows = None) -> None:
@@ -76,7 +78,7 @@ class RowIterativeSerializer:
         return GROUP_HEADER.size + len(self._stream)
 
     def flush(self, out: OutputStream) -> int:
-        """Write a group; rows stay, so that flushing again writes them again.
+        """Write a group; its rows are gone then, as Velox's are, and the next group has none.
 
         Returns:
             Bytes of the group.
@@ -91,8 +93,9 @@ class RowIterativeSerializer:
         block = Block(allocator, GROUP_HEADER.size + size)
         GROUP_HEADER.pack_into(block.view, 0, size, size, 0)
         self._stream.copy_to(block.view[GROUP_HEADER.size :])
-        group = compress_group(block.view, self._options.codec, allocator)
+        group = compress_group(block.view, self._options.codec, allocator, self._skipper)
         out.write(group)
+        self.clear()
         return len(group)
 
     def clear(self) -> None:
