@@ -20,6 +20,7 @@ from seambench.formats.forms.containers import (
 from seambench.formats.forms.data import data_forms
 from seambench.formats.forms.manifests import Manifests, Row
 from seambench.formats.paimon.damage import FILES
+from seambench.formats.paimon.split import split_files
 
 __all__ = ["forms"]
 
@@ -54,12 +55,11 @@ def _mend(table: Path, sizes: Mapping[str, int]) -> None:
     _mend_lists(table)
 
 
-_MANIFESTS = Manifests(
-    FILES["manifest"],
-    FILES["manifest-list"],
-    lambda table, row: table / "manifest" / str(row["_FILE_NAME"]),
-    "_FILE_SIZE",
-)
+def _manifest(table: Path, row: Row) -> Path:
+    return table / "manifest" / str(row["_FILE_NAME"])
+
+
+_MANIFESTS = Manifests(FILES["manifest"], FILES["manifest-list"], _manifest, "_FILE_SIZE")
 
 
 def _mend_lists(table: Path) -> None:
@@ -109,6 +109,22 @@ def _in_lists(change: Callable[[Path], int]) -> Callable[[Path], int]:
         return done
 
     return changed
+
+
+def _files_split(table: Path) -> int:
+    made = split_files(table)
+
+    def counted(row: Row) -> Row:
+        kinds = [entry["_KIND"] for entry in read_avro(_manifest(table, row)).rows]
+        return {
+            **row,
+            "_NUM_ADDED_FILES": kinds.count(0),
+            "_NUM_DELETED_FILES": kinds.count(1),
+        }
+
+    if made:
+        _MANIFESTS.each_list(table, lambda rows: list(map(counted, rows)))
+    return made
 
 
 def _joined(table: Path) -> int:
@@ -186,6 +202,7 @@ def forms() -> Sequence[Form]:
     """Every form."""
     return [
         *data_forms(_data, _mend),
+        Form("files-split", "data files cut into three", _in_lists(_files_split)),
         Form(
             "manifests-split",
             "a manifest for each file",

@@ -2,29 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from seambase.errors import InputError
-from seambench.conformance.load import load_cases
-from seambench.contracts.outcomes import Mismatch
-from seambench.contracts.registry import resolve
-from seambench.seams.scan.cases import ScanCase
-from seambench.seams.scan.forms import check_form
 from seamkit.files.storage import Storage
 from seamkit.tables.hudi.listing import hfile, metadata_table
 from seamkit.tables.hudi.log.log_order import order_blocks
 from seamkit.tables.hudi.timeline.archive import Archive
+from seamkit_tests.samples.mistakes import Mistake, mistaken
 
-_Mistake = Callable[[pytest.MonkeyPatch], None]
 _METADATA = "scan/hudi/scenarios/metadata-table@"
-
-
-def _case(name: str) -> ScanCase:
-    [case] = [one for one in load_cases("scan") if one.id == name and isinstance(one, ScanCase)]
-    return case
 
 
 def _first_block_alone(patch: pytest.MonkeyPatch) -> None:
@@ -105,13 +94,7 @@ def _first_page_of_names(patch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_a_form_shows_a_reader_its_mistake(
-    form: str, mistake: _Mistake, case: str, monkeypatch: pytest.MonkeyPatch
+    form: str, mistake: Mistake, case: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The table as it stands does not show it, the form does; our reader is right of both."""
-    asked, reader = _case(case), resolve("scan", "metadata" if "metadata" in form else "auto")
-    check_form(asked, reader, {"form": form})
-    mistake(monkeypatch)
-    check_form(asked, reader, {"form": ""})
-
-    with pytest.raises((Mismatch, InputError)):
-        check_form(asked, reader, {"form": form})
+    mistaken(monkeypatch, mistake, case, form, "metadata" if "metadata" in form else "auto")
