@@ -32,7 +32,7 @@ from seambase.where import parse_filter
 from seamkit.files.storage import Storage
 from seamkit.ranges.codec import Decoder, Encoder
 from seamkit.ranges.json_text import read_json
-from seamkit.scan.options import ScanOptions
+from seamkit.scan.arguments import ScanOptions
 from seamkit.scan.scan import Scan
 from seamkit.scan.sql_scan import SqlScan
 from seamkit.scan.unit_scan import ReadRows, UnitScan

@@ -22,8 +22,7 @@ import pyarrow as pa
 
 from seambase.errors import InputError
 from seamkit.core.arrow_data import array_of, batch_of
-from seamkit.core.tasks import read_ahead
-from seamkit.core.turns import Turns, begun
+from seamkit.core.tasks import Turns, begun, read_ahead
 from seamkit.files.reader import FileReader
 from seamkit.scan.masks import GoneRows
 from seamkit.scan.merging.log_index import KEEP, RowNumbers

@@ -22,8 +22,7 @@ from seamkit.core.tasks import read_ahead
 from seamkit.files.reader import FileReader
 from seamkit.scan.key_ranges import GroupsOf, KeyRange
 from seamkit.scan.masks import GoneRows
-from seamkit.scan.merging.assembly import assemble
-from seamkit.scan.merging.log_index import KEEP, RowNumbers
+from seamkit.scan.merging.log_index import KEEP, RowNumbers, assemble
 from seamkit.scan.merging.run_merge import MergedRows, RunMerge
 from seamkit.scan.units import DataFile, ReadContext, ReadUnit, Runs
 

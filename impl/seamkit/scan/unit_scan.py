@@ -22,10 +22,10 @@ from seamkit.core.memory import TrackedAllocator
 from seamkit.core.tasks import run_tasks
 from seamkit.engines.files import EnginePlan, MaskedPart
 from seamkit.files.kept import KEPT
+from seamkit.scan.arguments import ScanOptions
 from seamkit.scan.engine_units import engine_share, masked_unit
 from seamkit.scan.events_cache import EventsCache, UnitMatches
 from seamkit.scan.native_path import Wanted
-from seamkit.scan.options import ScanOptions
 from seamkit.scan.pruning import (
     RuledOutBy,
     ruled_out_by,

@@ -17,12 +17,12 @@ from seamkit.core.memory import TrackedAllocator
 from seamkit.core.tasks import Task
 from seamkit.files.pages.paged import PageCounts
 from seamkit.files.storage import is_far
+from seamkit.scan.arguments import ScanOptions
 from seamkit.scan.events_cache import ChangedRows, EventsCache, changed_rows
 from seamkit.scan.key_ranges import GroupsOf, key_ranges
 from seamkit.scan.masks import SharedMask
 from seamkit.scan.merge_path import UnitMerge
 from seamkit.scan.native_path import Wanted, native_rows, with_values
-from seamkit.scan.options import ScanOptions
 from seamkit.scan.pruning import (
     files_ruled_out,
     groups_by_key,

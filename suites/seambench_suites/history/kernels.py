@@ -30,8 +30,12 @@ _FORMER: dict[str, tuple[str, ...]] = {
     "seamkit.offheap.columns": ("seambench_impl.columns",),
     "seamkit.offheap.connector": ("seambench_impl.connector",),
     "seamkit.offheap.engine.columns": ("seambench_impl.columns.engine",),
-    "seamkit.scan.merging.assembly": ("seamkit.scan.merge", "seambench_impl.merge"),
-    "seamkit.scan.merging.log_index": ("seamkit.scan.merge", "seambench_impl.merge"),
+    "seamkit.scan.arguments": ("seamkit.scan.options",),
+    "seamkit.scan.merging.log_index": (
+        "seamkit.scan.merging.assembly",
+        "seamkit.scan.merge",
+        "seambench_impl.merge",
+    ),
     "seamkit.scan.merging.run_merge": ("seamkit.scan.run_merge",),
 }
 
@@ -45,13 +49,10 @@ def feature(module: str, *names: str) -> Any:
     Raises:
         NotImplementedError: the commit lacks it; asv then shows the benchmark as not there.
     """
-    found = next(filter(None, map(_imported, (module, *_former(module)))), None)
-    if found is None:
-        raise NotImplementedError(f"this commit has no {module}")
-    for name in names:
-        if not hasattr(found, name):
-            raise NotImplementedError(f"this commit has no {module}.{name}")
-    return found
+    for found in filter(None, map(_imported, (module, *_former(module)))):
+        if all(hasattr(found, name) for name in names):
+            return found
+    raise NotImplementedError(f"this commit has no {module} with {', '.join(names) or 'anything'}")
 
 
 def _imported(module: str) -> Any:
@@ -117,7 +118,7 @@ class Merge:
 
     def __init__(self) -> None:
         self._index = feature("seamkit.scan.merging.log_index", "LogIndex")
-        self._assembly = feature("seamkit.scan.merging.assembly", "assemble")
+        self._assembly = feature("seamkit.scan.merging.log_index", "assemble")
         self._arrow = feature("seamkit.core.arrow_data", "ExportedBatch")
         memory = feature("seamkit.core.memory", "TrackedAllocator")
         self._allocator = memory.TrackedAllocator()

@@ -198,7 +198,7 @@ class FormRead:
 def _scans(name: str) -> Callable[[], Any]:
     units = feature("seamkit.scan.units", "DataFile", "ReadPlan", "ReadUnit")
     scans = feature("seamkit.scan.unit_scan", "UnitScan")
-    options = feature("seamkit.scan.options", "ScanOptions").ScanOptions(threads=1)
+    options = feature("seamkit.scan.arguments", "ScanOptions").ScanOptions(threads=1)
     storage = feature("seamkit.files.storage", "Storage").Storage(
         str(_folder(name == "conditions"))
     )

@@ -1,25 +1,236 @@
-"""Which reader a base file needs."""
+"""Base files: which reader each needs, and the skeletons of bootstrapped tables.
+
+A bootstrap without rewriting leaves a table's old files where they are and writes a *skeleton*
+beside each: the meta columns, row by row. An index says which old file belongs to which skeleton:
+`.hoodie/.aux/.bootstrap/.fileids/*.hfile`, with keys `part=PARTITION;fileid=ID` and values that are
+Avro containers of `HoodieBootstrapFilePartitionInfo` (Hudi 1.2.0, `HFileBootstrapIndex`). Skeletons
+have the instant 00000000000001; base files of later instants hold whole rows again.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import itertools
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+from urllib.parse import unquote
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.errors import InputError, RefusedError
+from seamkit.avro import read_container
+from seamkit.core.arrow_data import batch_of
 from seamkit.files.columns import FoundReader
 from seamkit.files.lance import LanceReader
 from seamkit.files.orc import OrcReader
 from seamkit.files.parquet import ParquetReader
-from seamkit.files.reader import FileReader
+from seamkit.files.reader import FileReader, RowsWanted
+from seamkit.files.statistics import FileStatistics
 from seamkit.files.storage import Storage
-from seamkit.tables.hudi.bootstrap import SkeletonReader
+from seamkit.tables.hudi.config.properties import TableConfig
 from seamkit.tables.hudi.config.value_types import HUDI_ORC_TYPES, HUDI_TYPES
 from seamkit.tables.hudi.indexes.key_filters import MOST_KEYS, named_record_keys, read_key_filter
-from seamkit.tables.hudi.listing.files import BaseFile
+from seamkit.tables.hudi.listing.files import BaseFile, External, FileSlice
+from seamkit.tables.hudi.listing.hfile import read_hfile
 
-__all__ = ["KeyedParquetReader", "open_base", "open_slice_base"]
+__all__ = [
+    "BOOTSTRAP_ROOT",
+    "KeyedParquetReader",
+    "SkeletonReader",
+    "open_base",
+    "open_slice_base",
+    "with_external_files",
+]
+
+BOOTSTRAP_ROOT = "hoodie.bootstrap.base.path"
+_INDEX = ".hoodie/.aux/.bootstrap/.fileids"
+_SKELETON_INSTANT = "00000000000001"
+_NULL = "__HIVE_DEFAULT_PARTITION__"
+
+
+def with_external_files(
+    slices: Sequence[FileSlice], storage: Storage, config: TableConfig
+) -> list[FileSlice]:
+    """The slices, their skeletons joined to the files that hold the other columns.
+
+    Args:
+        slices: as the timeline shows them.
+        storage: the table's folder.
+        config: its properties; nothing is done without `hoodie.bootstrap.base.path`.
+
+    Raises:
+        InputError: the index is missing or broken, or does not name a skeleton's file.
+    """
+    root = config.raw.get(BOOTSTRAP_ROOT)
+    if not root or not any(_is_skeleton(slice_) for slice_ in slices):
+        return list(slices)
+    index = _read_index(storage, root, config)
+    joined = []
+    for slice_ in slices:
+        if slice_.base is not None and _is_skeleton(slice_):
+            external = index.get((slice_.partition, slice_.file_id))
+            if external is None:
+                raise InputError(
+                    f"{storage.full(slice_.base.path)}: it has keys alone, and the bootstrap index "
+                    f"below {_INDEX} does not name the file of its other columns"
+                )
+            slice_ = replace(slice_, base=replace(slice_.base, external=external))
+        joined.append(slice_)
+    return joined
+
+
+def _is_skeleton(slice_: FileSlice) -> bool:
+    return slice_.base is not None and slice_.base.instant == _SKELETON_INSTANT
+
+
+def _read_index(
+    storage: Storage, root: str, config: TableConfig
+) -> dict[tuple[str, str], External]:
+    """The file outside the table by partition and file id."""
+    index: dict[tuple[str, str], External] = {}
+    files = [status.path for status in storage.list(_INDEX) if status.name.endswith(".hfile")]
+    if not files:
+        raise InputError(f"{storage.full(_INDEX)}: the bootstrap index is missing")
+    for path in files:
+        where = storage.full(path)
+        content = memoryview(storage.map(path))
+        for key, value in read_hfile(content, file=where, bound=storage.bound).entries:
+            partition, separator, file_id = key.decode("utf-8", "replace").rpartition(";fileid=")
+            if not separator or not partition.startswith("part="):
+                raise InputError(f"{where}: the key {key!r} names no partition and file")
+            entry = _entry(value, f"{where}, key {key!r}")
+            index[partition.removeprefix("part="), file_id] = _external(entry, root, config, where)
+    return index
+
+
+def _entry(value: bytes, where: str) -> Mapping[str, Any]:
+    entries = list(itertools.islice(read_container(value, where), 2))
+    if len(entries) != 1 or not isinstance(entries[0], dict):
+        raise InputError(f"{where}: not one entry of an index")
+    return entries[0]
+
+
+def _external(entry: Mapping[str, Any], root: str, config: TableConfig, where: str) -> External:
+    """The root in the properties counts, not the one in the index: tables are moved."""
+    try:
+        uri = entry["bootstrapFileStatus"]["path"]["uri"]
+    except (LookupError, TypeError):
+        uri = None
+    folder = entry.get("bootstrapPartitionPath") or ""
+    if not uri or not isinstance(uri, str) or not isinstance(folder, str):
+        raise InputError(f"{where}: an entry without the path of a file")
+    name = uri.rpartition("/")[2]
+    path = f"{folder}/{name}" if folder else name
+    return External(root.removeprefix("file:"), path, _partition_values(folder, config))
+
+
+def _partition_values(folder: str, config: TableConfig) -> dict[str, str | None]:
+    """What the names of folders say: `name=value`, or values in the order of the fields."""
+    values: dict[str, str | None] = {}
+    parts = folder.split("/") if folder else []
+    for number, part in enumerate(parts):
+        name, separator, text = part.partition("=")
+        if not separator and len(parts) == len(config.partition_fields):
+            name, text = config.partition_fields[number], part
+        if name:
+            values[unquote(name)] = None if text == _NULL else unquote(text)
+    return values
+
+
+class SkeletonReader(FileReader):
+    """A skeleton and the file outside the table: one `FileReader`.
+
+    Args:
+        skeleton: the meta columns.
+        outside: the other columns of the same rows.
+        values: what folders say of columns that both files lack.
+
+    Raises:
+        InputError: the files have not the same number of rows.
+    """
+
+    def __init__(
+        self,
+        skeleton: FileReader,
+        outside: FileReader,
+        values: Mapping[str, str | None],
+    ) -> None:
+        self.name = skeleton.name
+        self.num_rows = skeleton.num_rows
+        self._skeleton = skeleton
+        self._outside = outside
+        own = set(skeleton.schema.names) | set(outside.schema.names)
+        self._values = {name: text for name, text in values.items() if name not in own}
+        by_folder = [pa.field(name, pa.string()) for name in self._values]
+        self.schema = pa.schema([*skeleton.schema, *outside.schema, *by_folder])
+        if skeleton.num_rows != outside.num_rows:
+            raise InputError(
+                f"{skeleton.name}: {skeleton.num_rows} rows, but {outside.name}, which holds their "
+                f"other columns, has {outside.num_rows}"
+            )
+
+    def read(self, wanted: RowsWanted) -> Iterator[pa.RecordBatch]:
+        """See `FileReader.read`; texts come as they are.
+
+        Raises:
+            InputError: a file is broken, a type does not promote, or a folder's name is no value of
+                its column.
+        """
+        schema, batch_rows, use_threads = wanted.schema, wanted.batch_rows, wanted.use_threads
+        inside = set(self._skeleton.schema.names)
+        keys = pa.schema([field for field in schema if field.name in inside])
+        rest = pa.schema([f for f in schema if f.name not in inside and f.name not in self._values])
+        shown = {n: self._folder_value(schema.field(n)) for n in self._values if n in schema.names}
+        pieces = _in_step(
+            self._skeleton.batches(keys, batch_rows, use_threads=use_threads),
+            self._outside.batches(rest, batch_rows, use_threads=use_threads),
+        )
+        for first, second in pieces:
+            n = first.num_rows
+            found = {**_columns(first), **_columns(second)}
+            found |= {name: pa.repeat(value, n) for name, value in shown.items()}
+            yield batch_of([found[name] for name in schema.names], schema, n)
+
+    def _folder_value(self, field: pa.Field) -> pa.Scalar:
+        text = self._values[field.name]
+        try:
+            return pa.scalar(text, pa.string()).cast(field.type)
+        except pa.ArrowException as error:
+            raise InputError(
+                f"{self._outside.name}: the folder's value {text!r} of column '{field.name}' is no "
+                f"{field.type} ({error})"
+            ) from error
+
+    def greatest(self, name: str, kind: pa.DataType) -> int | None:
+        """What the file that has the column tells; see `FileReader.greatest`."""
+        inside = name in self._skeleton.schema.names
+        return (self._skeleton if inside else self._outside).greatest(name, kind)
+
+    def statistics(self, schema: pa.Schema) -> FileStatistics:
+        """What the two files tell of their own columns; see `FileReader.statistics`."""
+        inside = set(self._skeleton.schema.names)
+        keys = pa.schema([field for field in schema if field.name in inside])
+        rest = pa.schema([f for f in schema if f.name not in inside and f.name not in self._values])
+        both = self._skeleton.statistics(keys), self._outside.statistics(rest)
+        return FileStatistics(both[0].rows, {**both[0].columns, **both[1].columns})
+
+
+def _columns(batch: pa.RecordBatch) -> dict[str, pa.Array]:
+    return dict(zip(batch.schema.names, batch.columns, strict=True))
+
+
+def _in_step(
+    first: Iterator[pa.RecordBatch], second: Iterator[pa.RecordBatch]
+) -> Iterator[tuple[pa.RecordBatch, pa.RecordBatch]]:
+    """Batches of the same rows, whatever row groups cut each file's; both have as many rows."""
+    left, right = next(first, None), next(second, None)
+    while left is not None and right is not None:
+        rows = min(left.num_rows, right.num_rows)
+        yield left.slice(0, rows), right.slice(0, rows)
+        left = left.slice(rows) if rows < left.num_rows else next(first, None)
+        right = right.slice(rows) if rows < right.num_rows else next(second, None)
+
 
 _FILTER = b"org.apache.hudi.bloomfilter"
 _KIND = b"hoodie_bloom_filter_type_code"

@@ -20,7 +20,7 @@ from seambase.filters import filter_columns
 from seambase.scan import ScanReport, ToldWarnings
 from seamkit.core.held_rows import HeldRows, concat_batches
 from seamkit.core.memory import TrackedAllocator
-from seamkit.scan.options import ScanOptions
+from seamkit.scan.arguments import ScanOptions
 from seamkit.scan.scan import Scan
 from seamkit.scan.unit_scan import ReadRows, UnitScan
 from seamkit.tables.hudi.timeline.window import COMMIT_TIME

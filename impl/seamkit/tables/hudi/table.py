@@ -21,25 +21,22 @@ from seamkit.core.collector import gc_paused
 from seamkit.files.promotion import nullable_throughout
 from seamkit.files.storage import Storage
 from seamkit.scan.arguments import (
+    ScanOptions,
     check_choice,
     check_flag,
     chosen_columns,
     filtered_scan,
     instant_text,
 )
-from seamkit.scan.options import ScanOptions
 from seamkit.scan.scan import Scan
 from seamkit.scan.unit_scan import UnitScan
 from seamkit.scan.units import ReadPlan
 from seamkit.tables.describe import described
-from seamkit.tables.hudi.base_files import open_slice_base
-from seamkit.tables.hudi.bootstrap import with_external_files
+from seamkit.tables.hudi.base_files import open_slice_base, with_external_files
 from seamkit.tables.hudi.change_scan import ChangeScan
 from seamkit.tables.hudi.config.properties import PROPERTIES, TIMELINE, load_config
-from seamkit.tables.hudi.indexes.buckets import stated_buckets
-from seamkit.tables.hudi.listing.files import FileSlice, with_file_names
-from seamkit.tables.hudi.listing.partitions import partition_schema
-from seamkit.tables.hudi.listing.planning import ListingSource, Plan, Planner
+from seamkit.tables.hudi.indexes.key_filters import stated_buckets
+from seamkit.tables.hudi.listing.files import FileSlice, partition_schema, with_file_names
 from seamkit.tables.hudi.merge.blocks import LogSource
 from seamkit.tables.hudi.table_format import META_COLUMNS
 from seamkit.tables.hudi.timeline.timeline import (
@@ -51,7 +48,7 @@ from seamkit.tables.hudi.timeline.timeline import (
     written_groups,
 )
 from seamkit.tables.hudi.timeline.window import COMMIT_TIME, NOW, Window, incremental_window
-from seamkit.tables.hudi.units import Path, read_plan
+from seamkit.tables.hudi.units import ListingSource, Path, Plan, Planner, read_plan
 from seamkit.tables.table_format import FolderTable
 
 __all__ = ["HudiTable"]

@@ -22,7 +22,7 @@ FORMAT = TableFormat(
     words=(
         "base_files:open_slice_base",
         "indexes.metadata:may_hold_keys",
-        "indexes.buckets:SimpleBuckets",
+        "indexes.key_filters:SimpleBuckets",
         "indexes.metadata:known_bounds",
         "indexes.metadata:partition_bounds",
         "merge.fold:SliceChanges",

@@ -1,18 +1,21 @@
-"""File slices as read units: what to read of a Hudi table, in the words of `seamkit.scan`."""
+"""Which file slices a read of a Hudi table meets, and they as read units of `seamkit.scan`."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Literal
 
 from seambase.description import StoredFile
-from seambase.errors import RefusedError
+from seambase.errors import InputError, RefusedError
+from seambase.scan import ScanWarning
 from seamkit.core.collector import gc_paused
+from seamkit.files.kept import KEPT
+from seamkit.files.storage import Storage
 from seamkit.scan.units import DataFile, FileTest, Guarantee, ReadPlan, ReadUnit
 from seamkit.tables.hudi.base_files import open_slice_base
-from seamkit.tables.hudi.indexes.buckets import bucket_units
+from seamkit.tables.hudi.indexes.key_filters import bucket_units
 from seamkit.tables.hudi.indexes.metadata import (
     BloomIndex,
     ColumnStats,
@@ -21,14 +24,180 @@ from seamkit.tables.hudi.indexes.metadata import (
     may_hold_keys,
     partition_bounds,
 )
-from seamkit.tables.hudi.listing.files import FileSlice
-from seamkit.tables.hudi.listing.partitions import PartitionColumns
-from seamkit.tables.hudi.listing.planning import Plan
+from seamkit.tables.hudi.listing.file_groups import FileGroups, GroupKey, list_slices
+from seamkit.tables.hudi.listing.files import (
+    FileSlice,
+    Listing,
+    PartitionColumns,
+    list_files,
+    may_have_changed,
+)
+from seamkit.tables.hudi.listing.metadata_table import (
+    METADATA_FOLDER,
+    ask_metadata_ahead,
+    has_partition,
+    list_from_metadata,
+)
 from seamkit.tables.hudi.merge.blocks import LogSource
 from seamkit.tables.hudi.merge.fold import SliceChanges
-from seamkit.tables.hudi.timeline.window import NOW
+from seamkit.tables.hudi.timeline.timeline import Timeline
+from seamkit.tables.hudi.timeline.window import NOW, Window
 
-__all__ = ["Path", "read_plan"]
+__all__ = ["ListingSource", "Path", "Plan", "Planner", "read_plan"]
+
+_BYTES_A_NAME, _BYTES_A_SLICE = 400, 1500  # of memory, about
+
+ListingSource = Literal["auto", "files", "metadata"]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The slices of a read.
+
+    Attributes:
+        slices: in the order of partition and file id.
+        from_metadata: whether the metadata table, not folders, gave the names of the files.
+        warnings: what went wrong on the way and was done otherwise.
+        unchanged: how many slices were left out because no row of theirs changed in the window.
+    """
+
+    slices: list[FileSlice]
+    from_metadata: bool
+    warnings: Sequence[ScanWarning] = ()
+    unchanged: int = 0
+
+
+class Planner:
+    """Plans reads of a table; of those over the same writes the files are listed once.
+
+    Args:
+        storage: the table's folder.
+        timeline: its instants.
+        listing: `files`, `metadata`, or `auto`: the metadata table where the table has one and is
+            not local, and folders otherwise. A metadata table that turns out to be broken is then
+            told in a warning, and folders are listed.
+        strict: ask the archive, too, for files that are missing or shorter than they were written,
+            and refuse what is otherwise a warning: a write that says nothing, and a base file that
+            is longer than it was written.
+
+    Raises:
+        RefusedError: no metadata table where one was asked for.
+    """
+
+    def __init__(
+        self, storage: Storage, timeline: Timeline, listing: ListingSource, *, strict: bool = False
+    ) -> None:
+        if listing == "metadata" and not has_partition(timeline):
+            root = storage.root
+            raise RefusedError(f"{root}: the table has no metadata table that lists its files")
+        self._storage = storage
+        self._timeline = timeline
+        self._listing = listing
+        self._strict = strict
+        self._from_metadata = listing == "metadata" or (
+            listing == "auto" and not storage.is_local and has_partition(timeline)
+        )
+        self._files: Listing | None = None
+        self._all: FileGroups | None = None
+        self._warnings: list[ScanWarning] = []
+
+    def ahead(self) -> None:
+        """Let a table far away be asked at once for what a plan will read; see `Timeline.ahead`."""
+        lists = not self._from_metadata and self._files is None
+        self._timeline.ahead([""] if lists else [])
+        if self._from_metadata and self._files is None:
+            ask_metadata_ahead(self._storage)
+
+    def plan(self, window: Window) -> Plan:
+        """The latest slices, as a window shows them.
+
+        Raises:
+            RefusedError: a file of a newer format.
+            InputError: a folder or file that belongs to the table is missing or broken.
+        """
+        return self._planned(window, partial(self._slices, window))
+
+    def _slices(self, window: Window, files: Listing) -> list[FileSlice]:
+        """The latest slices, as they were for the same files and instants before."""
+        timeline = self._timeline
+        # What lies behind the active timeline is looked at only by those who ask for it.
+        identity = timeline.identity() if window == NOW and not self._strict else None
+        if identity is None:
+            return list_slices(files, timeline, window, archived=self._strict)
+        key = "slices of a table of Hudi", self._storage.root
+        known = KEPT.get(key)
+        if known is not None and known[0] == identity and known[1] == files.partitions:
+            return list(known[2])
+        found = list_slices(files, timeline, window)
+        if timeline.identity() == identity:
+            listed = sum(map(len, files.partitions.values()))
+            taken = _BYTES_A_NAME * listed + _BYTES_A_SLICE * len(found)
+            KEPT.put(key, (identity, files.partitions, found), taken)
+        return list(found)
+
+    def plan_groups(self, window: Window, only: Collection[GroupKey]) -> Plan:
+        """The latest slices of some groups; the files are grouped once, whatever the window."""
+
+        def slices(files: Listing) -> list[FileSlice]:
+            if self._all is None:
+                self._all = FileGroups(
+                    files, self._timeline, self._timeline.completed_writes(archived=True)
+                )
+            return self._all.slices(window, only)
+
+        return self._planned(window, slices)
+
+    def _planned(self, window: Window, slices: Callable[[Listing], list[FileSlice]]) -> Plan:
+        try:
+            found = slices(self._listed())
+        except (InputError, RefusedError) as error:
+            if not self._from_metadata or self._listing == "metadata":
+                raise
+            reason = f"folders were listed instead of the metadata table ({error})"
+            self._warnings = [ScanWarning(self._storage.full(METADATA_FOLDER), -1, reason)]
+            self._from_metadata, self._files, self._all = False, None, None
+            found = slices(self._listed())
+        damage = [*self._silent_writes, *_changed_bases(found, self._timeline)]
+        if self._strict and damage:
+            raise InputError(f"{damage[0].file}: {damage[0].reason}")
+        changed = [slice_ for slice_ in found if may_have_changed(slice_, self._timeline, window)]
+        return Plan(
+            changed,
+            self._from_metadata,
+            [*self._warnings, *damage],
+            len(found) - len(changed),
+        )
+
+    @cached_property
+    def _silent_writes(self) -> list[ScanWarning]:
+        """Completed writes whose files are empty, so that files of theirs may be gone unnoticed.
+
+        Hudi takes an empty file for a write that says nothing.
+        """
+        reason = "the file of a completed write is empty; nothing tells what it wrote"
+        return [
+            ScanWarning(self._storage.full(instant.path), -1, f"{reason}, nor its schema")
+            for instant, body in self._timeline.completed_writes(archived=False)
+            if not body
+        ]
+
+    def _listed(self) -> Listing:
+        if self._files is None:
+            self._files = (
+                list_from_metadata(self._storage, self._timeline)
+                if self._from_metadata
+                else list_files(self._storage)
+            )
+        return self._files
+
+
+def _changed_bases(slices: Sequence[FileSlice], timeline: Timeline) -> Iterator[ScanWarning]:
+    """Base files that are longer than they were written; nothing is ever added to one."""
+    for base in (slice_.base for slice_ in slices):
+        if base is not None and base.size_bytes > base.stated_bytes > 0:
+            reason = f"{base.size_bytes} bytes, but it was written with {base.stated_bytes}"
+            yield ScanWarning(timeline.storage.full(base.path), -1, reason)
+
 
 Path = Literal["auto", "native", "merge"]
 """How slices are read: `auto` chooses for each, `native` reads base files alone and refuses logs

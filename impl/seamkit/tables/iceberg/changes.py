@@ -29,7 +29,7 @@ from seambase.errors import RefusedError, UsageError
 from seamkit.core.held_rows import concat_batches
 from seamkit.files import vectors
 from seamkit.files.roaring import Positions
-from seamkit.scan.options import ScanOptions
+from seamkit.scan.arguments import ScanOptions
 from seamkit.scan.unit_scan import UnitScan
 from seamkit.scan.units import (
     Changes,

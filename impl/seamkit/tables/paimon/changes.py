@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from seambase.errors import RefusedError, UsageError
 from seamkit.files.storage import Storage
-from seamkit.scan.options import ScanOptions
+from seamkit.scan.arguments import ScanOptions
 from seamkit.scan.scan import Scan
 from seamkit.scan.unit_scan import ReadRows, UnitScan
 from seamkit.scan.units import Mask, ReadPlan, ReadUnit

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seamkit.core.held_rows import concat_batches
-from seamkit.scan.options import ScanOptions
+from seamkit.scan.arguments import ScanOptions
 from seamkit.scan.unit_scan import UnitScan
 from seamkit.scan.units import ReadContext, ReadPlan, ReadUnit
 from seamkit.tables.paimon.change_rows import changes_of

@@ -13,8 +13,13 @@ from seambase.errors import InputError, UsageError
 from seambase.scan import Query, ScanWarning
 from seamkit.core.collector import gc_paused
 from seamkit.files.storage import Storage
-from seamkit.scan.arguments import check_choice, check_flag, chosen_columns, filtered_scan
-from seamkit.scan.options import ScanOptions
+from seamkit.scan.arguments import (
+    ScanOptions,
+    check_choice,
+    check_flag,
+    chosen_columns,
+    filtered_scan,
+)
 from seamkit.scan.scan import Scan
 from seamkit.scan.units import ReadPlan
 from seamkit.tables.describe import described

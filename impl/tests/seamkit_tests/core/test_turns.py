@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pyarrow as pa
 import pytest
 
-from seamkit.core.turns import begun
+from seamkit.core.tasks import begun
 
 
 def _batch(number: int) -> pa.RecordBatch:

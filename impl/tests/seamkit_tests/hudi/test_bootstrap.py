@@ -14,8 +14,7 @@ import pytest
 
 from seambase.errors import InputError
 from seamkit.files.storage import Storage
-from seamkit.tables.hudi.base_files import open_slice_base
-from seamkit.tables.hudi.bootstrap import with_external_files
+from seamkit.tables.hudi.base_files import open_slice_base, with_external_files
 from seamkit.tables.hudi.config.properties import TableConfig, load_config
 from seamkit.tables.hudi.listing.files import BaseFile, External, FileSlice
 from seamkit.tables.hudi.listing.hfile import read_hfile

@@ -12,7 +12,7 @@ import pytest
 
 from seambase.errors import UsageError
 from seamkit.scan.scan import Scan
-from seamkit.tables.hudi.indexes.buckets import bucket_number
+from seamkit.tables.hudi.indexes.key_filters import bucket_number
 from seamkit.tables.hudi.table import HudiTable
 from seamkit_tests.samples.golden_tables import unpack_table
 

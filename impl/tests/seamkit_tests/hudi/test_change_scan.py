@@ -17,7 +17,7 @@ from seambench_impl.scan import AutoReader, NativeReader
 from seamkit.core.errors import NativeMemoryError
 from seamkit.core.held_rows import HeldRows
 from seamkit.tables.hudi import change_scan
-from seamkit.tables.hudi.listing import planning
+from seamkit.tables.hudi import units as planning
 from seamkit.tables.hudi.table import HudiTable
 from seamkit.tables.hudi.timeline.archive import Archive
 from seamkit_tests.samples.golden_tables import unpack_table

@@ -9,7 +9,7 @@ import pytest
 
 from seamkit.files.storage import Storage
 from seamkit.tables.hudi.listing import hfile, metadata_table
-from seamkit.tables.hudi.log.log_order import order_blocks
+from seamkit.tables.hudi.log.log import order_blocks
 from seamkit.tables.hudi.timeline.archive import Archive
 from seamkit_tests.samples.mistakes import Mistake, mistaken
 

@@ -19,7 +19,7 @@ from seamkit.files.storage import Storage
 from seamkit.scan.pruning import units_that_may_match
 from seamkit.scan.units import ReadUnit
 from seamkit.tables.hudi.config.properties import TableConfig, load_config
-from seamkit.tables.hudi.listing.partitions import PartitionColumns, partition_schema
+from seamkit.tables.hudi.listing.files import PartitionColumns, partition_schema
 from seamkit.tables.hudi.table import HudiTable
 from seamkit_tests.samples.golden_tables import unpack_table
 from seamkit_tests.samples.hudi_files import properties_text

@@ -298,7 +298,7 @@ def test_delete_records() -> None:
         keys = delete_block(delete_content(records)).delete_keys(allocator)
         assert len(keys) == len(records)
         assert keys.record_keys == [key for key, _, _ in records]
-        assert keys.partition_paths == [path for _, path, _ in records]
+        assert keys.batch.column("partition_path").to_pylist() == [path for _, path, _ in records]
         assert keys.ordering_types == [word for _, word, _ in DELETES]
         assert keys.ordering_values == [value for _, _, value in DELETES]
         del keys
@@ -399,7 +399,7 @@ def test_deletes_that_hudi_wrote() -> None:
     keys = found.delete_keys()
     rows = zip(
         keys.record_keys,
-        keys.partition_paths,
+        keys.batch.column("partition_path").to_pylist(),
         keys.ordering_types,
         keys.ordering_values,
         strict=True,

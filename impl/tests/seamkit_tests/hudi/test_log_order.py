@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from seambase.errors import RefusedError
-from seamkit.tables.hudi.log.log import LogBlock
-from seamkit.tables.hudi.log.log_order import order_blocks
+from seamkit.tables.hudi.log.log import LogBlock, order_blocks
 
 
 def data(name: str, *, compacts: str = "") -> LogBlock:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from seambase.errors import InputError, RefusedError
 from seamkit.core.memory import TrackedAllocator
 from seamkit.scan.merging.log_index import KEEP, REMOVE, LogIndex
-from seamkit.tables.hudi.config.merge_rules import (
+from seamkit.tables.hudi.config.properties import (
     DeleteMarker,
     FillRule,
     MergeRules,

@@ -15,7 +15,7 @@ from seambase.errors import InputError
 from seamkit.files.storage import Storage
 from seamkit.tables.hudi.base_files import open_slice_base
 from seamkit.tables.hudi.listing.files import BaseFile
-from seamkit.tables.hudi.timeline.schema_history import FileNames, SchemaHistory, load_history
+from seamkit.tables.hudi.timeline.timeline import FileNames, SchemaHistory, load_history
 from seamkit_tests import GOLDEN
 
 # Written by Spark 3.5.9 and Hudi 1.2.0: columns a and b; ALTER TABLE renamed a to a2, then b to a.

@@ -8,8 +8,7 @@ from seambase.errors import SeambenchError
 from seambase.scan import ScanWarning
 from seamkit.avro import AvroDecoder, arrow_schema
 from seamkit.core.memory import TrackedAllocator
-from seamkit.tables.hudi.log.log import LogBlock, read_blocks
-from seamkit.tables.hudi.log.log_order import order_blocks
+from seamkit.tables.hudi.log.log import LogBlock, order_blocks, read_blocks
 
 __all__ = ["check_scan", "damage"]
 

@@ -17,7 +17,7 @@ import pytest
 
 from seambase.dataset import ScanDataset
 from seambase.errors import RefusedError, UsageError
-from seamkit.scan.options import ScanOptions
+from seamkit.scan.arguments import ScanOptions
 from seamkit.scan.unit_scan import UnitScan
 from seamkit_tests.scan.units import plan, write_unit
 

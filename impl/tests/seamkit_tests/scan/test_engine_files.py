@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import pytest
 
 import seamkit
-from seamkit.scan.options import ScanOptions
+from seamkit.scan.arguments import ScanOptions
 from seamkit.scan.unit_scan import UnitScan
 from seamkit_tests import SUITES_GOLDEN
 from seamkit_tests.samples.doors import bag, masked_parts

@@ -18,9 +18,8 @@ from seamkit.core.arrow_data import ExportedBatch
 from seamkit.core.memory import TrackedAllocator
 from seamkit.files.parquet import ParquetReader
 from seamkit.files.reader import FileReader
-from seamkit.scan.merging.assembly import assemble
-from seamkit.scan.merging.log_index import LogIndex, RowNumbers
-from seamkit.scan.options import ScanOptions
+from seamkit.scan.arguments import ScanOptions
+from seamkit.scan.merging.log_index import LogIndex, RowNumbers, assemble
 from seamkit.scan.unit_scan import UnitScan
 from seamkit.scan.units import DataFile, LoadedEvents, Positions, ReadContext, ReadUnit
 from seamkit_tests.scan.units import open_file, plan, positions, write_unit

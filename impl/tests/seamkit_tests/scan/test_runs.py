@@ -20,8 +20,8 @@ from seambase.errors import InputError, RefusedError
 from seamkit.files.parquet import ParquetReader
 from seamkit.files.reader import FileReader, RowsWanted
 from seamkit.files.storage import Storage
+from seamkit.scan.arguments import ScanOptions
 from seamkit.scan.key_ranges import key_ranges
-from seamkit.scan.options import ScanOptions
 from seamkit.scan.unit_scan import UnitScan
 from seamkit.scan.units import DataFile, Mask, ReadPlan, ReadUnit, Runs
 from seamkit_tests.scan.units import open_file, positions

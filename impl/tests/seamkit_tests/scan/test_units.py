@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from seambase.errors import InputError, UsageError
 from seamkit.files.parquet import ParquetReader
-from seamkit.scan.options import ScanOptions
+from seamkit.scan.arguments import ScanOptions
 from seamkit.scan.unit_scan import UnitScan
 from seamkit.scan.units import DataFile, Mask, ReadUnit
 from seamkit_tests.scan.units import known_of, open_file, plan, positions, write_unit

@@ -20,8 +20,7 @@ from seamkit.tables.hudi.config.properties import PROPERTIES, TIMELINE, load_con
 from seamkit.tables.hudi.listing.file_groups import list_slices
 from seamkit.tables.hudi.listing.files import FileSlice, Listing
 from seamkit.tables.hudi.listing.hfile import HFile, read_hfile
-from seamkit.tables.hudi.log.log import LogBlock, read_blocks
-from seamkit.tables.hudi.log.log_order import order_blocks
+from seamkit.tables.hudi.log.log import LogBlock, order_blocks, read_blocks
 from seamkit.tables.hudi.timeline.timeline import Timeline, load_timeline
 
 __all__ = [

@@ -126,11 +126,6 @@ class DeleteKeys:
         """Record keys as plain texts."""
         return list(self.record_key_array.to_pylist())
 
-    @cached_property
-    def partition_paths(self) -> list[str | None]:
-        """Partition paths as plain texts."""
-        return list(self.batch.column("partition_path").to_pylist())
-
     @property
     def branches(self) -> npt.NDArray[np.int32]:
         """Number of each ordering value's type in `ORDERING_WORDS`; 0 = it has none."""

@@ -1,4 +1,4 @@
-"""Log files of Hudi tables, read into blocks.
+"""Log files of Hudi tables, read into blocks, and the order in which these apply.
 
 A log file is a run of blocks, all integers big-endian: the magic `#HUDI#`, int64 size (of what
 follows it), int32 log format version, int32 block type, the header (int32 count, then for each
@@ -14,20 +14,28 @@ Records of Avro blocks can be read one at a time, as plain Python values, for wh
 once: archived instants, explained logs, the connector path. Content: int32 version, int32 count,
 then for each record int32 length and one Avro datum, big-endian.
 
-The header `RECORD_POSITIONS` says which rows of the base file a block's records are: base64 of a
-64-bit roaring bitmap in its portable form; the n-th set bit belongs to the n-th record. It counts
-for the base file whose instant the header `BASE_FILE_INSTANT_TIME_OF_RECORD_POSITIONS` names, and
-for no other (Hudi 1.2.0, PositionBasedFileGroupRecordBuffer).
+Which blocks of a slice count, and in which order, follows Hudi 1.2.0. Blocks are gathered by
+instant, instants in the order in which they first appear. A rollback forgets what its target
+instant has written so far; the same instant may write again later, and those blocks count.
+
+A log compaction writes a block that stands for the blocks of the instants that it lists, its
+originals. It takes the place of the latest of them: with instants 1, 2, 3 and a compaction C of 1
+and 2, the order is `C, 3`. C itself lies behind 3 in the log. Three things may be otherwise:
+
+- None of the originals is in the log any more: C stays where it is, `3, C`.
+- A later compaction D lists C, too: D stands for all that C stood for, in that place, and C is left
+  out.
+- The query does not count every original. Where one that counts is in the log, C takes its place
+  all the same; where those in the log do not count, C is left out, since it holds their rows: the
+  order is `3`. Where none is in the log, C stays if any of its originals counts.
 """
 
 from __future__ import annotations
 
-import base64
-import binascii
 import io
 import re
 import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -36,7 +44,6 @@ from seambase.errors import InputError, RefusedError
 from seambase.scan import ScanWarning
 from seamkit.avro import record_reader
 from seamkit.core.memory import TrackedAllocator
-from seamkit.files.roaring import Positions, read_bitmap
 from seamkit.tables.hudi.log.deletes import DeleteKeys, read_delete_keys
 
 __all__ = [
@@ -45,10 +52,10 @@ __all__ = [
     "LogBlock",
     "avro_records",
     "iter_blocks",
+    "order_blocks",
     "read_blocks",
-    "usable_positions",
+    "without_compactions",
 ]
-
 
 _MAGIC = b"#HUDI#"
 _KINDS = ("command", "delete", "corrupt", "avro", "hfile", "parquet", "cdc")
@@ -96,11 +103,6 @@ class LogBlock:
     def where(self) -> str:
         """File and offset, for messages."""
         return f"{self.file}, {self.kind} block at byte {self.offset}"
-
-    @property
-    def is_data(self) -> bool:
-        """Whether the block holds rows."""
-        return self.kind in ("avro", "hfile", "parquet")
 
     @property
     def schema(self) -> str | None:
@@ -397,28 +399,112 @@ def _check_size(block: LogBlock, at: int, read: int, said: int) -> None:
         )
 
 
-def usable_positions(blocks: Sequence[LogBlock], base_instant: str) -> list[Positions] | None:
-    """The positions of each block's records, or None if any block lacks them.
-
-    Hudi then goes by key for the whole slice.
+def order_blocks(
+    blocks: Iterable[LogBlock], is_valid_instant: Callable[[str], bool]
+) -> list[LogBlock]:
+    """The blocks that apply, oldest first.
 
     Args:
-        blocks: data and delete blocks of a slice.
-        base_instant: of the slice's base file.
+        blocks: of all logs of one slice, in the order of the logs and of the blocks in each.
+        is_valid_instant: whether data and delete blocks of a requested instant count (committed,
+            not after the instant of an as-of query, within the range of an incremental one).
+            Rollbacks are not asked: one that came after the as-of instant still undoes its target,
+            which never was committed.
+
+    Returns:
+        Blocks of all kinds but `command`; kinds that the caller cannot read are its to refuse.
 
     Raises:
-        InputError: a bitmap is broken.
+        RefusedError: a command other than a rollback.
     """
-    found = []
+    by_instant, left_out = _gather(blocks, is_valid_instant)
+    replaced_by = _compactions(by_instant)
+    ordered: list[list[LogBlock]] = []
+    placed: set[str] = set()
+    # Compactions with an original in the log, whose place they take.
+    replacing = {
+        replaced_by[instant]
+        for instant, group in by_instant.items()
+        if instant in replaced_by and not _is_compacted(group)
+    }
+    for instant in reversed(by_instant):
+        final = replaced_by.get(instant, instant)
+        if _is_compacted(by_instant[instant]):
+            originals = by_instant[instant][0].compacted_instants
+            if (
+                instant in replaced_by
+                or instant in replacing
+                or instant not in replaced_by.values()
+                or left_out.intersection(originals)
+                or not _holds_valid(instant, by_instant, is_valid_instant)
+            ):
+                continue
+        if final not in placed:
+            placed.add(final)
+            ordered.append(by_instant[final])
+    return [block for group in reversed(ordered) for block in group]
+
+
+def without_compactions(blocks: Sequence[LogBlock]) -> list[LogBlock]:
+    """The blocks without those of log compactions whose originals are all there.
+
+    Records that a log compaction wrote bear its instant; in the originals each has that of the
+    write that changed it, by which an incremental query chooses.
+    """
+    present = {block.instant for block in blocks}
+    return [
+        block
+        for block in blocks
+        if not block.compacted_instants or not present.issuperset(block.compacted_instants)
+    ]
+
+
+def _gather(
+    blocks: Iterable[LogBlock], is_valid_instant: Callable[[str], bool]
+) -> tuple[dict[str, list[LogBlock]], set[str]]:
+    """Valid blocks by instant, in first-seen order, rollbacks carried out; and other instants."""
+    by_instant: dict[str, list[LogBlock]] = {}
+    left_out: set[str] = set()
     for block in blocks:
-        text = block.header.get("RECORD_POSITIONS", "")
-        if block.base_instant != base_instant or not text:
-            return None
-        try:
-            positions = read_bitmap(base64.b64decode(text, validate=True))
-        except (binascii.Error, ValueError) as error:
-            raise InputError(f"{block.where}: the record positions are broken: {error}") from error
-        if len(positions) == 0:
-            return None
-        found.append(positions)
-    return found
+        if block.kind == "command":
+            by_instant.pop(block.rollback_target, None)
+        elif is_valid_instant(block.instant):
+            by_instant.setdefault(block.instant, []).append(block)
+        else:
+            left_out.add(block.instant)
+    return by_instant, left_out
+
+
+def _is_compacted(group: list[LogBlock]) -> bool:
+    return bool(group[0].compacted_instants)
+
+
+def _holds_valid(
+    instant: str,
+    by_instant: Mapping[str, list[LogBlock]],
+    is_valid_instant: Callable[[str], bool],
+) -> bool:
+    """Whether a compaction holds an instant that counts, be it by way of other compactions.
+
+    Logs of the others may not even have been opened.
+    """
+    for original in by_instant[instant][0].compacted_instants:
+        if original in by_instant and _is_compacted(by_instant[original]):
+            if _holds_valid(original, by_instant, is_valid_instant):
+                return True
+        elif is_valid_instant(original):
+            return True
+    return False
+
+
+def _compactions(by_instant: Mapping[str, list[LogBlock]]) -> dict[str, str]:
+    """Each replaced instant, and the newest compaction that holds it.
+
+    Compactions of compactions are followed to the end.
+    """
+    replaced_by: dict[str, str] = {}
+    for instant in reversed(list(by_instant)):
+        final = replaced_by.get(instant, instant)
+        for original in by_instant[instant][0].compacted_instants:
+            replaced_by.setdefault(original, final)
+    return replaced_by

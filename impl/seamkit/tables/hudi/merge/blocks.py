@@ -1,7 +1,15 @@
-"""The log blocks of a slice: what reads of them share, which count, and in which order."""
+"""The log blocks of a slice: what reads of them share, which count, and in which order.
+
+The header `RECORD_POSITIONS` says which rows of the base file a block's records are: base64 of a
+64-bit roaring bitmap in its portable form; the n-th set bit belongs to the n-th record. It counts
+for the base file whose instant the header `BASE_FILE_INSTANT_TIME_OF_RECORD_POSITIONS` names, and
+for no other (Hudi 1.2.0, PositionBasedFileGroupRecordBuffer).
+"""
 
 from __future__ import annotations
 
+import base64
+import binascii
 import json
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -14,11 +22,11 @@ import pyarrow.compute as pc
 from seambase.errors import InputError, RefusedError
 from seambase.scan import ScanWarning
 from seamkit.files.equalities import RowTest, row_test
+from seamkit.files.roaring import Positions, read_bitmap
 from seamkit.files.storage import Storage
 from seamkit.tables.hudi.config.properties import TableConfig
 from seamkit.tables.hudi.listing.files import FileSlice, LogFile
-from seamkit.tables.hudi.log.log import LogBlock, read_blocks
-from seamkit.tables.hudi.log.log_order import order_blocks, without_compactions
+from seamkit.tables.hudi.log.log import LogBlock, order_blocks, read_blocks, without_compactions
 from seamkit.tables.hudi.merge.keys import (
     IS_DELETED,
     OPERATION,
@@ -35,6 +43,7 @@ __all__ = [
     "partial_columns",
     "read_ordered_blocks",
     "refuse_merge",
+    "usable_positions",
 ]
 
 
@@ -228,6 +237,33 @@ def refuse_merge(slice_: FileSlice, source: LogSource) -> None:
             f"{source.storage.root}: file group {slice_.file_id} has logs, and records are merged "
             f"by {payload}, which is not supported"
         )
+
+
+def usable_positions(blocks: Sequence[LogBlock], base_instant: str) -> list[Positions] | None:
+    """The positions of each block's records, or None if any block lacks them.
+
+    Hudi then goes by key for the whole slice.
+
+    Args:
+        blocks: data and delete blocks of a slice.
+        base_instant: of the slice's base file.
+
+    Raises:
+        InputError: a bitmap is broken.
+    """
+    found = []
+    for block in blocks:
+        text = block.header.get("RECORD_POSITIONS", "")
+        if block.base_instant != base_instant or not text:
+            return None
+        try:
+            positions = read_bitmap(base64.b64decode(text, validate=True))
+        except (binascii.Error, ValueError) as error:
+            raise InputError(f"{block.where}: the record positions are broken: {error}") from error
+        if len(positions) == 0:
+            return None
+        found.append(positions)
+    return found
 
 
 def partial_columns(block: LogBlock) -> frozenset[str] | None:

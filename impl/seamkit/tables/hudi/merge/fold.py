@@ -23,18 +23,26 @@ from seamkit.core.held_rows import HeldRows, concat_batches
 from seamkit.core.memory import TrackedAllocator
 from seamkit.files.reader import FileReader
 from seamkit.files.roaring import Positions
-from seamkit.scan.merging.assembly import assemble
-from seamkit.scan.merging.log_index import KEEP, REMOVE, UNORDERED, YIELDING, LogIndex, RowNumbers
+from seamkit.scan.merging.log_index import (
+    KEEP,
+    REMOVE,
+    UNORDERED,
+    YIELDING,
+    LogIndex,
+    RowNumbers,
+    assemble,
+)
 from seamkit.scan.units import LoadedEvents, ReadContext
-from seamkit.tables.hudi.config.merge_rules import FillRule
+from seamkit.tables.hudi.config.properties import FillRule
 from seamkit.tables.hudi.listing.files import FileSlice
 from seamkit.tables.hudi.log.deletes import DeleteKeys
-from seamkit.tables.hudi.log.log import LogBlock, usable_positions
+from seamkit.tables.hudi.log.log import LogBlock
 from seamkit.tables.hudi.merge.blocks import (
     LogSource,
     partial_columns,
     read_ordered_blocks,
     refuse_merge,
+    usable_positions,
 )
 from seamkit.tables.hudi.merge.keys import RECORD_KEY, SliceKeys, choose_keys, root_of
 from seamkit.tables.hudi.merge.records import (

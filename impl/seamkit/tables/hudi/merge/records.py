@@ -30,9 +30,9 @@ from seamkit.files.parquet import (
     with_dictionaries,
 )
 from seamkit.files.promotion import resolve_batch
-from seamkit.scan.merging.assembly import spread
+from seamkit.scan.merging.log_index import spread
 from seamkit.scan.units import ReadContext
-from seamkit.tables.hudi.config.merge_rules import DeleteMarker
+from seamkit.tables.hudi.config.properties import DeleteMarker
 from seamkit.tables.hudi.config.value_types import HUDI_TYPES
 from seamkit.tables.hudi.log.deletes import ORDERING_WORDS, DeleteKeys
 from seamkit.tables.hudi.log.log import LogBlock

@@ -14,8 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.errors import UsageError
-from seamkit.tables.hudi.timeline.schema_history import FileNames
-from seamkit.tables.hudi.timeline.timeline import Timeline, is_log_compaction
+from seamkit.tables.hudi.timeline.timeline import FileNames, Timeline, is_log_compaction
 
 __all__ = ["COMMIT_TIME", "NOW", "Window", "file_names", "incremental_window"]
 
