@@ -136,7 +136,13 @@ class Dataset:
         """What results over it are grouped by: an open map in the words of its table format."""
         tables = {f"{name}_tables" for name in self.formats}
         own = {"generator", "digest_kind", "seed"} | tables
-        return {name: value for name, value in self.manifest["knobs"].items() if name not in own}
+        found = {name: value for name, value in self.manifest["knobs"].items() if name not in own}
+        counted = [
+            len(entry["slices_with_logs"])
+            for entry in self.manifest["tables"].values()
+            if "slices_with_logs" in entry
+        ]
+        return found | ({"slices_with_logs": max(counted)} if counted else {})
 
     @property
     def stored(self) -> Stored | None:

@@ -99,8 +99,18 @@ class PlannedDataset(NamedTuple):
 
 
 def default_slices(scale: float) -> int:
-    """Slices of a table when nothing is said."""
-    return 5 if scale < 1 else 8 * int(-(-scale // 1))
+    """Slices of a table when nothing is said: as many as shares of 5 % need, or times that."""
+    return 20 * max(1, round(scale * 8 / 20))
+
+
+def _require_share(layout: Layout, slices: int) -> None:
+    """Refuse a share of slices that so many slices cannot show: it would be another one."""
+    share = float(layout.dimensions().get("slice_share", 100))
+    if not (share * slices / 100).is_integer():
+        raise UsageError(
+            f"{layout.name}: {share:g} % of {slices} slices is no whole number of them; "
+            "20 slices (--slices 20, and --force where it is there already) show every 5 %"
+        )
 
 
 def generate(options: GenerateOptions) -> list[Dataset]:
@@ -119,6 +129,8 @@ def generate(options: GenerateOptions) -> list[Dataset]:
     options = replace(options, data=options.data.resolve(), layouts=names)
     layouts = _layouts(options)
     tables = _tables(options)
+    for layout in layouts if options.slices or options.force else ():
+        _require_share(layout, options.slices or default_slices(options.scale))
     plan = _Plan(options, layouts, tables)
     if options.force or plan.missing():
         with (
@@ -229,6 +241,7 @@ class _Plan:
         dataset = open_dataset(folder)
         wanted = _knobs(layout, self._options, self._tables, self._options.slices)
         found = dataset.manifest["knobs"]
+        _require_share(layout, found.get("slices", 1))
         for name, value in wanted.items():
             if name == "slices" and self._options.slices is None:
                 continue

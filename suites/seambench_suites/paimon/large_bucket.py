@@ -235,8 +235,8 @@ def held(table: Path) -> bool:
     if ratio is None:
         raise SeambenchError(f"{table}: {found['1'].error or found['2'].error or 'rows differ'}")
     sys.stdout.write(
-        f"{peaks['1']} MiB by one thread, {peaks['2']} by two, at most {_MOST_RESIDENT_MIB}; one takes "
-        f"{ratio.said} of two, at least {_LEAST_SPEEDUP}\n"
+        f"{peaks['1']} MiB by one thread, {peaks['2']} by two, at most {_MOST_RESIDENT_MIB}; "
+        f"one takes {ratio.said} of two, at least {_LEAST_SPEEDUP}\n"
     )
     return max(peaks.values()) <= _MOST_RESIDENT_MIB and ratio.value >= _LEAST_SPEEDUP
 

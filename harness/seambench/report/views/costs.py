@@ -192,7 +192,7 @@ def _axes(points: Sequence[Measured]) -> Iterator[Axis]:
         ratio = partial[0]
         yield Axis(
             "share",
-            f"slices that have updates, {ratio:g} % of their rows",
+            f"slices with logs, {ratio:g} % of their rows updated",
             lambda p: p.share if p.ratio > 0 else 0.0,
             lambda p: p.ratio in (0, ratio),
         )

@@ -16,7 +16,8 @@ from seambench.report.views.stats import Stat
 
 __all__ = ["Measured", "Reader", "RunSet", "is_of_tables", "is_scan", "measured", "run_sets"]
 
-_AXES = ("update_ratio", "slice_share")
+#: What tells how much of tables is changed; all else tells tables apart.
+_AXES = ("update_ratio", "slice_share", "slices_with_logs")
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class Measured:
 
     Attributes:
         ratio: per cent of the rows updated in a changed slice.
-        share: per cent of the slices that are changed.
+        share: per cent of the slices that are changed, as they were counted.
         stale: the reader read base files alone, where others had to merge.
         cpu: seconds of processor time, the median of those samples that have it.
         peak: most resident bytes.
@@ -185,7 +186,7 @@ def _measured(
     samples = [seconds for _, timing in listed for seconds in timing.hot or timing.cold]
     cpu = None if wrong else Stat.of([spent for _, timing in listed for spent in timing.cpu])
     peaks = [timing.peak_bytes for _, timing in listed if timing.peak_bytes is not None]
-    ratio, share = (_per_cent(last.over, axis) for axis in _AXES)
+    ratio, share = _per_cent(last.over, "update_ratio"), _share(last.over)
     worst = wrong[-1] if wrong else last
     return Measured(
         case=case,
@@ -216,6 +217,19 @@ def _per_cent(over: Rows, axis: str) -> float:
     """A dimension as a number; dimensions are open, and one that is no number counts as none."""
     value = over.dimensions.get(axis, 0)
     return float(value) if isinstance(value, int | float) else 0.0
+
+
+def _share(over: Rows) -> float:
+    """Per cent of the slices that have changes, as they were counted.
+
+    Records from before they were counted have the share that was asked for, of which so many slices
+    as there were can have shown another one.
+    """
+    asked, slices = _per_cent(over, "slice_share"), _per_cent(over, "slices")
+    if _per_cent(over, "update_ratio") == 0 or not slices:
+        return asked
+    counted = over.dimensions.get("slices_with_logs", max(1, round(slices * asked / 100)))
+    return 100 * float(counted) / slices if asked else 0.0
 
 
 def _common(timings: Iterable[Timing]) -> dict[str, dict[str, str | None]]:

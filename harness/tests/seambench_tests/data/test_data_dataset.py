@@ -310,5 +310,18 @@ def test_default_data_folder(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_default_slices() -> None:
-    """Five slices below scale 1, of which a fifth is exactly one; then eight per unit of scale."""
-    assert [default_slices(scale) for scale in (0.01, 0.1, 1, 2.5, 10)] == [5, 5, 8, 24, 80]
+    """Twenty slices or a multiple of them at every scale: each 5 % is a number of slices."""
+    assert [default_slices(scale) for scale in (0.01, 0.1, 1, 2.5, 10)] == [20, 20, 20, 20, 80]
+
+
+@pytest.mark.parametrize(("share", "slices"), [(5, 5), (20, 8), (50, 5), (1, 20)])
+def test_a_share_that_slices_cannot_show_is_refused(
+    tmp_path: Path, share: int, slices: int
+) -> None:
+    """5 % of five slices would be one, which is 20 %: nothing is made."""
+    options = GenerateOptions(
+        data=tmp_path, layouts=(f"mor-v9-event-avro-u20-s{share}",), slices=slices
+    )
+    with pytest.raises(UsageError, match=f"{share} % of {slices} slices is no whole number"):
+        generate_function(options)
+    assert list(tmp_path.iterdir()) == []

@@ -15,7 +15,7 @@ from seambench.report.views.costs import Curve, Figure, cost_at, figures
 from seambench.report.views.growth import growth_tables
 from seambench.report.views.load import load_records
 from seambench.report.views.queries import query_tables
-from seambench.report.views.runs import RunSet, is_of_tables, is_scan, run_sets
+from seambench.report.views.runs import RunSet, is_of_tables, is_scan, measured, run_sets
 from seambench.report.views.slices import slice_tables
 from seambench.report.views.start import start_of
 from seambench.report.views.throughput import families
@@ -394,3 +394,23 @@ def test_shares_of_slices_are_a_dimension() -> None:
     )
     assert len(curve_layouts(["hudi"])) == 6
     assert curve_layouts(["hudi"], [50], [20]) == ("mor-v9-event-avro-u50-s20",)
+
+
+@pytest.mark.parametrize(
+    ("asked", "slices", "counted", "told"),
+    [(5, 5, None, 20), (20, 5, None, 20), (50, 5, None, 40), (20, 8, None, 25), (20, 20, 3, 15)],
+)
+def test_a_share_of_slices_is_the_one_that_was_counted(
+    tmp_path: Path, asked: int, slices: int, counted: int | None, told: int
+) -> None:
+    """Not the one that was asked for: of five slices 5 % are one, and that is 20 %."""
+    record = with_times("auto", {("scan/all", 20, 20): [1.0]})
+    for timing in record["timings"]:
+        at = timing["over"]["dimensions"]
+        at |= {"slice_share": asked, "slices": slices}
+        at |= {} if counted is None else {"slices_with_logs": counted}
+    write_record(tmp_path, record)
+    (one,) = sets(tmp_path)
+
+    assert [point.share for point in measured(one)] == [told]
+    assert [point.reader.variant for point in measured(one)] == [""]

@@ -15,7 +15,7 @@ __all__ = ["exchange_record", "make_record", "make_results", "write_record"]
 QUERIES = [f"tpch/q{n:02d}" for n in range(1, 23)]
 SCANS = ["scan/all", "scan/count", "scan/q6"]
 RATIOS = [0, 5, 20, 50, 100]
-SLICES = 8
+SLICES = 10
 DIGEST = f"duckdb2:4:{'0a' * 8}:{'1b' * 8}"
 OTHER = f"duckdb2:4:{'0a' * 8}:{'2c' * 8}"
 
