@@ -1,4 +1,4 @@
-"""ClickHouse in this process (PyPI `chdb`): its table function for Delta tables on local disk."""
+"""ClickHouse in this process (PyPI `chdb`): its table functions for tables on local disk."""
 
 from __future__ import annotations
 
@@ -21,16 +21,20 @@ class ChdbReader(SnapshotReader):
     extra = None
     #: What conformance is known to find in it.
     xfails = XFAILS / "chdb-delta.toml"
+    #: The table function, and what a query says of a snapshot where it can be told.
+    function = "deltaLakeLocal"
+    snapshot_setting = ""
 
     def _table(
         self, module: Any, request: ScanRequest, snapshot: int | None
     ) -> tuple[pa.Schema, Callable[[list[str]], pa.Table]]:
         path = request.table.replace("\\", "\\\\").replace("'", "\\'")
-        source = f"deltaLakeLocal('{path}')"
+        source = f"{self.function}('{path}')"
+        settings = "" if snapshot is None else self.snapshot_setting.format(snapshot)
 
         def query(columns: str, rest: str = "") -> pa.Table:
             # Names and path are quoted.
-            text = f"SELECT {columns} FROM {source}{rest}"  # noqa: S608
+            text = f"SELECT {columns} FROM {source}{rest}{settings}"  # noqa: S608
             # It reads files below the working folder alone, and has no setting for another.
             with contextlib.chdir(Path(request.table).parent):
                 answer = module.query(text, "ArrowStream").bytes()
@@ -39,5 +43,4 @@ class ChdbReader(SnapshotReader):
         def read(names: list[str]) -> pa.Table:
             return query(", ".join("`" + name.replace("`", "\\`") + "`" for name in names))
 
-        del snapshot  # as-of is not stated
         return query("*", " LIMIT 0").schema, read

@@ -2,42 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
-
-import pyarrow as pa
-
-from seambench.contracts.scan import ScanRequest
-from seambench_impl.peers.snapshot_reader import XFAILS, SnapshotReader
+from seambench_impl.peers.engines import chdb_delta
+from seambench_impl.peers.snapshot_reader import XFAILS
 
 
-class ChdbReader(SnapshotReader):
+class ChdbReader(chdb_delta.ChdbReader):
     """`SELECT ... FROM icebergLocal(path)`."""
 
     name = "chdb-iceberg"
-    package = "chdb"
-    extra = None
-    #: What conformance is known to find in it.
     xfails = XFAILS / "chdb-iceberg.toml"
-
-    def _table(
-        self, module: Any, request: ScanRequest, snapshot: int | None
-    ) -> tuple[pa.Schema, Callable[[list[str]], pa.Table]]:
-        path = request.table.replace("\\", "\\\\").replace("'", "\\'")
-        source = f"icebergLocal('{path}')"
-        settings = "" if snapshot is None else f" SETTINGS iceberg_snapshot_id = {snapshot}"
-
-        def query(columns: str, rest: str = "") -> pa.Table:
-            # Names and path are quoted.
-            text = f"SELECT {columns} FROM {source}{rest}{settings}"  # noqa: S608
-            # It reads files below the working folder alone, and has no setting for another.
-            with contextlib.chdir(Path(request.table).parent):
-                answer = module.query(text, "ArrowStream").bytes()
-            return pa.ipc.open_stream(answer).read_all()
-
-        def read(names: list[str]) -> pa.Table:
-            return query(", ".join("`" + name.replace("`", "\\`") + "`" for name in names))
-
-        return query("*", " LIMIT 0").schema, read
+    function = "icebergLocal"
+    snapshot_setting = " SETTINGS iceberg_snapshot_id = {}"
