@@ -19,10 +19,10 @@ from seamkit.files.decimals import byte_decimals, decimals_of, footer_of_bytes
 from seamkit.files.equalities import named_values
 from seamkit.files.footers.chunks import (
     check_chunks,
+    check_page_sizes,
     footer_without_arrow,
     names_extensions,
 )
-from seamkit.files.footers.page_sizes import check_page_sizes
 from seamkit.files.kept import KEPT
 from seamkit.files.promotion import LOSSLESS, TypeRules, resolve_batch
 from seamkit.files.ranges import FarFile

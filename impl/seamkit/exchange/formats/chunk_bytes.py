@@ -25,10 +25,15 @@ import pyarrow as pa
 from seambase.errors import InputError, UsageError
 from seamkit.core._seam import ffi, lib
 from seamkit.core.memory import TrackedAllocator
+from seamkit.exchange.formats.adaptive import (
+    ADAPTIVE,
+    INTEGERS,
+    STRINGS,
+    CompressStrategy,
+    EncodeLevels,
+)
 from seamkit.exchange.formats.chunk_layout import ChunkColumn, TopColumn, top_column
 from seamkit.exchange.formats.chunk_parts import PartWriter
-from seamkit.exchange.formats.compress_strategy import CompressStrategy
-from seamkit.exchange.formats.encode_levels import ADAPTIVE, INTEGERS, STRINGS, EncodeLevels
 from seamkit.exchange.formats.protobuf import CHUNK
 from seamkit.offheap.columns.c_types import CTypes
 from seamkit.offheap.columns.table import OffHeapTable
@@ -52,7 +57,7 @@ class ChunkOptions:
     Attributes:
         encode_level: see `EncodeLevels`; StarRocks' session variable `transmission_encode_level`.
         codec: of whole chunks: `lz4`, `none`, `snappy`, `zlib`, `zstd` or `gzip`; `auto`: LZ4 where
-            it paid before (`compress_strategy`), StarRocks' own choice, which goes by chance.
+            it paid before (`adaptive.py`), StarRocks' own choice, which goes by chance.
         compress_ratio: a chunk is sent compressed if it becomes smaller by more than this factor
             (`rpc_compress_ratio_threshold`).
         slots: ids of the columns' slots; by default 0, 1, ...

@@ -16,7 +16,7 @@ from typing import Any
 from seambase.errors import InputError
 from seamkit.core._seam import ffi, lib
 from seamkit.core.memory import Block, TrackedAllocator
-from seamkit.exchange.formats.encode_levels import INTEGERS, STRINGS
+from seamkit.exchange.formats.adaptive import INTEGERS, STRINGS
 from seamkit.serde.compression import compress
 
 _ENCODED_FROM_BYTES = 256

@@ -19,6 +19,7 @@ from seambase.extras import needs
 from seamkit.core._seam import ffi, lib
 from seamkit.core.errors import check, new_error
 from seamkit.core.memory import TrackedAllocator
+from seamkit.exchange.formats.adaptive import INTEGERS
 from seamkit.exchange.formats.chunk_bytes import (
     CODECS,
     PADDING_BYTES,
@@ -27,7 +28,6 @@ from seamkit.exchange.formats.chunk_bytes import (
     ChunkOptions,
 )
 from seamkit.exchange.formats.chunk_layout import ChunkColumn, TopColumn, top_column
-from seamkit.exchange.formats.encode_levels import INTEGERS
 from seamkit.exchange.formats.protobuf import CHUNK
 from seamkit.offheap.columns.table import Chain
 from seamkit.offheap.columns.types import Kind

@@ -22,13 +22,13 @@ from seambase.errors import InputError, UnavailableError
 from seamkit.exchange.logic.messages import Answer
 from seamkit.exchange.source import SourceRegistry
 from seamkit.exchange.transports.address import parse_address
-from seamkit.exchange.transports.arrivals import Arrivals
 from seamkit.exchange.transports.base import (
     BEAT_SECONDS,
     HELLO,
     MESSAGE_BYTES_AT_MOST,
     SECONDS_TO_GREET,
     SENDER_SILENCE_SECONDS,
+    Arrivals,
     note,
 )
 from seamkit.exchange.transports.flight_payloads import (

@@ -22,7 +22,6 @@ from seamkit.exchange.logic.channel import OnAnswer, OnFailure
 from seamkit.exchange.logic.messages import Answer, Request
 from seamkit.exchange.source import SourceRegistry
 from seamkit.exchange.transports.address import Address, parse_address
-from seamkit.exchange.transports.arrivals import Arrivals
 from seamkit.exchange.transports.base import (
     BEAT_SECONDS,
     HELLO,
@@ -30,6 +29,7 @@ from seamkit.exchange.transports.base import (
     SECONDS_TO_GREET,
     SENDER_SILENCE_SECONDS,
     SILENCE_SECONDS,
+    Arrivals,
     ChannelOptions,
     OpenRequests,
     RequestChannel,

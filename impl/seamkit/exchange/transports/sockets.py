@@ -21,12 +21,12 @@ from seamkit.exchange.logic.channel import OnAnswer, OnFailure
 from seamkit.exchange.logic.messages import Answer, Request
 from seamkit.exchange.source import SourceRegistry
 from seamkit.exchange.transports.address import parse_address
-from seamkit.exchange.transports.arrivals import Arrivals
 from seamkit.exchange.transports.base import (
     BEAT_SECONDS,
     SECONDS_TO_GREET,
     SENDER_SILENCE_SECONDS,
     SILENCE_SECONDS,
+    Arrivals,
     ChannelOptions,
     OpenRequests,
     RequestChannel,

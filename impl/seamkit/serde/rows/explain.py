@@ -15,9 +15,7 @@ from seambase.walk import BrokenError, Met
 from seamkit.serde.rows.codec import Buffer
 from seamkit.serde.rows.framing import GROUP_HEADER
 from seamkit.serde.rows.serde import RowOptions
-from seamkit.serde.rows.walk import Walk
-from seamkit.serde.rows.walk_compact import CompactWalk
-from seamkit.serde.rows.walk_unsafe import UnsafeWalk
+from seamkit.serde.rows.walk import CompactWalk, UnsafeWalk, Walk
 
 
 def explain(

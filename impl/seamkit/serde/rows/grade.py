@@ -19,8 +19,7 @@ from seamkit.serde.rows.codec import Buffer
 from seamkit.serde.rows.explain import row_places
 from seamkit.serde.rows.serde import RowOptions, deserialize
 from seamkit.serde.rows.unsafe_row import UnsafeRows
-from seamkit.serde.rows.walk import Oddity
-from seamkit.serde.rows.walk_unsafe import UnsafeWalk
+from seamkit.serde.rows.walk import Oddity, UnsafeWalk
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from seambase.errors import InputError, RefusedError, UsageError
 from seamkit.core.errors import NativeMemoryError
 from seamkit.core.memory import TrackedAllocator
+from seamkit.exchange.formats.adaptive import EncodeLevels
 from seamkit.exchange.formats.chunk_bytes import ChunkMeta, ChunkOptions, ChunkWriter
 from seamkit.exchange.formats.chunk_reader import ChunkReader
-from seamkit.exchange.formats.encode_levels import EncodeLevels
 from seamkit.exchange.formats.formats import chunk_format
 from seamkit.exchange.formats.protobuf import CHUNK
 from seamkit_tests import GOLDEN

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from seamkit.exchange.formats.compress_strategy import CompressStrategy
+from seamkit.exchange.formats.adaptive import CompressStrategy
 from seamkit.exchange.formats.formats import chunk_format
 from seamkit.exchange.formats.protobuf import CHUNK
 

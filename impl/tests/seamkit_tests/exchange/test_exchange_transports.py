@@ -26,9 +26,9 @@ from seamkit.exchange.logic.options import ReceiverOptions, SinkOptions
 from seamkit.exchange.partition import PartitionRule, hash_rows, parts_of
 from seamkit.exchange.sink import ExchangeSink, Routing
 from seamkit.exchange.source import ExchangeFailedError, ExchangeSource, SourceRegistry
-from seamkit.exchange.transports.arrivals import Arrivals
 from seamkit.exchange.transports.base import (
     HELLO,
+    Arrivals,
     Server,
     announcement,
 )
