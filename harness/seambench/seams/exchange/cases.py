@@ -48,6 +48,7 @@ import pyarrow.compute as pc
 from seambase.errors import UsageError
 from seambase.sorting import SortKey
 from seambase.types import SerdeType, arrow_type, parse_spark
+from seambench.conformance.answered import engine_of
 from seambench.contracts.data_files import CaseFile, case_files, read_case_file
 from seambench.contracts.exchange import ExchangeRequest, Order, PartitionKind
 from seambench.contracts.seam import Case
@@ -133,6 +134,7 @@ class ExchangeCase(Case):
 
     Attributes:
         file: where it is written down.
+        root: folder with `cases/` and `golden/`.
         encoding: how columns come.
         shape: how many there are of each.
         transport: how rows travel.
@@ -141,6 +143,7 @@ class ExchangeCase(Case):
     """
 
     file: Path
+    root: Path
     encoding: Encoding
     shape: Shape
     transport: str
@@ -161,6 +164,11 @@ class ExchangeCase(Case):
     def says(self) -> Sequence[str]:
         """See `Case`."""
         return self.expect.says
+
+    @property
+    def witness(self) -> str:
+        """See `Case`: recorded answers are the parts of the rows, as a list."""
+        return engine_of(self.root, self.id)
 
     @property
     def expect(self) -> _Expect:
@@ -279,10 +287,11 @@ def exchange_cases(root: Path) -> list[ExchangeCase]:
     Raises:
         UsageError: a broken case file.
     """
-    return [case for name, file in case_files(root, "exchange") for case in _expand(name, file)]
+    files = case_files(root, "exchange")
+    return [case for name, file in files for case in _expand(name, file, root)]
 
 
-def _expand(name: str, file: Path) -> Iterator[ExchangeCase]:
+def _expand(name: str, file: Path, root: Path) -> Iterator[ExchangeCase]:
     read = _load(file)
     asked = read.exchange
     lists: list[tuple[str, Sequence[Any]]] = [
@@ -306,7 +315,8 @@ def _expand(name: str, file: Path) -> Iterator[ExchangeCase]:
         shape = Shape(senders, writers, receivers, drivers, away)
         id_ = "/".join([name, *words])
         yield ExchangeCase(
-            id_, read.level, read.requirement, file, encoding, shape, transport, format_, knobs
+            *(id_, read.level, read.requirement, file, root),
+            *(encoding, shape, transport, format_, knobs),
         )
 
 
