@@ -11,7 +11,6 @@ import argparse
 import fnmatch
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections import Counter
@@ -22,12 +21,15 @@ from random import Random
 
 import seambench
 from seambench.contracts.data_files import read_toml
+from seambench_suites.judged.forked import Seen, changed, failure, preload, put, seen
 from seambench_suites.judged.mistakes import Mistake, mistakes
 
 __all__ = ["Accepted", "chosen", "main", "unneeded"]
 
 _HERE = Path(__file__).parent
+_PACKAGE = Path(seambench.__file__).parent
 _SECONDS = 600.0
+_ALL_SECONDS = 3600.0
 
 
 @dataclass(frozen=True)
@@ -71,10 +73,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--only", default="*", help="pattern of modules: seams/scan/*.py")
     parser.add_argument("--tell", default="*", help="pattern of mistakes, as they are listed")
     args = parser.parse_args(arguments)
-    package = Path(seambench.__file__).parent
     tests = read_toml(_Tests, _HERE / "tests.toml").asked
     accepted = read_toml(_List, _HERE / "accepted.toml").accepted
-    known = dict(chosen(package, tests))
+    known = dict(chosen(_PACKAGE, tests))
     wrong = 0
     for entry in unneeded(known, accepted):
         sys.stdout.write(f"needless: {entry.modules}: {entry.mistake}\n")
@@ -91,10 +92,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         drawn = Random(args.seed).sample(drawn, min(args.count, len(drawn)))
     words: Counter[str] = Counter()
     with tempfile.TemporaryDirectory(prefix="seambench-judged-") as folder:
-        copy = Path(folder, package.name)
-        shutil.copytree(package, copy, ignore=shutil.ignore_patterns("__pycache__"))
+        copy = Path(folder, _PACKAGE.name)
+        shutil.copytree(_PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
+        asked = list({test: None for module, _ in drawn for test in _tests_of(module, tests)})
+        preload((_module_of(module) for module, _ in drawn), asked)
+        met = seen(asked, _PACKAGE, _ALL_SECONDS) if asked else {}
+        if isinstance(met, str):
+            sys.stdout.write(f"no mistake is made, and this fails: {met}\n")
+            return 1
         for module, one in drawn:
-            word = _judged(copy, module, one, _tests_of(module, tests))
+            word = _judged(module, one, Path(folder), met, _tests_of(module, tests))
             words[word] += 1
             sys.stdout.write(f"{word}: {module}:{one.line}: {one.told}\n")
             sys.stdout.flush()
@@ -137,30 +144,36 @@ def _tests_of(module: str, tests: Sequence[_Asked]) -> list[str]:
     ]
 
 
-def _judged(copy: Path, module: str, one: Mistake, tests: Sequence[str]) -> str:
-    """`found` by the tests, or it `lives`; a run that does not end has found it."""
-    file = copy / module
+def _module_of(path: str) -> str:
+    return f"{_PACKAGE.name}.{path.removesuffix('.py').removesuffix('/__init__').replace('/', '.')}"
+
+
+def _judged(
+    module: str, one: Mistake, root: Path, met: Mapping[str, Seen], tests: Sequence[str]
+) -> str:
+    """`found` by the tests, or it `lives`; a run that does not end has found it.
+
+    Tests that ran the function are asked, the quickest first; where none did in this process, all
+    that are listed for the module. `root` holds the copy that other processes import.
+    """
+    file = _PACKAGE / module
+    copy = root / _PACKAGE.name / module
     right = file.read_text(encoding="utf-8")
-    file.write_text(one.made_in(right), encoding="utf-8")
-    path = os.pathsep.join([str(copy.parent), os.environ.get("PYTHONPATH", "")])
+    wrong = one.made_in(right)
+    codes = changed(file, wrong)
+    ran = sorted((of.seconds, test) for test, of in met.items() if not of.places.isdisjoint(codes))
+    copy.write_text(wrong, encoding="utf-8")
+    path = os.pathsep.join([str(root), os.environ.get("PYTHONPATH", "")])
+
+    def prepare() -> None:
+        os.environ.update(PYTHONPATH=path, PYTHONDONTWRITEBYTECODE="1")
+        put(codes)
+
     try:
-        for test in tests:
-            command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider"]
-            command += ["-m", "not spark and not jvm and not storage and not browser and not slow"]
-            done = subprocess.run(
-                [*command, *(["--pyargs"] if test.startswith("seambench_suites") else []), test],
-                env={**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"},
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                timeout=_SECONDS,
-            )
-            if done.returncode:
-                return "found"
-    except subprocess.TimeoutExpired:
-        return "found"
+        found = failure([test for _, test in ran] or tests, prepare, _SECONDS)
+        return "found" if found else "lives"
     finally:
-        file.write_text(right, encoding="utf-8")
-    return "lives"
+        copy.write_text(right, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,190 @@
+"""Tests in a fork of this process: everything is imported once, and then one function is changed.
+
+To start an interpreter and import the judge takes longer than most of its tests. A fork has all of
+it, compiles the wrong text, and hands its code to the functions that are there already. What a test
+starts as a process of its own imports the judge from a copy, which is wrong on disk.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import gc
+import importlib
+import json
+import os
+import signal
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from types import CodeType, FunctionType
+from typing import Any, NamedTuple
+
+import pytest
+
+__all__ = ["Place", "Seen", "changed", "failure", "preload", "put", "seen"]
+
+Place = tuple[str, int]
+"""A function: its file, and the line at which its code begins."""
+
+_MARKS = "not spark and not jvm and not storage and not browser and not slow"
+_NOTE = "_judged_note"
+
+
+class Seen(NamedTuple):
+    """What a test took, and the functions that ran in this process meanwhile."""
+
+    seconds: float
+    places: frozenset[Place]
+
+
+def preload(modules: Iterable[str], tests: Sequence[str]) -> None:
+    """Import what is changed, which is imported late otherwise, and what tests import.
+
+    A test that cannot be imported says so when it is run.
+    """
+    for name in modules:
+        importlib.import_module(name)
+    for test in tests:
+        name = test.removesuffix(".py").replace("/", ".")
+        name = name.removeprefix("harness.tests.").removeprefix("impl.tests.")
+        if not name.startswith("."):
+            with suppress(ImportError):
+                importlib.import_module(name)
+
+
+def failure(tests: Sequence[str], prepare: Callable[[], object], seconds: float) -> str:
+    """The first test that fails in a fork; empty where all pass.
+
+    Args:
+        tests: files, modules or ids.
+        prepare: what is done in the fork before.
+        seconds: how long all may take; no end is a failure.
+    """
+    with tempfile.NamedTemporaryFile("r", encoding="utf-8") as told:
+        code = _in_fork(lambda: _run(tests, prepare, told.name, Seeing(set())), seconds)
+        found = told.read()
+    return "" if code == 0 else found.partition("\0")[0] or f"it ended with {code}"
+
+
+def seen(tests: Sequence[str], package: Path, seconds: float) -> Mapping[str, Seen] | str:
+    """Which functions of a package each test runs, or the first test that fails."""
+    with tempfile.NamedTemporaryFile("r", encoding="utf-8") as told:
+        met: set[Place] = set()
+        code = _in_fork(
+            lambda: _run(tests, lambda: _watch(package, met), told.name, Seeing(met)), seconds
+        )
+        failed, _, found = told.read().partition("\0")
+    if code != 0:
+        return failed or f"it ended with {code}"
+    return {
+        test: Seen(took, frozenset((file, line) for file, line in places))
+        for test, (took, places) in json.loads(found).items()
+    }
+
+
+def changed(file: Path, text: str) -> Mapping[Place, CodeType]:
+    """Functions of a module whose code is another in a text; none where what changes is no code."""
+    right = _codes(compile(file.read_text(encoding="utf-8"), str(file), "exec"))
+    wrong = _codes(compile(text, str(file), "exec"))
+    return {place: code for place, code in wrong.items() if place in right and right[place] != code}
+
+
+def put(codes: Mapping[Place, CodeType]) -> None:
+    """Hand code to the functions that have been made of these places."""
+    for one in gc.get_objects():
+        if isinstance(one, FunctionType):
+            code = codes.get((one.__code__.co_filename, one.__code__.co_firstlineno))
+            if code is not None and code.co_freevars == one.__code__.co_freevars:
+                one.__code__ = code
+
+
+def _codes(code: CodeType) -> dict[Place, CodeType]:
+    found = {}
+    for inner in code.co_consts:
+        if isinstance(inner, CodeType):
+            if not inner.co_name.startswith("<"):
+                found[(inner.co_filename, inner.co_firstlineno)] = inner
+            found |= _codes(inner)
+    return found
+
+
+def _watch(package: Path, met: set[Place]) -> None:
+    """Have every function of a package say that it runs."""
+    setattr(builtins, _NOTE, met.add)
+    codes: dict[Place, CodeType] = {}
+    for file in package.rglob("*.py"):
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef):
+                line = min([node.lineno, *(one.lineno for one in node.decorator_list)])
+                [note] = ast.parse(f"{_NOTE}(({str(file)!r}, {line}))").body
+                for part in ast.walk(note):
+                    ast.copy_location(part, node.body[0])
+                node.body.insert(1 if ast.get_docstring(node) and len(node.body) > 1 else 0, note)
+        codes |= _codes(compile(tree, str(file), "exec"))
+    put(codes)
+
+
+class Seeing:
+    """A plugin that keeps the first failure, and of each test what it took and met."""
+
+    def __init__(self, met: set[Place]) -> None:
+        self.failed = ""
+        self.tests: dict[str, tuple[float, list[Place]]] = {}
+        self._met = met
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
+        """Note what runs while a test does."""
+        self._met.clear()
+        begin = time.perf_counter()
+        done = yield
+        self.tests[item.nodeid] = (time.perf_counter() - begin, sorted(self._met))
+        return done
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Note the first failure."""
+        if report.failed and not self.failed:
+            self.failed = report.nodeid
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Likewise of what cannot be collected."""
+        if report.failed and not self.failed:
+            self.failed = report.nodeid
+
+
+def _run(tests: Sequence[str], prepare: Callable[[], object], told: str, plugin: Seeing) -> int:
+    """In the fork: run tests and tell what came of them."""
+    prepare()
+    options = ["-x", "-q", "-p", "no:cacheprovider", "--pyargs", "-m", _MARKS]
+    code = pytest.main([*options, *tests], plugins=[plugin])
+    Path(told).write_text(f"{plugin.failed}\0{json.dumps(plugin.tests)}", encoding="utf-8")
+    return int(code)
+
+
+def _in_fork(work: Callable[[], int], seconds: float) -> int:
+    """The exit code of work in a fork; -1 where it did not end."""
+    child = os.fork()
+    if child == 0:
+        code: Any = 70
+        try:
+            os.setsid()
+            nothing = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nothing, 1)
+            os.dup2(nothing, 2)
+            code = work()
+        finally:
+            os._exit(code)
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.02)
+    with suppress(ProcessLookupError):
+        os.killpg(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return -1
