@@ -67,10 +67,12 @@ def _why_error(version: str, target: Path, answer: Answer, error: str) -> str | 
 
 def _why_window(version: str, target: Path, number: int, answer: Answer, rows: Rows) -> str | None:
     """Why a version answers otherwise about what changed in a window."""
-    if version == "1.0.2" and answer["begin"] != "000":
-        return "1.0.2 alone counts the commit at which a window begins in"
     more = [row for row in rows if row not in answer["rows"]]
     fewer = [row for row in answer["rows"] if row not in rows]
+    reasons = []
+    if version == "1.0.2" and (counted := _written_at(target, answer["begin"], fewer)):
+        fewer = [row for row in fewer if row not in counted]
+        reasons.append("1.0.2 alone counts the commit at which a window begins in")
     if _begins_later(version, target, answer) or (
         not fewer and _are_archived(target, answer, more)
     ):
@@ -83,7 +85,6 @@ def _why_window(version: str, target: Path, number: int, answer: Answer, rows: R
             f"{version} takes a file group for uncommitted that was made before the window and "
             "after a pending compaction of the first layout; its writer does not"
         )
-    reasons = []
     if more and "end" in answer and _changed_again(target, more):
         more = []
         reasons.append(
@@ -157,6 +158,16 @@ def _instants(target: Path) -> tuple[set[str], set[str]]:
     done = {name.partition(".")[0] for name in names if name.partition(".")[2].endswith("commit")}
     asked = {name.partition(".")[0] for name in names if name.endswith(".compaction.requested")}
     return done, asked - done
+
+
+def _written_at(target: Path, begin: str, rows: Rows) -> Rows:
+    """Those of the rows that the last state up to a time had, and the one before it had not."""
+    states = [a for a in _snapshots(target) if "as_of" in a and a["as_of"] <= begin]
+    states.sort(key=lambda state: str(state["as_of"]))
+    if not states:
+        return []
+    before = states[-2]["rows"] if len(states) > 1 else []
+    return [row for row in rows if row in states[-1]["rows"] and row not in before]
 
 
 def _begins_later(version: str, target: Path, answer: Answer) -> bool:

@@ -215,5 +215,27 @@ def test_other_differences_have_no_reason(tmp_path: Path) -> None:
     target = _store(tmp_path, cleans=True)
     assert _why(target, [_LOST], [], query="snapshot") == ""
     assert _why(target, [_LOST, _OTHER], "InputError: a file is broken") == ""
-    assert "begins in" in _why(target, [_WON], [_OTHER], "1.0.2")
-    assert _why(target, [_WON], [_OTHER], "1.0.2", begin="000") == ""
+
+
+@pytest.mark.parametrize(
+    ("version", "begin", "hudi", "ours", "is_listed"),
+    [
+        ("1.0.2", "2", [_OLD], [], True),
+        ("1.2.0", "2", [_OLD], [], False),
+        ("1.0.2", "2", [_OTHER], [], False),  # written before the window begins
+        ("1.0.2", "1", [_OLD], [], False),  # written after its beginning
+        ("1.0.2", "2", [_WON], [_OTHER], False),  # another row, and one that is missing
+        ("1.0.2", "000", [_OTHER], [], False),
+    ],
+)
+def test_the_commit_at_which_a_window_begins_may_be_counted_in(
+    tmp_path: Path, version: str, begin: str, hudi: list[Any], ours: list[Any], *, is_listed: bool
+) -> None:
+    """Only for rows that this commit wrote, and by one version alone."""
+    target = _store(tmp_path, cleans=False)
+    state = {"query": "snapshot", "columns": _COLUMNS}
+    states = [{**state, "as_of": "1", "rows": [_OTHER]}]
+    states.append({**state, "as_of": "2", "rows": [_OLD, _OTHER]})
+    (target / "witness.json").write_text(json.dumps(states))
+    why = _why(target, hudi, ours, version, begin=begin)
+    assert ("begins in" in why) == is_listed
