@@ -5,12 +5,10 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any, cast
 
-import pyarrow as pa
 import pytest
 
 from seambench.bench import cases
-from seambench.bench.cases import ScanCase
-from seambench.records.verdicts import ExpectedRows, Finding
+from seambench.records.verdicts import Finding
 
 _THREE = "duckdb2:3:0123456789abcdef:0123456789abcdef"
 
@@ -30,14 +28,9 @@ def test_rows_of_a_stream_that_is_measured_are_counted(
     """A stream that lost rows is wrong, however little memory it took; the first fault is told."""
     found = Finding(_THREE, _THREE, before, 3, 24)
     drained = SimpleNamespace(rows=came, peak_bytes=7)
-    monkeypatch.setattr(cases, "growth_of", lambda *_: lambda: (found, 1, 5))
     monkeypatch.setattr(cases, "run_drain", lambda *_: drained)
-    case = ScanCase.__new__(ScanCase)
-    case._columns = None
-    case._schema = pa.schema([("a", pa.int64())])
     request = SimpleNamespace(table="t", query="snapshot", threads=2)
     reader = cast("Any", SimpleNamespace(name="mine", request=lambda *_: request))
-    run = case._memory_run(reader, None, ExpectedRows(_THREE, case._schema))
 
-    judged, peak, growth = run()
+    judged, peak, growth = cases._streamed(reader, lambda: (found, 1, 5), 3, ["a"])()
     assert (judged.wrong, peak, growth) == (wrong, 7, 5)

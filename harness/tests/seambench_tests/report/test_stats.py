@@ -43,8 +43,8 @@ def test_samples_in_short() -> None:
     assert 0 < _stat(0.0).low < 1e-9
     assert geometric_mean([2.0, 8.0]) == pytest.approx(4.0)
     mean = mean_of([_stat(1.0, 2.0, 4.0), _stat(8.0, 8.0)])
-    assert (mean.low, mean.count) == (pytest.approx(8**0.5), 2)
-    assert (mean.median, mean.high) == (pytest.approx(4.0), pytest.approx(32**0.5))
+    assert mean.count == 2
+    assert [mean.low, mean.median, mean.high] == pytest.approx([8**0.5, 4.0, 32**0.5])
 
 
 @pytest.mark.parametrize(
