@@ -20,7 +20,7 @@ from seambench.report.draw.text import factor, percent, seconds, size
 from seambench.report.views.costs import Cell, Curve, Figure, figures, title_of
 from seambench.report.views.growth import growth_tables
 from seambench.report.views.history import COUNTED, kernels, scans_by_commit, versions
-from seambench.report.views.load import Loaded
+from seambench.report.views.load import Loaded, left_out, with_figures
 from seambench.report.views.matrix import matrices
 from seambench.report.views.outcomes import KINDS, SAID, Column, shares_of
 from seambench.report.views.pairs import grids
@@ -81,16 +81,17 @@ def render(pages: Pages) -> Iterator[tuple[str, str]]:
     """Every page by its file's name."""
     environment = _environment(pages)
     known = [(name, family) for name in seams() for family in find_seam(name).timed]
-    timed = families(pages.loaded.records, known)
+    figured, quiet = with_figures(pages.loaded), with_figures(pages.loaded, quiet=True)
+    timed = families(figured.records, known)
     # Results that are no results of asv are told on the last page.
     problems = list(pages.loaded.problems)
     views: dict[str, Mapping[str, Any]] = {
         "index": {
             "start": start_of(
-                pages.loaded,
+                quiet,
                 pages.columns,
                 # Who wins is told by the newest runs in which somebody could.
-                families(pages.loaded.records, known, comparing=True),
+                families(quiet.records, known, comparing=True),
                 pages.known,
             ),
             "machine": _machine(pages.loaded),
@@ -107,7 +108,7 @@ def render(pages: Pages) -> Iterator[tuple[str, str]]:
         "seams": {"families": timed},
         "history": {
             "versions": versions(pages.columns),
-            "scans": scans_by_commit(pages.loaded, RATIO),
+            "scans": scans_by_commit(figured, RATIO),
             "kernels": kernels(pages.history, problems),
             "counted": COUNTED,
             "asv": pages.asv_pages,
@@ -116,9 +117,9 @@ def render(pages: Pages) -> Iterator[tuple[str, str]]:
     }
     for name, view in views.items():
         yield f"{name}.html", environment.get_template(f"{name}.html.j2").render(page=name, **view)
-    yield from _by_runs(environment, pages, "cost", _cost_view, is_scan)
+    yield from _by_runs(environment, figured, "cost", _cost_view, is_scan)
     yield from _by_runs(
-        environment, pages, "queries", _query_view, lambda timing: not is_scan(timing)
+        environment, figured, "queries", _query_view, lambda timing: not is_scan(timing)
     )
 
 
@@ -135,6 +136,7 @@ def _environment(pages: Pages) -> jinja2.Environment:
         "notice": NOTICE,
         "pages": PAGES,
         "built": pages.built,
+        "left_out": left_out(pages.loaded),
         "version": __version__,
         "kinds": KINDS,
         "words": SAID,
@@ -180,13 +182,13 @@ def _machine(loaded: Loaded) -> str:
 
 def _by_runs(
     environment: jinja2.Environment,
-    pages: Pages,
+    loaded: Loaded,
     name: str,
     view: Callable[[RunSet, Sequence[RunSet]], Mapping[str, Any] | None],
     counted: Callable[[Timing], bool],
 ) -> Iterator[tuple[str, str]]:
     """A page for each set of runs; the first one is the page that all others lead to."""
-    known = run_sets(pages.loaded.records, is_of_tables, counted)
+    known = run_sets(loaded.records, is_of_tables, counted)
     sets = [(one, found) for one in known if (found := view(one, known)) is not None]
     template = environment.get_template(f"{name}.html.j2")
     files = [f"{name}.html", *(f"{name}-{one.id}.html" for one, _ in sets[1:])]

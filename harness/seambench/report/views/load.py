@@ -7,14 +7,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+
+from msgspec import structs
 
 from seambase.errors import SeambenchError
 from seambench.records.files import load_record, record_paths
-from seambench.records.model import Record
+from seambench.records.model import Record, Timing
+from seambench.records.ratios import LEAST_SAMPLES
+from seambench.records.standing import disturbed, unfit
 
-__all__ = ["Loaded", "Problem", "Shown", "load_records", "named"]
+__all__ = ["Loaded", "Problem", "Shown", "left_out", "load_records", "named", "with_figures"]
 
 
 def named(name: str, version: str) -> str:
@@ -86,6 +90,42 @@ def load_records(results_dir: Path) -> Loaded:
             loaded.problems.append(Problem(source, reason))
     loaded.records.sort(key=lambda shown: (shown.record.run.started_utc, shown.source))
     return loaded
+
+
+def with_figures(loaded: Loaded, *, quiet: bool = False) -> Loaded:
+    """The same records with those timings alone that may be figures.
+
+    Args:
+        loaded: all records.
+        quiet: of these only those that were taken on a quiet machine.
+    """
+    records = [
+        replace(shown, record=structs.replace(shown.record, timings=_standing(shown.record, quiet)))
+        for shown in loaded.records
+    ]
+    return Loaded(records, loaded.problems)
+
+
+def _standing(record: Record, quiet: bool) -> list[Timing]:
+    """What gave no time stays, as it says why."""
+    if quiet and disturbed(record) is not None:
+        return []
+    return [t for t in record.timings if not t.hot or unfit(record, t) is None]
+
+
+def left_out(loaded: Loaded) -> str:
+    """How much of what was timed is no figure, in a sentence; empty: nothing."""
+    every, some, calm = (
+        sum(bool(timing.hot) for shown in one.records for timing in shown.record.timings)
+        for one in (loaded, with_figures(loaded), with_figures(loaded, quiet=True))
+    )
+    if every == calm:
+        return ""
+    return (
+        f"{every - some:,} of {every:,} timings on record are no figures here: fewer than "
+        f"{LEAST_SAMPLES} warm samples, or a checkout with changes. {some - calm:,} more stay off "
+        "the first page: others used the machine, or nobody looked."
+    )
 
 
 def _copy_names(paths: Sequence[Path]) -> list[str]:

@@ -13,7 +13,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from seambase import errors
 from seambase.serde import SerdeRequest
 from seambench.conformance.refusals import told_as_mismatch
 from seambench.contracts.outcomes import Mismatch, NotOffered

@@ -13,7 +13,7 @@ from seambench.report.draw.lines import Line, Point, line_chart
 from seambench.report.draw.text import factor, rate, seconds, size
 from seambench.report.views.costs import Curve, Figure, cost_at, figures
 from seambench.report.views.growth import growth_tables
-from seambench.report.views.load import load_records
+from seambench.report.views.load import left_out, load_records, with_figures
 from seambench.report.views.queries import query_tables
 from seambench.report.views.runs import RunSet, is_of_tables, is_scan, measured, run_sets
 from seambench.report.views.slices import slice_tables
@@ -414,3 +414,31 @@ def test_a_share_of_slices_is_the_one_that_was_counted(
 
     assert [point.share for point in measured(one)] == [told]
     assert [point.reader.variant for point in measured(one)] == [""]
+
+
+@pytest.mark.parametrize(
+    ("of_run", "samples", "pages", "first"),
+    [
+        ({}, 7, True, True),
+        ({}, 6, False, False),
+        ({"dirty": True}, 7, False, False),
+        ({"busy": {"waited": 0.0, "before": 40.0}}, 7, True, False),
+        ({"busy": None}, 7, True, False),
+    ],
+)
+def test_few_samples_and_changed_checkouts_are_no_figures(
+    tmp_path: Path, of_run: dict[str, Any], samples: int, pages: bool, first: bool
+) -> None:
+    """They stay off every page, and what was timed beside others off the first; that is said."""
+    record = with_times("auto", {("scan/all", 20, 100): [1.0] * samples})
+    run = record["run"] | of_run
+    record["run"] = {name: value for name, value in run.items() if value is not None}
+    write_record(tmp_path, record)
+    loaded = load_records(tmp_path)
+    kept = [
+        bool(with_figures(loaded, quiet=quiet).records[0].record.timings) for quiet in (False, True)
+    ]
+
+    assert kept == [pages, first]
+    assert bool(left_out(loaded)) == (not first)
+    assert ("1 of 1 timings" in left_out(loaded)) == (not pages)

@@ -80,6 +80,7 @@ def make_record(reader: str, run_id: str = "a1b2c3") -> dict[str, Any]:
             "started_utc": "2026-11-20T10:15:00Z",
             "commit": "0123456789abcdef0123456789abcdef01234567",
             "dirty": False,
+            "busy": {"waited": 0.0, "before": 0.4, "during": 0.8},
             "seconds": 312.5,
             "command": "seambench run --scale 1",
             "samples": 5,
@@ -122,7 +123,7 @@ def _timing(reader: str, case: str, scale: float, ratio: int, share: int) -> dic
     paths = _paths(reader, ratio, share)
     merged = paths.get("merge", 0) / sum(paths.values())
     centre = scale * size * full * (1 + growth * ratio / 100 * max(merged, 0.05))
-    hot = [round(centre * rng.uniform(0.94, 1.1), 6) for _ in range(5)]
+    hot = [round(centre * rng.uniform(0.94, 1.1), 6) for _ in range(7)]
     base_only = paths == {"native": SLICES} and reader != "auto"
     timing: dict[str, Any] = {
         "kind": "answer",
@@ -228,11 +229,12 @@ def exchange_record() -> dict[str, Any]:
     timing["over"]["digest"] = DIGEST
     seconds = {"pass-through/none": (4e-3, 4e-3, 4e-3), "sockets/presto": (8e-3, 2e-3, 1e-3)}
     record["timings"] = [
-        timing | {"case": f"exchange-workers/shuffle/{way}/2/{rows}", "hot": [s, s], "cpu": [s, s]}
+        timing
+        | {"case": f"exchange-workers/shuffle/{way}/2/{rows}", "hot": [s] * 7, "cpu": [s] * 7}
         for way, times in seconds.items()
         for rows, s in zip((64, 512, 4096), times, strict=True)
     ]
-    copies = [t | {"hot": [5e-4] * 2} for t in record["timings"][:3]]
+    copies = [t | {"hot": [5e-4] * 7} for t in record["timings"][:3]]
     for copy in copies:
         copy["case"] = copy["case"].replace("pass-through/none", "copy/unix")
     record["timings"] += map(floor_of, copies)
