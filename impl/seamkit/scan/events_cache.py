@@ -117,17 +117,17 @@ class _NotedEvents(_OverEvents):
     """Events that meet all rows of their file now; what comes of it is noted."""
 
     keep: Callable[[Matches], None]
-    met: list[RowNumbers] = field(default_factory=list)
+    sources: list[RowNumbers] = field(default_factory=list)
 
     def meet(
         self, batch: pa.RecordBatch, first_row: int, source: str, losers: RowNumbers | None
     ) -> RowNumbers:
-        self.met.append(self.events.meet(batch, first_row, source, losers))
-        return self.met[-1]
+        self.sources.append(self.events.meet(batch, first_row, source, losers))
+        return self.sources[-1]
 
     def rest(self) -> RowNumbers:
         rest = self.events.rest()
-        sources = np.concatenate([*self.met, np.empty(0, dtype=np.int32)])
+        sources = np.concatenate([*self.sources, np.empty(0, dtype=np.int32)])
         self.keep(Matches(sources, rest, self.data.num_rows))
         return rest
 

@@ -130,9 +130,9 @@ def files_ruled_out(
 
 
 def _is_known(unit: ReadUnit) -> bool:
-    """Whether anything is told of the rows of a unit."""
-    told = (unit.guarantee, unit.group_guarantee, unit.file_test, _statistics(unit))
-    return bool(unit.partition) or any(one is not None for one in told)
+    """Whether anything is known of the rows of a unit."""
+    known = (unit.guarantee, unit.group_guarantee, unit.file_test, _statistics(unit))
+    return bool(unit.partition) or any(one is not None for one in known)
 
 
 def _rule_out(
@@ -152,13 +152,13 @@ def _rule_out(
         if known is not None:
             of_units.append(None)
             continue
-        told = unit.group_guarantee if by == "group" else unit.guarantee
+        said = unit.group_guarantee if by == "group" else unit.guarantee
         of_file = None if by == "group" else _statistics(unit)
-        key = id(unit.partition), id(told), id(of_file)
+        key = id(unit.partition), id(said), id(of_file)
         if key not in numbers:
             numbers[key] = len(guarantees)
             further = [
-                None if told is None else told(tested),
+                None if said is None else said(tested),
                 None if of_file is None else guarantee_of(of_file(tested)),
             ]
             guarantees.append(_guarantee(unit.partition, further))

@@ -99,8 +99,8 @@ class UnitTasks:
             The tasks, and the numbers of those that are another reader's, which may be slow.
         """
         units, threads = self.plan.units, self.options.n_threads
-        asked = wanted.condition, self.plan.schema, wanted.tested
-        may_match = units_that_may_match(units, *asked)
+        test = wanted.condition, self.plan.schema, wanted.tested
+        may_match = units_that_may_match(units, *test)
         kept = list(itertools.compress(units, may_match))
         whole_bytes = sum(unit.size_bytes for unit in kept)
         spare = sum(len(unit.files) for unit in kept) < threads

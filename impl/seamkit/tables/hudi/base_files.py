@@ -319,22 +319,22 @@ class KeyedParquetReader(ParquetReader):
     ) -> list[int]:
         """See `FileReader.row_groups_that_may_match`; keys are asked for after statistics."""
         groups = super().row_groups_that_may_match(condition, schema, counted)
-        told: Mapping[bytes, bytes] = self._file.metadata.metadata or {}
-        if not groups or _FILTER not in told:
+        footer: Mapping[bytes, bytes] = self._file.metadata.metadata or {}
+        if not groups or _FILTER not in footer:
             return groups
         named = named_record_keys(condition, self._keys, schema, counted, MOST_KEYS)
         if named is None:
             return groups
-        texts = [text for forms in named for text in forms if _is_between(text, told)]
+        texts = [text for forms in named for text in forms if _is_between(text, footer)]
         if not texts:
             return []
-        found = read_key_filter(told[_FILTER], told.get(_KIND, b"SIMPLE"), self.name)
+        found = read_key_filter(footer[_FILTER], footer.get(_KIND, b"SIMPLE"), self.name)
         return groups if found is None or any(map(found.may_hold, texts)) else []
 
 
-def _is_between(text: str, told: Mapping[bytes, bytes]) -> bool:
+def _is_between(text: str, footer: Mapping[bytes, bytes]) -> bool:
     """Whether a key is within the range that a footer has; Java and UTF-8 order ASCII alike."""
-    least, greatest = told.get(_LEAST), told.get(_GREATEST)
+    least, greatest = footer.get(_LEAST), footer.get(_GREATEST)
     if least is None or greatest is None:
         return True
     own = text.encode("utf-8", "surrogatepass")

@@ -210,7 +210,7 @@ class HudiTable(FolderTable):
             ("positions", positions),
         ):
             check_flag(name, value)
-        asked = _Query(
+        request = _Query(
             query,
             instant_text("as_of", as_of),
             instant_text("begin", begin),
@@ -222,27 +222,27 @@ class HudiTable(FolderTable):
             ScanOptions(batch_rows, threads, memory_limit_bytes, strict),
         )
         if query == "cdc":
-            return self._within(memory_limit_bytes)._changes(asked, columns, filter)
-        plan, rows = asked.plan(self), asked.window(self).row_filter()
+            return self._within(memory_limit_bytes)._changes(request, columns, filter)
+        plan, rows = request.plan(self), request.window(self).row_filter()
 
         def make(names: list[str], condition: pc.Expression | None) -> Scan:
             both = [c for c in (rows, condition) if c is not None]
             whole = functools.reduce(operator.and_, both) if both else None
-            return UnitScan(plan, names, whole, asked.options)
+            return UnitScan(plan, names, whole, request.options)
 
         own = [name for name in plan.schema.names if not name.startswith("_hoodie_")]
         names = chosen_columns(columns, plan.schema, own, self._storage.root)
         return filtered_scan(make, names, filter, plan.schema)
 
     def _changes(
-        self, asked: _Query, columns: Sequence[str] | None, condition: pc.Expression | str | None
+        self, request: _Query, columns: Sequence[str] | None, condition: pc.Expression | str | None
     ) -> Scan:
         """What changed in a window: the states before and after each write are read."""
-        window = asked.window(self)
+        window = request.window(self)
         own = [name for name in self.schema.names if not name.startswith("_hoodie_")]
         names = [COMMIT_TIME, "_hoodie_partition_path", "_hoodie_record_key", *own]
         writes = self._timeline.completed_writes(archived=True)
-        planner = self._planner(asked.options.strict)
+        planner = self._planner(request.options.strict)
         moments = []
         for instant, body in writes:
             i = instant.requested
@@ -259,16 +259,16 @@ class HudiTable(FolderTable):
                 for hidden in (later | {i}, later):
                     view = Window(hidden=frozenset(hidden))
                     plan = self._complete(planner.plan_groups(view, groups), view)
-                    reads.append(partial(self._state, asked, plan, view, names))
+                    reads.append(partial(self._state, request, plan, view, names))
                 moments.append((i, reads[0], reads[1]))
         schema = pa.schema([self.schema.field(name) for name in own])
-        change = partial(ChangeScan, schema, moments, asked.options)
+        change = partial(ChangeScan, schema, moments, request.options)
         whole = change().schema
         chosen = chosen_columns(columns, whole, whole.names, self._storage.root)
         return filtered_scan(change, chosen, condition, whole)
 
-    def _state(self, asked: _Query, plan: Plan, window: Window, names: Sequence[str]) -> UnitScan:
-        return UnitScan(asked.units(self, plan, window), names, None, asked.options)
+    def _state(self, request: _Query, plan: Plan, window: Window, names: Sequence[str]) -> UnitScan:
+        return UnitScan(request.units(self, plan, window), names, None, request.options)
 
     def _schema_at(self, window: Window) -> pa.Schema:
         """The schema as of an instant; changes are told in the latest one."""
@@ -345,6 +345,6 @@ class _Query:
         return incremental_window(table._timeline, begin, end, alone=self.changes_alone)
 
 
-def _plan_anew(asked: _Query, make: Callable[[], HudiTable]) -> ReadPlan:
+def _plan_anew(request: _Query, make: Callable[[], HudiTable]) -> ReadPlan:
     """The plan of the same query of the table as it is now."""
-    return asked.plan(make())
+    return request.plan(make())

@@ -299,12 +299,12 @@ class _Indexes:
     @property
     def names(self) -> list[str]:
         """What they are called."""
-        told = {
+        indexes = {
             "column statistics": self.columns,
             "partition statistics": self.partitions,
             "Bloom filters": self.keys,
         }
-        return [name for name, index in told.items() if index is not None]
+        return [name for name, index in indexes.items() if index is not None]
 
     def bounds(self, slice_: FileSlice) -> Guarantee | None:
         """What column statistics say of a slice, if all of its files are the table's."""

@@ -380,9 +380,9 @@ def _lack(text: str, raw: Mapping[str, str], where: str) -> str | None:
         for key in keys if version >= least else ():
             if not raw.get(key):
                 return f"{key} is missing, which a table of version {version} has"
-    told = raw["hoodie.table.checksum"]
-    if told != str(_checksum(raw)):
-        return f"hoodie.table.checksum is {told:.20}, which does not fit the table's name"
+    stated = raw["hoodie.table.checksum"]
+    if stated != str(_checksum(raw)):
+        return f"hoodie.table.checksum is {stated:.20}, which does not fit the table's name"
     return None
 
 

@@ -184,10 +184,10 @@ class _RangeIndex(MetadataIndex):
 
     def ranges(self, columns: Collection[str]) -> Mapping[tuple[str, str], _Range | None]:
         """Those of some columns, by name of a file or partition, and column."""
-        asked = frozenset(columns)
-        if asked not in self._known:
-            self._known[asked] = self._ranges(asked)
-        return self._known[asked]
+        names = frozenset(columns)
+        if names not in self._known:
+            self._known[names] = self._ranges(names)
+        return self._known[names]
 
     def _in_all(self, names: Sequence[str], columns: Collection[str]) -> pc.Expression | None:
         """What holds for all rows of some files or partitions; None where nothing is known."""

@@ -108,8 +108,6 @@ _READ = frozenset(
         "compacted",
     )
 )
-#: What a reader takes of a file that was written, besides names.
-_NUMBERS = ("fileSizeInBytes", "numWrites")
 
 
 def parse_body(content: bytes, where: str) -> dict[str, Any]:
@@ -151,7 +149,7 @@ def checked_write(body: dict[str, Any], where: str) -> dict[str, Any]:
     stats = body.get("partitionToWriteStats") or {}
     replaced = body.get("partitionToReplaceFileIds") or {}
     extra = body.get("extraMetadata") or {}
-    if not all(isinstance(part, dict) for part in (stats, replaced, extra)):
+    if not (isinstance(stats, dict) and isinstance(replaced, dict) and isinstance(extra, dict)):
         raise InputError(f"{where}: not readable as a write (a map is none)")
     for entries, kind in ((stats, dict), (replaced, str)):
         for listed in entries.values():
@@ -159,9 +157,11 @@ def checked_write(body: dict[str, Any], where: str) -> dict[str, Any]:
                 raise InputError(f"{where}: not readable as a write (a partition's files are none)")
     for files in stats.values():
         for stat in files:
-            if not all(isinstance(stat.get(name) or "", str) for name in ("path", "fileId")):
+            path, file_id = stat.get("path") or "", stat.get("fileId") or ""
+            if not (isinstance(path, str) and isinstance(file_id, str)):
                 raise InputError(f"{where}: not readable as a write (a file's name is no text)")
-            if not all(isinstance(stat.get(name) or 0, int) for name in _NUMBERS):
+            size_bytes, rows = stat.get("fileSizeInBytes") or 0, stat.get("numWrites") or 0
+            if not (isinstance(size_bytes, int) and isinstance(rows, int)):
                 raise InputError(
                     f"{where}: not readable as a write (a file's size or rows are no number)"
                 )

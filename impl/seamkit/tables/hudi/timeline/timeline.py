@@ -142,7 +142,7 @@ _UNDOING = ("rollback", "restore")
 # (WriteOperationType, canUpdateSchema): it is the one of the time at which they were planned.
 _REWRITES = ("CLUSTER", "COMPACT", "INDEX", "LOG_COMPACT")
 
-Told = TypeVar("Told")
+Item = TypeVar("Item")
 
 _BYTES_A_FILE, _BYTES_A_BODY = 3000, 20_000  # of what writes say, in memory, about
 _INSTANT_KEPT = "instant of Hudi"
@@ -318,8 +318,8 @@ class Timeline:
         return {path.rpartition(".log.")[0].rpartition("_")[2] for path in paths}
 
     def _operations(
-        self, instant: Instant, action: str, read: Callable[[Mapping[str, Any]], Told]
-    ) -> list[Told]:
+        self, instant: Instant, action: str, read: Callable[[Mapping[str, Any]], Item]
+    ) -> list[Item]:
         """What the plan of a compaction says of each slice."""
         name = f"{instant.requested}.{action}.requested"
         path = f"{self.config.timeline_folder}/{name}"
@@ -346,9 +346,9 @@ class Timeline:
         Raises:
             InputError: an instant, or the archive, is broken.
         """
-        told = dict(self._archived_writes) if archived else {}
-        told |= {instant: self.metadata(instant) for instant in self._completed.values()}
-        return sorted(told.items(), key=lambda write: write[0].requested)
+        writes = dict(self._archived_writes) if archived else {}
+        writes |= {instant: self.metadata(instant) for instant in self._completed.values()}
+        return sorted(writes.items(), key=lambda write: write[0].requested)
 
     @cached_property
     def _archived_writes(self) -> Mapping[Instant, dict[str, Any]]:
