@@ -1,4 +1,4 @@
-"""Answers that engines gave to cases: `golden/answers/*.json`, one file for each engine and version.
+"""Answers that engines gave to cases: `golden/answers/*.json`, a file for each engine and version.
 
 An engine was asked just what a case asks, and what it gave is kept as a digest:
 
