@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 
 from seambase.description import TableDescription
-from seambase.errors import InputError
 from seamkit.files.storage import Storage
 
 if TYPE_CHECKING:
     from seamkit.scan.scan import Scan
-    from seamkit.scan.units import ReadPlan
 
-__all__ = ["FolderTable", "Table", "TableFormat", "refuse_doubts"]
+__all__ = ["Table", "TableFormat"]
 
 
 class Table(Protocol):
@@ -36,34 +33,6 @@ class Table(Protocol):
     def scan(self) -> Callable[..., Scan]:
         """Plans a read. `help(seamkit)` lists the options of all; each format may have more."""
         ...
-
-
-class FolderTable:
-    """The part of a table that is a folder on some storage."""
-
-    _storage: Storage
-
-    def _within(self, limit_bytes: int | None) -> Self:
-        """The same table for a read with a limit of memory, which holds for what it unpacks."""
-        if limit_bytes is None:
-            return self
-        other = copy.copy(self)
-        other._storage = self._storage.within(limit_bytes)
-        other._moved()
-        return other
-
-    def _moved(self) -> None:
-        """Makes anew what holds the storage, which is another one now."""
-
-
-def refuse_doubts(plan: ReadPlan) -> None:
-    """Refuse, for a strict read, what is a warning otherwise.
-
-    Raises:
-        InputError: planning had to warn of something.
-    """
-    if plan.warnings:
-        raise InputError(f"{plan.warnings[0].file}: {plan.warnings[0].reason}")
 
 
 def _none(_address: str) -> bool:

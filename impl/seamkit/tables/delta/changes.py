@@ -30,6 +30,7 @@ from seamkit.tables.delta.planning import Planner
 from seamkit.tables.delta.schema import Field, TableSchema, table_schema
 from seamkit.tables.delta.vectors import read_vector
 from seamkit.tables.delta.widening import DeltaTypes
+from seamkit.tables.states import refuse_taken_names
 
 __all__ = ["FEED_COLUMNS", "ChangeFeed", "load_feed"]
 
@@ -143,9 +144,7 @@ def _require_shown(older: TableSchema, last: TableSchema, version: int, root: st
             f"{root}: version {version} is partitioned otherwise than the end of the window: end "
             "it before that"
         )
-    for name in FEED_COLUMNS.names:
-        if name in last.arrow.names:
-            raise RefusedError(f"{root}: a column has the name {name!r}, which changes need")
+    refuse_taken_names(last.arrow, FEED_COLUMNS.names, root)
 
 
 def _inferred(

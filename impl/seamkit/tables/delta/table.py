@@ -5,25 +5,19 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, get_args
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.description import TableDescription
-from seambase.errors import RefusedError, UsageError
 from seambase.scan import Query, ScanWarning
 from seamkit.core.collector import gc_paused
 from seamkit.files.storage import Storage
 from seamkit.scan.arguments import (
     ScanOptions,
-    check_choice,
-    check_flag,
-    chosen_columns,
-    filtered_scan,
 )
 from seamkit.scan.scan import Scan
-from seamkit.scan.unit_scan import UnitScan
 from seamkit.scan.units import ReadPlan
 from seamkit.tables.delta.changes import FEED_COLUMNS, load_feed
 from seamkit.tables.delta.log.folder import list_log
@@ -33,9 +27,7 @@ from seamkit.tables.delta.planning import Planner
 from seamkit.tables.delta.row_ids import row_tracking
 from seamkit.tables.delta.schema import TableSchema, table_schema
 from seamkit.tables.delta.time_travel import asked_version, asked_window, commit_times
-from seamkit.tables.describe import described
-from seamkit.tables.moments import Moment, parsed_moment
-from seamkit.tables.table_format import FolderTable, refuse_doubts
+from seamkit.tables.folder_table import FolderTable, Moment, described, parsed_moment
 
 __all__ = ["DeltaTable"]
 
@@ -57,6 +49,9 @@ class DeltaTable(FolderTable):
         InputError: the folder is no Delta table, or its log is broken.
         RefusedError: the table asks for a reader version or feature that is not supported.
     """
+
+    title = "Delta"
+    queries = ("snapshot", "cdc")
 
     def __init__(
         self,
@@ -146,30 +141,16 @@ class DeltaTable(FolderTable):
             RefusedError: legal, but not supported.
             UnavailableError: a filter in SQL without DuckDB.
         """
-        check_choice("query", query, get_args(Query))
-        check_flag("strict", strict)
         options = ScanOptions(batch_rows, threads, memory_limit_bytes, strict)
-        root, table = self._storage.root, self._within(memory_limit_bytes)
+        table = self._asked(query, options, as_of=as_of, begin=begin, end=end)
         if query == "cdc":
-            _require_none(query, as_of=as_of)
             plan = table._changes(_moment("begin", begin), _moment("end", end), strict=strict)
-            shown = plan.schema.names
-        elif query == "snapshot":
-            _require_none(query, begin=begin, end=end)
-            moment = _moment("as_of", as_of)
-            snapshot = table._newest if moment is None else table._at(moment)
-            schema = self._schema_of(snapshot)
-            plan, shown = table._plan(snapshot, schema), schema.arrow.names
-        else:
-            raise RefusedError(f"{root}: {query} queries of Delta tables are not supported")
-        if strict:
-            refuse_doubts(plan)
-        names = chosen_columns(columns, plan.schema, shown, root)
-
-        def make(columns: list[str], condition: pc.Expression | None) -> Scan:
-            return UnitScan(plan, columns, condition, options)
-
-        return filtered_scan(make, names, filter, plan.schema)
+            return table._scan(plan, columns, filter, options)
+        moment = _moment("as_of", as_of)
+        snapshot = table._newest if moment is None else table._at(moment)
+        schema = self._schema_of(snapshot)
+        plan = table._plan(snapshot, schema)
+        return table._scan(plan, columns, filter, options, shown=schema.arrow.names)
 
     def _moved(self) -> None:
         self._files = TableFiles(self._storage)
@@ -238,9 +219,3 @@ def _with_columns(schema: pa.Schema, further: Iterable[pa.Field]) -> pa.Schema:
 def _moment(name: str, value: Moment | None) -> int | dt.datetime | None:
     meant = "a version (7) or a time (2024-12-31T23:59:59.999Z)"
     return None if value is None else parsed_moment(value, name, meant)
-
-
-def _require_none(query: str, **arguments: object) -> None:
-    for name, value in arguments.items():
-        if value is not None:
-            raise UsageError(f"a {query} query of a Delta table has no {name}")

@@ -16,7 +16,7 @@ from seamkit.files.storage import Storage
 from seamkit.tables.delta.log.actions import parse_line
 from seamkit.tables.delta.log.folder import LOG, LogFolder
 from seamkit.tables.delta.log.history import first_stated
-from seamkit.tables.moments import micros
+from seamkit.tables.folder_table import micros
 
 __all__ = ["asked_version", "asked_window", "commit_times"]
 

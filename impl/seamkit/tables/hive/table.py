@@ -4,27 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, get_args
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.description import TableDescription
-from seambase.errors import RefusedError, UsageError
+from seambase.errors import UsageError
 from seambase.scan import Query, ScanWarning
 from seamkit.core.collector import gc_paused
 from seamkit.files.storage import Storage
 from seamkit.scan.arguments import (
     ScanOptions,
-    check_choice,
-    check_flag,
-    chosen_columns,
-    filtered_scan,
 )
 from seamkit.scan.scan import Scan
-from seamkit.scan.unit_scan import UnitScan
 from seamkit.scan.units import DataFile, ReadPlan, ReadUnit
-from seamkit.tables.describe import described
+from seamkit.tables.folder_table import FolderTable, described
 from seamkit.tables.hive.data_files import open_data_file
 from seamkit.tables.hive.descriptor import (
     Description,
@@ -34,7 +29,6 @@ from seamkit.tables.hive.descriptor import (
 )
 from seamkit.tables.hive.listing import Folders, Listed, list_files, list_folders
 from seamkit.tables.hive.row_format import RowFormat, row_format
-from seamkit.tables.table_format import FolderTable, refuse_doubts
 
 __all__ = ["HiveTable"]
 
@@ -63,6 +57,8 @@ class HiveTable(FolderTable):
         InputError: there is no such folder, or its descriptor is missing or broken.
         RefusedError: a format, a type or a property that is not supported.
     """
+
+    title = "Hive"
 
     def __init__(
         self,
@@ -146,24 +142,13 @@ class HiveTable(FolderTable):
             RefusedError: legal, but not supported.
             UnavailableError: a filter in SQL without DuckDB.
         """
-        check_choice("query", query, get_args(Query))
-        check_flag("strict", strict)
-        root = self._storage.root
-        if query != "snapshot":
-            raise RefusedError(f"{root}: {query} queries of Hive tables are not supported")
         if as_of is not None:
-            raise UsageError(f"{root}: as_of is {as_of!r}, and a Hive table has no past")
+            raise UsageError(
+                f"{self._storage.root}: as_of is {as_of!r}, and a Hive table has no past"
+            )
         options = ScanOptions(batch_rows, threads, memory_limit_bytes, strict)
-        whole = self.schema
-        names = chosen_columns(columns, whole, whole.names, root)
-        plan = self._within(memory_limit_bytes)._plan()
-        if strict:
-            refuse_doubts(plan)
-
-        def make(columns: list[str], condition: pc.Expression | None) -> Scan:
-            return UnitScan(plan, columns, condition, options)
-
-        return filtered_scan(make, names, filter, whole)
+        table = self._asked(query, options)
+        return table._scan(table._plan(), columns, filter, options)
 
     @gc_paused()
     def _plan(self) -> ReadPlan:

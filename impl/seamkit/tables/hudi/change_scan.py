@@ -24,6 +24,7 @@ from seamkit.scan.arguments import ScanOptions
 from seamkit.scan.scan import Scan
 from seamkit.scan.unit_scan import ReadRows, UnitScan
 from seamkit.tables.hudi.timeline.window import COMMIT_TIME
+from seamkit.tables.states import image_schema
 
 if TYPE_CHECKING:
     import pyarrow.dataset as ds
@@ -62,10 +63,7 @@ class ChangeScan(Scan):
         columns: Sequence[str] | None = None,
         condition: pc.Expression | None = None,
     ) -> None:
-        row = pa.struct(list(schema))
-        self._all = pa.schema(
-            {"op": pa.string(), "ts_ms": pa.string(), "before": row, "after": row}
-        )
+        self._all = image_schema(schema)
         self._columns = list(self._all.names if columns is None else columns)
         filter_columns(condition, self._all)
         self._condition = condition

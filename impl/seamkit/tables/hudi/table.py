@@ -31,7 +31,7 @@ from seamkit.scan.arguments import (
 from seamkit.scan.scan import Scan
 from seamkit.scan.unit_scan import UnitScan
 from seamkit.scan.units import ReadPlan
-from seamkit.tables.describe import described
+from seamkit.tables.folder_table import FolderTable, described
 from seamkit.tables.hudi.base_files import open_slice_base, with_external_files
 from seamkit.tables.hudi.change_scan import ChangeScan
 from seamkit.tables.hudi.config.properties import PROPERTIES, TIMELINE, load_config
@@ -49,7 +49,6 @@ from seamkit.tables.hudi.timeline.timeline import (
 )
 from seamkit.tables.hudi.timeline.window import COMMIT_TIME, NOW, Window, incremental_window
 from seamkit.tables.hudi.units import ListingSource, Path, Plan, Planner, read_plan
-from seamkit.tables.table_format import FolderTable
 
 __all__ = ["HudiTable"]
 

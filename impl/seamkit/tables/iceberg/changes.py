@@ -26,7 +26,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.errors import RefusedError, UsageError
-from seamkit.core.held_rows import concat_batches
 from seamkit.files import vectors
 from seamkit.files.roaring import Positions
 from seamkit.scan.arguments import ScanOptions
@@ -53,6 +52,7 @@ from seamkit.tables.iceberg.metadata.manifests import (
     read_list,
 )
 from seamkit.tables.iceberg.planning import Planner, mask_of
+from seamkit.tables.states import both_states
 
 __all__ = [
     "CHANGE_COLUMNS",
@@ -200,18 +200,13 @@ class CommitChanges:
             InputError: a file is broken.
             LimitError: the rows do not fit into the memory that is allowed.
         """
-        options = ScanOptions(batch_rows, threads=1)
         if unit.name not in self.commits:
-            whole = ReadPlan(unit.name, schema, [unit])
+            whole, options = ReadPlan(unit.name, schema, [unit]), ScanOptions(batch_rows, threads=1)
             yield from UnitScan(whole, schema.names, None, options).to_reader()
             return
         names = list(dict.fromkeys([*self.columns, *schema.names]))
-        sides = []
-        for plan in self.commits[unit.name]:
-            batches = list(UnitScan(plan, names, None, options).to_reader())
-            sides.append(concat_batches(batches, pa.schema([plan.schema.field(n) for n in names])))
-        with context.allocator.reserve(2 * sum(side.nbytes for side in sides)):
-            left = _not_in_both(sides[0], sides[1], self.columns)
+        with both_states(self.commits[unit.name], names, context) as sides:
+            left = _not_in_both(*sides, self.columns)
             for side, kept in zip(sides, left, strict=True):
                 rows = side.select(schema.names).filter(pa.array(kept))
                 for begin in range(0, rows.num_rows, batch_rows):

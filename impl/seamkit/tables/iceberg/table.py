@@ -4,27 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, get_args
+from functools import partial
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.description import TableDescription
-from seambase.errors import RefusedError, UsageError
 from seambase.filters import filter_columns
 from seambase.scan import Query, ScanWarning
 from seamkit.files.storage import Storage
 from seamkit.scan.arguments import (
     ScanOptions,
-    check_choice,
-    check_flag,
-    chosen_columns,
-    filtered_scan,
 )
 from seamkit.scan.scan import Scan
-from seamkit.scan.unit_scan import UnitScan
 from seamkit.scan.units import ReadPlan, ReadUnit
-from seamkit.tables.describe import described
+from seamkit.tables.folder_table import FolderTable, Moment, described
 from seamkit.tables.iceberg.changes import (
     CHANGE_COLUMNS,
     CommitChanges,
@@ -43,8 +38,7 @@ from seamkit.tables.iceberg.metadata.location import (
 )
 from seamkit.tables.iceberg.metadata.schema import Schema
 from seamkit.tables.iceberg.planning import Planner
-from seamkit.tables.moments import Moment
-from seamkit.tables.table_format import FolderTable, refuse_doubts
+from seamkit.tables.states import refuse_taken_names
 
 __all__ = ["IcebergTable"]
 
@@ -70,6 +64,9 @@ class IcebergTable(FolderTable):
         RefusedError: a version of the format that is not supported.
         UnavailableError: its catalog does not answer, or what asks it is not installed.
     """
+
+    title = "Iceberg"
+    queries = ("snapshot", "incremental", "cdc")
 
     def __init__(
         self,
@@ -169,38 +166,28 @@ class IcebergTable(FolderTable):
             RefusedError: legal, but not supported.
             UnavailableError: a filter in SQL without DuckDB.
         """
-        check_choice("query", query, get_args(Query))
-        check_flag("strict", strict)
         options = ScanOptions(batch_rows, threads, memory_limit_bytes, strict)
-        table = self._within(memory_limit_bytes)
+        table = self._asked(query, options, as_of=as_of, begin=begin, end=end)
         if query == "snapshot":
-            _require_none("incremental", begin=begin, end=end)
             view = chosen_view(self._metadata, as_of)
-            plan, read = table._plan(view, (), ()), None
-        elif query == "read-optimized":
-            raise RefusedError(
-                f"{self._storage.root}: {query} queries of Iceberg tables are not supported"
+            return table._scan(
+                table._plan(view, (), ()),
+                columns,
+                filter,
+                options,
+                shown=view.schema.arrow.names,
+                narrowed=partial(table._of_snapshot, view),
             )
-        else:
-            _require_none("snapshot", as_of=as_of)
-            view = chosen_view(self._metadata, end)
-            first = None if begin is None else chosen_view(self._metadata, begin).snapshot
-            read = None
-            if query == "incremental":
-                plan = table._appended(view, first)
-            else:
-                plan, read = table._changed(view, first)
-        shown = [*view.schema.arrow.names, *(CHANGE_COLUMNS.names if query == "cdc" else ())]
-        names = chosen_columns(columns, plan.schema, shown, self._storage.root)
-
-        def make(columns: list[str], condition: pc.Expression | None) -> Scan:
-            own = table._of_snapshot(view, condition) if query == "snapshot" else plan
-            if strict:
-                refuse_doubts(own)
-            scan = UnitScan(own, columns, condition, options)
-            return scan if read is None else scan.read_by("changes", read)
-
-        return filtered_scan(make, names, filter, plan.schema)
+        view = chosen_view(self._metadata, end)
+        first = None if begin is None else chosen_view(self._metadata, begin).snapshot
+        shown = view.schema.arrow.names
+        if query == "incremental":
+            plan = table._appended(view, first)
+            return table._scan(plan, columns, filter, options, shown=shown)
+        plan, read = table._changed(view, first)
+        shown = [*shown, *CHANGE_COLUMNS.names]
+        by = ("changes", read)
+        return table._scan(plan, columns, filter, options, shown=shown, read_by=by)
 
     def _moved(self) -> None:
         self._files = TableFiles(self._storage, self._metadata.location)
@@ -219,12 +206,7 @@ class IcebergTable(FolderTable):
     def _changed(self, view: View, begin: Snapshot | None) -> tuple[ReadPlan, CommitChanges]:
         line = line_between(self._metadata, begin, view.snapshot)
         plan = self._plan(view, (), ())
-        for name in CHANGE_COLUMNS.names:
-            if name in plan.schema.names:
-                raise RefusedError(
-                    f"{self._storage.root}: the table has a column {name!r}, which is one of those "
-                    "that changes have"
-                )
+        refuse_taken_names(plan.schema, CHANGE_COLUMNS.names, self._storage.root)
         schema = pa.schema([*plan.schema, *CHANGE_COLUMNS])
         units, read = changed_units(self._planner(view), line, schema)
         return replace(self._plan(view, units, ()), schema=schema), read
@@ -263,9 +245,3 @@ class IcebergTable(FolderTable):
     def _mapping(self) -> NameMapping | None:
         text = self._metadata.properties.get(_MAPPING)
         return None if text is None else name_mapping(text, self._metadata.where)
-
-
-def _require_none(query: str, **arguments: object) -> None:
-    for name, value in arguments.items():
-        if value is not None:
-            raise UsageError(f"{name} goes with query={query!r}")

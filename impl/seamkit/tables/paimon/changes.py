@@ -7,18 +7,15 @@ overwrites are left out), and changelog files unless it was an overwrite.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Literal
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from seambase.errors import RefusedError, UsageError
 from seamkit.files.storage import Storage
-from seamkit.scan.arguments import ScanOptions
-from seamkit.scan.scan import Scan
-from seamkit.scan.unit_scan import ReadRows, UnitScan
+from seamkit.scan.unit_scan import ReadRows
 from seamkit.scan.units import Mask, ReadPlan, ReadUnit
 from seamkit.tables.paimon.change_rows import changelog_rows
 from seamkit.tables.paimon.differences import Differences
@@ -33,17 +30,15 @@ from seamkit.tables.paimon.metadata.snapshots import (
     Window,
 )
 from seamkit.tables.paimon.planning import Planner
+from seamkit.tables.states import image_schema, refuse_taken_names
 
-__all__ = ["ChangePlanner", "PlannedChanges", "change_schema"]
+__all__ = [
+    "ChangePlanner",
+    "Planned",
+]
 
 _Listed = Callable[[Snapshot], ManifestList | None]
 """The list of manifests that counts of a snapshot; None where none does."""
-
-
-def change_schema(schema: TableSchema) -> pa.Schema:
-    """The columns of a `cdc` query."""
-    row = pa.struct(list(schema.arrow))
-    return pa.schema({"op": pa.string(), "ts_ms": pa.string(), "before": row, "after": row})
 
 
 def _delta(snapshot: Snapshot) -> ManifestList | None:
@@ -54,26 +49,9 @@ def _changelog(snapshot: Snapshot) -> ManifestList | None:
     return None if snapshot.kind == "OVERWRITE" else snapshot.changelog_list
 
 
-@dataclass(frozen=True)
-class PlannedChanges:
-    """A plan, and how its units are read where that is not the way of a snapshot's.
-
-    Attributes:
-        plan: what to read.
-        path: what reports call the way; empty for a snapshot's.
-        read: reads a unit that way.
-    """
-
-    plan: ReadPlan
-    path: str = ""
-    read: ReadRows | None = None
-
-    def scan(
-        self, columns: list[str], condition: pc.Expression | None, options: ScanOptions
-    ) -> Scan:
-        """A scan of the plan."""
-        scan = UnitScan(self.plan, columns, condition, options)
-        return scan if self.read is None else scan.read_by(self.path, self.read)
+Planned = tuple[ReadPlan, tuple[str, ReadRows] | None]
+"""A plan, and how its units are read where that is not the way of a snapshot's: what reports call
+it, and what reads."""
 
 
 class ChangePlanner:
@@ -103,7 +81,7 @@ class ChangePlanner:
 
     def plan(
         self, query: Literal["incremental", "cdc"], mode: ChangeMode, *, row_kinds: bool
-    ) -> PlannedChanges:
+    ) -> Planned:
         """The plan of a query.
 
         Args:
@@ -131,7 +109,7 @@ class ChangePlanner:
                     "what commits wrote does not tell inserts from updates: a cdc query has the "
                     "mode changelog or diff"
                 )
-            return PlannedChanges(self._as_written(_delta, "what commits added", row_kinds))
+            return self._as_written(_delta, "what commits added", row_kinds), None
         if not self._keeps_changelog:
             raise RefusedError(
                 f"{self._schema.where}: the table keeps no changelog (changelog-producer=none); "
@@ -139,7 +117,7 @@ class ChangePlanner:
             )
         if query == "cdc":
             return self._changelog()
-        return PlannedChanges(self._as_written(_changelog, "what changelogs say", row_kinds))
+        return self._as_written(_changelog, "what changelogs say", row_kinds), None
 
     @property
     def _keeps_changelog(self) -> bool:
@@ -175,13 +153,12 @@ class ChangePlanner:
         planner, schema = self._planner(None), self._schema.arrow
         files = [file for _, own in self._files(listed) for file in own]
         if row_kinds:
-            if ROW_KIND in schema.names:
-                raise RefusedError(f"{self._schema.where}: the table has a column {ROW_KIND!r}")
+            refuse_taken_names(schema, [ROW_KIND], self._schema.where)
             schema = schema.insert(0, pa.field(ROW_KIND, pa.string()))
         units = planner.as_written(files, row_kinds=row_kinds)
         return self._read_plan(units, f"{what}, in {len(files)} files,", schema)
 
-    def _changelog(self) -> PlannedChanges:
+    def _changelog(self) -> Planned:
         """Changes with both images of a row, of each file of a changelog."""
         planner = self._planner(None)
         units: list[ReadUnit] = []
@@ -191,11 +168,11 @@ class ChangePlanner:
                 replace(unit, partition={"ts_ms": time}, changes=None)
                 for unit in planner.as_written(files)
             ]
-        plan = self._read_plan(units, "changelogs", change_schema(self._schema))
+        plan = self._read_plan(units, "changelogs", image_schema(self._schema.arrow))
         read = partial(changelog_rows, self._schema.arrow, tuple(self._schema.primary_keys))
-        return PlannedChanges(plan, "changelog", read)
+        return plan, ("changelog", read)
 
-    def _differences(self, query: Literal["incremental", "cdc"]) -> PlannedChanges:
+    def _differences(self, query: Literal["incremental", "cdc"]) -> Planned:
         """How the state at the end differs from that at the begin, partition by partition."""
         if not self._schema.primary_keys:
             raise RefusedError(
@@ -214,8 +191,8 @@ class ChangePlanner:
             units.append(ReadUnit(name, files, known, None, "two states are compared"))
             plans[name] = (self._state(old), self._state(new))
         read = Differences(plans, tuple(self._schema.merge_keys), with_images=images)
-        schema = change_schema(self._schema) if images else None
-        return PlannedChanges(self._read_plan(units, "differences", schema), "diff", read)
+        schema = image_schema(self._schema.arrow) if images else None
+        return self._read_plan(units, "differences", schema), ("diff", read)
 
     def _by_partition(self, snapshot: Snapshot | None) -> Mapping[bytes, list[ReadUnit]]:
         """The units of each partition of a snapshot."""

@@ -10,11 +10,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from seamkit.core.held_rows import concat_batches
-from seamkit.scan.arguments import ScanOptions
-from seamkit.scan.unit_scan import UnitScan
 from seamkit.scan.units import ReadContext, ReadPlan, ReadUnit
 from seamkit.tables.paimon.change_rows import changes_of
+from seamkit.tables.states import both_states
 
 __all__ = ["Differences"]
 
@@ -45,8 +43,8 @@ class Differences:
             InputError: a file is broken.
             LimitError: both states do not fit into the memory that is allowed.
         """
-        old, new = (_rows(plan) for plan in self.states[unit.name])
-        with context.allocator.reserve(2 * (old.nbytes + new.nbytes)):  # with the tables of keys
+        plans = self.states[unit.name]
+        with both_states(plans, plans[0].schema.names, context) as (old, new):
             was, became = _matched(old, new, self.keys)
             for begin in range(0, len(was), batch_rows):
                 part = was[begin : begin + batch_rows], became[begin : begin + batch_rows]
@@ -72,11 +70,6 @@ class Differences:
             return rows.select(schema.names)
         ops = pc.if_else(pc.is_null(was), "i", pc.if_else(pc.is_null(became), "d", "u"))
         return changes_of(ops, old, was, new, became, schema)
-
-
-def _rows(plan: ReadPlan) -> pa.RecordBatch:
-    scan = UnitScan(plan, plan.schema.names, None, ScanOptions(threads=1))
-    return concat_batches(scan.to_table().to_batches(), plan.schema)
 
 
 def _matched(

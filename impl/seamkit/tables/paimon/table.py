@@ -17,13 +17,11 @@ from seamkit.scan.arguments import (
     ScanOptions,
     check_choice,
     check_flag,
-    chosen_columns,
-    filtered_scan,
 )
 from seamkit.scan.scan import Scan
 from seamkit.scan.units import ReadPlan
-from seamkit.tables.describe import described
-from seamkit.tables.paimon.changes import ChangePlanner, PlannedChanges
+from seamkit.tables.folder_table import FolderTable, described
+from seamkit.tables.paimon.changes import ChangePlanner, Planned
 from seamkit.tables.paimon.metadata.manifests import live_files
 from seamkit.tables.paimon.metadata.options import read_options
 from seamkit.tables.paimon.metadata.schemas import Schemas
@@ -39,7 +37,6 @@ from seamkit.tables.paimon.metadata.snapshots import (
     window,
 )
 from seamkit.tables.paimon.planning import Planner
-from seamkit.tables.table_format import FolderTable
 
 __all__ = ["PaimonTable"]
 
@@ -59,6 +56,9 @@ class PaimonTable(FolderTable):
         InputError: the folder is no Paimon table, or its metadata is broken.
         RefusedError: the table has a feature that is not supported.
     """
+
+    title = "Paimon"
+    queries = get_args(Query)
 
     def __init__(
         self,
@@ -185,29 +185,18 @@ class PaimonTable(FolderTable):
             RefusedError: legal, but not supported.
             UnavailableError: a filter in SQL without DuckDB.
         """
-        check_choice("query", query, get_args(Query))
         check_choice("mode", mode, get_args(ChangeMode))
-        check_flag("strict", strict)
         check_flag("row_kinds", row_kinds)
+        options = ScanOptions(batch_rows, threads, memory_limit_bytes, strict)
+        table = self._asked(query, options, as_of=as_of, begin=begin, end=end)
         if row_kinds and query != "incremental":
             raise UsageError(f"a query {query} has no row_kinds: an incremental one has")
-        options = ScanOptions(batch_rows, threads, memory_limit_bytes, strict)
-        table = self._within(memory_limit_bytes)
         if query == "incremental" or query == "cdc":
-            if as_of is not None:
-                raise UsageError(f"a query {query} has begin and end, not as_of")
-            changes = table._changes(query, begin, end, mode, row_kinds)
-        else:
-            if begin is not None or end is not None or mode != "auto":
-                raise UsageError(f"a query {query} has neither begin, end nor mode")
-            changes = PlannedChanges(table._plan(as_of, strict, query))
-        whole = changes.plan.schema
-        names = chosen_columns(columns, whole, whole.names, self._storage.root)
-
-        def make(columns: list[str], condition: pc.Expression | None) -> Scan:
-            return changes.scan(columns, condition, options)
-
-        return filtered_scan(make, names, filter, whole)
+            plan, read = table._changes(query, begin, end, mode, row_kinds)
+            return table._scan(plan, columns, filter, options, read_by=read)
+        if mode != "auto":
+            raise UsageError(f"a query {query} has no mode: it goes with incremental or cdc")
+        return table._scan(table._plan(as_of, query), columns, filter, options)
 
     def _snapshot(self, as_of: Point | None) -> Snapshot | None:
         """The snapshot that is meant; None in a table that was never written to."""
@@ -223,7 +212,7 @@ class PaimonTable(FolderTable):
         end: Point | None,
         mode: ChangeMode,
         row_kinds: bool,
-    ) -> PlannedChanges:
+    ) -> Planned:
         """The plan of a query of changes, in the columns of the newest schema."""
         bounds = window(self._snapshots, begin, end)
         planner = ChangePlanner(
@@ -232,7 +221,7 @@ class PaimonTable(FolderTable):
         return planner.plan(query, mode, row_kinds=row_kinds)
 
     @gc_paused()
-    def _plan(self, as_of: Point | None, strict: bool, query: Query) -> ReadPlan:
+    def _plan(self, as_of: Point | None, query: Query) -> ReadPlan:
         """The plan of a snapshot."""
         snapshot, schema = self._snapshot(as_of), self._newest_schema
         if as_of is not None and snapshot is not None:
@@ -245,8 +234,6 @@ class PaimonTable(FolderTable):
         files = [] if snapshot is None else live_files(self._storage, snapshot)
         if snapshot is not None:
             warnings += _contradictions(snapshot, sum(file.rows for file in files))
-        if strict and warnings:
-            raise InputError(f"{warnings[0].file}: {warnings[0].reason}")
         if snapshot is None:
             heading = "nothing was written yet"
             return ReadPlan(root, schema.arrow, [], heading, warnings=warnings)

@@ -128,7 +128,7 @@ def test_a_window_that_cannot_be_is_a_usage_error(
 
 def test_bounds_go_with_changes_alone(feed: Path) -> None:
     """A snapshot has neither begin nor end."""
-    with pytest.raises(UsageError, match="a snapshot query of a Delta table has no begin"):
+    with pytest.raises(UsageError, match="a query snapshot has no begin: it goes with cdc"):
         DeltaTable(str(feed)).scan(begin=1)
 
 

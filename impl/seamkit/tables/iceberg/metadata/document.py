@@ -20,8 +20,8 @@ import pyarrow as pa
 from seambase.errors import InputError, RefusedError, UsageError
 from seamkit.core.unpack import unpack
 from seamkit.files.storage import Storage
+from seamkit.tables.folder_table import Moment, micros, parsed_moment
 from seamkit.tables.iceberg.metadata.schema import Field, Schema, field_path, read_schema
-from seamkit.tables.moments import Moment, micros, parsed_moment
 
 __all__ = [
     "REFERENCE",

@@ -8,6 +8,7 @@ block would pass for a shorter one, and deleted rows would come back.
 
 from __future__ import annotations
 
+import functools
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -388,7 +389,7 @@ def _avro(
         raise InputError(f"{where}: {len(content)} bytes, its list says {length}")
     try:
         container = AvroContainer(content, where, storage.bound)
-        names = _Names(json.loads(container.schema))
+        names = _names_of(container.schema)
     except (ValueError, KeyError, TypeError, RecursionError, AttributeError) as error:
         raise InputError(f"{where}: its schema is not readable ({error!r})") from error
     return _by_id(container, names, where), where, container.properties
@@ -400,6 +401,11 @@ def _by_id(container: AvroContainer, names: _Names, where: str) -> Iterator[dict
             yield names.of(record)
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise InputError(f"{where}: a record is not readable ({error!r})") from error
+
+
+@functools.lru_cache(maxsize=64)  # files of one writer share a schema
+def _names_of(schema: bytes) -> _Names:
+    return _Names(json.loads(schema))
 
 
 class _Names:

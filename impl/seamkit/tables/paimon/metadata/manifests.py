@@ -6,6 +6,7 @@ are Avro, resolved by the schema of their writer, or ORC: newer versions have mo
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -26,6 +27,22 @@ _BATCH_ROWS = 4096
 _BYTES_AN_ENTRY = 1500  # in memory, about
 _KEY_INDEX, _VECTORS = "HASH", "DELETION_VECTORS"
 _VERSIONS = {"list": (2, 3), "manifest": (2, 3), "index": (1,)}
+#: Fields that every entry of a manifest has, and its file, and the file's statistics.
+_ENTRY_FIELDS = {"_FILE": dict, "_PARTITION": bytes, "_BUCKET": int}
+_FILE_FIELDS = {
+    "_FILE_NAME": str,
+    "_FILE_SIZE": int,
+    "_ROW_COUNT": int,
+    "_MIN_KEY": bytes,
+    "_MAX_KEY": bytes,
+    "_VALUE_STATS": dict,
+    "_MIN_SEQUENCE_NUMBER": int,
+    "_MAX_SEQUENCE_NUMBER": int,
+    "_SCHEMA_ID": int,
+    "_LEVEL": int,
+    "_EXTRA_FILES": list,
+}
+_STATS_FIELDS = {"_MIN_VALUES": bytes, "_MAX_VALUES": bytes}
 
 
 @dataclass(frozen=True)
@@ -191,7 +208,8 @@ def _entries(storage: Storage, manifest_list: ManifestList) -> Iterator[tuple[in
             ("entries of a manifest of Paimon", size),
         )
         yield from entries
-        counts = [sum(kind == one for kind, _ in entries) for one in (_ADD, _DELETE)]
+        kinds = Counter(kind for kind, _ in entries)
+        counts = [kinds[_ADD], kinds[_DELETE]]
         stated = [_get(listed, f"_NUM_{word}_FILES", int, where) for word in ("ADDED", "DELETED")]
         if counts != stated:
             raise InputError(
@@ -212,30 +230,32 @@ def _entries_of(storage: Storage, name: str, size_bytes: int) -> list[tuple[int,
 
 
 def _entry(record: Mapping[str, Any], where: str) -> FileEntry:
-    file = _get(record, "_FILE", dict, where)
-    stats = _get(file, "_VALUE_STATS", dict, where)
-    rows = _get(file, "_ROW_COUNT", int, where)
+    _require(record, _ENTRY_FIELDS, where)
+    file = record["_FILE"]
+    _require(file, _FILE_FIELDS, where)
+    stats, rows = file["_VALUE_STATS"], file["_ROW_COUNT"]
+    _require(stats, _STATS_FIELDS, where)
     deleted = file.get("_DELETE_ROW_COUNT")
     if rows < 0 or (deleted is not None and not 0 <= deleted <= rows):
         raise InputError(f"{where}: a file has {rows} rows, of which {deleted} delete others")
     return FileEntry(
-        partition=_get(record, "_PARTITION", bytes, where),
-        bucket=_get(record, "_BUCKET", int, where),
-        name=_get(file, "_FILE_NAME", str, where),
-        size_bytes=_get(file, "_FILE_SIZE", int, where),
+        partition=record["_PARTITION"],
+        bucket=record["_BUCKET"],
+        name=file["_FILE_NAME"],
+        size_bytes=file["_FILE_SIZE"],
         rows=rows,
-        min_key=_get(file, "_MIN_KEY", bytes, where),
-        max_key=_get(file, "_MAX_KEY", bytes, where),
-        min_sequence=_get(file, "_MIN_SEQUENCE_NUMBER", int, where),
-        max_sequence=_get(file, "_MAX_SEQUENCE_NUMBER", int, where),
-        schema_id=_get(file, "_SCHEMA_ID", int, where),
-        level=_get(file, "_LEVEL", int, where),
-        extra_files=_get(file, "_EXTRA_FILES", list, where),
+        min_key=file["_MIN_KEY"],
+        max_key=file["_MAX_KEY"],
+        min_sequence=file["_MIN_SEQUENCE_NUMBER"],
+        max_sequence=file["_MAX_SEQUENCE_NUMBER"],
+        schema_id=file["_SCHEMA_ID"],
+        level=file["_LEVEL"],
+        extra_files=file["_EXTRA_FILES"],
         deleted_rows=deleted,
         external_path=file.get("_EXTERNAL_PATH"),
         value_stats=(
-            _get(stats, "_MIN_VALUES", bytes, where),
-            _get(stats, "_MAX_VALUES", bytes, where),
+            stats["_MIN_VALUES"],
+            stats["_MAX_VALUES"],
             stats.get("_NULL_COUNTS"),
         ),
         value_stats_columns=file.get("_VALUE_STATS_COLS"),
@@ -273,8 +293,14 @@ def _orc_records(storage: Storage, path: str) -> Iterator[Mapping[str, Any]]:
         yield from batch.to_pylist()
 
 
+def _require(record: Mapping[str, Any], fields: Mapping[str, type], where: str) -> None:
+    """Refuse a record that lacks a field, or has one of another type."""
+    for name, kind in fields.items():
+        value = record.get(name)
+        if not isinstance(value, kind):
+            raise InputError(f"{where}: the field {name} of an entry is {value!r:.60}")
+
+
 def _get(record: Mapping[str, Any], name: str, kind: type, where: str) -> Any:
-    value = record.get(name)
-    if not isinstance(value, kind):
-        raise InputError(f"{where}: the field {name} of an entry is {value!r:.60}")
-    return value
+    _require(record, {name: kind}, where)
+    return record[name]

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from seambase.errors import InputError, RefusedError, UsageError
 from seamkit.files.storage import Storage
-from seamkit.tables.moments import Moment, micros, parsed_moment
+from seamkit.tables.folder_table import Moment, micros, parsed_moment
 from seamkit.tables.paimon.metadata.json_files import field, read_json
 from seamkit.tables.spelling import check_names
 

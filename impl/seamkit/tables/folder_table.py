@@ -1,0 +1,202 @@
+"""What tables of all formats share: moments, arguments of scans, plans as scans, descriptions."""
+
+from __future__ import annotations
+
+import copy
+import datetime as dt
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import ClassVar, Self, get_args
+
+import pyarrow.compute as pc
+
+from seambase.description import StoredFile, TableDescription, UnitDescription
+from seambase.errors import InputError, RefusedError, UsageError
+from seambase.scan import Query
+from seamkit.files.storage import Storage
+from seamkit.scan.arguments import (
+    ScanOptions,
+    check_choice,
+    check_flag,
+    chosen_columns,
+    filtered_scan,
+)
+from seamkit.scan.scan import Scan
+from seamkit.scan.unit_scan import ReadRows, UnitScan
+from seamkit.scan.units import DataFile, ReadPlan, ReadUnit, Runs
+
+__all__ = ["FolderTable", "Moment", "described", "micros", "parsed_moment"]
+
+_CHANGES = ("incremental", "cdc")
+
+Moment = int | str | dt.datetime
+"""A number (or a text of its digits), or a time: ISO 8601, UTC unless it says otherwise."""
+
+_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+
+
+def parsed_moment(value: Moment, name: str, meant: str) -> int | dt.datetime:
+    """The number that a moment is, or the time.
+
+    Args:
+        value: of the argument.
+        name: of the argument, for messages.
+        meant: what it may be, likewise.
+
+    Raises:
+        UsageError: it is neither.
+    """
+    if isinstance(value, str):
+        if value.isascii() and value.isdigit():
+            return int(value)
+        try:
+            value = dt.datetime.fromisoformat(value)
+        except ValueError as error:
+            raise UsageError(f"{name} is {value!r}: {meant} is meant") from error
+    if isinstance(value, bool) or not isinstance(value, int | dt.datetime):
+        raise UsageError(f"{name} is {value!r}: {meant} is meant")
+    return value if isinstance(value, int) or value.tzinfo else value.replace(tzinfo=dt.UTC)
+
+
+def micros(time: dt.datetime) -> int:
+    """Microseconds from 1970 to a time."""
+    return (time - _EPOCH) // dt.timedelta(microseconds=1)
+
+
+class FolderTable:
+    """A table that is a folder on some storage.
+
+    Attributes:
+        title: of its format, in sentences.
+        queries: those that its tables answer.
+    """
+
+    title: ClassVar[str]
+    queries: ClassVar[Sequence[Query]] = ("snapshot",)
+
+    _storage: Storage
+
+    def _asked(self, query: Query, options: ScanOptions, **moments: object) -> Self:
+        """The table for a read, once it is sure that the read makes sense.
+
+        Args:
+            query: the kind of it.
+            options: how it is run.
+            **moments: `as_of`, which changes do not have, or `begin` and `end`, which they alone
+                have; None where one was not given.
+        """
+        check_choice("query", query, get_args(Query))
+        check_flag("strict", options.strict)
+        if query not in self.queries:
+            raise RefusedError(
+                f"{self._storage.root}: {query} queries of {self.title} tables are not supported"
+            )
+        for name, value in moments.items():
+            if value is not None and (name == "as_of") == (query in _CHANGES):
+                others = [one for one in self.queries if (one in _CHANGES) != (query in _CHANGES)]
+                raise UsageError(
+                    f"a query {query} has no {name}: it goes with {' or '.join(others)}"
+                )
+        return self._within(options.memory_limit_bytes)
+
+    def _scan(
+        self,
+        plan: ReadPlan,
+        columns: Sequence[str] | None,
+        filter: pc.Expression | str | None,  # noqa: A002  (pyarrow's name for it)
+        options: ScanOptions,
+        *,
+        shown: Sequence[str] | None = None,
+        narrowed: Callable[[pc.Expression | None], ReadPlan] | None = None,
+        read_by: tuple[str, ReadRows] | None = None,
+    ) -> Scan:
+        """A scan of what was planned; a strict one has nothing to warn of.
+
+        Args:
+            plan: its table and schema, and what to read unless that is `narrowed`.
+            columns: those asked for; None for `shown`.
+            filter: rows to keep.
+            options: how to run it.
+            shown: columns that are handed out unless told otherwise; None for all.
+            narrowed: what to read under a condition.
+            read_by: how units are read where that is not the way of a snapshot's; see
+                `UnitScan.read_by`.
+        """
+        every = plan.schema.names if shown is None else shown
+        names = chosen_columns(columns, plan.schema, every, self._storage.root)
+
+        def make(columns: list[str], condition: pc.Expression | None) -> Scan:
+            own = plan if narrowed is None else narrowed(condition)
+            if options.strict and own.warnings:
+                raise InputError(f"{own.warnings[0].file}: {own.warnings[0].reason}")
+            scan = UnitScan(own, columns, condition, options)
+            return scan if read_by is None else scan.read_by(*read_by)
+
+        return filtered_scan(make, names, filter, plan.schema)
+
+    def _within(self, limit_bytes: int | None) -> Self:
+        """The same table for a read with a limit of memory, which holds for what it unpacks."""
+        if limit_bytes is None:
+            return self
+        other = copy.copy(self)
+        other._storage = self._storage.within(limit_bytes)
+        other._moved()
+        return other
+
+    def _moved(self) -> None:
+        """Makes anew what holds the storage, which is another one now."""
+
+
+def described(
+    scan: Scan,
+    *,
+    format_name: str,
+    version: str,
+    state: str,
+    key: Sequence[str] = (),
+    unit_word: str = "file",
+    properties: Mapping[str, str] = MappingProxyType({}),
+) -> TableDescription:
+    """Describe the table of a snapshot scan.
+
+    Args:
+        scan: of all columns, without a filter.
+        format_name: as in `formats.NAME`.
+        version: of the format.
+        state: that is read.
+        key: columns that tell rows apart.
+        unit_word: what units are called.
+        properties: further facts.
+    """
+    assert isinstance(scan, UnitScan)
+    plan = scan.plan
+    return TableDescription(
+        table=plan.table,
+        format=format_name,
+        version=version,
+        state=state,
+        key=list(key),
+        units=[_unit(unit) for unit in plan.units],
+        unit_word=unit_word,
+        properties=dict(properties),
+        warnings=list(plan.warnings),
+    )
+
+
+def _unit(unit: ReadUnit) -> UnitDescription:
+    """Of sorted runs the first, the oldest, counts as data; those above it change its rows."""
+    files, later = list(unit.files), []
+    if isinstance(unit.changes, Runs):
+        files = list(unit.changes.runs[0])
+        later = [_stored(file, "sorted run") for run in unit.changes.runs[1:] for file in run]
+    return UnitDescription(
+        name=unit.name,
+        group=unit.group,
+        files=[_stored(file, "data file") for file in files],
+        changes=[*later, *unit.changed_by],
+        reason=unit.reason,
+    )
+
+
+def _stored(file: DataFile, kind: str) -> StoredFile:
+    return StoredFile(kind, file.name, file.size_bytes, file.rows)
