@@ -23,6 +23,7 @@ import fastavro
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyarrow import orc
 
 import seamkit
 from seambase.errors import RefusedError
@@ -65,11 +66,13 @@ def _zigzag(value: int) -> bytes:
     return bytes([*out, value])
 
 
-def _hive(file_format: str, name: str, content: Callable[[], bytes]) -> Callable[[Path], None]:
+def _hive(
+    file_format: str, name: str, content: Callable[[], bytes], kind: str = "string"
+) -> Callable[[Path], None]:
     def make(folder: Path) -> None:
         folder.mkdir()
         (folder / name).write_bytes(content())
-        told = {"columns": {"a": "string"}, "format": file_format}
+        told = {"columns": {"a": kind}, "format": file_format}
         (folder.parent / "how.json").write_text(json.dumps(told))
 
     return make
@@ -79,6 +82,15 @@ def _parquet(**how: Any) -> Callable[[], bytes]:
     def make() -> bytes:
         out = io.BytesIO()
         pq.write_table(pa.table({"a": [_long()]}), out, **how)
+        return out.getvalue()
+
+    return make
+
+
+def _orc(texts: pa.Array, **how: Any) -> Callable[[], bytes]:
+    def make() -> bytes:
+        out = io.BytesIO()
+        orc.write_table(pa.table({"a": texts}), out, compression="zlib", **how)
         return out.getvalue()
 
     return make
@@ -193,6 +205,19 @@ _KINDS: dict[str, Callable[[Path], object]] = {
     ),
     "parquet brotli": _hive("parquet", "a.parquet", _parquet(compression="brotli")),
     "parquet that lies": _hive("parquet", "a.parquet", _lying_parquet),
+    "orc texts": _hive("orc", "a.orc", _orc(pa.array(["a" * 1000] * (_BYTES // 1000)))),
+    "orc dictionary": _hive(
+        "orc",
+        "a.orc",
+        _orc(pa.array(["a" * 1000] * (_BYTES // 1000)), dictionary_key_size_threshold=1.0),
+    ),
+    "orc nulls": _hive("orc", "a.orc", _orc(pa.nulls(_BYTES // 4).cast(pa.string()))),
+    "orc lists": _hive(
+        "orc",
+        "a.orc",
+        _orc(pa.array([["a" * 1000] * 100] * (_BYTES // 100_000), pa.list_(pa.string()))),
+        "array<string>",
+    ),
     "iceberg manifests": _iceberg_manifests,
     "delta vector": _delta_vector,
     "hudi block": _hudi_block,

@@ -1,0 +1,176 @@
+"""The footers of an ORC file, as far as pyarrow does not tell them.
+
+The file ends with its footer, a postscript and the postscript's length in one byte; the footer
+lists stripes, each stripe ends with a footer of its own, and statistics of stripes lie before the
+file's footer (ORC specification v1, "File Tail"). All are protobuf messages, in compressed chunks
+behind three bytes of length and a flag.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from functools import cached_property
+
+import pyarrow as pa
+from pyarrow import orc
+
+from seambase.errors import InputError, RefusedError
+from seamkit.core.unpack import Bound, unpack
+from seamkit.files.protobuf import fields
+from seamkit.files.storage import read_part
+
+__all__ = ["OrcFooter"]
+
+_STRIPES = 3  # of the footer
+_OFFSET, _INDEX, _DATA, _FOOTER, _ROWS = 1, 2, 3, 4, 5  # of a stripe
+_ZONE = 3  # of a stripe's footer
+_COLUMNS = 1  # of the statistics of all stripes and of one
+_VALUES, _OF_TEXTS, _OF_BYTES = 1, 4, 8  # of the statistics of a column
+_TEXT_SUM, _BYTE_SUM = 3, 1
+_CODECS = {"ZLIB": "deflate", "SNAPPY": "snappy", "LZ4": "lz4", "ZSTD": "zstd"}
+_OFFSET_BYTES = 4
+
+
+class OrcFooter:
+    """What the footers of one file say.
+
+    Args:
+        opened: the file, as pyarrow sees it.
+        content: its bytes.
+        name: what messages call it.
+    """
+
+    def __init__(self, opened: orc.ORCFile, content: pa.NativeFile, name: str) -> None:
+        self._opened = opened
+        self._content = content
+        self._name = name
+
+    def zones(self) -> list[str]:
+        """The writer's zone of each stripe; "" where none is named, which means UTC.
+
+        Raises:
+            InputError: a footer is broken.
+            RefusedError: footers are compressed in a way that is not known here.
+        """
+        return [self._zone_of(*stripe) for stripe in self._stripes]
+
+    def check_sizes(self, names: Collection[str], bound: Bound) -> None:
+        """Make sure that no stripe becomes too large, which pyarrow unpacks as a whole.
+
+        Args:
+            names: the columns that will be read.
+            bound: what their values in one stripe may take.
+
+        Raises:
+            RefusedError: one does, as its rows and its statistics tell, which have the bytes of
+                all texts; or its blocks are compressed in larger pieces.
+            InputError: a footer is broken.
+        """
+        opened = self._opened
+        if opened.compression != "UNCOMPRESSED":
+            bound.check(opened.compression_size, None, f"{self._name}, a block")
+        end = self._end - opened.file_footer_length
+        begin = end - opened.stripe_statistics_length
+        told = fields(self._message(begin, end, self._name), f"{self._name}, statistics")
+        known = [value for n, value in told if n == _COLUMNS and isinstance(value, memoryview)]
+        for number, (stripe, where) in enumerate(self._stripes):
+            columns = known[number] if number < len(known) else memoryview(b"")
+            size = self._size(columns, stripe.get(_ROWS, 0), names, where)
+            packed = stripe.get(_INDEX, 0) + stripe.get(_DATA, 0)
+            bound.check(size, packed, where)
+
+    def _size(self, told: memoryview, rows: int, names: Collection[str], where: str) -> int:
+        """Bytes that some columns of a stripe take in Arrow's form, at least."""
+        known = [
+            _values_and_bytes(value, where)
+            for number, value in fields(told, where)
+            if number == _COLUMNS and isinstance(value, memoryview)
+        ]
+        total, number = 0, 1  # the first one is the row
+        for field in self._opened.schema:
+            kinds = list(_kinds(field.type))
+            for inner, kind in enumerate(kinds if field.name in names else ()):
+                values, size = known[number + inner] if number + inner < len(known) else (0, 0)
+                total += size + (values if inner else rows) * _width(kind)
+            number += len(kinds)
+        return total
+
+    @property
+    def _end(self) -> int:
+        return int(self._content.size()) - 1 - int(self._opened.file_postscript_length)
+
+    @cached_property
+    def _stripes(self) -> list[tuple[Mapping[int, int], str]]:
+        """Numbers of each stripe by field, and what messages call it."""
+        footer = self._message(self._end - self._opened.file_footer_length, self._end, self._name)
+        found: list[tuple[Mapping[int, int], str]] = []
+        for number, stripe in fields(footer, f"{self._name}, footer"):
+            if number == _STRIPES and isinstance(stripe, memoryview):
+                where = f"{self._name}, stripe {len(found)}"
+                parts = {k: v for k, v in fields(stripe, where) if isinstance(v, int)}
+                found.append((parts, where))
+        return found
+
+    def _zone_of(self, stripe: Mapping[int, int], where: str) -> str:
+        begin = sum(stripe.get(part, 0) for part in (_OFFSET, _INDEX, _DATA))
+        message = self._message(begin, begin + stripe.get(_FOOTER, 0), where)
+        for number, value in fields(message, where):
+            if number == _ZONE and isinstance(value, memoryview):
+                return bytes(value).decode("utf-8", "replace")
+        return ""
+
+    def _message(self, begin: int, end: int, where: str) -> memoryview:
+        if not 0 <= begin <= end <= self._content.size():
+            raise InputError(f"{where}: its footer would lie at bytes {begin} to {end}")
+        data = memoryview(read_part(self._content, begin, end - begin))
+        if self._opened.compression == "UNCOMPRESSED":
+            return data
+        codec = _CODECS.get(self._opened.compression)
+        if codec is None:
+            raise RefusedError(
+                f"{where}: what is asked of its footers is compressed with "
+                f"{self._opened.compression}; {', '.join(_CODECS)} and none are read"
+            )
+        parts, most = [], self._opened.compression_size
+        while data:
+            word = int.from_bytes(data[:3], "little")
+            chunk, data = data[3 : 3 + (word >> 1)], data[3 + (word >> 1) :]
+            try:
+                parts.append(bytes(chunk) if word & 1 else unpack(codec, chunk, most))
+            except (ValueError, OverflowError) as error:
+                raise InputError(f"{where}: its footer is broken ({error})") from error
+        return memoryview(b"".join(parts))
+
+
+def _values_and_bytes(column: memoryview, where: str) -> tuple[int, int]:
+    """How many values a column has in a stripe, and the bytes of its texts."""
+    values = size = 0
+    for number, value in fields(column, where):
+        if number == _VALUES and isinstance(value, int):
+            values = value
+        elif number in (_OF_TEXTS, _OF_BYTES) and isinstance(value, memoryview):
+            wanted = _TEXT_SUM if number == _OF_TEXTS else _BYTE_SUM
+            sums = [n for key, n in fields(value, where) if key == wanted and isinstance(n, int)]
+            size += sum(n >> 1 for n in sums)  # none is below 0
+    return values, size
+
+
+def _kinds(kind: pa.DataType) -> Iterator[pa.DataType]:
+    """A type and those within it, in the order in which ORC numbers columns."""
+    yield kind
+    for number in range(kind.num_fields):
+        field = kind.field(number)
+        if pa.types.is_map(kind) and number == 0 and pa.types.is_struct(field.type):
+            yield from list(_kinds(field.type))[1:]  # entries are no column of ORC's
+        else:
+            yield from _kinds(field.type)
+
+
+def _width(kind: pa.DataType) -> int:
+    """Bytes of one value, beside those of texts."""
+    if pa.types.is_struct(kind):
+        return 0
+    try:
+        return -(-int(kind.bit_width) // 8)
+    except ValueError:
+        return _OFFSET_BYTES
