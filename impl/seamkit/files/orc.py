@@ -8,6 +8,7 @@ tell these.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -20,7 +21,7 @@ from seamkit.files.parquet import check_names
 from seamkit.files.promotion import LOSSLESS, TypeRules, resolve_batch
 from seamkit.files.reader import FileReader, RowsWanted
 from seamkit.files.statistics import FileStatistics
-from seamkit.files.storage import Storage
+from seamkit.files.storage import Storage, read_part
 
 _UTC = frozenset(("", "UTC", "GMT", "Etc/UTC", "Etc/GMT", "Z"))
 
@@ -52,7 +53,7 @@ class OrcReader(FileReader):
         check_names(self.schema.names, self.name)
         self.num_rows: int = self._file.nrows
         self._bound = storage.bound
-        self._footer = OrcFooter(self._file, self._content, self.name)
+        self._footer = OrcFooter(self._file, partial(read_part, self._content), self.name)
 
     def statistics(self, schema: pa.Schema) -> FileStatistics:
         """The rows, as the footer tells; pyarrow does not show what ORC knows of columns."""

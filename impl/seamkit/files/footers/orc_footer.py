@@ -8,7 +8,7 @@ behind three bytes of length and a flag.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import cached_property
 
 import pyarrow as pa
@@ -16,8 +16,7 @@ from pyarrow import orc
 
 from seambase.errors import InputError, RefusedError
 from seamkit.core.unpack import Bound, unpack
-from seamkit.files.protobuf import fields
-from seamkit.files.storage import read_part
+from seamkit.files.footers.protobuf import fields
 
 __all__ = ["OrcFooter"]
 
@@ -36,13 +35,15 @@ class OrcFooter:
 
     Args:
         opened: the file, as pyarrow sees it.
-        content: its bytes.
+        read: gives as many bytes of it from an offset on.
         name: what messages call it.
     """
 
-    def __init__(self, opened: orc.ORCFile, content: pa.NativeFile, name: str) -> None:
+    def __init__(
+        self, opened: orc.ORCFile, read: Callable[[int, int], bytes | pa.Buffer], name: str
+    ) -> None:
         self._opened = opened
-        self._content = content
+        self._read = read
         self._name = name
 
     def zones(self) -> list[str]:
@@ -97,7 +98,7 @@ class OrcFooter:
 
     @property
     def _end(self) -> int:
-        return int(self._content.size()) - 1 - int(self._opened.file_postscript_length)
+        return int(self._opened.file_length) - 1 - int(self._opened.file_postscript_length)
 
     @cached_property
     def _stripes(self) -> list[tuple[Mapping[int, int], str]]:
@@ -120,9 +121,9 @@ class OrcFooter:
         return ""
 
     def _message(self, begin: int, end: int, where: str) -> memoryview:
-        if not 0 <= begin <= end <= self._content.size():
+        if not 0 <= begin <= end <= self._opened.file_length:
             raise InputError(f"{where}: its footer would lie at bytes {begin} to {end}")
-        data = memoryview(read_part(self._content, begin, end - begin))
+        data = memoryview(self._read(begin, end - begin))
         if self._opened.compression == "UNCOMPRESSED":
             return data
         codec = _CODECS.get(self._opened.compression)

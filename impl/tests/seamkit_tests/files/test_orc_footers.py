@@ -5,6 +5,7 @@ import io
 import os
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -13,6 +14,7 @@ from pyarrow import orc
 
 from seamkit.core.unpack import Bound
 from seamkit.files.footers.orc_footer import OrcFooter
+from seamkit.files.storage import read_part
 
 _LOOK = """
 import resource, sys
@@ -118,6 +120,6 @@ def test_a_stripes_size_is_that_of_its_columns(compression: str, names: list[str
     opened = orc.ORCFile(content)
     bound = _Sizes()
 
-    OrcFooter(opened, content, "a").check_sizes(names, bound)
+    OrcFooter(opened, partial(read_part, content), "a").check_sizes(names, bound)
     whole = opened.read(columns=names).combine_chunks()
     assert bound.__dict__["found"]["a, stripe 0"] == pytest.approx(whole.nbytes, rel=0.01)

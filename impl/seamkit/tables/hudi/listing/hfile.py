@@ -24,7 +24,7 @@ import google_crc32c
 
 from seambase.errors import InputError, RefusedError
 from seamkit.core.unpack import Bound, unpack
-from seamkit.files.protobuf import fields, varint
+from seamkit.files.footers.protobuf import fields, varint
 
 __all__ = ["HFile", "read_hfile"]
 
