@@ -47,6 +47,13 @@ def check(
         list[str] | None,
         typer.Option(help="Pattern of case ids, repeatable: scan/*/event/*."),
     ] = None,
+    finding: Annotated[
+        str | None,
+        typer.Option(
+            help="Show a reported defect again (docs/findings), in place of a check; ends with 1 "
+            "while it is there."
+        ),
+    ] = None,
     golden: Annotated[
         Path | None, typer.Option(help="Another folder of golden files (column, serde).")
     ] = None,
@@ -118,10 +125,10 @@ def check(
     from seambench.conformance.run import Run
     from seambench.contracts.progress import Progress
 
-    if extra is not None and (words or last_failed or failed_first):
-        raise UsageError(
-            "-k, --last-failed and --failed-first choose cases of a check, not of an extra pass"
-        )
+    if finding is not None:
+        _check_finding(finding, impl, as_json=as_json)
+        return
+    _require_choice_of_a_check(extra, words, last_failed or failed_first)
     if classpath is not None:
         os.environ["CLASSPATH"] = classpath  # where the processes of implementations look, too
     workers = jobs or len(os.sched_getaffinity(0))
@@ -157,6 +164,21 @@ def check(
         _record(recorded, run, extra, seen, results)
     if any(outcome.failed for outcome in seen):
         raise typer.Exit(1)
+
+
+def _require_choice_of_a_check(extra: str | None, words: str | None, last: bool) -> None:
+    if extra is not None and (words or last):
+        raise UsageError(
+            "-k, --last-failed and --failed-first choose cases of a check, not of an extra pass"
+        )
+
+
+def _check_finding(name: str, impl: Sequence[str] | None, *, as_json: bool) -> None:
+    from seambench.cli.checks.finding import check_finding
+
+    if impl is not None and len(impl) > 1:
+        raise UsageError("--finding asks one implementation")
+    check_finding(name, impl[0] if impl else None, as_json=as_json)
 
 
 def _record(

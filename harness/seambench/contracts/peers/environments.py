@@ -28,8 +28,10 @@ __all__ = ["MARK", "environment", "is_inside", "made_environments", "python_of",
 MARK = "SEAMBENCH_PEER"
 
 _OURS = ("seambase", "seamkit", "seambench", "seambench_impl", "seambench_suites")
-#: Distributions that implementations are made of; of the judge's own needs a worker has none.
+#: Distributions that implementations are made of.
 _SHARED = ("seambase", "seamkit")
+#: Of the judge's own needs, those without which a worker reads no case.
+_OF_THE_JUDGE = ("fastavro", "msgspec")
 _DONE = "seambench-ready"
 _SECONDS = 900
 
@@ -92,7 +94,7 @@ def _base_names() -> list[str]:
     """Names of what our packages need at least, but for pyarrow; a peer may bound versions."""
     needed = (one for name in _present() for one in metadata.requires(name) or ())
     names = {re.split(r"[^\w.-]", one, maxsplit=1)[0] for one in needed if ";" not in one}
-    return sorted(names - {"pyarrow", *_SHARED})
+    return sorted((names | {*_OF_THE_JUDGE}) - {"pyarrow", *_SHARED})
 
 
 def _present() -> list[str]:

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from seambench.cli.app import app
-from seambench_suites.findings.__main__ import Finding, read_findings
+from seambench.contracts.findings import Finding, read_findings
 from seamkit.command.parser import COMMANDS
 
 CHECKOUT = Path(__file__).parents[4]
@@ -85,9 +85,11 @@ def test_a_name_that_is_gone_is_seen() -> None:
 
 @pytest.mark.parametrize("finding", read_findings(), ids=lambda finding: finding.name)
 def test_every_finding_has_its_page(finding: Finding) -> None:
-    """The page has the title, the text and the command of the data, and the index names it."""
+    """The page has what the data say, and the command; the index names it, and tables lie there."""
     folder = CHECKOUT / "docs" / "findings"
     page = (folder / f"{finding.name}.md").read_text(encoding="utf-8")
 
-    assert all(part in page for part in (finding.title, finding.text, finding.command))
+    parts = (finding.title, finding.text, finding.rule, finding.link, f"--finding {finding.name}")
+    assert all(part in page for part in parts)
+    assert (folder / f"{finding.name}.zip").exists() == finding.attaches
     assert f"({finding.name}.md)" in (folder / "README.md").read_text(encoding="utf-8")

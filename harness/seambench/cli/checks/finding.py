@@ -1,0 +1,89 @@
+"""`seambench check --finding NAME`: a reported defect shown again, or not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import typer
+
+from seambase.command.terminal import JSON_SCHEMA, plain_text, print_json
+from seambase.errors import UnavailableError
+from seambench.cli.checks.shown import difference_lines
+from seambench.cli.shared.common import console
+
+if TYPE_CHECKING:
+    from seambench.contracts.explain import ShownRows
+    from seambench.contracts.findings import Finding
+    from seambench.contracts.outcomes import Outcome
+
+__all__ = ["check_finding", "reproduced"]
+
+
+def check_finding(name: str, implementation: str | None, *, as_json: bool) -> None:
+    """Put the case of a finding to its peer; ends with 1 while the defect is there.
+
+    Args:
+        name: of the finding.
+        implementation: who is asked in place of the newest version that is known to have it.
+        as_json: one JSON object in place of text.
+
+    Raises:
+        UsageError: there is no such finding.
+        UnavailableError: the peer cannot be had, or does not take the case.
+    """
+    from seambench.conformance.run import Run
+    from seambench.contracts.findings import find_finding
+    from seambench.contracts.progress import Progress
+
+    finding = find_finding(name)
+    asked = implementation or finding.implementation
+    with Progress(f"asking {asked}"):
+        run = Run(finding.seam, [asked], patterns=[finding.case])
+        # Files of known failures may name other cases.
+        [outcome] = [one for one in run.check() if one.case == finding.case]
+    if outcome.outcome in ("unavailable", "not-offered"):
+        raise UnavailableError(f"{asked}: {outcome.outcome}: {outcome.said}")
+    shown = reproduced(outcome)
+    if as_json:
+        answer = {"schema": JSON_SCHEMA, "finding": name, "reproduced": shown}
+        print_json(answer | outcome.to_json())
+    else:
+        _show(finding, outcome, shown=shown)
+    raise typer.Exit(int(shown))
+
+
+def reproduced(outcome: Outcome) -> bool:
+    """Whether an outcome shows the defect, known as it is."""
+    return outcome.outcome in ("xfail", "fail", "error", "timeout", "crash")
+
+
+def _show(finding: Finding, outcome: Outcome, *, shown: bool) -> None:
+    from seambench.conformance.load import load_cases
+    from seambench.contracts.registry import find_seam
+
+    out = console()
+    word = "[red]REPRODUCED[/]" if shown else "[green]NOT REPRODUCED[/]"
+    out.print(f"{word} {plain_text(outcome.implementation)}: {finding.title}", soft_wrap=True)
+    if not shown:
+        return
+    case = next(one for one in load_cases(finding.seam) if one.id == finding.case)
+    about = find_seam(finding.seam).explain(case)
+    out.print("\n[bold]must come[/]")
+    if about.outcome or not about.expected:
+        out.print(f"    {about.outcome or 'every row, and its values'}", markup=False)
+    for rows in about.expected[:1]:
+        for line in _lines(rows):
+            out.print(f"    {plain_text(line)}", markup=False, soft_wrap=True)
+    out.print("\n[bold]came[/]")
+    if outcome.difference is None:
+        out.print(f"    {plain_text(outcome.reason)}", markup=False, soft_wrap=True)
+    else:
+        for line in difference_lines(outcome.difference):
+            out.print(line, soft_wrap=True)
+    out.print(f"\n{finding.label}: {finding.link}", markup=False, soft_wrap=True)
+
+
+def _lines(rows: ShownRows) -> Iterator[str]:
+    yield "  ".join(rows.columns)
+    yield from ("  ".join(row) for row in rows.rows)

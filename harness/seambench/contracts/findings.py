@@ -1,0 +1,121 @@
+"""Defects of other systems that suites report: what is wrong, in which releases, by which case.
+
+A package announces a TOML file of them as an entry point of the group `seambench.findings`;
+`seambench check --finding NAME` shows one again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Literal
+
+from seambase.errors import UsageError
+from seambench.contracts.data_files import read_toml
+from seambench.contracts.peers.catalogue import AT
+
+__all__ = ["Finding", "find_finding", "read_findings"]
+
+Label = Literal[
+    "violates the specification", "differs from the reference implementation", "hardening"
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """A defect of a peer.
+
+    Attributes:
+        name: of its report.
+        title: one sentence.
+        peer: name in the catalogue of peers.
+        case: the smallest case that shows it.
+        shows: versions of the catalogue in which it comes out.
+        passes: versions of the catalogue in which it does not.
+        label: what kind of a defect it is.
+        rule: the sentence of the specification, word for word, or what the reference does.
+        link: where the rule stands.
+        text: what is wrong, and what follows.
+        script: a program that shows it with the peer and `requires` alone. It may unpack
+            `NAME.zip`, the case's table, from the folder in which it runs; `{version}` stands for
+            the release.
+        requires: what pip installs for it, `{version}` likewise.
+        right: what it prints where the defect is mended; empty where it ends with an error.
+        since, until: first and last release in which the script was seen to show it.
+        before, after: releases next to these in which it was not; empty where there is none, or
+            the script cannot run there.
+        upstream: issues and pull requests about it.
+        mended: the change on the peer's main branch that is not released.
+        workaround: what its users can do until then.
+    """
+
+    name: str
+    title: str
+    peer: str
+    case: str
+    shows: Sequence[str]
+    label: Label
+    rule: str
+    link: str
+    text: str
+    script: str
+    requires: Sequence[str]
+    passes: Sequence[str] = ()
+    right: str = ""
+    since: str = ""
+    until: str = ""
+    before: str = ""
+    after: str = ""
+    upstream: Sequence[str] = ()
+    mended: str = ""
+    workaround: str = ""
+
+    @property
+    def seam(self) -> str:
+        """The seam of its case."""
+        return self.case.partition("/")[0]
+
+    @property
+    def implementation(self) -> str:
+        """The newest version of the catalogue that has it, as `--impl` takes it."""
+        return f"{self.peer}{AT}{self.shows[-1]}"
+
+    @property
+    def attaches(self) -> bool:
+        """Whether its script reads the case's table from a file beside it."""
+        return f"{self.name}.zip" in self.script
+
+
+@dataclass(frozen=True)
+class _File:
+    """The keys of a file."""
+
+    finding: Sequence[Finding]
+
+
+def read_findings() -> list[Finding]:
+    """All findings that installed packages announce, in the order of their files.
+
+    Raises:
+        UsageError: a file is broken.
+    """
+    files = sorted({Path(point.load()) for point in entry_points(group="seambench.findings")})
+    return [finding for file in files for finding in read_toml(_File, file).finding]
+
+
+def find_finding(name: str) -> Finding:
+    """The finding of a name.
+
+    Raises:
+        UsageError: there is none.
+    """
+    known = {finding.name: finding for finding in read_findings()}
+    if name not in known:
+        near = get_close_matches(name, known, n=1)
+        raise UsageError(
+            f"there is no finding {name!r}" + (f"; did you mean {near[0]}" if near else "")
+        )
+    return known[name]
