@@ -21,7 +21,7 @@ from seamkit.scan.arguments import ScanOptions
 from seamkit.scan.events_cache import ChangedRows, EventsCache, changed_rows
 from seamkit.scan.key_ranges import GroupsOf, key_ranges
 from seamkit.scan.masks import SharedMask
-from seamkit.scan.merge_path import UnitMerge
+from seamkit.scan.merge_path import EventsOfUnit, UnitMerge
 from seamkit.scan.native_path import Wanted, native_rows, with_values
 from seamkit.scan.pruning import (
     files_ruled_out,
@@ -181,9 +181,16 @@ class UnitTasks:
         context = replace(self.context(), condition=condition)
 
         def merge(threads: int = 1) -> UnitMerge:
-            own = changes if events is None else events.of(changes, whole=by_key is None)
-            schema = self.plan.schema
-            return UnitMerge(file, own, schema, wanted, context, threads=threads, row_groups=by_key)
+            schema, groups_of = self.plan.schema, by_key
+            if events is None:
+                own: EventsOfUnit = changes
+            else:
+                own = cached = events.of(changes, whole=by_key is None)
+                if cached.matches is not None:  # the condition itself rules out row groups then
+                    groups_of = None
+            return UnitMerge(
+                file, own, schema, wanted, context, threads=threads, row_groups=groups_of
+            )
 
         if parts == 1:
             # Opened by the task: a scan may have more units than files can be open.
