@@ -2,9 +2,9 @@
 
 Each round runs every competitor once, so that a busy minute hurts all alike and the samples of a
 round make pairs. Orders are shuffled, and each second round has the order before it turned round:
-nobody always comes after the same. The first run of a competitor is kept apart from the warm ones
-after it. Judging is not timed, memory is watched in a run of its own, and a competitor with one
-wrong result keeps no time at all.
+nobody always comes after the same. The first run of a competitor, in the order that was given, is
+kept apart from the warm ones after it. Judging is not timed, memory is watched in a run of its own,
+and a competitor with one wrong result keeps no time at all.
 """
 
 from __future__ import annotations
@@ -190,7 +190,7 @@ def take_turns(
     """Run competitors in turns: once for the first time, then warm, then once for memory.
 
     Args:
-        competitors: by name.
+        competitors: by name, in the order of their first runs.
         samples: warm runs of each.
         budget_seconds: a competitor whose runs took longer than this altogether is not started
             again once it has one warm sample; None for no limit.
@@ -209,7 +209,9 @@ def take_turns(
     gc.freeze()
     try:
         for round_ in range(samples + 1):
-            order = [n for n in next(shuffled) if not _is_over(results[n], budget_seconds)]
+            # A floor copies what the first runs of others moved.
+            names = next(shuffled) if round_ else list(competitors)
+            order = [n for n in names if not _is_over(results[n], budget_seconds)]
             for place, name in enumerate(order):
                 if on_run is not None:
                     on_run(name)

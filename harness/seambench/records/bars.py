@@ -5,10 +5,10 @@
     numerator = { by = "auto", case = "scan/all", over = "mor-v9-event-avro-u20-s100" }
     denominator = { by = "native", case = "scan/all", over = "mor-v9-event-avro-u20-s100" }
     at_most = 1.6
-    run = "hudi"
+    run = "merge"
 
     [run]
-    hudi = ["seambench data --scale 1 ...", "seambench bench --scale 1 ..."]
+    merge = ["seambench data --scale 1 ...", "seambench bench --scale 1 ..."]
 
 A case may be a pattern: the figure is the geometric mean over all that it fits. Both sides come out
 of the newest run that stands (`seambench.records.standing`) and has both, where samples make pairs;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -32,6 +33,12 @@ def run(arguments: Sequence[str]) -> int:
     return int(command(given))
 
 
+class _Parser(argparse.ArgumentParser):
+    def _print_message(self, message: str, file: Any = None) -> None:
+        # argparse passes over what cannot be written, and ends with 0.
+        (file or sys.stderr).write(message)
+
+
 class _Version(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
         from importlib.metadata import version
@@ -41,7 +48,7 @@ class _Version(argparse.Action):
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser("seamkit", None, _ABOUT, _EPILOG, allow_abbrev=False)
+    parser = _Parser("seamkit", None, _ABOUT, _EPILOG, allow_abbrev=False)
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and end")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     _scan(commands)

@@ -43,21 +43,28 @@ def answers(*values: object) -> Callable[[], object]:
 
 
 def test_competitors_take_turns() -> None:
-    """Every round runs each competitor once, in orders that turn round; the first is kept apart."""
+    """Every round runs each competitor once, in orders that turn round; the first is kept apart.
+
+    It has the order that was given, whatever the seed: a floor copies what runs before it moved.
+    """
     turns: list[str] = []
     both = {name: Competitor(lambda: None, right) for name in "ab"}
-    results = take_turns(both, 3, on_run=turns.append)
+    results = take_turns(both, 4, on_run=turns.append)
 
-    rounds = ["".join(turns[at : at + 2]) for at in range(0, 8, 2)]
-    assert [sorted(one) for one in rounds] == [["a", "b"]] * 4
-    assert rounds[1::2] == [one[::-1] for one in rounds[::2]]
+    rounds = ["".join(turns[at : at + 2]) for at in range(0, 10, 2)]
+    assert [sorted(one) for one in rounds] == [["a", "b"]] * 5
+    assert rounds[2::2] == [one[::-1] for one in rounds[1::2]]
+    for seed in range(5):
+        begun: list[str] = []
+        take_turns(both, 1, on_run=begun.append, seed=seed)
+        assert begun[:2] == ["a", "b"]
     for result in results.values():
         assert len(result.cold) == 1
-        assert len(result.hot) == 3
+        assert len(result.hot) == 4
         assert all(sample.wall > 0 for sample in result.hot)
         assert result.growth_bytes is None
     places = [result.places for result in results.values()]
-    assert [rounds[at + 1][place] for at, place in enumerate(places[0])] == ["a"] * 3
+    assert [rounds[at + 1][place] for at, place in enumerate(places[0])] == ["a"] * 4
 
 
 def test_memory_is_watched_in_a_run_of_its_own() -> None:

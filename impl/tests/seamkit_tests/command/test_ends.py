@@ -75,6 +75,11 @@ def test_output_that_nobody_takes_is_exit_code_1() -> None:
     assert "BrokenPipe" not in said
 
 
+def _hear_signals() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
 @pytest.mark.parametrize("signal_", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_leaves_nothing_half_written(tmp_path: Path, signal_: signal.Signals) -> None:
     """Ctrl-C and SIGTERM are exit code 130, told in a line."""
@@ -83,6 +88,8 @@ def test_a_signal_leaves_nothing_half_written(tmp_path: Path, signal_: signal.Si
         stderr=subprocess.PIPE,
         text=True,
         env=os.environ | {"SEAMKIT_DEBUG": ""},
+        # A shell that starts the tests in the background has both ignored.
+        preexec_fn=_hear_signals,
     ) as process:
         assert process.stderr is not None
         assert "reading" in process.stderr.readline()
