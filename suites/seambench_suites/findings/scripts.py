@@ -12,8 +12,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from uv import find_uv_bin
-
 from seambench.conformance.load import load_cases
 from seambench.contracts.findings import Finding
 from seambench.contracts.registry import find_seam
@@ -62,6 +60,8 @@ def packed(finding: Finding) -> bytes:
 
 def run_script(finding: Finding, release: str) -> Ran:
     """Run a finding's script with one release of its peer, in an environment of its own."""
+    from uv import find_uv_bin  # not where nobody runs a script
+
     command = [find_uv_bin(), "run", "--quiet", "--no-project", "--isolated"]
     command += ["--python", sys.executable]
     for requirement in finding.requires:
