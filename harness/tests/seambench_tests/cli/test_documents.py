@@ -25,6 +25,7 @@ _GROUPS = {
     "seambench.impl",
     "seambench.cases",
     "seambench.demo",
+    "seambench.findings",
     "seambench.peers",
     "seambench.suite",
     "seambench.format",
