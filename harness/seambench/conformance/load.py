@@ -12,7 +12,7 @@ from seambase.errors import UnavailableError, UsageError
 from seambench.contracts.registry import find_seam
 from seambench.contracts.seam import Case, Seam
 
-__all__ = ["choose_cases", "load_cases", "roots"]
+__all__ = ["choose_cases", "find_case", "load_cases", "roots"]
 
 
 def roots() -> list[Path]:
@@ -46,6 +46,18 @@ def load_cases(seam: str, root: Path | None = None, golden: Path | None = None) 
     if root is None:
         return list(_installed(seam, tuple(roots())))
     return _distinct(found, [root])
+
+
+def find_case(id_: str) -> Case:
+    """The case of installed suites that has an id, which begins with its seam.
+
+    Raises:
+        UsageError: there is none; see `load_cases`.
+    """
+    for case in load_cases(id_.partition("/")[0]):
+        if case.id == id_:
+            return case
+    raise UsageError(f"no installed suite has the case {id_!r}")
 
 
 @functools.cache

@@ -16,9 +16,8 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from seambench.cli.checks.finding import reproduced
-from seambench.conformance.load import load_cases
-from seambench.conformance.run import Run
+from seambench.cli.checks.finding import outcomes_of, reproduced
+from seambench.conformance.load import find_case
 from seambench.contracts.findings import Finding, read_findings
 from seambench.contracts.outcomes import Outcome
 from seambench.contracts.peers.catalogue import AT
@@ -52,10 +51,9 @@ def main() -> None:
 
 def _write(finding: Finding, folder: Path) -> list[str]:
     """Write the report of one; how it differs from what the data say."""
-    [case] = [one for one in load_cases(finding.seam) if one.id == finding.case]
     seen = _asked_again(finding)
     ran = run_script(finding, finding.until)
-    text = "\n".join(report(finding, case, seen, ran))
+    text = "\n".join(report(finding, find_case(finding.case), seen, ran))
     (folder / f"{finding.name}.md").write_text(f"{text}\n", encoding="utf-8")
     if finding.attaches:
         (folder / f"{finding.name}.zip").write_bytes(packed(finding))
@@ -64,12 +62,11 @@ def _write(finding: Finding, folder: Path) -> list[str]:
 
 
 def _asked_again(finding: Finding) -> Mapping[str, Outcome]:
-    versions = [*finding.shows, *finding.passes]
-    names = [f"{finding.peer}{AT}{version}" for version in versions]
-    run = Run(finding.seam, names, patterns=[finding.case])
-    # A file of known failures may name other cases, which are no part of this.
-    outcomes = {one.implementation: one for one in run.check() if one.case == finding.case}
-    return {version: outcomes[f"{finding.peer}{AT}{version}"] for version in versions}
+    names = {
+        version: f"{finding.peer}{AT}{version}" for version in (*finding.shows, *finding.passes)
+    }
+    outcomes = outcomes_of(finding, [*names.values()])
+    return {version: outcomes[name] for version, name in names.items()}
 
 
 def _cases_not_as_told(finding: Finding, seen: Mapping[str, Outcome]) -> Iterator[str]:

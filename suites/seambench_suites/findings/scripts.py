@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from seambench.conformance.load import load_cases
+from seambench.conformance.load import find_case
 from seambench.contracts.findings import Finding
 from seambench.contracts.registry import find_seam
 
@@ -46,9 +46,8 @@ class Ran:
 
 def packed(finding: Finding) -> bytes:
     """The table of a finding's case as a ZIP file, the same bytes each time."""
-    [case] = [one for one in load_cases(finding.seam) if one.id == finding.case]
     with tempfile.TemporaryDirectory(prefix="seambench-findings-") as folder:
-        find_seam(finding.seam).keep(case, Path(folder))
+        find_seam(finding.seam).keep(find_case(finding.case), Path(folder))
         table, file = Path(folder, "table"), Path(folder, "table.zip")
         with zipfile.ZipFile(file, "w") as archive:
             for one in sorted(path for path in table.rglob("*") if path.is_file()):

@@ -10,7 +10,7 @@ import pytest
 
 from seambase.errors import UsageError
 from seambench.cli import main
-from seambench.conformance.load import load_cases
+from seambench.conformance.load import find_case, load_cases
 from seambench.conformance.xfails import load_xfails
 from seambench.contracts.findings import Finding, find_finding, read_findings
 from seambench.contracts.peers.catalogue import catalogue
@@ -81,6 +81,8 @@ def test_a_name_that_is_none_is_refused() -> None:
     """With the nearest one that is."""
     with pytest.raises(UsageError, match="did you mean hudi-rs-renamed-columns"):
         find_finding("hudi-rs-renamed-column")
+    with pytest.raises(UsageError, match="no installed suite has the case 'scan/none'"):
+        find_case("scan/none")
 
 
 @pytest.mark.parametrize(

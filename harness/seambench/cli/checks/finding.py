@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import typer
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from seambench.contracts.findings import Finding
     from seambench.contracts.outcomes import Outcome
 
-__all__ = ["check_finding", "reproduced"]
+__all__ = ["check_finding", "outcomes_of", "reproduced"]
 
 
 def check_finding(name: str, implementation: str | None, *, as_json: bool) -> None:
@@ -32,16 +32,13 @@ def check_finding(name: str, implementation: str | None, *, as_json: bool) -> No
         UsageError: there is no such finding.
         UnavailableError: the peer cannot be had, or does not take the case.
     """
-    from seambench.conformance.run import Run
     from seambench.contracts.findings import find_finding
     from seambench.contracts.progress import Progress
 
     finding = find_finding(name)
     asked = implementation or finding.implementation
     with Progress(f"asking {asked}"):
-        run = Run(finding.seam, [asked], patterns=[finding.case])
-        # Files of known failures may name other cases.
-        [outcome] = [one for one in run.check() if one.case == finding.case]
+        outcome = outcomes_of(finding, [asked])[asked]
     if outcome.outcome in ("unavailable", "not-offered"):
         raise UnavailableError(f"{asked}: {outcome.outcome}: {outcome.said}")
     shown = reproduced(outcome)
@@ -53,13 +50,26 @@ def check_finding(name: str, implementation: str | None, *, as_json: bool) -> No
     raise typer.Exit(int(shown))
 
 
+def outcomes_of(finding: Finding, implementations: Sequence[str]) -> dict[str, Outcome]:
+    """What comes of a finding's case, by implementation.
+
+    Raises:
+        UsageError: see `seambench.conformance.run.Run.check`.
+    """
+    from seambench.conformance.run import Run
+
+    run = Run(finding.seam, implementations, patterns=[finding.case])
+    # A file of known failures may name other cases, which are no part of this.
+    return {one.implementation: one for one in run.check() if one.case == finding.case}
+
+
 def reproduced(outcome: Outcome) -> bool:
     """Whether an outcome shows the defect, known as it is."""
     return outcome.outcome in ("xfail", "fail", "error", "timeout", "crash")
 
 
 def _show(finding: Finding, outcome: Outcome, *, shown: bool) -> None:
-    from seambench.conformance.load import load_cases
+    from seambench.conformance.load import find_case
     from seambench.contracts.registry import find_seam
 
     out = console()
@@ -67,8 +77,7 @@ def _show(finding: Finding, outcome: Outcome, *, shown: bool) -> None:
     out.print(f"{word} {plain_text(outcome.implementation)}: {finding.title}", soft_wrap=True)
     if not shown:
         return
-    case = next(one for one in load_cases(finding.seam) if one.id == finding.case)
-    about = find_seam(finding.seam).explain(case)
+    about = find_seam(finding.seam).explain(find_case(finding.case))
     out.print("\n[bold]must come[/]")
     if about.outcome or not about.expected:
         out.print(f"    {about.outcome or 'every row, and its values'}", markup=False)
