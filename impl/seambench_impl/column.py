@@ -55,12 +55,7 @@ class OffHeapColumns:
         self._steps: Counter[Step] = Counter()
 
     def chunks(self, request: ColumnRequest) -> list[ColumnChunk]:
-        """Append the rows and read every chunk back through its meta chain.
-
-        Raises:
-            seambase.errors.UsageError: a path that leads nowhere.
-            seambase.errors.InputError: a type string or value is wrong.
-        """
+        """Append the rows and read every chunk back through its meta chain."""
         scanner = _CaseScanner(request, list(map(column_type, request.types)), self._allocator)
         found = []
         with scanner:
@@ -102,19 +97,11 @@ class OffHeapColumns:
         return self._batches.counters().live
 
     def parse_type(self, text: str) -> dict[str, Any]:
-        """What StarRocks makes of a type string: kind, a decimal's scale, children by name.
-
-        Raises:
-            seambase.errors.InputError: StarRocks raises, too; `reason` and `token` tell how.
-        """
+        """What StarRocks makes of a type string: kind, a decimal's scale, children by name."""
         return _tree(parse_leniently(text))
 
     def stages(self, batch: pa.RecordBatch) -> Sequence[Stage]:
-        """The seam's steps over a batch.
-
-        Raises:
-            seambase.errors.RefusedError: a column of a type that no off-heap column holds.
-        """
+        """The seam's steps over a batch."""
         allocator = self._allocator
         rows, engine = row_stages(batch, allocator), engine_stages(batch, allocator)
         return [*rows, append_stage(batch, allocator), *engine]

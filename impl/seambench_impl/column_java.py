@@ -28,11 +28,7 @@ _numbers = itertools.count()
 
 @functools.cache
 def case_classes() -> JavaClasses:
-    """The Java side of the connector seam, and with it what hands a scanner the rows of a case.
-
-    Raises:
-        UnavailableError: no JVM.
-    """
+    """The Java side of the connector seam, and with it what hands a scanner the rows of a case."""
     return compiled_package("seambench.connector", _JAVA, connector_classes())
 
 
@@ -44,9 +40,6 @@ class JavaColumns:
     Args:
         loader: finds the scanner's class; our own by default.
         scanner: name of the class, which takes its rows from `seambench.Case`.
-
-    Raises:
-        UnavailableError: no JVM.
     """
 
     name = "java"
@@ -66,12 +59,7 @@ class JavaColumns:
         self._scanner = scanner
 
     def chunks(self, request: ColumnRequest) -> list[ColumnChunk]:
-        """Have Java append the rows, and read every chunk through its meta chain.
-
-        Raises:
-            seambase.errors.UsageError: a path that leads nowhere.
-            seambase.errors.InputError: a type string or value is wrong.
-        """
+        """Have Java append the rows, and read every chunk through its meta chain."""
         columns = dict(zip(request.fields, map(column_type, request.types), strict=True))
         types = prune_columns(columns, request.required_fields, request.nested_fields or ())
         parameters = {"case": self._put(request)}
@@ -100,11 +88,7 @@ class JavaColumns:
         return name
 
     def parse_type(self, text: str) -> dict[str, Any]:
-        """What Java makes of a type string as StarRocks reads it.
-
-        Raises:
-            seambase.errors.InputError: StarRocks raises, too; `reason` and `token` tell how.
-        """
+        """What Java makes of a type string as StarRocks reads it."""
         column_types = self._java.java_class("seamkit.offheap.ColumnType")
         try:
             return _tree(column_types.parseLeniently(_text(self._java.jpype, text)))

@@ -27,9 +27,6 @@ class LocalReceiver:
 
     Args:
         request: the whole exchange.
-
-    Raises:
-        RefusedError: senders are to be merged.
     """
 
     _here: dict[str, LocalReceiver] = {}  # noqa: RUF012 - the receivers of this process
@@ -50,11 +47,7 @@ class LocalReceiver:
     def exchange_of(
         cls, request: ExchangeRequest, rule: PartitionRule | None, addresses: Sequence[str]
     ) -> ThreadedLocalExchange:
-        """The exchange that ends at these receivers, made when the first sender asks.
-
-        Raises:
-            UnavailableError: one of them is not in this process.
-        """
+        """The exchange that ends at these receivers, made when the first sender asks."""
         with cls._changed:
             unknown = [address for address in addresses if address not in cls._here]
             if unknown:

@@ -33,11 +33,7 @@ KNOBS = (*sorted(_SINK), *sorted(_RECEIVER), _BATCHED, _LOCAL_FIRST)
 
 
 def check_request(request: ExchangeRequest) -> None:
-    """Refuse what cannot be before anything is opened.
-
-    Raises:
-        SeambenchError: a request that contradicts itself, or asks for what there is not.
-    """
+    """Refuse what cannot be before anything is opened."""
     if min(request.senders, request.receivers, request.drivers, request.writers) < 1:
         raise UsageError("an exchange has a sender, a receiver, and a driver of each at least")
     if request.order != "none" and max(request.drivers, request.writers) > 1:

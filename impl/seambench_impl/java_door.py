@@ -100,12 +100,7 @@ class _StatedColumns(JavaColumns):
 
 
 def java_columns(name: str) -> JavaColumns:
-    """The column seam by a user's scanner, which takes its rows from `seambench.Case`.
-
-    Raises:
-        UsageError: no class path, no such class, or no scanner.
-        UnavailableError: no JVM.
-    """
+    """The column seam by a user's scanner, which takes its rows from `seambench.Case`."""
     return _StatedColumns(name)
 
 
@@ -117,10 +112,6 @@ class JavaReader:
 
     Args:
         name: of the class.
-
-    Raises:
-        UsageError: no class path, no such class, or no scanner.
-        UnavailableError: no JVM.
     """
 
     kind: Kind = "peer"
@@ -133,11 +124,7 @@ class JavaReader:
         self.capabilities: Mapping[str, bool] = facts.capabilities
 
     def open(self, request: ScanRequest) -> Scan:
-        """Have the scanner say its columns; see `seambench.contracts.scan.Scanner.open`.
-
-        Raises:
-            RefusedError: another query than that of a snapshot, a filter as text, or strict.
-        """
+        """Have the scanner say its columns; see `seambench.contracts.scan.Scanner.open`."""
         if request.query != "snapshot" or request.where is not None or request.strict:
             raise RefusedError(f"{self.name} takes no other query than a snapshot, no filter")
         with self._scanner(request, request.columns) as scanner:

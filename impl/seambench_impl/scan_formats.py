@@ -49,11 +49,7 @@ class ReaderFormat:
         return open_request(request, format=self.name, **self.table)
 
     def open(self, request: ScanRequest) -> Scan:
-        """Plan a read; see `seambench.contracts.scan.Scanner.open`.
-
-        Raises:
-            UsageError: what the format has no word for.
-        """
+        """Plan a read; see `seambench.contracts.scan.Scanner.open`."""
         has_bounds = request.begin is not None or request.end is not None
         if self.no_bounds and (has_bounds or request.changes_alone):
             raise UsageError(self.no_bounds)
@@ -89,14 +85,7 @@ def open_request(request: ScanRequest, **options: Any) -> Table:
 
 
 def named_table(request: ScanRequest) -> CatalogTable:
-    """The table that a request names.
-
-    Raises:
-        UsageError: it is no name.
-        InputError: there is no such table, or its folder is none.
-        RefusedError: a view, or a format that is not supported.
-        UnavailableError: the metastore does not answer.
-    """
+    """The table that a request names."""
     table = open_request(request)
     assert isinstance(table, CatalogTable)
     return table

@@ -61,9 +61,6 @@ class JniReader(AutoReader):
 
     Planning is our own; what Java appends is filled into columns in C. The jars of a table's format
     are fetched when the first is opened.
-
-    Raises:
-        UnavailableError: no JVM.
     """
 
     name = "jni"
@@ -80,12 +77,7 @@ class JniReader(AutoReader):
         connector_classes()
 
     def open(self, request: ScanRequest) -> Scan:
-        """Plan a read; see `seambench.contracts.scan.Scanner.open`.
-
-        Raises:
-            RefusedError: another query than that of a snapshot.
-            UnavailableError: the jars of the table's format cannot be fetched.
-        """
+        """Plan a read; see `seambench.contracts.scan.Scanner.open`."""
         if request.query != "snapshot":
             raise RefusedError(f"{self.name} reads snapshots, no query {request.query!r}")
         scan = super().open(request)

@@ -66,13 +66,7 @@ class SeambenchSerde:
         self._readers: list[TrackedAllocator] = []
 
     def serialize(self, request: SerdeRequest, batches: Sequence[pa.RecordBatch]) -> bytes:
-        """One page for each batch, or the rows of all.
-
-        Raises:
-            seambase.errors.UsageError: batches, options or types that do not fit.
-            seambase.errors.InputError: a value that its type cannot have.
-            seambase.errors.RefusedError: a type or option that the format does not have.
-        """
+        """One page for each batch, or the rows of all."""
         if request.format == "presto":
             return b"".join(memoryview(self._page(request, batch)) for batch in batches)
         return bytes(
@@ -89,13 +83,7 @@ class SeambenchSerde:
         return write_page(batch, request.fields, request.options, allocator=self._allocator)
 
     def deserialize(self, request: SerdeRequest, data: Bytes) -> list[pa.RecordBatch]:
-        """A batch for each page, or one for all rows.
-
-        Raises:
-            seambase.errors.UsageError: options or types that do not fit.
-            seambase.errors.InputError: the bytes break their format; the message names the offset.
-            seambase.errors.RefusedError: a limit, or what the format does not have.
-        """
+        """A batch for each page, or one for all rows."""
         if request.format == "presto":
             return read_pages(data, request.fields, request.options, allocator=self._allocator)
         # Rows are held to their limit by an allocator of their own.
@@ -115,11 +103,6 @@ class SeambenchSerde:
         """What the steps flush and write; see the contract.
 
         The memory is that of an operator in a query's tree of pools.
-
-        Raises:
-            seambase.errors.UsageError: batches, rows, options or types that do not fit.
-            seambase.errors.InputError: a value that its type cannot have.
-            seambase.errors.RefusedError: a type or option that the format does not have.
         """
         serde = serde_named(_VECTOR_SERDES[request.format])
         operator = MemoryPool("query").child("task").child("exchange")
@@ -159,11 +142,7 @@ class SeambenchSerde:
         return [result.batch()], blocks
 
     def stages(self, batch: pa.RecordBatch) -> list[Stage]:
-        """Pages and rows written and read.
-
-        Raises:
-            seambase.errors.RefusedError: a column that Presto or Spark has no type for.
-        """
+        """Pages and rows written and read."""
         return [*page_stages(batch, self._allocator), *row_stages(batch, self._allocator)]
 
     def live_blocks(self) -> int:

@@ -103,11 +103,7 @@ class Apart:
         self._known: dict[int, Task] = {}
 
     def ask(self, word: str, task: Task) -> Any:
-        """See `Home`.
-
-        Raises:
-            SeambenchError: the process died. Other errors are those of the task.
-        """
+        """See `Home`."""
         pipe = self._pipe or self._start()
         known = id(task) in self._known
         try:

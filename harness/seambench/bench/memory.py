@@ -112,9 +112,6 @@ def run_drain(reader: str, request: Mapping[str, Any], timeout: float = 600.0) -
         reader: name in the registry.
         request: members of `seambench.contracts.scan.ScanRequest`.
         timeout: seconds after which the process is killed.
-
-    Raises:
-        SeambenchError: the process failed; the message is its own.
     """
     asked = json.dumps({"reader": reader, "request": dict(request)})
     process = subprocess.Popen(

@@ -25,11 +25,7 @@ __all__ = ["Opened", "Reader", "close_opened", "opened", "reader_of", "tables_to
 
 
 def tables_to_read(dataset: Dataset) -> list[str]:
-    """Names of the tables that lie in a table format; the others are plain Parquet for everybody.
-
-    Raises:
-        UsageError: there are none.
-    """
+    """Names of the tables that lie in a table format; the others are plain Parquet."""
     found = [name for name, table in dataset.tables.items() if not table.is_plain]
     if not found:
         raise UsageError(

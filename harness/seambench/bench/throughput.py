@@ -100,9 +100,6 @@ def measure_throughput(
     Returns:
         One record per implementation and one for `memcpy`, not yet written. Cases are called
         `<seam>/<step>/<rows>`, or `.../<rows> fixed`.
-
-    Raises:
-        UsageError: unknown seam or implementation, one without steps, or no step is left to time.
     """
     listener = listener or Listener()
     found = {name: _implementation(options.seam, name) for name in options.implementations}

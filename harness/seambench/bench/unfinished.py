@@ -36,11 +36,6 @@ class Unfinished:
             results: folder of the records; made if it is missing.
             plan: all that decides what is run and what comes of it, as JSON has it.
             resume: go on, if a run was interrupted here; otherwise its journal is dropped.
-
-        Raises:
-            UsageError: the interrupted run had another plan.
-            InputError: its journal cannot be read.
-            UnavailableError: the folder cannot be written.
         """
         self.file = results / _NAME
         self._done: dict[str, Any] = {}

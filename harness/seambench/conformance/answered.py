@@ -41,11 +41,7 @@ class Answered:
 
 @cache
 def answers_of(root: Path) -> Sequence[Answered]:
-    """What engines answered to the cases below a root.
-
-    Raises:
-        UsageError: a file of another form.
-    """
+    """What engines answered to the cases below a root."""
     found = []
     for file in sorted((root / "golden" / "answers").glob("*.json")):
         try:

@@ -42,11 +42,7 @@ class Crew:
     def map(
         self, put: Callable[[Isolated, Case], Outcome], cases: Sequence[Case]
     ) -> Iterator[Outcome]:
-        """What comes of each case, in the order of the cases.
-
-        Raises:
-            SeambenchError: what `put` raises.
-        """
+        """What comes of each case, in the order of the cases."""
         self.first.start()
         idle: queue.SimpleQueue[Isolated] = queue.SimpleQueue()
         for member in self._members:

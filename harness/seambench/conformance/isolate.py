@@ -121,9 +121,6 @@ class Isolated:
 
         Returns:
             Its answer, or what became of it: `{"outcome": ..., "reason": ...}`.
-
-        Raises:
-            UsageError: see `start`.
         """
         self.start()
         if self._refusal is not None:
@@ -140,11 +137,7 @@ class Isolated:
         return answer
 
     def start(self) -> None:
-        """Start the process, unless it runs, and wait until the implementation is imported.
-
-        Raises:
-            UsageError: the name stands for no implementation.
-        """
+        """Start the process, unless it runs, and wait until the implementation is imported."""
         if self._refusal is not None or self._process is not None:
             return
         self._stderr.seek(0)

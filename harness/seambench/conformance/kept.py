@@ -17,9 +17,6 @@ def keep_case(cases: Sequence[Case], folder: Path) -> Sequence[str]:
 
     Returns:
         What can be done with it: a line for each.
-
-    Raises:
-        UsageError: more than one case, a folder that is there and not empty, or see `Seam.keep`.
     """
     if len(cases) != 1:
         raise UsageError(

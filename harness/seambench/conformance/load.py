@@ -16,11 +16,7 @@ __all__ = ["choose_cases", "find_case", "load_cases", "roots"]
 
 
 def roots() -> list[Path]:
-    """Folders with `cases/` and `golden/` of installed suites (entry point `seambench.cases`).
-
-    Raises:
-        UnavailableError: no suite is installed.
-    """
+    """Folders with `cases/` and `golden/` of installed suites (entry point `seambench.cases`)."""
     found = dict.fromkeys(Path(entry.load()) for entry in entry_points(group="seambench.cases"))
     if not found:
         raise UnavailableError(
@@ -36,9 +32,6 @@ def load_cases(seam: str, root: Path | None = None, golden: Path | None = None) 
         seam: its name.
         root: folder with `cases/` and `golden/`; None for those of all installed suites.
         golden: folder of golden files to take instead.
-
-    Raises:
-        UsageError: a broken case file, an unknown seam, or an id that is there twice.
     """
     found = find_seam(seam)
     if golden is not None:
@@ -49,11 +42,7 @@ def load_cases(seam: str, root: Path | None = None, golden: Path | None = None) 
 
 
 def find_case(id_: str) -> Case:
-    """The case of installed suites that has an id, which begins with its seam.
-
-    Raises:
-        UsageError: there is none; see `load_cases`.
-    """
+    """The case of installed suites that has an id, which begins with its seam."""
     for case in load_cases(id_.partition("/")[0]):
         if case.id == id_:
             return case
@@ -77,11 +66,7 @@ def _distinct(seam: Seam, folders: Iterable[Path]) -> list[Case]:
 
 
 def choose_cases(cases: Sequence[Case], patterns: Sequence[str] | None) -> list[Case]:
-    """Cases whose ids match any of the patterns; None for all.
-
-    Raises:
-        UsageError: a pattern matches nothing.
-    """
+    """Cases whose ids match any of the patterns; None for all."""
     if patterns is None:
         return list(cases)
     ids = [case.id for case in cases]

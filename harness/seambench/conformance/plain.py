@@ -60,9 +60,6 @@ def typed(value: Any, type_: str) -> Any:
         type_: `boolean int bigint float double date time timestamp string binary uuid
             decimal(p,s)`, and of them `array<...>`, `map<string,...>` (a table), `struct<name:...>`
             (a table). A table with nothing but `null = true` is null at every depth.
-
-    Raises:
-        UsageError: unknown type, or a value that the type does not take.
     """
     if value is None or _is_null(value):
         return None

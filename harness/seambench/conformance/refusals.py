@@ -25,10 +25,6 @@ def must_refuse(refused: Sequence[str], says: Sequence[str], kind: Kind) -> Iter
         refused: names of exceptions of `seambase.errors`.
         says: words of the message.
         kind: of the implementation that is asked.
-
-    Raises:
-        Mismatch: something else came, or nothing.
-        SeambenchError: one of `NO_REFUSAL`, as it came.
     """
     accepted = tuple(getattr(errors, name) for name in refused)
     if kind == "peer":
@@ -51,12 +47,7 @@ def must_refuse(refused: Sequence[str], says: Sequence[str], kind: Kind) -> Iter
 
 @contextmanager
 def told_as_mismatch() -> Iterator[None]:
-    """A refusal where an answer is expected is a wrong one of whoever claims to offer it.
-
-    Raises:
-        Mismatch: the block was refused.
-        SeambenchError: one of `NO_REFUSAL`, as it came.
-    """
+    """A refusal where an answer is expected is a wrong one of whoever claims to offer it."""
     try:
         yield
     except NO_REFUSAL:

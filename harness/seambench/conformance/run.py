@@ -60,9 +60,6 @@ class Run:
 
         Args:
             extra: the extra pass that they are for, if any.
-
-        Raises:
-            UsageError: a broken case file, a pattern that matches nothing, or no case at all.
         """
         known: Sequence[Case] = load_cases(self.seam, self.root, self.golden)
         if extra is not None:
@@ -73,11 +70,7 @@ class Run:
         return chosen
 
     def asked(self) -> list[tuple[str, list[Case]]]:
-        """Each implementation with the cases that are put to it.
-
-        Raises:
-            UsageError: see `cases`.
-        """
+        """Each implementation with the cases that are put to it."""
         chosen = self.cases()
         narrow = self.narrow or (lambda _, cases: cases)
         return [(name, narrow(name, chosen)) for name in self.implementations]
@@ -88,9 +81,6 @@ class Run:
         Yields:
             An outcome per implementation and case, in that order; last, an `error` for each stale
             entry of `xfails`.
-
-        Raises:
-            UsageError: see `cases`; a broken xfails file; an implementation that cannot be found.
         """
         excuses = dict.fromkeys(self.xfails)
         for name, cases in self.asked():
@@ -103,11 +93,7 @@ class Run:
                 yield from self._stale(excuse)
 
     def check_one(self, process: Isolated, case: Case) -> Outcome:
-        """Put one case to an implementation, and judge it in the light of its known failures.
-
-        Raises:
-            UsageError: a broken xfails file, or an implementation that cannot be found.
-        """
+        """Put one case to an implementation, and judge it in the light of its known failures."""
         missing = next((need for need in case.needs if need not in process.capabilities), None)
         if process.gave_up and missing is not None:
             answer: Mapping[str, Any] = {"outcome": "not-offered", "reason": f"no {missing}"}
@@ -118,11 +104,7 @@ class Run:
         return judge(outcome, [load_xfails(file) for file in files])
 
     def extra_pass(self, name: str) -> Iterator[Outcome]:
-        """Run an extra pass of the seam.
-
-        Raises:
-            UsageError: there is no such pass; see `check`.
-        """
+        """Run an extra pass of the seam."""
         passes = find_seam(self.seam).passes
         if name not in passes:
             known = ", ".join(sorted(passes)) or "none"
@@ -187,9 +169,5 @@ def _jobs_for(cases: Sequence[Case]) -> int:
 
 
 def run_checks(seam: str, implementations: Sequence[str], **options: Any) -> list[Outcome]:
-    """The outcomes of a run; see `Run` for the options.
-
-    Raises:
-        UsageError: see `Run.check`.
-    """
+    """The outcomes of a run; see `Run` for the options."""
     return list(Run(seam, implementations, **options).check())

@@ -128,11 +128,7 @@ def digest_of(difference: Difference) -> str:
 
 @cache
 def load_xfails(file: Path) -> Xfails:
-    """Read an xfails file.
-
-    Raises:
-        UsageError: no such file, an unknown or missing key, an empty reason, or a doubled id.
-    """
+    """Read an xfails file."""
     read = read_toml(_File, file)
     if empty := [entry.id for entry in read.xfail if not entry.reason.strip()]:
         raise UsageError(f"{file}: {empty[0]} has no reason")

@@ -251,12 +251,7 @@ def write_manifest(folder: Path, content: Mapping[str, Any]) -> None:
 
 @contextlib.contextmanager
 def os_errors(doing: str) -> Iterator[None]:
-    """Say in one sentence what is wrong with the disk.
-
-    Raises:
-        UnavailableError: no space.
-        UsageError: no permission, or something in the way.
-    """
+    """Say in one sentence what is wrong with the disk."""
     try:
         yield
     except OSError as error:
@@ -286,9 +281,6 @@ def data_lock(
         data: the folder.
         wait: wait for another process that holds it.
         on_wait: told once, before waiting.
-
-    Raises:
-        UsageError: no permission; or `wait` is false and another process holds it.
     """
     with os_errors(f"opening data folder {data}"):
         data.mkdir(parents=True, exist_ok=True)

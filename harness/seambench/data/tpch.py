@@ -199,11 +199,7 @@ _LINEITEM_ROWS = {
 
 
 def format_scale(scale: float) -> str:
-    """Write a scale as it stands in folder names and on the generator's command line.
-
-    Raises:
-        UsageError: the scale is not a positive number.
-    """
+    """Write a scale as it stands in folder names and on the generator's command line."""
     if not 0 < scale < 1e6:
         raise UsageError(f"scale {scale!r} is not a positive number below 1000000")
     return f"{scale:.10g}"
@@ -230,11 +226,7 @@ def part_count(table: str, scale: float, cores: int) -> int:
 
 
 def generator_path() -> str:
-    """Find `tpchgen-cli`: beside the running Python first, then on PATH.
-
-    Raises:
-        UnavailableError: it is not installed.
-    """
+    """Find `tpchgen-cli`: beside the running Python first, then on PATH."""
     beside = Path(sys.executable).parent / "tpchgen-cli"
     if os.access(beside, os.X_OK):
         return str(beside)

@@ -191,9 +191,6 @@ def new_values(
 
     Returns:
         As many rows, same schema.
-
-    Raises:
-        InputError: a column that is shifted holds a null.
     """
     changed = CHANGED_COLUMNS[table]
     columns = []

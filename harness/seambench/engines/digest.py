@@ -61,10 +61,6 @@ def digest_table(
         relation: a table or view name (quoted where needed), or a query in parentheses.
         schema: names and types to cast to, in the order that is hashed; None for the relation's
             own columns. Columns of the relation that it does not name are left out.
-
-    Raises:
-        UsageError: a column of `schema` is missing from the relation.
-        RefusedError: this DuckDB's `hash()` is not the pinned version's.
     """
     _require_pinned_hash(con)
     if schema is None:
@@ -89,10 +85,6 @@ def digest_reader(
     Args:
         rows: the batches; strings may come as string, large string, view or dictionary.
         schema: names and types to cast to, in the order that is hashed; None for those of `rows`.
-
-    Raises:
-        UsageError: a column of `schema` is missing from `rows`.
-        RefusedError: this DuckDB's `hash()` is not the pinned version's.
     """
     if isinstance(rows, pa.RecordBatch):
         rows = pa.Table.from_batches([rows])

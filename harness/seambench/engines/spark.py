@@ -70,11 +70,7 @@ class SparkOptions:
 
 
 def parse_settings(settings: Sequence[str], flag: str = "--conf") -> dict[str, str]:
-    """Settings, each given by a flag as `KEY=VALUE`.
-
-    Raises:
-        UsageError: one is spelled otherwise.
-    """
+    """Settings, each given by a flag as `KEY=VALUE`."""
     for setting in settings:
         if not re.match(r"[^=\s]+=", setting):
             raise UsageError(f"{flag} {setting} is not of the form KEY=VALUE")
@@ -261,10 +257,6 @@ def spark_session(options: SparkOptions) -> Iterator[tuple[Any, Path | None]]:
 
     Yields:
         The session, and the file with what its Java process prints (None for a foreign session).
-
-    Raises:
-        UnavailableError: no pyspark, no Java, no jars.
-        UsageError: contradictory options.
     """
     if importlib.util.find_spec("pyspark") is None:
         raise not_installed("pyspark", "seambench[spark]", "a Spark session")

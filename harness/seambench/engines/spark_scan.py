@@ -53,11 +53,7 @@ class SparkScanner:
         self._log = log
 
     def open(self, request: ScanRequest) -> SparkScan:
-        """Plan a read on the driver; see `seambench.contracts.scan.Scanner.open`.
-
-        Raises:
-            RefusedError: the scanner cannot cut its scans into parts.
-        """
+        """Plan a read on the driver; see `seambench.contracts.scan.Scanner.open`."""
         return SparkScan(_parted(self._scanner.open(request)), self._session, self._log)
 
 

@@ -46,9 +46,6 @@ class TableReading:
             where: one DuckDB expression, or None.
             meta: put the meta columns of the table's format before the others.
             limit: most rows, or None.
-
-        Raises:
-            SeambenchError: as `Scanner.open` and `parse_filter` do.
         """
         self._scanner = scanner
         self._request = request

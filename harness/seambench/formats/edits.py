@@ -31,9 +31,6 @@ def apply_edits(table: Path, edits: Sequence[Edit], origin: Origin, damage: Dama
         edits: the changes.
         origin: its commits.
         damage: what its format calls files and positions.
-
-    Raises:
-        UsageError: an edit names a file, position or text that is not there.
     """
     filled = [_filled(edit, origin) for edit in edits]
     files = {name: _find(table, name, damage) for e in filled for name in _names_of(e)}

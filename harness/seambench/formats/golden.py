@@ -68,10 +68,6 @@ class GoldenTable:
 
         Returns:
             Where its own bytes say that it lies; None where they name no such place.
-
-        Raises:
-            InputError: the archive is not the one that `origin.toml` describes.
-            UsageError: an edit names a file, position or text that is not there.
         """
         archive = self.folder / "table.zip"
         if hashlib.sha256(archive.read_bytes()).hexdigest() != self.origin.sha256:
@@ -116,9 +112,6 @@ def read_declaration(
         folder: folder of the table, or of one of its variants.
         file: its `table.toml`; None for the one there or, for a variant, in the folder above.
         variant: what the name of a variant means: keys of the declaration.
-
-    Raises:
-        UsageError: a variant that the declaration does not name.
     """
     file = file or declaration(folder)
     data = _read(file)

@@ -27,10 +27,6 @@ def placed(table: Path, home: Path | None) -> Iterator[None]:
     Args:
         table: the folder where it is.
         home: where its bytes say that it is; None where they name no such place.
-
-    Raises:
-        UnavailableError: something else is there, or nothing can be put there.
-        UsageError: this thread has put a table there already, and would wait for itself.
     """
     if home is None:
         yield

@@ -50,9 +50,6 @@ def load_stepped(kind: type[_Table], title: str, folder: Path, file: Path | None
         title: the format, for messages.
         folder: of the table.
         file: its `table.toml`; None for the one in the folder.
-
-    Raises:
-        UsageError: an unknown or missing key, or variants, which there are none of.
     """
 
     def variant(name: str, file: Path) -> Mapping[str, Any]:

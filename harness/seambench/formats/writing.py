@@ -33,9 +33,6 @@ def small_session(
         format_: whose jars.
         version: of the jars; None for the default.
         brief: see `SparkOptions`; of hundreds of tables Java's second compiler pays.
-
-    Raises:
-        UnavailableError: no pyspark, no Java, no jars.
     """
     os.environ["TZ"] = "UTC"
     time.tzset()

@@ -146,11 +146,7 @@ class Judged:
 
 
 def load_bars(path: Path) -> Bars:
-    """Read a declaration.
-
-    Raises:
-        InputError: it cannot be read, or a bar has no limit, two, or no run that is declared.
-    """
+    """Read a declaration."""
     try:
         bars = msgspec.convert(tomllib.loads(path.read_text("utf-8")), Bars)
     except (OSError, ValueError, msgspec.ValidationError) as error:

@@ -76,12 +76,7 @@ def _case_problems(part: Conformance) -> list[str]:
 
 
 def load_record(path: Path) -> Record:
-    """Read a record.
-
-    Raises:
-        InputError: it cannot be read, breaks its form, or a verdict does not follow from its facts.
-        RefusedError: another Seambench wrote it, in another form.
-    """
+    """Read a record."""
     record = _converted(path, _current(path))
     wrong = problems(record)
     if wrong:
@@ -168,10 +163,6 @@ def write_record(results: Path, record: Record) -> Path:
 
     Returns:
         Its file.
-
-    Raises:
-        RefusedError: the record breaks its form, or times a wrong answer.
-        UnavailableError: it cannot be written there.
     """
     try:
         # What was made here was never held against the types.

@@ -37,11 +37,7 @@ def audit_page(audit: Audit) -> str:
 
 
 def write_audit_page(audit: Audit, path: Path) -> None:
-    """Write the page, whole or not at all.
-
-    Raises:
-        UnavailableError: it cannot be written there.
-    """
+    """Write the page, whole or not at all."""
     try:
         with whole_file(path) as temporary:
             temporary.write_text(audit_page(audit), encoding="utf-8")

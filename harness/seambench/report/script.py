@@ -17,12 +17,7 @@ _DECLARED = re.compile(r"^(?:export )?(?:async )?(?:function|const|let) (\w+)", 
 
 
 def joined(folder: Traversable, main: str = "main") -> str:
-    """The modules that `main` needs, as one script.
-
-    Raises:
-        ValueError: modules import each other in a circle, a name that is not exported, or two
-            declare one name.
-    """
+    """The modules that `main` needs, as one script."""
     sources: dict[str, str] = {}
     _collect(folder, main, sources, [])
     declared: dict[str, str] = {}

@@ -45,11 +45,7 @@ _CLASSES = {
 
 @functools.cache
 def hive_loader() -> JniLoader:
-    """The classes of Hive 2.3 that come with pyspark.
-
-    Raises:
-        UnavailableError: no JVM, or no pyspark.
-    """
+    """The classes of Hive 2.3 that come with pyspark."""
     return JniLoader(
         compiled_package("seambench.hive", _JAVA, scanner_classes("Hive", spark_jars()))
     )
@@ -60,9 +56,6 @@ class HiveFiles:
 
     Args:
         folder: the table's, on a local disk.
-
-    Raises:
-        InputError: the descriptor is missing or broken.
     """
 
     def __init__(self, folder: str) -> None:

@@ -27,11 +27,7 @@ _FETCH_SIZE = 4096
 
 @functools.cache
 def java_loader() -> JniLoader:
-    """Hudi 1.2.0's classes, with those of Hadoop, Avro and Parquet that come with pyspark.
-
-    Raises:
-        UnavailableError: no JVM, no pyspark, or the bundle cannot be fetched.
-    """
+    """Hudi 1.2.0's classes, with those of Hadoop, Avro and Parquet that come with pyspark."""
     bundle = fetch_jars([_BUNDLE], "Hudi's own reader")
     engine = scanner_classes("Hudi", [*bundle, *spark_jars()])
     return JniLoader(compiled_package("seambench.hudi", _JAVA, engine))

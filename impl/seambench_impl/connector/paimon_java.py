@@ -40,11 +40,7 @@ SCANNER = "seambench.paimon.PaimonSplitScanner"
 
 @functools.cache
 def paimon_loader(version: str = VERSIONS[0]) -> JniLoader:
-    """The classes of Paimon's core, with those of Hadoop and others that come with pyspark.
-
-    Raises:
-        UnavailableError: no JVM, no pyspark, or the core cannot be fetched.
-    """
+    """The classes of Paimon's core, with those of Hadoop and others that come with pyspark."""
     bundle = fetch_jars([f"org.apache.paimon:paimon-bundle:{version}"], "Paimon's own core")
     engine = scanner_classes("Paimon", [*bundle, *spark_jars()])
     # A package a version: a class of one is an interface of the other.

@@ -38,14 +38,7 @@ class HudiRsReader:
         self.capabilities: Mapping[str, bool] = stated("scan", self.name, self.version)
 
     def open(self, request: ScanRequest) -> PeerScan:
-        """Open the table and read its schema.
-
-        Raises:
-            UnavailableError: the package is not installed.
-            RefusedError: something hudi-rs has no word for.
-            InputError: hudi-rs cannot open the table.
-            UsageError: an unknown column.
-        """
+        """Open the table and read its schema."""
         check_hudi_request(self, request)
         hudi = import_peer("hudi", self.name, _EXTRA)
         try:

@@ -21,9 +21,6 @@ def fetch_jars(coordinates: Sequence[str], wanted_by: str) -> list[Path]:
     Args:
         coordinates: `group:artifact:version`, or with `:classifier` behind it.
         wanted_by: who needs them, for messages.
-
-    Raises:
-        UnavailableError: they are not on this machine, and cannot be fetched.
     """
     spark = spark_classes()
     utils = spark.java_class("org.apache.spark.deploy.SparkSubmitUtils")

@@ -13,12 +13,7 @@ _FOREVER = 253_402_300_799_000
 
 
 def paimon_options(request: ScanRequest) -> dict[str, str]:
-    """The options of a table by which Paimon reads what a request means.
-
-    Raises:
-        UsageError: bounds that its query does not have.
-        RefusedError: bounds for which Paimon has no option.
-    """
+    """The options of a table by which Paimon reads what a request means."""
     if request.query == "incremental":
         if request.as_of is not None:
             raise UsageError("a query incremental has begin and end, not as_of")

@@ -35,9 +35,6 @@ def import_peer(module: str, reader: str, extra: str | None) -> Any:
         module: what to import.
         reader: which reader needs it.
         extra: the extra of this package that brings it; None where no extra can.
-
-    Raises:
-        UnavailableError: it is not installed.
     """
     if extra is None:
         installed_version(module, reader, extra)
@@ -46,11 +43,7 @@ def import_peer(module: str, reader: str, extra: str | None) -> Any:
 
 
 def installed_version(package: str, reader: str, extra: str | None) -> str:
-    """The version of a package, which is not imported for it; arguments as `import_peer`.
-
-    Raises:
-        UnavailableError: it is not installed.
-    """
+    """The version of a package, which is not imported for it; arguments as `import_peer`."""
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError as error:
@@ -64,12 +57,7 @@ def installed_version(package: str, reader: str, extra: str | None) -> str:
 
 
 def check_hudi_request(reader: Scanner, request: ScanRequest) -> None:
-    """Hold a request to what a reader of Hudi tables offers; nothing is opened.
-
-    Raises:
-        RefusedError: a query, a filter as text, or strict, for which it has no word.
-        InputError: the folder is no table.
-    """
+    """Hold a request to what a reader of Hudi tables offers; nothing is opened."""
     if f"query.{request.query}" not in reader.capabilities:
         raise RefusedError(f"{reader.name}: {request.query} queries are not offered here")
     if request.where is not None or request.strict:
@@ -79,11 +67,7 @@ def check_hudi_request(reader: Scanner, request: ScanRequest) -> None:
 
 
 def select_columns(all_columns: pa.Schema, columns: Sequence[str] | None) -> pa.Schema:
-    """Schema of the columns asked for; None means all but `_hoodie_*`.
-
-    Raises:
-        UsageError: an unknown column.
-    """
+    """Schema of the columns asked for; None means all but `_hoodie_*`."""
     if columns is None:
         columns = [name for name in all_columns.names if not name.startswith("_hoodie_")]
     for name in columns:

@@ -95,11 +95,7 @@ class BlockWriter:
         return self._peer.jpype.JArray(self._peer.jpype.JBoolean)(null_flags(array))
 
     def write(self, type_: SerdeType, array: pa.Array) -> Any:
-        """The block of an array: flat, or a dictionary or run of whatever it holds.
-
-        Raises:
-            UsageError: the array is not of the type.
-        """
+        """The block of an array: flat, or a dictionary or run of whatever it holds."""
         if isinstance(array, pa.DictionaryArray):
             return self._dictionary(type_, array)
         if isinstance(array, pa.RunEndEncodedArray):

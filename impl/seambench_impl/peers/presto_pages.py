@@ -62,11 +62,7 @@ _FIXED = {
 
 @functools.cache
 def presto_peer(version: str = PRESTO_VERSION) -> tuple[JavaClasses, Any]:
-    """Presto's classes of a version, and the compiled helper.
-
-    Raises:
-        UnavailableError: no such jars, or their classes are not those the helper is written for.
-    """
+    """Presto's classes of a version, and the compiled helper."""
     jars = [f"com.facebook.presto:{part}:{version}" for part in _PARTS]
     peer = JavaClasses.of_jars("Presto", fetch_jars([*jars, *_LIBRARIES], f"Presto {version}"))
     return peer, peer.compiled(SOURCES / "PrestoPages.java").java_class("seambench.PrestoPages")

@@ -24,11 +24,7 @@ _BASE = re.compile(r"(?P<file_id>[^.].*)_(?P<token>\d+-\d+-\d+)_(?P<instant>\d{1
 
 
 def newest_base_files(table: Path) -> list[Path]:
-    """The newest base file of each file id of each folder, in the order of their paths.
-
-    Raises:
-        InputError: the folder is no Hudi table.
-    """
+    """The newest base file of each file id of each folder, in the order of their paths."""
     if not (table / ".hoodie").is_dir():
         raise InputError(f"{table} is no Hudi table: it has no folder .hoodie")
     newest: dict[tuple[Path, str], tuple[str, Path]] = {}
@@ -59,13 +55,7 @@ class PyarrowReader:
     xfails = Path(__file__).with_name("xfails") / "pyarrow.toml"
 
     def open(self, request: ScanRequest) -> _PyarrowScan:
-        """List the base files and read the schema of the first.
-
-        Raises:
-            RefusedError: another query than read-optimized, an instant, or a filter as text.
-            InputError: no Hudi table, no base file, or one that is not whole.
-            UsageError: an unknown column.
-        """
+        """List the base files and read the schema of the first."""
         if request.query != "read-optimized":
             raise RefusedError(f"pyarrow reads base files alone; it has no {request.query} query")
         if request.as_of is not None or request.where is not None or request.strict:

@@ -26,11 +26,7 @@ class PyarrowColumns:
     capabilities: Mapping[str, bool] = {}
 
     def chunks(self, request: ColumnRequest) -> list[ColumnChunk]:
-        """Not offered.
-
-        Raises:
-            seambase.errors.RefusedError: always.
-        """
+        """Not offered."""
         raise RefusedError(f"pyarrow has no off-heap tables for {', '.join(request.fields)}")
 
     def live_blocks(self) -> int:

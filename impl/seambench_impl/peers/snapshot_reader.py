@@ -35,14 +35,7 @@ class SnapshotReader:
         self.capabilities: Mapping[str, bool] = stated("scan", self.name, self.version)
 
     def open(self, request: ScanRequest) -> PeerScan:
-        """Open the table and read its schema.
-
-        Raises:
-            UnavailableError: the package is not installed.
-            RefusedError: a query, filter or option for which it has no word.
-            InputError: it does not open the table.
-            UsageError: an unknown column.
-        """
+        """Open the table and read its schema."""
         if request.query != "snapshot" or request.where is not None or request.strict:
             raise RefusedError(f"{self.name} takes neither {request.query}, a filter, nor strict")
         module = import_peer(self.package, self.name, self.extra)

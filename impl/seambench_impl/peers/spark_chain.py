@@ -118,9 +118,6 @@ class ArrowChain:
     Args:
         types: of the columns.
         batch: the columns, flat or in dictionaries or runs.
-
-    Raises:
-        UsageError: a column is not of its type.
     """
 
     def __init__(self, types: Sequence[SerdeType], batch: pa.RecordBatch) -> None:

@@ -229,11 +229,7 @@ class JavaTable:
         self._java = java
 
     def chain(self) -> Chain:
-        """The meta chain, with the sizes of what its words point at.
-
-        Raises:
-            UsageError: the table is released.
-        """
+        """The meta chain, with the sizes of what its words point at."""
         if self._java is None:
             raise UsageError("the table is released")
         java = self._java

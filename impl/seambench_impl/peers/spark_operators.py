@@ -24,11 +24,7 @@ class SparkOperators:
         self.version = installed_version("pyspark", self.name, "jvm")
 
     def chunks(self, request: ColumnRequest) -> list[ColumnChunk]:
-        """Not offered.
-
-        Raises:
-            seambase.errors.RefusedError: always.
-        """
+        """Not offered."""
         raise RefusedError(f"{self.name} has no off-heap tables for {', '.join(request.fields)}")
 
     def live_blocks(self) -> int:
@@ -36,12 +32,7 @@ class SparkOperators:
         return 0
 
     def stages(self, batch: pa.RecordBatch) -> Sequence[Stage]:
-        """The steps `columnar-to-row` and `row-to-columnar`.
-
-        Raises:
-            seambase.errors.RefusedError: a column that Spark has no type for.
-            seambase.errors.UnavailableError: no Java, no pyspark, no jpype1.
-        """
+        """The steps `columnar-to-row` and `row-to-columnar`."""
         return spark_stages(batch)
 
 

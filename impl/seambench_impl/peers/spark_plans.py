@@ -45,12 +45,7 @@ def _classes() -> JavaClasses:
 
 
 class SparkPlans:
-    """One batch, as every operator wants it.
-
-    Raises:
-        RefusedError: a column that Spark has no type for.
-        UnavailableError: no Java, no pyspark, no jpype1.
-    """
+    """One batch, as every operator wants it."""
 
     def __init__(self, batch: pa.RecordBatch) -> None:
         request = SerdeRequest("unsaferow", fields_of(batch.schema, "spark"))

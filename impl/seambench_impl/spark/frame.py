@@ -32,12 +32,7 @@ class SparkFrameReader(AutoReader):
         installed_version("pyspark", self.name, "spark")
 
     def open(self, request: ScanRequest) -> SparkScan:
-        """Start Spark if need be, and plan the read here.
-
-        Raises:
-            UnavailableError: no pyspark, no Java, no jars.
-            SeambenchError: as `auto`.
-        """
+        """Start Spark if need be, and plan the read here."""
         # A frame without columns has no rows that Spark could write.
         scan = super().open(replace(request, columns=None))
         assert isinstance(scan, Scan)

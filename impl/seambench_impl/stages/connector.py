@@ -113,9 +113,6 @@ def row_stages(batch: pa.RecordBatch, allocator: TrackedAllocator) -> list[Stage
     Each makes a table of the same rows and releases the one before: item by item, row by row, and
     item by item with every item made an object of a class with getters. `arrow-values-to-table`
     and `pandas-values-to-table` put Arrow's scalars, and what pandas holds where it is installed.
-
-    Raises:
-        seambase.errors.RefusedError: a column of a type that no off-heap column holds.
     """
     types = [from_arrow(field.type) for field in batch.schema]
     rows = list(zip(*(column.to_pylist() for column in batch.columns), strict=True))

@@ -40,9 +40,6 @@ def page_stages(batch: pa.RecordBatch, allocator: TrackedAllocator) -> list[Stag
     `append` collects rows in iterative serializers and flushes them, `reread` reads a page into a
     result with the buffers of the one before, `lz4` is the codec alone. Bytes are those of the
     uncompressed payload. Rows dealt to 64 parts are every 64th row.
-
-    Raises:
-        seambase.errors.RefusedError: a column that Presto has no type for.
     """
     fields = fields_of(batch.schema, "presto")
     payload = len(serialize(batch, fields, allocator=allocator)) - HEADER_BYTES
@@ -211,11 +208,7 @@ def _compress_stage(
 
 
 def row_stages(batch: pa.RecordBatch, allocator: TrackedAllocator) -> list[Stage]:
-    """UnsafeRows and CompactRows made of columns, and columns of them. Bytes are the rows'.
-
-    Raises:
-        seambase.errors.RefusedError: a column that Spark has no type for.
-    """
+    """UnsafeRows and CompactRows made of columns, and columns of them. Bytes are the rows'."""
     fields = fields_of(batch.schema, "spark")
     return [
         *_row_stages("unsaferow", UnsafeRows(fields, allocator=allocator), batch),

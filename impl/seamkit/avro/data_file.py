@@ -26,10 +26,6 @@ class AvroReader(FileReader):
         storage: the table's folder.
         path: the file below it.
         rules: which types of the file become which of the table.
-
-    Raises:
-        InputError: the file is missing, truncated, or no Avro file.
-        RefusedError: a compression or a type that is not known.
     """
 
     def __init__(self, storage: Storage, path: str, rules: TypeRules = LOSSLESS) -> None:
@@ -49,11 +45,7 @@ class AvroReader(FileReader):
         return self._container.schema
 
     def read(self, wanted: RowsWanted) -> Iterator[pa.RecordBatch]:
-        """See `FileReader.read`; blocks are decoded one by one, texts as they are.
-
-        Raises:
-            InputError: a block is broken, or a type does not promote.
-        """
+        """See `FileReader.read`; blocks are decoded one by one, texts as they are."""
         schema, batch_rows = wanted.schema, wanted.batch_rows
         own_names = set(self.schema.names)
         present = [name for name in schema.names if name in own_names]

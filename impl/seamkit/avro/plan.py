@@ -120,9 +120,6 @@ def plan_column(
     That type is the target's wherever the core can promote to it. Otherwise it is the writer's own,
     and in structs fields that the writer lacks are left out: `seamkit.files.promotion` does the
     rest, by the rules.
-
-    Raises:
-        RefusedError: the field cannot be read as the target; `source` and both types are named.
     """
     value = avro.value_type()
     column, kind = _plan_type(name, value, target.type, rules, source)

@@ -78,10 +78,6 @@ class AvroContainer:
     Attributes:
         schema: the writer's schema, JSON.
         properties: all that its header says by key, the schema among it.
-
-    Raises:
-        InputError: it is none.
-        RefusedError: a compression that is not known.
     """
 
     def __init__(self, content: bytes, where: str, bound: Bound | None = None) -> None:
@@ -103,31 +99,17 @@ class AvroContainer:
 
     @property
     def rows(self) -> int:
-        """How many records its blocks say they have.
-
-        Raises:
-            InputError: a block is broken.
-        """
+        """How many records its blocks say they have."""
         return sum(count for _, count, _ in self._packed_blocks())
 
     def records(self) -> Iterator[Any]:
-        """Its records; those before a broken one have been handed out.
-
-        Raises:
-            InputError: a block or a record is broken.
-            RefusedError: a block becomes too large, or a schema as of `record_reader`.
-        """
+        """Its records; those before a broken one have been handed out."""
         read = record_reader(self.schema, self._where)
         for at, count, block in self.blocks():
             yield from _records(block, count, read, f"{self._where}, block at byte {at}")
 
     def blocks(self) -> Iterator[tuple[int, int, bytes]]:
-        """Where each block begins, how many records it says it has, and its decompressed bytes.
-
-        Raises:
-            InputError: a block is broken.
-            RefusedError: a block becomes too large.
-        """
+        """Where each block begins, how many records it says it has, and its decompressed bytes."""
         for at, count, block in self._packed_blocks():
             yield at, count, self._whole(block, f"{self._where}, block at byte {at}")
 

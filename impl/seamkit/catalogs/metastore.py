@@ -37,11 +37,7 @@ class TableName:
 
     @classmethod
     def parse(cls, address: str) -> TableName:
-        """Read an address.
-
-        Raises:
-            UsageError: it is none.
-        """
+        """Read an address."""
         match = _ADDRESS.fullmatch(address)
         if match is None or not 0 < int(match[2]) < 1 << 16:
             raise UsageError(f"{address}: {SCHEME}HOST:PORT/DATABASE.TABLE is meant")
@@ -124,28 +120,15 @@ class Metastore:
         Args:
             name: the table.
             max_age_s: how old an answer may be; 0 asks anew.
-
-        Raises:
-            InputError: there is no such table.
-            UnavailableError: pyiceberg or thrift is not installed, or nobody answers.
         """
         return self._entry(name, max_age_s).table
 
     def partitions(self, name: TableName, max_age_s: float) -> Sequence[MetastorePartition]:
-        """All partitions of a table; waits for them.
-
-        Raises:
-            InputError: there are more than a million, or the answer makes no sense.
-            UnavailableError: the metastore does not answer.
-        """
+        """All partitions of a table; waits for them."""
         return self._entry(name, max_age_s).partitions.result()
 
     def statistics(self, table: MetastoreTable) -> Sequence[Any]:
-        """What the metastore knows of the table's columns, of all in one question.
-
-        Raises:
-            UnavailableError: the metastore does not answer.
-        """
+        """What the metastore knows of the table's columns, of all in one question."""
         name, columns = table.name, list(table.columns)
         with self._client(name) as client:
             from hive_metastore.ttypes import TableStatsRequest

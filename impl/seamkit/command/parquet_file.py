@@ -19,12 +19,7 @@ _TAIL_BYTES = 8  # the footer's length, and the magic again
 
 
 def explain_parquet(path: Path) -> Iterator[Met]:
-    """The footer of a file, then its row groups and their columns.
-
-    Raises:
-        InputError: it is not readable as Parquet, or a column chunk is damaged.
-        RefusedError: a column chunk is encrypted, or its codec is not known.
-    """
+    """The footer of a file, then its row groups and their columns."""
     try:
         content = pa.OSFile(str(path))
     except OSError as error:

@@ -35,12 +35,7 @@ def plan(given: argparse.Namespace) -> int:
 
 
 def scan_of_plan(given: argparse.Namespace) -> Scan:
-    """What the plan of `--unit` says, or the units of it that `--index` names.
-
-    Raises:
-        UsageError: a file that is not readable, no such unit, or options that a plan has decided.
-        InputError: it is no plan.
-    """
+    """What the plan of `--unit` says, or the units of it that `--index` names."""
     from seamkit.ranges.plan_file import scan_from_json
 
     if given.table is not None:

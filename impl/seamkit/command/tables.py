@@ -51,12 +51,7 @@ def format_of(table: Table) -> TableFormat:
 
 
 def planned_scan(given: argparse.Namespace) -> Scan:
-    """The scan that the options say.
-
-    Raises:
-        UsageError: contradictory options, or one that the table's format does not have.
-        SeambenchError: as `open_table` and `scan` do.
-    """
+    """The scan that the options say."""
     memory, names = parse_bytes(given.memory_limit), parse_list(given.columns)
     said = {name: getattr(given, name) for name in READING if name not in ("columns", "meta")}
     said["memory_limit_bytes"] = memory

@@ -47,11 +47,6 @@ class HiveFileScanner(BatchScanner):
         description: the table that it belongs to; partition columns are the engine's.
         fetch_size: most rows per chunk.
         choices: which columns and rows: see `BatchScanner`.
-
-    Raises:
-        seambase.errors.InputError: the file is missing or broken.
-        seambase.errors.RefusedError: what it holds is not supported.
-        seambase.errors.UsageError: a path that leads nowhere, or a predicate that does not fit.
     """
 
     def __init__(
@@ -70,10 +65,6 @@ class HiveFileScanner(BatchScanner):
         `data_file_path`, `block_offset` and `block_length` (the whole file), `hive_column_names`,
         `hive_column_types` in Hive's words, `serde`, and properties as `SerDe.NAME`;
         `input_format` and `fs_options_props` are taken and not needed.
-
-        Raises:
-            seambase.errors.UsageError: a parameter is missing, or makes no sense.
-            seambase.errors.RefusedError: a part of a file.
         """
         properties = {
             name.removeprefix(_PROPERTY): value

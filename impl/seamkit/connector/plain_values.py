@@ -32,9 +32,6 @@ def row_converter(
         have: the file's columns.
         wanted: the table's; a column that the file lacks becomes None.
         source: the file, for messages.
-
-    Raises:
-        InputError: a column cannot be promoted.
     """
     converters: list[tuple[str, Convert]] = []
     for field in wanted:

@@ -115,12 +115,7 @@ def connector_slice(
 
 
 def merged_rows(slice_: FileSlice, source: LogSource, context: ReadContext) -> Iterator[Row]:
-    """Base rows as the logs leave them, then rows that only the logs have.
-
-    Raises:
-        seambase.errors.InputError: a file is missing or broken.
-        seambase.errors.RefusedError: records that are merged in a way that is not supported.
-    """
+    """Base rows as the logs leave them, then rows that only the logs have."""
     if not slice_.logs:
         yield from _base_rows(slice_, source)
         return

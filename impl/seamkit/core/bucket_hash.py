@@ -16,12 +16,7 @@ __all__ = ["iceberg_buckets"]
 
 
 def iceberg_buckets(column: pa.Array, buckets: int) -> pa.Array:
-    """The bucket of each value: an int32 array, null for nulls.
-
-    Raises:
-        RefusedError: a type that the transform does not take.
-        UsageError: a number of buckets below 1.
-    """
+    """The bucket of each value: an int32 array, null for nulls."""
     if buckets < 1:
         raise UsageError(f"a table has at least one bucket, not {buckets}")
     kind = ffi.new("struct seam_column_type *")

@@ -27,9 +27,6 @@ def concat_batches(
         batches: their columns are those of `schema`, in order.
         schema: the types wanted.
         threads: columns at once.
-
-    Raises:
-        RefusedError: the texts of a column pass 2 GiB.
     """
     if len(batches) == 1 and batches[0].schema.equals(schema):
         return batches[0]
@@ -71,11 +68,7 @@ class HeldRows:
         self.num_rows = 0
 
     def add(self, batch: pa.RecordBatch) -> None:
-        """Append rows.
-
-        Raises:
-            SeambenchError: there is no room on the disk.
-        """
+        """Append rows."""
         self._batches.append(batch)
         self._bytes += batch.get_total_buffer_size()
         self.num_rows += batch.num_rows
@@ -92,10 +85,6 @@ class HeldRows:
 
         Args:
             threads: columns at once, of what is in memory.
-
-        Raises:
-            RefusedError: the texts of a column pass 2 GiB.
-            SeambenchError: there is no room on the disk.
         """
         if not self._files:
             return concat_batches(self._batches, self._schema, threads=threads)

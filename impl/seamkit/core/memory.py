@@ -164,9 +164,6 @@ class Block:
     Args:
         allocator: who counts the bytes.
         size_bytes: how many; their content is undefined.
-
-    Raises:
-        seamkit.core.errors.NativeMemoryError: the allocator's limit.
     """
 
     def __init__(self, allocator: TrackedAllocator, size_bytes: int) -> None:

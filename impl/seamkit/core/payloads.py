@@ -21,9 +21,6 @@ class ArrowPieces:
         allocator: who counts the metadata.
         schema: `struct ArrowSchema *` of the batch.
         array: `struct ArrowArray *` of the batch, which is taken over.
-
-    Raises:
-        RefusedError: columns that cannot be sent as they lie.
     """
 
     def __init__(self, allocator: TrackedAllocator, schema: Any, array: Any) -> None:

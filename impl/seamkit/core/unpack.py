@@ -62,21 +62,13 @@ class Bound:
             size: bytes that it has, or states to have, when it is unpacked.
             packed: bytes that it takes in its file; None where they are not known.
             where: the piece, for messages.
-
-        Raises:
-            RefusedError: it is.
         """
         if size > self.most:
             own = "" if packed is None else f"{packed} bytes become "
             raise RefusedError(f"{where}: {own}{size} bytes, {self._words}")
 
     def unpack(self, codec: str, packed: bytes | memoryview, where: str) -> bytes:
-        """All bytes of a piece that does not state its size; see `unpack`.
-
-        Raises:
-            InputError: it is broken, or ends too early.
-            RefusedError: it is too large.
-        """
+        """All bytes of a piece that does not state its size; see `unpack`."""
         try:
             return unpack(codec, packed, self.most)
         except ValueError as error:
@@ -101,11 +93,7 @@ def most_bytes(codec: str, packed: int) -> int:
 
 
 def check_growth(codec: str, packed: int, whole: int) -> None:
-    """Refuse a stated size that compressed bytes cannot have.
-
-    Raises:
-        ValueError: they cannot become so many; see `most_bytes`.
-    """
+    """Refuse a stated size that compressed bytes cannot have."""
     if not 0 <= whole <= most_bytes(codec, packed):
         raise ValueError(f"{packed} bytes of {codec} cannot become {whole}")
 
@@ -118,10 +106,6 @@ def unpack(codec: str, packed: bytes | memoryview, most: int) -> bytes:
             one), `zstd`, `bz2`, `xz`.
         packed: the compressed bytes.
         most: how many there may be.
-
-    Raises:
-        ValueError: they are broken, or end too early.
-        OverflowError: there are more.
     """
     try:
         whole = _UNPACK[codec](packed, most)

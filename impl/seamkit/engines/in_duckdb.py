@@ -26,9 +26,6 @@ def duckdb_relation(
         plan: what to read.
         rest: the dataset of the plan's rest, if it has any.
         connection: where the relation lives.
-
-    Raises:
-        RefusedError: DuckDB would show the name of a column cut, or as that of another.
     """
     from seambase.dataset import without_views
 

@@ -19,11 +19,7 @@ if TYPE_CHECKING:
 
 
 def frame_of(rows: pa.Table | pa.RecordBatch) -> pl.DataFrame:
-    """Rows of Arrow's as a frame with the same names, the empty one among them.
-
-    Raises:
-        RefusedError: Polars would not see a name whole.
-    """
+    """Rows of Arrow's as a frame with the same names, the empty one among them."""
     import polars as pl
 
     require_c_names(rows.schema)
@@ -38,10 +34,6 @@ def polars_frame(plan: EnginePlan) -> pl.LazyFrame:
 
     Args:
         plan: what to read.
-
-    Raises:
-        RefusedError: Polars would not see the name of a column whole.
-        UsageError: the plan has no columns.
     """
     import polars as pl
 

@@ -105,14 +105,7 @@ class SinkDriver:
         self._gathered: dict[int, Gatherer] = {}
 
     def write(self, batch: pa.RecordBatch) -> None:
-        """Send the rows of a batch on their way; waits while the sink is full.
-
-        Raises:
-            UsageError: the driver has finished.
-            ExchangeFailedError: the query has failed.
-            RefusedError: a row of a bucket that nobody has; the query has failed by it.
-            NativeMemoryError: the sink's limit; likewise.
-        """
+        """Send the rows of a batch on their way; waits while the sink is full."""
         if self._finished:
             raise UsageError("rows were written to a driver that has finished")
         self.rows += batch.num_rows

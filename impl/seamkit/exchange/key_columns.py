@@ -16,11 +16,7 @@ Key: TypeAlias = "str | pc.Expression"
 
 
 def column_index(schema: pa.Schema, name: str, what: str) -> int:
-    """The number of a key column.
-
-    Raises:
-        UsageError: there is none of this name, or more than one.
-    """
+    """The number of a key column."""
     found = schema.get_all_field_indices(name)
     if not found:
         raise UsageError(f"there is no column '{name}' {what}")
@@ -41,9 +37,6 @@ class KeyColumns:
         schema: of the arranged batches.
         indexes: of the keys there.
         dealt: how many columns travel.
-
-    Raises:
-        UsageError: a name that is no column, or an expression that cannot be computed.
     """
 
     def __init__(
@@ -72,11 +65,7 @@ class KeyColumns:
         ]
 
     def arrange(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """A batch with its columns in order, and its computed keys.
-
-        Raises:
-            UsageError: an expression that cannot be computed of it.
-        """
+        """A batch with its columns in order, and its computed keys."""
         if self._is_identity:
             return batch
         fields = [batch.schema.field(index) for index in self._taken]

@@ -29,9 +29,6 @@ class SortedMerge:
         inputs: how many.
         chunk_rows: rows of each chunk but the last.
         allocator: where memory comes from; a new one without limit by default.
-
-    Raises:
-        UsageError: a key that is no column, or none at all.
     """
 
     def __init__(
@@ -66,13 +63,7 @@ class SortedMerge:
         return None if input_ < 0 else input_
 
     def add(self, input_: int, batch: pa.RecordBatch) -> None:
-        """The next batch of an input that is wanted.
-
-        Raises:
-            UsageError: a batch of another schema, or an input that is not wanted.
-            InputError: its rows are not sorted.
-            RefusedError: a key of a nested type.
-        """
+        """The next batch of an input that is wanted."""
         if not batch.schema.equals(self._given):
             raise UsageError(f"a batch of another schema:\n{batch.schema}")
         exported = ExportedBatch(batch_without_views(batch))
@@ -117,12 +108,7 @@ class MergingReader:
         self._ready: Iterator[pa.RecordBatch] = iter(())
 
     def read(self, timeout: float | None = None) -> pa.RecordBatch | None:
-        """The next batch in order; None when all senders have ended.
-
-        Raises:
-            ExchangeFailedError: see `ExchangeSource.read`.
-            InputError: a sender's rows are not sorted.
-        """
+        """The next batch in order; None when all senders have ended."""
         while True:
             if (batch := next(self._ready, None)) is not None:
                 return batch

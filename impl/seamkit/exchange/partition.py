@@ -125,12 +125,7 @@ def _bind(rule: PartitionRule, schema: pa.Schema) -> _Bound:
 
 
 def hash_rows(batch: pa.RecordBatch, rule: PartitionRule) -> npt.NDArray[Any]:
-    """The hash of every row over the rule's keys: of 64 bits for `presto` and `velox`, else of 32.
-
-    Raises:
-        UsageError: a key that is no column, or an unknown function.
-        RefusedError: the function has no rule for a key's type.
-    """
+    """Each row's hash over the rule's keys: of 64 bits for `presto` and `velox`, else of 32."""
     batch = batch_without_views(batch)
     bound, error = _bind(rule, batch.schema), new_error()
     exported = ExportedBatch(bound.columns.arrange(batch))

@@ -55,11 +55,7 @@ class Routing:
     local_first: bool = True
 
     def check(self, channels: int) -> None:
-        """Whether a sink of so many channels can go by it.
-
-        Raises:
-            UsageError: it cannot.
-        """
+        """Whether a sink of so many channels can go by it."""
         if (self.kind in ("hash", "bucket")) != (self.rule is not None):
             raise UsageError("hash and bucket routing, and only these, go by a partition rule")
         if (self.kind == "bucket") != (self.buckets is not None):

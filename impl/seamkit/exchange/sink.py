@@ -126,11 +126,7 @@ class ExchangeSink:
         return made
 
     def add(self, destination: int, request: Request) -> None:
-        """Put a request into the buffer, when there is room.
-
-        Raises:
-            ExchangeFailedError: the query has failed.
-        """
+        """Put a request into the buffer, when there is room."""
         with self._changed:
             self._changed.wait_for(lambda: self._error is not None or not self._buffer.is_full)
             if self._error is not None:
@@ -139,11 +135,7 @@ class ExchangeSink:
         self._let_leave(destination)
 
     def wait_finished(self, timeout: float | None = None) -> None:
-        """Wait until every request is answered.
-
-        Raises:
-            ExchangeFailedError: the query has failed, or time ran out.
-        """
+        """Wait until every request is answered."""
         with self._changed:
             done = self._changed.wait_for(
                 lambda: self._error is not None or self._buffer.is_finished, timeout

@@ -67,13 +67,7 @@ class ExchangeSource:
         self._answer(answers)
 
     def read(self, queue: int = 0, timeout: float | None = None) -> pa.RecordBatch | None:
-        """The next batch of a queue; None when nothing will come any more.
-
-        Raises:
-            ExchangeFailedError: the exchange was cancelled or broke a rule, or `timeout` seconds
-                passed without anything to read.
-            InputError: the bytes of a chunk break their format.
-        """
+        """The next batch of a queue; None when nothing will come any more."""
         return self._read((queue,), timeout)
 
     def read_any(self, timeout: float | None = None) -> pa.RecordBatch | None:
@@ -212,11 +206,7 @@ class SourceRegistry:
         self._lock = threading.Lock()
 
     def register(self, exchange: int, source: ExchangeSource) -> None:
-        """Make an exchange known.
-
-        Raises:
-            UsageError: another one has this number.
-        """
+        """Make an exchange known."""
         with self._lock:
             if exchange in self._sources:
                 raise UsageError(f"exchange {exchange} is registered already")

@@ -68,11 +68,7 @@ class Place:
     children: Sequence[Place] = ()
 
     def child(self, own: TableField, where: str) -> Place | None:
-        """What a field of the table is directly within this one; `where` names the file.
-
-        Raises:
-            InputError: two fields answer to its key.
-        """
+        """What a field of the table is directly within this one; `where` names the file."""
         [key] = own.keys
         found = self._by_key.get(key, ())
         if isinstance(key, int) and self._doubled is not None:  # whichever of them is another's
@@ -145,9 +141,6 @@ def field_in_file(wanted: pa.Field, own: TableField, found: Place | None, where:
         own: what the table says of it.
         found: the file's; None where it has none, and then the name is one that no file has.
         where: the file, for messages.
-
-    Raises:
-        InputError: the table's field lacks parts of the type that is wanted.
     """
     name = ABSENT + wanted.name if found is None else found.name
     return wanted.with_name(name).with_type(_type_in_file(wanted.type, own, found, where))
@@ -242,11 +235,7 @@ class Finder:
     has_others: bool = False
 
     def __call__(self, wanted: pa.Field) -> Source:
-        """Where a column comes from.
-
-        Raises:
-            InputError: the table has no such field, or the file two.
-        """
+        """Where a column comes from."""
         own: TableField
         if self.fields is None:
             [own] = places([wanted], lambda field: (field.name,))
@@ -293,12 +282,7 @@ class FoundReader(OverReader):
         self._sources: dict[pa.Field, Source] = {}
 
     def read(self, wanted: RowsWanted) -> Iterator[pa.RecordBatch]:
-        """See `FileReader.read`; texts come as dictionaries only where all columns are plain.
-
-        Raises:
-            InputError: the file is broken, lacks a required column, or a type does not promote.
-            RefusedError: a default that is not supported.
-        """
+        """See `FileReader.read`; texts come as dictionaries only where all columns are plain."""
         schema = wanted.schema
         sources = [self._source(one) for one in schema]
         if all(one.is_plain for one in sources):

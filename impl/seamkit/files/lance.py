@@ -25,11 +25,6 @@ class LanceReader(FileReader):
         storage: the table's folder.
         path: the file below it.
         rules: which types of the file become which of the table.
-
-    Raises:
-        InputError: the file is missing, or no Lance file.
-        RefusedError: it lies elsewhere than on this machine.
-        UnavailableError: pylance is not installed.
     """
 
     def __init__(self, storage: Storage, path: str, rules: TypeRules = LOSSLESS) -> None:
@@ -48,11 +43,7 @@ class LanceReader(FileReader):
         check_names(self.schema.names, self.name)
 
     def read(self, wanted: RowsWanted) -> Iterator[pa.RecordBatch]:
-        """See `FileReader.read`; texts come as they are.
-
-        Raises:
-            InputError: a page is broken, rows are missing, or a type does not promote.
-        """
+        """See `FileReader.read`; texts come as they are."""
         schema = wanted.schema
         own_names = set(self.schema.names)
         present = [name for name in schema.names if name in own_names]

@@ -33,9 +33,6 @@ class OrcReader(FileReader):
         storage: the table's folder.
         path: the file below it.
         rules: which types of the file become which of the table.
-
-    Raises:
-        InputError: the file is missing, truncated, or no ORC file.
     """
 
     def __init__(self, storage: Storage, path: str, rules: TypeRules = LOSSLESS) -> None:
@@ -61,13 +58,7 @@ class OrcReader(FileReader):
         return FileStatistics(self.num_rows)
 
     def read(self, wanted: RowsWanted) -> Iterator[pa.RecordBatch]:
-        """See `FileReader.read`; stripes are decoded one by one, texts as they are.
-
-        Raises:
-            InputError: a stripe is broken, rows are missing, or a type does not promote.
-            RefusedError: timestamps are wanted, and their zone cannot be found out; or a stripe is
-                larger than the limit of memory.
-        """
+        """See `FileReader.read`; stripes are decoded one by one, texts as they are."""
         schema, batch_rows = wanted.schema, wanted.batch_rows
         present = [name for name in schema.names if name in self._names]
         timed = any(_has_timestamps(self.schema.field(name).type) for name in present)

@@ -54,11 +54,6 @@ def open_parquet(
         where: what messages call it.
         bound: what a page may become, of a file that is read whole.
         options: further arguments of `ParquetFile`.
-
-    Raises:
-        InputError: it is none, two columns have one name, or a column chunk is damaged.
-        RefusedError: a column chunk is encrypted, its codec is not known, or a page becomes too
-            large.
     """
     try:
         # One that is known was made and checked when it was read.
@@ -103,11 +98,7 @@ def _how(source: Any) -> dict[str, Any]:
 
 
 def check_names(names: Sequence[str], where: str) -> None:
-    """Make sure that a name means one column.
-
-    Raises:
-        InputError: two columns have it.
-    """
+    """Make sure that a name means one column."""
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise InputError(f"{where}: two columns have the name {twice!r}")
@@ -170,9 +161,6 @@ class ParquetReader(FileReader):
         rules: which types of the file become which of the table.
         int96_unit: the unit of timestamps that are stored as INT96; None for nanoseconds, beyond
             whose 64 bits they may reach.
-
-    Raises:
-        InputError: the file is missing, truncated, or no Parquet file.
     """
 
     def __init__(
@@ -243,12 +231,7 @@ class ParquetReader(FileReader):
             return ""
 
     def read(self, wanted: RowsWanted) -> Iterator[pa.RecordBatch]:
-        """See `FileReader.read`.
-
-        Raises:
-            InputError: a page is broken, a text is no UTF-8, or rows are missing.
-            RefusedError: a page becomes larger than a limit of memory.
-        """
+        """See `FileReader.read`."""
         schema, row_groups = wanted.schema, wanted.row_groups
         present = [name for name in schema.names if name in self._names]
         if not present:
@@ -378,11 +361,7 @@ class ParquetReader(FileReader):
         return greatest
 
     def leasts(self, name: str, kind: pa.DataType) -> Sequence[pa.Scalar]:
-        """See `FileReader.leasts`.
-
-        Raises:
-            InputError: the statistics are not readable.
-        """
+        """See `FileReader.leasts`."""
         if name not in self._names or not self._file.schema_arrow.field(name).type.equals(kind):
             return ()
         if pa.types.is_nested(kind):
@@ -398,11 +377,7 @@ class ParquetReader(FileReader):
             raise InputError(f"{self.name}: its statistics are not readable ({error})") from error
 
     def statistics(self, schema: pa.Schema) -> FileStatistics:
-        """See `FileReader.statistics`.
-
-        Raises:
-            InputError: the statistics are not readable.
-        """
+        """See `FileReader.statistics`."""
         try:
             return footer_statistics(self._file, schema)
         except (*PARQUET_ERRORS, ValueError, OverflowError) as error:

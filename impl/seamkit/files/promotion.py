@@ -51,11 +51,7 @@ class TypeRules(Protocol):
         ...
 
     def promote(self, column: pa.Array, want: pa.DataType) -> pa.Array:
-        """The column in the other type; called where `promotes` says so.
-
-        Raises:
-            ValueError: a value does not fit (pyarrow's own errors are such).
-        """
+        """The column in the other type; called where `promotes` says so."""
         ...
 
     def relabels(self, have: pa.DataType, want: pa.DataType) -> bool:
@@ -138,10 +134,6 @@ def resolve_batch(
         rules: which types become which.
         source: the file, for messages.
         leaf: gives values, not nested ones, the type that the file's format has no word for.
-
-    Raises:
-        InputError: a column cannot be promoted to the table's type, or a text is no UTF-8.
-        RefusedError: its type is one that tables do not have.
     """
     check_texts(batch, source)
     if batch.schema.equals(schema):
@@ -169,10 +161,6 @@ def resolve_column(
         rules: which types become which.
         source: the file, for messages.
         leaf: as `resolve_batch` takes it.
-
-    Raises:
-        InputError: it cannot be promoted.
-        RefusedError: its type is one that tables do not have.
     """
     return _Resolver(rules, source, leaf).resolve(column, field.type, field.name)
 

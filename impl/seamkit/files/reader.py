@@ -63,20 +63,12 @@ class FileReader(ABC):
         encoded: Collection[str] = (),
         row_groups: Sequence[int] | None = None,
     ) -> Iterator[pa.RecordBatch]:
-        """Rows with the columns and types of `schema`; see `RowsWanted` for the arguments.
-
-        Raises:
-            InputError: the file is broken, rows are missing, or a type does not promote.
-        """
+        """Rows with the columns and types of `schema`; see `RowsWanted` for the arguments."""
         return self.read(RowsWanted(schema, batch_rows, use_threads, encoded, row_groups))
 
     @abstractmethod
     def read(self, wanted: RowsWanted) -> Iterator[pa.RecordBatch]:
-        """The same, which each kind of file does in its own way.
-
-        Raises:
-            InputError: as `batches`.
-        """
+        """The same, which each kind of file does in its own way."""
 
     def rows_in(self, row_groups: Sequence[int] | None) -> int:
         """Rows of some row groups, or of all (None)."""
@@ -91,9 +83,6 @@ class FileReader(ABC):
             condition: a filter.
             schema: the columns that it reads, in the table's types.
             counted: the columns of which they count; None for all. Others may hold any value.
-
-        Raises:
-            InputError: the statistics are not readable.
         """
         del condition, schema, counted
         return list(range(self.num_row_groups))
@@ -132,9 +121,6 @@ class FileReader(ABC):
 
         Returns:
             Nothing of columns that the file has in another type.
-
-        Raises:
-            InputError: its statistics are not readable.
         """
         del schema
         return FileStatistics()

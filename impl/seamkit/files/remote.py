@@ -63,10 +63,6 @@ class Retry:
         Args:
             request: called in a thread of its own, which is left alone if no answer comes.
             size_bytes: what is asked for at most.
-
-        Raises:
-            OSError: what the last request raised. What no patience mends is raised at once.
-            TimeoutError: nobody answered in time.
         """
         wait = self.first_wait_seconds
         most_seconds = self.most_seconds + size_bytes / _LEAST_RATE
@@ -113,10 +109,6 @@ class RemoteFiles:
         options: arguments of the file system.
         retry: how often to try again.
         ranges: what is one request.
-
-    Raises:
-        UsageError: nobody knows this kind of storage, or it does not know the options.
-        UnavailableError: its library is not installed.
     """
 
     parallel = 32

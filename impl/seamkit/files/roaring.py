@@ -38,9 +38,6 @@ def read_bitmap(data: bytes | memoryview, most: int = _MOST_POSITIONS) -> Positi
     Args:
         data: the bitmap, and nothing behind it.
         most: how many values there may be.
-
-    Raises:
-        ValueError: the bytes break the format, or there are more values.
     """
     reader = _Reader(memoryview(data))
     pieces: list[Positions] = []
@@ -66,9 +63,6 @@ def united_32(first: bytes, second: bytes) -> bytes:
 
     A container becomes runs where these are shorter than its other form; one that came of runs
     stays them where these are as short as the other form together with its cardinality.
-
-    Raises:
-        ValueError: bytes that break the format, or runs that could have been one.
     """
     whole: dict[int, _Container] = {}
     for data in (first, second):

@@ -121,9 +121,6 @@ def footer_statistics(
         file: the open file.
         schema: columns as the file calls them; those that it lacks are null in all rows.
         row_groups: numbers of those meant; None for all.
-
-    Raises:
-        ValueError: a value is none of its column's type.
     """
     footer, own = file.metadata, file.schema_arrow
     paths = [footer.schema.column(i).path for i in range(footer.num_columns)]

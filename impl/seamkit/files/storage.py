@@ -80,9 +80,6 @@ def read_part(file: pa.NativeFile, offset: int, length: int) -> bytes:
     """Bytes of a file from an offset on, fewer where it ends before.
 
     Others state both numbers, so room is made only for what the file has.
-
-    Raises:
-        OSError: they cannot be read.
     """
     left = file.size() - offset
     if offset < 0 or length <= 0 or left <= 0:

@@ -20,9 +20,6 @@ def check_texts(batch: pa.RecordBatch, source: str) -> None:
     Args:
         batch: its buffers as long as they must be.
         source: the file, for messages.
-
-    Raises:
-        InputError: one is not; the message names its column.
     """
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
         for texts in _texts_in(column):

@@ -26,11 +26,7 @@ _MAGIC_32 = struct.pack(">i", 1581511376)
 
 
 def read_framed(storage: Storage, path: str, at: int, size: int, where: str) -> tuple[bytes, bytes]:
-    """The first byte of a file, its version, and some bytes from an offset on.
-
-    Raises:
-        InputError: the file is not readable.
-    """
+    """The first byte of a file, its version, and some bytes from an offset on."""
     try:
         with storage.open(path) as file:
             return file.read(1), read_part(file, at, size)
@@ -46,9 +42,6 @@ def unframed(stored: bytes, sizes: Collection[int], where: str, by: str) -> byte
         sizes: those that it may have.
         where: the vector, for messages.
         by: who states them, such as `the log`.
-
-    Raises:
-        InputError: it is cut off, or one of them is wrong.
     """
     if len(stored) < FRAME_BYTES:
         raise InputError(f"{where}: the file ends before it")
@@ -76,10 +69,6 @@ def vector_positions(
         by: who states the count, such as `the log`.
         may_be_32: whether its format knows bitmaps of 32 bits, which have a magic number of their
             own.
-
-    Raises:
-        InputError: it is broken, or has more or fewer positions.
-        RefusedError: it becomes too large.
     """
     magic, bitmap = body[:4], body[4:]
     if may_be_32 and magic == _MAGIC_32:
@@ -104,11 +93,7 @@ def vector_positions(
 def all_but_new(
     rows: int, now: Positions | None, before: Positions | None, where: str
 ) -> Positions:
-    """The rows of a file without those that are gone now and were not before.
-
-    Raises:
-        InputError: the file, which `where` names, has no such row.
-    """
+    """The rows of a file without those that are gone now and were not before."""
     gone = np.zeros(rows, np.bool_)
     for positions, is_gone in ((now, True), (before, False)):
         if positions is not None and len(positions):

@@ -76,19 +76,11 @@ class IndicatorVector(_Opaque):
         self.handle = handle
 
     def retain(self) -> None:
-        """One user more.
-
-        Raises:
-            UsageError: the handle is closed.
-        """
+        """One user more."""
         self._registry.retain(self.handle)
 
     def release(self) -> None:
-        """One user less; the last one closes the handle.
-
-        Raises:
-            UsageError: the handle is closed: somebody released twice.
-        """
+        """One user less; the last one closes the handle."""
         self._registry.release(self.handle)
 
     @property
@@ -145,20 +137,12 @@ class ArrowCBatch:
 
     @property
     def addresses(self) -> tuple[int, int]:
-        """Addresses of the `ArrowSchema` and the `ArrowArray`.
-
-        Raises:
-            UsageError: the batch was released or moved on.
-        """
+        """Addresses of the `ArrowSchema` and the `ArrowArray`."""
         self._registry._require_structs(self._number)
         return address(self._exported.schema), address(self._exported.array)
 
     def release(self) -> None:
-        """Let go of the structures and what they hold.
-
-        Raises:
-            UsageError: that happened already, or the batch was moved on.
-        """
+        """Let go of the structures and what they hold."""
         self._registry._require_structs(self._number, drop=True)
         del self._exported
 
@@ -290,21 +274,13 @@ class HandleRegistry(Closing):
         return self._entries[handle]
 
     def retain(self, handle: int) -> None:
-        """One user more of a handle.
-
-        Raises:
-            UsageError: the handle is closed, or never was.
-        """
+        """One user more of a handle."""
         with self._lock:
             self._entry(handle).references += 1
             self._counts.retained += 1
 
     def release(self, handle: int) -> None:
-        """One user less of a handle; the last one closes it and gives its memory back.
-
-        Raises:
-            UsageError: the handle is closed, or never was.
-        """
+        """One user less of a handle; the last one closes it and gives its memory back."""
         with self._lock:
             entry = self._entry(handle)
             entry.references -= 1
@@ -337,10 +313,6 @@ class HandleRegistry(Closing):
 
         A batch of C structures is moved: it is used up. Columns may be null in the result, whatever
         the schema said before.
-
-        Raises:
-            RefusedError: a column that no off-heap column holds.
-            seamkit.core.errors.NativeMemoryError: the allocator's limit.
         """
         source: BatchKind = "arrow-c" if isinstance(batch, ArrowCBatch) else "arrow"
         rows = batch._move() if isinstance(batch, ArrowCBatch) else batch
@@ -370,23 +342,13 @@ class HandleRegistry(Closing):
         return NativeBatch((IndicatorVector(self, handle), *others), batch.num_rows)
 
     def to_arrow(self, batch: NativeBatch | ArrowCBatch) -> pa.RecordBatch:
-        """A batch as Arrow, a native one as `load` gives it; C structures are moved.
-
-        Raises:
-            UsageError: the handle is closed; the C structures are used up.
-            seamkit.core.errors.NativeMemoryError: the allocator's limit.
-        """
+        """A batch as Arrow, a native one as `load` gives it; C structures are moved."""
         rows = batch._move() if isinstance(batch, ArrowCBatch) else self._load(batch)
         self._count(batch.kind, "arrow")
         return rows
 
     def to_arrow_c(self, batch: pa.RecordBatch | NativeBatch) -> ArrowCBatch:
-        """A batch as C structures: they share an Arrow batch's buffers, or those that `load` gives.
-
-        Raises:
-            UsageError: the handle is closed.
-            seamkit.core.errors.NativeMemoryError: the allocator's limit.
-        """
+        """A batch as C structures over an Arrow batch's buffers, or those that `load` gives."""
         native = isinstance(batch, NativeBatch)
         rows = self._load(batch) if isinstance(batch, NativeBatch) else batch
         with self._lock:
@@ -404,23 +366,14 @@ class HandleRegistry(Closing):
         return self.load(indicator.handle)
 
     def load(self, handle: int) -> pa.RecordBatch:
-        """The rows behind a handle as Arrow: a copy of a table, a held batch as it is.
-
-        Raises:
-            UsageError: the handle is closed, or never was.
-            seamkit.core.errors.NativeMemoryError: the allocator's limit.
-        """
+        """The rows behind a handle as Arrow: a copy of a table, a held batch as it is."""
         with self._lock:  # nobody may close it meanwhile
             return self._entry(handle).rows.load()
 
     # -------------------------------------------------------------------------------------- end
 
     def close(self) -> None:
-        """Give back whatever is left.
-
-        Raises:
-            AssertionError: something was left; the message lists it.
-        """
+        """Give back whatever is left."""
         with self._lock:
             left = dict(self._entries)
             structs = len(self._structs)
@@ -448,10 +401,6 @@ def through_kinds(
         registry: owns the batches on the way.
         batch: of kind `arrow`.
         kinds: in their order; the first and the last are `arrow`.
-
-    Raises:
-        UsageError: kinds that do not begin and end with `arrow`, or two alike side by side.
-        RefusedError, seamkit.core.errors.NativeMemoryError: see `HandleRegistry`.
     """
     ends = {kinds[0], kinds[-1]} if kinds else set()
     if ends != {"arrow"} or any(a == b for a, b in pairwise(kinds)):

@@ -52,13 +52,7 @@ class RowConverter:
         self._block = memoryview(bytearray())
 
     def convert(self, batch: pa.RecordBatch, first: int = 0) -> ConvertedRows:
-        """The rows of a batch from one row on, as many as fit, at least one.
-
-        Raises:
-            UsageError: the batch has no such row; else see `RowCodec.serialize`.
-            InputError: see `RowCodec.serialize`.
-            RefusedError: see `RowCodec.serialize`.
-        """
+        """The rows of a batch from one row on, as many as fit, at least one."""
         if not 0 <= first < batch.num_rows:
             raise UsageError(f"row {first} is not one of the batch's {batch.num_rows}")
         part = batch.slice(first) if first else batch

@@ -77,10 +77,6 @@ def start() -> Any:
 
     Returns:
         The module `jpype`.
-
-    Raises:
-        UnavailableError: no jpype1, no Java 11 or 17.
-        RefusedError: a JVM runs that another part of the program started without what is needed.
     """
     jpype = _import_jpype()
     with _lock:
@@ -146,9 +142,6 @@ class JavaClasses:
     Args:
         name: of the engine, for messages.
         loader: a `java.lang.ClassLoader`.
-
-    Raises:
-        UnavailableError: see `start`.
     """
 
     def __init__(self, name: str, loader: Any) -> None:
@@ -164,9 +157,6 @@ class JavaClasses:
             name: of the engine, for messages.
             jars: jars or folders of classes.
             parent: classes that come first; Java's own alone by default.
-
-        Raises:
-            UnavailableError: see `start`.
         """
         jpype = start()
         file, url = jpype.JClass("java.io.File"), jpype.JClass("java.net.URL")
@@ -177,11 +167,7 @@ class JavaClasses:
         return cls(name, loader)
 
     def java_class(self, name: str) -> Any:
-        """One of the classes.
-
-        Raises:
-            UnavailableError: there is none, or it needs a newer Java.
-        """
+        """One of the classes."""
         try:
             return self.jpype.JClass(name, loader=self.loader)
         except (self.jpype.JException, TypeError) as error:
@@ -212,11 +198,7 @@ class JavaClasses:
             thread.setContextClassLoader(before)
 
     def compiled(self, *sources: Path) -> JavaClasses:
-        """These classes and those of Java sources; a source may use those before it.
-
-        Raises:
-            UnavailableError: the engine's classes are not those the sources were written for.
-        """
+        """These classes and those of Java sources; a source may use those before it."""
         compiler_class = spark_classes().java_class("org.codehaus.janino.SimpleCompiler")
         loader = self.loader
         for source in sources:
@@ -236,20 +218,12 @@ class JavaClasses:
 
 @functools.cache
 def spark_classes() -> JavaClasses:
-    """Spark's classes, from the jars inside the package pyspark.
-
-    Raises:
-        UnavailableError: no pyspark; see also `start`.
-    """
+    """Spark's classes, from the jars inside the package pyspark."""
     return JavaClasses.of_jars("Spark", spark_jars())
 
 
 def spark_jars() -> list[Path]:
-    """The jars inside the package pyspark: Spark, Hadoop, Hive, Avro, Parquet, ORC and Janino.
-
-    Raises:
-        UnavailableError: no pyspark.
-    """
+    """The jars inside the package pyspark: Spark, Hadoop, Hive, Avro, Parquet, ORC and Janino."""
     found = importlib.util.find_spec("pyspark")
     if found is None or found.origin is None:
         raise not_installed("pyspark", "seamkit[jvm]", "a part made of Spark's classes")

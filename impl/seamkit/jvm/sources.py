@@ -33,10 +33,6 @@ def compiled_package(name: str, folder: Path, parent: JavaClasses | None = None)
 
     Returns:
         Classes in a loader of their own, below that of `parent`.
-
-    Raises:
-        UnavailableError: no JVM; or the classes are not kept yet and there is no compiler, or the
-            sources do not compile against `parent`.
     """
     sources = sorted(folder.rglob("*.java"))
     digest = hashlib.sha256(_SETTINGS)

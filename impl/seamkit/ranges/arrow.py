@@ -41,11 +41,7 @@ def arrow_text(value: object) -> tuple[str, str] | None:
 
 
 def read_arrow(kind: str, text: object) -> object:
-    """What a text of `arrow_text` stands for.
-
-    Raises:
-        ValueError: it is no such text.
-    """
+    """What a text of `arrow_text` stands for."""
     if kind not in _KINDS or not isinstance(text, str):
         raise ValueError(f"{kind!r} is none of {', '.join(_KINDS)}, or has no text")
     try:

@@ -90,11 +90,7 @@ class Encoder:
         self._users: dict[int, int] = {}
 
     def encode(self, value: object) -> Any:
-        """A value in JSON.
-
-        Raises:
-            RefusedError: it has something that has no word.
-        """
+        """A value in JSON."""
         kind: Any = type(value)
         form = _form(kind)
         if form == "plain" or (isinstance(value, float) and math.isfinite(value)):
@@ -205,9 +201,6 @@ class Decoder:
             stated: the JSON.
             hint: what it must be.
             what: names it in messages.
-
-        Raises:
-            InputError: it is none, or not of that type.
         """
         try:
             value = self._value(stated)

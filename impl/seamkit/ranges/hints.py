@@ -61,11 +61,7 @@ def _class_of(method: Callable[..., Any]) -> Any:
 
 
 def fits(value: object, hint: Any) -> bool:
-    """Whether a value is what an annotation states, down to the elements.
-
-    Raises:
-        TypeError: an annotation of a kind that is not known.
-    """
+    """Whether a value is what an annotation states, down to the elements."""
     if hint is Any or hint is object:
         return True
     if hint is None or hint is types.NoneType:

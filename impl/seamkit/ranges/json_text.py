@@ -20,10 +20,6 @@ def read_json(text: str | bytes, where: str) -> Any:
     Args:
         text: the JSON.
         where: the document, for messages.
-
-    Raises:
-        InputError: it is no JSON, a key is there twice, a text has half of a pair of surrogates, or
-            a whole number is beyond 64 bits, signed.
     """
     try:
         document = json.loads(text, parse_constant=_no_number, object_pairs_hook=_no_doubles)

@@ -79,11 +79,7 @@ def scan_to_json(scan: Scan, units: Sequence[int] | None = None) -> str:
 def scan_to_tasks(
     scan: Scan, groups: Sequence[Sequence[int]]
 ) -> tuple[list[str], Callable[[str], Scan]]:
-    """Write a planned scan for tasks elsewhere; see `Scan.plans`.
-
-    Raises:
-        RefusedError: see `scan_to_json`.
-    """
+    """Write a planned scan for tasks elsewhere; see `Scan.plans`."""
     written = [_written(scan, group) for group in groups]
     options = next((own for _, own in written if own), None)
     return [text for text, _ in written], functools.partial(scan_from_json, storage_options=options)

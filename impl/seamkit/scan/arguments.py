@@ -47,9 +47,6 @@ class ScanOptions:
             thread), bodies of the timeline and the files' own bytes come on top.
         strict: damage is refused wherever it can be told, so no engine's own reader, which checks
             less, takes over a file.
-
-    Raises:
-        UsageError: a number below 1, or beyond 64 bits.
     """
 
     batch_rows: int | None = None
@@ -79,11 +76,7 @@ class ScanOptions:
 
 
 def check_choice(name: str, value: object, known: Sequence[str]) -> None:
-    """Require that an argument is one of a few words.
-
-    Raises:
-        UsageError: it is another; the nearest word is named.
-    """
+    """Require that an argument is one of a few words."""
     if value in known:
         return
     near = difflib.get_close_matches(str(value).replace("_", "-"), known, n=1)
@@ -92,21 +85,13 @@ def check_choice(name: str, value: object, known: Sequence[str]) -> None:
 
 
 def check_flag(name: str, value: object) -> None:
-    """Require that an argument is True or False.
-
-    Raises:
-        UsageError: it is something else, which Python would take for one of them.
-    """
+    """Require that an argument is True or False."""
     if not isinstance(value, bool):
         raise UsageError(f"{name} is {value!r}: True or False is meant")
 
 
 def instant_text(name: str, value: object) -> str | None:
-    """A moment as text: as it was given, or a `datetime` in ISO 8601.
-
-    Raises:
-        UsageError: it is something else.
-    """
+    """A moment as text: as it was given, or a `datetime` in ISO 8601."""
     if isinstance(value, dt.datetime):
         return value.isoformat()
     if value is None or isinstance(value, str):
@@ -124,9 +109,6 @@ def chosen_columns(
         schema: all that the table has.
         default: see above.
         where: the table, for messages.
-
-    Raises:
-        UsageError: no list of names, an unknown one, or one that is there twice.
     """
     if columns is None:
         return list(default)
@@ -155,10 +137,6 @@ def filtered_scan(
         columns: those to hand out.
         filter: an expression of Arrow's, or a condition in SQL, which DuckDB reads.
         schema: all columns that a filter may name.
-
-    Raises:
-        UsageError: the filter is neither, or does not fit the columns.
-        UnavailableError: it is SQL, and DuckDB is not installed.
     """
     if isinstance(filter, str):
         condition = sql_condition(filter, schema)

@@ -90,9 +90,6 @@ def engine_share(
         columns: those that the scan hands out.
         matches: what keyed events do to their files, for an engine that can leave out rows which
             are gone; None for one that cannot. The footers of units with changes are read, too.
-
-    Raises:
-        InputError: a file is missing or broken.
     """
     schema = pa.schema([plan.schema.field(name) for name in columns])
     reads: dict[object, tuple[EngineFiles, list[ReadUnit]]] = {}
@@ -157,9 +154,6 @@ def masked_unit(
     Returns:
         None where all stays with us. The unit that is left has the rows that the file does not
         hold; None where the file holds all.
-
-    Raises:
-        SeambenchError: what is wrong with the file or its changes.
     """
     found = _files_of(unit, shown, masks=True)
     tested = filter_columns(condition, schema)
@@ -281,9 +275,6 @@ def gone_rows(
 
     Returns:
         None where the unit's events fill gaps, so that all of its rows come from us.
-
-    Raises:
-        SeambenchError: what is wrong with the file or its changes.
     """
     (file,) = unit.files
     if isinstance(unit.changes, ChangedRows):

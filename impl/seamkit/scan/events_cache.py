@@ -154,11 +154,7 @@ class CachedChanges:
         return self.changes.key_columns if self.matches is None else frozenset()
 
     def load(self, names: Sequence[str], context: ReadContext) -> Events | Positions:
-        """See `Keyed.load`.
-
-        Raises:
-            InputError: the events are others than those that met the file, since a log has changed.
-        """
+        """See `Keyed.load`."""
         known = self.matches
         if known is not None:  # of no use with some of the events
             context = replace(context, condition=None)
@@ -286,11 +282,7 @@ class UnitMatches:
         self.columns: Sequence[str] = ()
 
     def of(self, file: DataFile, changes: Keyed, context: ReadContext) -> Matches | None:
-        """What the events of a unit do to its file; None where they fill gaps of its rows.
-
-        Raises:
-            SeambenchError: what is wrong with the file or the events.
-        """
+        """What the events of a unit do to its file; None where they fill gaps of its rows."""
         with self._lock:
             alone = self._alone.setdefault(id(changes), threading.Lock())
         with alone:

@@ -85,11 +85,7 @@ class KeyRange:
         return batch if kept is None else batch.filter(kept)
 
     def ended(self, where: str) -> None:
-        """The range was read to its end.
-
-        Raises:
-            InputError: it is the last of all, and there are other numbers of rows than in files.
-        """
+        """The range was read to its end."""
         with self.tally.lock:
             self.tally.ranges -= 1
             tally = self.tally
@@ -125,9 +121,6 @@ def key_ranges(changes: Runs, schema: pa.Schema, parts: int) -> Sequence[KeyRang
 
     Returns:
         Two ranges at least; none where nothing tells how to cut.
-
-    Raises:
-        InputError: a file is broken.
     """
     column = schema.field(changes.keys[0])
     if pa.types.is_floating(column.type) or pa.types.is_nested(column.type):

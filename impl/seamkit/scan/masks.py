@@ -48,9 +48,6 @@ class GoneRows:
         positions: of the rows that are gone.
         num_rows: of the file.
         source: the file, for messages.
-
-    Raises:
-        InputError: positions that do not ascend, or of rows that the file has not.
     """
 
     is_known = True
@@ -118,11 +115,7 @@ class GoneByKey:
         return len(self.within(begin, end))
 
     def within(self, begin: int, end: int) -> Positions:
-        """See `Gone.within`.
-
-        Raises:
-            InputError: the file is broken, or lacks a row's key.
-        """
+        """See `Gone.within`."""
         first = int(np.searchsorted(self._starts, begin, "right")) - 1
         last = int(np.searchsorted(self._starts, end, "left"))
         pieces = [self._in_group(group) for group in range(first, last)]

@@ -116,11 +116,7 @@ class UnitMerge:
             yield from self.rows(number)
 
     def rows(self, number: int) -> Iterator[pa.RecordBatch]:
-        """The merged rows of a range; behind those of the last come rows that only events have.
-
-        Raises:
-            SeambenchError: what is wrong with the file, the events, or a range before this one.
-        """
+        """The merged rows of a range; behind those of the last come rows that only events have."""
         sources = None
         with self._turns.failing(), begun(self._ahead(number), self._most_ahead) as ahead:
             if ahead is None:

@@ -106,9 +106,6 @@ def native_rows(
         use_threads: let pyarrow decode columns in parallel.
         gone: rows of the file that are not to be handed out.
         allocator: owner of columns that a mask does not change in place; one of its own by default.
-
-    Raises:
-        InputError: a page is broken, or rows are missing.
     """
     if wanted.condition is not None:
         matching = matching_groups(reader, wanted)
@@ -374,9 +371,6 @@ def condition_met(batch: pa.RecordBatch, condition: pc.Expression | None) -> pa.
     Args:
         batch: the columns that the condition tests.
         condition: an expression over them.
-
-    Raises:
-        pyarrow.ArrowException: it fails on a value.
     """
     from pyarrow.acero import Declaration, ProjectNodeOptions, TableSourceNodeOptions
 

@@ -230,9 +230,6 @@ def rules_some_out(
         condition: a filter, or None.
         schema: the columns that it names.
         tested: names of those that it tests.
-
-    Raises:
-        InputError: the file is missing or broken.
     """
     if not units_that_may_match([unit], condition, schema, tested)[0]:
         return True

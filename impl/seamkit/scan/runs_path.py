@@ -77,10 +77,6 @@ def merged_runs(
         batch_rows: about as many rows are held at once.
         context: what the read lends.
         share: what is read of it.
-
-    Raises:
-        InputError: a file is broken, or its keys do not ascend.
-        RefusedError: retracts that the rules have no word for.
     """
     # A batch of each run is held at once: together they have the rows of one, or little more.
     batch_rows = max(min(batch_rows, _LEAST_ROWS), batch_rows // len(changes.runs))
@@ -333,11 +329,7 @@ class _Combined(_Merging):
 
 
 def refuse_nan(ranked: pa.RecordBatch, where: str) -> None:
-    """Refuse rows that would be ordered by NaN, of which engines say that it equals every number.
-
-    Raises:
-        RefusedError: a column that orders rows has one.
-    """
+    """Refuse rows that would be ordered by NaN, which engines take for equal to every number."""
     for name, column in zip(ranked.schema.names, ranked.columns, strict=True):
         if pa.types.is_floating(column.type) and pc.any(pc.is_nan(column)).as_py():
             raise RefusedError(

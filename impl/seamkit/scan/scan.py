@@ -307,9 +307,6 @@ class LimitedScan(Scan):
         rows: how many.
         columns: those to hand out; None for all of that scan's.
         condition: of the rows within the limit, those to keep; None for all.
-
-    Raises:
-        UsageError: a negative number.
     """
 
     def __init__(

@@ -43,12 +43,7 @@ class SqlCondition:
 
 
 def sql_condition(text: str, schema: pa.Schema) -> SqlCondition:
-    """Read a condition in SQL.
-
-    Raises:
-        UsageError: it does not fit the columns.
-        UnavailableError: DuckDB is not installed.
-    """
+    """Read a condition in SQL."""
     from seambase.dataset import ScanDataset, without_views
 
     pushed: list[pc.Expression | None] = []

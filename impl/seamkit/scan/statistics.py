@@ -51,9 +51,6 @@ def unit_statistics(
         schema: the columns of interest.
         footers: files may be opened for what the plan does not tell.
         threads: that open them.
-
-    Raises:
-        InputError: a file that is opened is missing or broken.
     """
     of_unit = functools.partial(_of_unit, schema=schema, footers=footers)
     if footers and threads > 1:

@@ -51,9 +51,6 @@ class UnitScan(Scan):
         columns: names of those to hand out, in order; the plan's schema has them all.
         condition: rows to keep, over any columns of the plan's schema; None for all.
         options: how to run it.
-
-    Raises:
-        UsageError: the condition does not fit the schema.
     """
 
     def __init__(

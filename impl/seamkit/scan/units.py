@@ -194,11 +194,7 @@ class Events(Protocol):
         ...
 
     def rest(self) -> RowNumbers:
-        """Rows of `data` that met no row of the file, and are added behind its rows.
-
-        Raises:
-            InputError: they must have met one.
-        """
+        """Rows of `data` that met no row of the file, and are added behind its rows."""
         ...
 
 
@@ -283,9 +279,6 @@ class Combine(Protocol):
 
         Returns:
             A row for each key that has one, with the same columns.
-
-        Raises:
-            RefusedError: retracts that the rules have no word for.
         """
         ...
 
@@ -307,9 +300,6 @@ class Runs:
         ignores_retracts: whether they are passed over, as if they were not there.
         rule: which row of a key is left, or what they become together.
         masks: rows of files that are gone before anything is merged, by name of the file.
-
-    Raises:
-        ValueError: no runs, no keys, or more descending columns than there are.
     """
 
     runs: Sequence[Sequence[DataFile]]

@@ -145,9 +145,6 @@ def compress(codec: str, data: Bytes, allocator: TrackedAllocator) -> memoryview
         codec: one of `CODECS` but `none`.
         data: what to compress.
         allocator: owner of the memory, where the codec can be given some.
-
-    Raises:
-        UsageError: there is no such codec.
     """
     _known(codec)
     return _COMPRESS[codec](data, allocator)
@@ -164,10 +161,6 @@ def decompress(
         size_bytes: how long it was before; the caller has held this to its limit.
         allocator: owner of the memory, where the codec can be given some.
         offset: where `data` begins in its file, for the message.
-
-    Raises:
-        InputError: `data` is not of this codec, damaged, or of another size.
-        UsageError: there is no such codec.
     """
     _known(codec)
     try:

@@ -28,9 +28,6 @@ class Selections:
     Args:
         selections: any number of them.
         batch_rows: rows of the batch.
-
-    Raises:
-        UsageError: what is no range and no list of row numbers.
     """
 
     def __init__(self, selections: Sequence[Rows], batch_rows: int) -> None:
@@ -79,11 +76,7 @@ def _row_list(rows: Any) -> npt.NDArray[np.int32]:
 
 
 def row_numbers(selections: Sequence[Rows], batch_rows: int) -> tuple[Any, list[int]]:
-    """Several selections as one int64 array of row numbers, and how many each has.
-
-    Raises:
-        UsageError: as `Selections`; or a row that the batch does not have.
-    """
+    """Several selections as one int64 array of row numbers, and how many each has."""
     parts = []
     for rows in selections:
         if rows is None:

@@ -115,11 +115,7 @@ Columns: TypeAlias = pa.RecordBatch | Sequence[pa.Array | BiasVector | LazyVecto
 def plain_arrays(
     columns: Sequence[pa.Array | BiasVector | LazyVector], selections: Sequence[Rows]
 ) -> list[pa.Array]:
-    """Columns as Arrow arrays of one length; lazy ones are asked for the rows selected.
-
-    Raises:
-        UsageError: columns of different lengths, or none; rows that a lazy column does not have.
-    """
+    """Columns as Arrow arrays of one length; lazy ones are asked for the rows selected."""
     if len({len(column) for column in columns}) != 1:
         raise UsageError("columns of different lengths, or none: a batch knows its number of rows")
     arrays = []

@@ -241,11 +241,7 @@ class NativeCalls:
 
     @_told
     def keep(self, collection: int, handle: int) -> None:
-        """One user more, until the collection ends.
-
-        Raises:
-            UsageError: it has ended: the query failed or was cancelled meanwhile.
-        """
+        """One user more, until the collection ends."""
         with self._lock:
             if collection not in self._collections:
                 raise UsageError("nobody waits for these results any more")

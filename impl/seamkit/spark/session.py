@@ -37,11 +37,7 @@ _THRESHOLD_BYTES = 64 << 20
 
 @functools.cache
 def native_classes() -> JavaClasses:
-    """Spark's classes with the operators over native batches.
-
-    Raises:
-        UnavailableError: no Java, no pyspark, no jpype1, or another Spark than 3.5.
-    """
+    """Spark's classes with the operators over native batches."""
     return spark_classes().compiled(FILTER_TEXT, *(_JAVA / f"{name}.java" for name in _SOURCES))
 
 

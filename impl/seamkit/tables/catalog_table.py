@@ -44,12 +44,6 @@ class CatalogTable:
         opened: opens the table of a format in a folder: `open_table`.
         max_age_s: how old an answer of the metastore may be.
         **options: of the format's own class.
-
-    Raises:
-        UsageError: no such address, or an option that the format does not have.
-        InputError: there is no such table, or its folder is none.
-        RefusedError: a view, or a format that is not supported.
-        UnavailableError: pyiceberg or thrift is not installed, or the metastore does not answer.
     """
 
     def __init__(
@@ -121,11 +115,7 @@ class CatalogTable:
         return list(module.differences(stated, self.schema))
 
     def statistics(self) -> TableStatistics:
-        """What the metastore tells of the table: estimates, of the time when they were gathered.
-
-        Raises:
-            UnavailableError: the metastore does not answer.
-        """
+        """What the metastore tells of the table: estimates, of the time when they were gathered."""
         parameters = self.entry.parameters
         rows, size = (_number(parameters.get(name)) for name in ("numRows", "totalSize"))
         types = {field.name.lower(): field for field in self.schema}
@@ -152,11 +142,7 @@ class CatalogTable:
 
 
 def format_of(entry: MetastoreTable) -> str:
-    """The format of a metastore's table.
-
-    Raises:
-        RefusedError: it is a view.
-    """
+    """The format of a metastore's table."""
     if "VIEW" in entry.kind:
         raise RefusedError(f"{entry.name}: a view, which has no files to read")
     parameters = {name.lower(): value.lower() for name, value in entry.parameters.items()}

@@ -42,9 +42,6 @@ def parsed_moment(value: Moment, name: str, meant: str) -> int | dt.datetime:
         value: of the argument.
         name: of the argument, for messages.
         meant: what it may be, likewise.
-
-    Raises:
-        UsageError: it is neither.
     """
     if isinstance(value, str):
         if value.isascii() and value.isdigit():

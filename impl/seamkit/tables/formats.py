@@ -28,11 +28,7 @@ def table_formats() -> tuple[TableFormat, ...]:
 
 
 def find_format(name: str) -> TableFormat:
-    """The format of a name.
-
-    Raises:
-        UsageError: there is none.
-    """
+    """The format of a name."""
     known = {one.name: one for one in table_formats()}
     if not isinstance(name, str) or name not in known:
         close = difflib.get_close_matches(str(name), known, n=1)

@@ -87,11 +87,6 @@ def recognised_format(
         storage_options: as for `open_table`.
         readable: names of the formats that whoever asks can read; of a folder that is a table of
             several formats only these count, if there are any of them.
-
-    Raises:
-        UsageError: the folder is a table of several formats.
-        InputError: there is no such folder, or no table in it; what it looks like instead.
-        UnavailableError: the library for this kind of storage is not installed.
     """
     for one in table_formats():
         if one.is_address(root):

@@ -21,9 +21,6 @@ def check_names(names: Iterable[str], known: Collection[str], where: str, what: 
         known: those that are read.
         where: the file, for messages.
         what: the kind of name, likewise.
-
-    Raises:
-        InputError: there is one.
     """
     for name in names:
         if name in known:

@@ -26,10 +26,6 @@ def both_states(
         plans: what the rows were, and what they became.
         names: the columns that are read.
         context: whose memory they count against, with as much for what a comparison makes of them.
-
-    Raises:
-        InputError: a file is broken.
-        LimitError: both do not fit into the memory that is allowed.
     """
     scans = [UnitScan(plan, names, None, ScanOptions(threads=1)) for plan in plans]
     old, new = (concat_batches(one.to_table().to_batches(), one.schema) for one in scans)
@@ -47,11 +43,7 @@ def image_schema(schema: pa.Schema) -> pa.Schema:
 
 
 def refuse_taken_names(schema: pa.Schema, names: Sequence[str], where: str) -> None:
-    """Refuse to tell changes of a table that has a column of its own under one of their names.
-
-    Raises:
-        RefusedError: it has; `where` names the table.
-    """
+    """Refuse to tell changes of a table that has a column of its own under one of their names."""
     for name in names:
         if name in schema.names:
             raise RefusedError(

@@ -36,12 +36,7 @@ class BaseFilesAlone:
     )
 
     def open(self, request: ScanRequest) -> Scan:
-        """Read what lies in the folder, but for logs and for who wrote when.
-
-        Raises:
-            RefusedError: a query that it does not know.
-            UsageError: an unknown column.
-        """
+        """Read what lies in the folder, but for logs and for who wrote when."""
         if request.query not in ("snapshot", "read-optimized"):
             raise RefusedError(f"{self.name} has no {request.query} query")
         newest: dict[str, tuple[str, Path]] = {}

@@ -133,11 +133,7 @@ def random_scenario(seed: int) -> Scenario:
 
 
 def simulate(scenario: Scenario) -> Outcome:
-    """Run a scenario to its end.
-
-    Raises:
-        InvariantError: an invariant was violated, or nothing happened any more.
-    """
+    """Run a scenario to its end."""
     world = _World(scenario)
     try:
         return world.run()

@@ -45,9 +45,6 @@ def feature(module: str, *names: str) -> Any:
 
     Looked up by name, because old commits lack parts of it, and because suites otherwise know no
     implementation: these kernels are about the history of ours.
-
-    Raises:
-        NotImplementedError: the commit lacks it; asv then shows the benchmark as not there.
     """
     for found in filter(None, map(_imported, (module, *_former(module)))):
         if all(hasattr(found, name) for name in names):

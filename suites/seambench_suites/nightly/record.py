@@ -89,11 +89,7 @@ def changes(before: Night | None, now: Sequence[Done]) -> Iterator[tuple[Done, s
 
 
 def last_night(folder: Path) -> Night | None:
-    """The newest record of a folder; None where there is none.
-
-    Raises:
-        InputError: it is none.
-    """
+    """The newest record of a folder; None where there is none."""
     for path in sorted(folder.glob("*.json"), reverse=True):
         try:
             raw = json.loads(path.read_text(encoding="utf-8"))

@@ -114,11 +114,7 @@ class Recipe:
         self._asks[name] = step, columns or self.columns, [dict(row) for row in rows]
 
     def keep(self) -> None:
-        """Ask the other readers, then write everything below the suite's root.
-
-        Raises:
-            SeambenchError: a reader answers otherwise than the rows say; nothing is written.
-        """
+        """Ask the other readers, then write everything below the suite's root."""
         for reader, second in self.second.items():
             for name in self._asks:
                 self._confirm(name, reader, second)

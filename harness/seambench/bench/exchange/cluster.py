@@ -175,9 +175,6 @@ class Cluster:
         hosts: how many workers each process has.
         prefixes: what each process is started with, e.g. `ip netns exec NAME`; None for nothing.
         timeout: seconds that a step of a run may take.
-
-    Raises:
-        SeambenchError: a process did not start, or has no such implementation.
     """
 
     def __init__(
@@ -242,9 +239,6 @@ class Cluster:
         Args:
             way: how rows travel.
             memory: watch the processes' memory, which costs time.
-
-        Raises:
-            SeambenchError: a worker failed; the cluster is of no use after it.
         """
         self._open(way)
         ran = self._all({"do": "run", "memory": memory})

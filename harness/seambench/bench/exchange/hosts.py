@@ -66,9 +66,6 @@ class Hosts:
         prefixes: what a command is started with to run on each.
         address: where each listens: a template for `seambench.bench.exchange.cluster.Way`.
         lost: packets that were lost on purpose or for want of room.
-
-    Raises:
-        UnavailableError: this machine or this user cannot make namespaces or TUN devices.
     """
 
     address = "tcp:10.77.{index}.1:0"

@@ -44,12 +44,7 @@ class SparkWorkers:
         self._asked |= {"plan": plan, "workers": workers}
 
     def run(self, way: Way, *, memory: bool = False) -> Ran:
-        """See `seambench.bench.exchange.suite.Workers`: one barrier job.
-
-        Raises:
-            RefusedError: pass-through and local: tasks are processes.
-            SeambenchError: the job failed.
-        """
+        """See `seambench.bench.exchange.suite.Workers`: one barrier job."""
         if way.transport in WITHIN or way.near:
             raise RefusedError("tasks of a job are processes: rows must leave them")
         asked = self._asked | {

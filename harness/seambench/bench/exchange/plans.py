@@ -94,11 +94,7 @@ def query(sql: str, **tables: pa.Table) -> pa.Table:
 
 
 def plan_named(name: str) -> Plan:
-    """A plan by its name.
-
-    Raises:
-        UsageError: there is none of that name.
-    """
+    """A plan by its name."""
     if name not in PLANS:
         raise UsageError(f"unknown plan {name!r}; there are {', '.join(PLANS)}")
     return PLANS[name]

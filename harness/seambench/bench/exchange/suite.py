@@ -99,11 +99,7 @@ class Workers(Protocol):
         ...
 
     def run(self, way: Way, *, memory: bool = False) -> Ran:
-        """Run the plan once; with `memory` that is watched, and times are of no use.
-
-        Raises:
-            SeambenchError: a worker failed.
-        """
+        """Run the plan once; with `memory` that is watched, and times are of no use."""
         ...
 
     def close(self) -> None:
@@ -172,9 +168,6 @@ def measure_exchanges(
         `PREFIX/PLAN/TRANSPORT/FORMAT/WORKERS/CHUNK_ROWS`; the format of what stays in a process is
         `none`. On this machine `copy/unix` is the floor: the plan's bytes over a bare
         socket.
-
-    Raises:
-        UsageError: an unknown implementation or plan.
     """
     listener = listener or Listener()
     with_floor = workers is None

@@ -15,9 +15,6 @@ def matches(expression: str, case: Case) -> bool:
     """Whether words occur in a case's id or rule: `merge and not v6 or delete`.
 
     `not` binds closest, then `and`, then `or`; there are no brackets, and case does not matter.
-
-    Raises:
-        UsageError: a word is missing.
     """
     text = f"{case.id} {case.requirement}".lower()
 

@@ -27,10 +27,6 @@ def check_finding(name: str, implementation: str | None, *, as_json: bool) -> No
         name: of the finding.
         implementation: who is asked in place of the newest version that is known to have it.
         as_json: one JSON object in place of text.
-
-    Raises:
-        UsageError: there is no such finding.
-        UnavailableError: the peer cannot be had, or does not take the case.
     """
     from seambench.contracts.findings import find_finding
     from seambench.contracts.progress import Progress
@@ -51,11 +47,7 @@ def check_finding(name: str, implementation: str | None, *, as_json: bool) -> No
 
 
 def outcomes_of(finding: Finding, implementations: Sequence[str]) -> dict[str, Outcome]:
-    """What comes of a finding's case, by implementation.
-
-    Raises:
-        UsageError: see `seambench.conformance.run.Run.check`.
-    """
+    """What comes of a finding's case, by implementation."""
     from seambench.conformance.run import Run
 
     run = Run(finding.seam, implementations, patterns=[finding.case])

@@ -115,11 +115,7 @@ def data_folder(given: Path | None) -> Path:
 
 
 def parse_queries(text: str) -> tuple[int, ...]:
-    """Query numbers: `1,6,10-14`, `all` or `none`.
-
-    Raises:
-        UsageError: anything else, or a number beyond 1 to 22.
-    """
+    """Query numbers: `1,6,10-14`, `all` or `none`."""
     if text == "all":
         return tuple(range(1, _HIGHEST_QUERY + 1))
     if text == "none":

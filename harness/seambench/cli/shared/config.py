@@ -39,10 +39,6 @@ def read_config(context: typer.Context, given: Path | None) -> None:
     Args:
         context: of the command that has all others.
         given: the file; None for `seambench.toml` in the current folder, if there is one.
-
-    Raises:
-        InputError: it cannot be read, or is no TOML.
-        UsageError: an unknown section or name, or a value that its option does not take.
     """
     file = given or Path(FILE)
     if given is None and not file.is_file():

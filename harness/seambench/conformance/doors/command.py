@@ -63,9 +63,6 @@ class Command:
         Args:
             command: program and arguments, as one would type them (no shell reads them).
             timeout: see the class.
-
-        Raises:
-            UsageError: there is no such program.
         """
         self.arguments = _find_command(command)
         self.timeout = timeout
@@ -110,11 +107,7 @@ class Running:
             self.input.flush()
 
     def converse(self, content: bytes) -> bytes:
-        """Write all of its input, read all of its output, and wait for its end.
-
-        Raises:
-            SeambenchError: see `end`.
-        """
+        """Write all of its input, read all of its output, and wait for its end."""
         written, _ = self._process.communicate(content)
         self.end()
         return written
@@ -137,10 +130,6 @@ class Running:
 
         Args:
             refusal: what a refusal is raised as.
-
-        Raises:
-            CrashError: neither success nor a refusal.
-            TimedOutError: it was killed, since its time was up.
         """
         with contextlib.suppress(BrokenPipeError):
             self.input.close()

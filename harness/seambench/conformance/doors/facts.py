@@ -31,11 +31,7 @@ class Facts:
 
 
 def read_facts(reader: Path) -> Facts:
-    """Read the facts beside a reader, if there are any.
-
-    Raises:
-        UsageError: the file is no JSON object of the documented members.
-    """
+    """Read the facts beside a reader, if there are any."""
     file = reader.with_name(f"{reader.name}.seambench.json")
     if not file.exists():
         return Facts(reader.name)

@@ -54,9 +54,6 @@ class Library:
         Args:
             library: its path.
             names: of the functions that the seam needs.
-
-        Raises:
-            UsageError: there is no such library, or it lacks one of the functions.
         """
         path = Path(library).absolute()
         try:
@@ -70,12 +67,7 @@ class Library:
         self.capabilities: Mapping[str, bool] = self.facts.capabilities
 
     def require_success(self, code: int, error: bytes) -> None:
-        """Raise what a returned number stands for, unless it is 0.
-
-        Raises:
-            RefusedError: it refused, and said why.
-            CrashError: it failed.
-        """
+        """Raise what a returned number stands for, unless it is 0."""
         if code == 0:
             return
         reason = error.decode("utf-8", "replace")
@@ -84,12 +76,7 @@ class Library:
         raise CrashError(f"{self.name}: it returned {code}: {reason or 'no reason given'}")
 
     def reader(self, stream: ArrowArrayStream) -> pa.RecordBatchReader:
-        """The stream that a function has filled; from here on pyarrow releases it.
-
-        Raises:
-            ProtocolError: it was not filled.
-            InputError: it gives no schema.
-        """
+        """The stream that a function has filled; from here on pyarrow releases it."""
         if not stream.release:
             raise ProtocolError(f"{self.name}: it returned 0 but handed out no stream")
         try:
@@ -99,11 +86,7 @@ class Library:
 
 
 def trusted(batch: pa.RecordBatch, source: str) -> pa.RecordBatch:
-    """A batch that was handed out, once it is looked through.
-
-    Raises:
-        ProtocolError: it is not sound, which is no way to refuse.
-    """
+    """A batch that was handed out, once it is looked through."""
     try:
         return sound(batch, source)
     except InputError as error:

@@ -67,11 +67,7 @@ class ParquetForm:
     around: bool = False
 
     def rewritten(self, data: bytes) -> bytes | None:
-        """A file in another form; None where it has no place in it.
-
-        Raises:
-            ValueError: the file cannot be written with its schema.
-        """
+        """A file in another form; None where it has no place in it."""
         before = Footer(data)
         file = pq.ParquetFile(io.BytesIO(data), coerce_int96_timestamp_unit="us")
         if not file.metadata.num_rows or not file.metadata.num_columns:

@@ -20,11 +20,7 @@ _POWERS_OF_TEN = [np.int64(10**digit) for digit in range(19)]
 
 
 def string_hash_codes(values: npt.NDArray[np.int64]) -> npt.NDArray[np.uint32]:
-    """Java's `Long.toString(value).hashCode()` of each value, as its 32 bits without sign.
-
-    Raises:
-        UsageError: a value is negative (no TPC-H key is).
-    """
+    """Java's `Long.toString(value).hashCode()` of each value, as its 32 bits without sign."""
     if values.size and int(values.min()) < 0:
         raise UsageError(f"bucket hash of a negative key ({int(values.min())}) is not supported")
     codes = np.zeros(values.shape, dtype=np.uint32)

@@ -125,10 +125,6 @@ def load_table(folder: Path, file: Path | None = None) -> TableSpec:
     Args:
         folder: folder of the table, or of one of its variants.
         file: its `table.toml`; None for the one there or, for a variant, in the folder above.
-
-    Raises:
-        UsageError: an unknown or missing key, a row with a column that the table lacks, a variant
-            that is none.
     """
     file, data = read_declaration(folder, file, _variant)
     data["writes"] = [build(WriteSpec, write, file) for write in data.pop("write", [])]

@@ -28,9 +28,6 @@ def read_chain(address: int, parts: Sequence[tuple[str, TypeTree]]) -> ColumnChu
         address: of its first word.
         parts: the columns asked for, with the parts of each
             (`seambench.seams.column.oracle.requested_parts`).
-
-    Raises:
-        ProtocolError: a number of rows, an offset or an address that cannot be.
     """
     if not address:
         raise ProtocolError("a chunk without a meta chain came")

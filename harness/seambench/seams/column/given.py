@@ -53,11 +53,7 @@ def column_request(request: ColumnRequest) -> str:
 
 
 def row_batches(request: ColumnRequest) -> list[pa.RecordBatch]:
-    """The rows of each chunk as a batch of all columns of the source.
-
-    Raises:
-        NotOffered: a value that no Arrow column of its type can hold.
-    """
+    """The rows of each chunk as a batch of all columns of the source."""
     trees = [parse_type(text) for text in request.types]
     batches, start = [], 0
     for size in request.chunk_rows:

@@ -62,10 +62,6 @@ def read_golden(file: Path) -> Any:
 
     Returns:
         A dict with the keys of a table, or a list of dicts, one for each type string.
-
-    Raises:
-        UsageError: the file is not JSON, lacks a key, has a value of the wrong type, or tests
-            nothing; the message names the place.
     """
     try:
         data = json.loads(file.read_text(encoding="utf-8"))

@@ -62,11 +62,7 @@ _UNKNOWN = TypeTree("unknown")
 
 
 def parse_type(text: str) -> TypeTree:
-    """Read a type string that follows the grammar.
-
-    Raises:
-        UsageError: it does not; a case is wrong then, not an implementation.
-    """
+    """Read a type string that follows the grammar."""
     if text in _WIDTHS:
         return TypeTree(text, _WIDTHS[text])
     if text == "binary":
@@ -243,11 +239,7 @@ def _fixed(tree: TypeTree, value: Any) -> str:
 
 
 def unscaled(text: str, scale: int) -> int:
-    """A decimal without its point.
-
-    Raises:
-        decimal.Inexact: it has more digits behind the point than `scale`.
-    """
+    """A decimal without its point."""
     exact = Context(prec=200, traps=[Inexact])
     return int(exact.to_integral_exact(exact.scaleb(Decimal(text), scale)))
 

@@ -32,12 +32,7 @@ _TRANSPORT = "transport"
 
 
 def open_mixed(implementation: Any, request: ExchangeRequest, elsewhere: int) -> OpenPair:
-    """An exchange whose last receivers, so many, are in other processes than all else.
-
-    Raises:
-        UsageError: the implementation has no sides that could be.
-        SeambenchError: a side refuses, or does not get ready.
-    """
+    """An exchange whose last receivers, so many, are in other processes than all else."""
     if not isinstance(implementation, Distributed):
         raise UsageError(f"{implementation.name} has no sides that can live in several processes")
     there = _Elsewhere(implementation)

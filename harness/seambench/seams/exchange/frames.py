@@ -70,11 +70,7 @@ class Frame:
         return cls("D", sequence, driver, sink.getvalue().to_pybytes())
 
     def batch(self) -> pa.RecordBatch:
-        """The rows of a frame of data.
-
-        Raises:
-            InputError: its body is no Arrow stream of one batch.
-        """
+        """The rows of a frame of data."""
         batches = sound_stream(self.body, f"frame {self.sequence}")
         if len(batches) != 1:
             raise InputError(f"frame {self.sequence} holds {len(batches)} batches, not one")
@@ -95,9 +91,6 @@ def read_frame(read: Callable[[int], bytes]) -> Frame | None:
 
     Args:
         read: gives as many bytes as it is asked for, fewer only where the stream ends.
-
-    Raises:
-        InputError: the stream ends within a frame, or it is none.
     """
     head = read(_SIZE.size)
     if not head:

@@ -139,9 +139,6 @@ class OpenPair:
         sender: of the senders.
         receivers: of each receiver.
         request: the exchange.
-
-    Raises:
-        SeambenchError: a side refuses, or does not get ready.
     """
 
     def __init__(

@@ -206,11 +206,7 @@ def scan_cases(root: Path) -> list[ScanCase]:
 
 
 def load_scan_cases(file: Path, root: Path) -> list[ScanCase]:
-    """Read one case file: a case for each variant of its table and each question.
-
-    Raises:
-        UsageError: unknown or missing key, unknown table, or an expectation that cannot be.
-    """
+    """Read one case file: a case for each variant of its table and each question."""
     read = read_case_file(_CaseFile, file)
     name = file.relative_to(root / "cases").with_suffix("").as_posix()
     cases = []

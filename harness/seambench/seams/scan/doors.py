@@ -36,11 +36,7 @@ __all__ = ["CommandScanner", "LibraryScanner", "scan_request"]
 
 
 def scan_request(request: ScanRequest, facts: Facts) -> str:
-    """The request as one JSON object; absent members mean null.
-
-    Raises:
-        RefusedError: it has a filter, and the reader does not say that it applies filters.
-    """
+    """The request as one JSON object; absent members mean null."""
     if request.where is not None and not facts.capabilities.get("where"):
         raise RefusedError(f"{facts.name}: it does not state that it applies filters (`where`)")
     query = {

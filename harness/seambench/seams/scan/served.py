@@ -29,11 +29,7 @@ class ServedScanner(CommandScanner):
     path = "served"
 
     def __init__(self, peer: Peer, version: str) -> None:
-        """Make its environment, if it is not there yet.
-
-        Raises:
-            UnavailableError: it cannot be made.
-        """
+        """Make its environment, if it is not there yet."""
         self.name = f"{peer.name}@{version}"
         self.version = version
         self.capabilities: Mapping[str, bool] = peer.capabilities(version)

@@ -41,11 +41,6 @@ def lent(table: GoldenTable, edits: Sequence[Edit] = (), form: str = "") -> Iter
         table: the table.
         edits: what is done to it.
         form: the form that it is brought into; empty for that in which it was written.
-
-    Raises:
-        InputError, UsageError: see `GoldenTable.unpack`.
-        NotOffered: the form has no place in the table.
-        UnavailableError: see `placed`.
     """
     around = Path(_room().name) / str(next(_NUMBERS))
     folder = around / table.spec.name

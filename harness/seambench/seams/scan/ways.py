@@ -288,9 +288,6 @@ def hold_way(scanner: Scanner, request: ScanRequest, way: Way, seed: str) -> str
 
     Returns:
         Why the scan does not take this way; None where it does.
-
-    Raises:
-        Mismatch: other rows come.
     """
     whole = scanner.open(request).to_reader().read_all()
     asked = replace(

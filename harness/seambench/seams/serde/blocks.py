@@ -29,11 +29,7 @@ _NANOS = 1_000_000_000
 
 
 def block_values(block: Block, type_: SerdeType, timestamps: str = "millis") -> list[Any]:
-    """Plain values of a block, see `seambench.seams.serde.values`.
-
-    Raises:
-        InputError: the block's encoding is not one that its type has.
-    """
+    """Plain values of a block, see `seambench.seams.serde.values`."""
     if block.encoding == "DICTIONARY":
         entries = block_values(block.children[0], type_, timestamps)
         return [entries[id_] for id_ in block.ids]
@@ -121,11 +117,7 @@ def _scaled(unscaled: int, type_: SerdeType) -> Decimal:
 
 
 def block_array(block: Block, type_: SerdeType, timestamps: str = "millis") -> pa.Array:
-    """An Arrow array of a block with its encodings kept.
-
-    Raises:
-        InputError: the block's encoding is not one that its type has.
-    """
+    """An Arrow array of a block with its encodings kept."""
     if block.encoding == "DICTIONARY":
         entries = block_array(block.children[0], type_, timestamps)
         return pa.DictionaryArray.from_arrays(pa.array(block.ids, pa.int32()), entries)

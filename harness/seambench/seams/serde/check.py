@@ -58,12 +58,7 @@ def attempt_serde(case: SerdeCase, serde: Serde) -> None:
 
 
 def produce_serde(case: SerdeCase, serde: Serde) -> bytes:
-    """Bytes of a case's values, for others to read.
-
-    Raises:
-        NotOffered: the implementation does not state what the case needs.
-        Mismatch: it does, and refuses.
-    """
+    """Bytes of a case's values, for others to read."""
     vector = case.vector()
     _require_offered(["serialize", *common_needs(vector)], serde)
     with told_as_mismatch():
@@ -71,12 +66,7 @@ def produce_serde(case: SerdeCase, serde: Serde) -> bytes:
 
 
 def consume_serde(case: SerdeCase, serde: Serde, data: bytes) -> None:
-    """Read what another wrote of a case's values.
-
-    Raises:
-        NotOffered: the implementation does not state what the case needs.
-        Mismatch: it does, and finds other values, or none.
-    """
+    """Read what another wrote of a case's values."""
     vector = case.vector()
     _require_offered(["deserialize", *common_needs(vector)], serde)
     with told_as_mismatch():

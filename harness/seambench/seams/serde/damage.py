@@ -60,12 +60,7 @@ class Damaged:
 
 
 def check_damage(operation: str, vector: Vector, serde: Serde) -> None:
-    """Put an implementation to every defect of a kind.
-
-    Raises:
-        NotOffered: the vector has no bytes.
-        Mismatch: damage was read as if it were none, or refused in no words of ours.
-    """
+    """Put an implementation to every defect of a kind."""
     options = dict(vector.request.options)
     if serde.capabilities.get("limits"):
         options |= {"size_limit": SIZE_LIMIT, "depth_limit": _DEPTH_LIMIT}

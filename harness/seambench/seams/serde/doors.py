@@ -45,11 +45,7 @@ _FUNCTIONS = ("seambench_serialize", "seambench_deserialize", "seambench_free")
 def serde_request(
     operation: str, request: SerdeRequest, steps: Sequence[StreamStep] | None = None
 ) -> str:
-    """A request as one line of JSON; `steps` are those of a stream.
-
-    Raises:
-        RefusedError: an option that JSON cannot hold.
-    """
+    """A request as one line of JSON; `steps` are those of a stream."""
     content: dict[str, Any] = {
         "version": REQUEST_VERSION,
         "seam": "serde",

@@ -185,11 +185,7 @@ def _compact_array(values: Sequence[Any], type_: SerdeType) -> bytes:
 
 
 def framed(rows: Sequence[bytes], framing: str) -> bytes:
-    """Rows as they stand in a stream: `be32`, `packed`, or one plain `velox-group`.
-
-    Raises:
-        UsageError: another framing.
-    """
+    """Rows as they stand in a stream: `be32`, `packed`, or one plain `velox-group`."""
     lengths: Callable[[], bytes] = lambda: b"".join(  # noqa: E731 - not every framing has them
         struct.pack(">I", len(row)) + row for row in rows
     )

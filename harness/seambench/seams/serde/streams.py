@@ -126,11 +126,7 @@ def write_stream(case: SerdeCase, serde: Serde) -> bytes:
 
 
 def check_stream(case: SerdeCase, serde: Serde) -> None:
-    """The steps give the pages or groups that their rows call for.
-
-    Raises:
-        Mismatch: others.
-    """
+    """The steps give the pages or groups that their rows call for."""
     vector, steps = case.vector(), steps_of(case)
     written = write_stream(case, serde)
     if vector.data is not None and case.steps:
@@ -186,11 +182,7 @@ def _vector_of(vector: Vector, pages: Sequence[Expected], *, keeps_encodings: bo
 
 
 def check_reread(vector: Vector, serde: Serde) -> None:
-    """Read again and again into one result, the values are right and no memory is fresh.
-
-    Raises:
-        Mismatch: other values, or blocks allocated after the first time.
-    """
+    """Read again and again into one result, the values are right and no memory is fresh."""
     method: Any = serde.reread  # type: ignore[attr-defined]
     batches, blocks = method(vector.request, vector.data, _TIMES)
     if problem := decode_problem(vector, batches):

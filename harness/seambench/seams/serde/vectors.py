@@ -80,10 +80,6 @@ def load_golden(file: Path) -> Vector:
 
     Args:
         file: the `.json` of the two.
-
-    Raises:
-        UsageError: the JSON is not of the documented form.
-        InputError: the bytes are missing, or not those that the JSON describes.
     """
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
@@ -166,9 +162,6 @@ def derived(vector: Vector, format_: str, options: Mapping[str, Any]) -> Vector:
     """The values of a vector in another format, or with other options, by specification.
 
     The bytes are those of the plain writers, where the format has one.
-
-    Raises:
-        UsageError: the format has no plain writer for a type of the vector.
     """
     request = SerdeRequest(format_, vector.request.fields, options)
     types = vector.types

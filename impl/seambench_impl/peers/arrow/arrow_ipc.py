@@ -18,12 +18,7 @@ _OPTIONS = frozenset({"types", "codec"})
 
 
 def compression_of(request: SerdeRequest) -> str | None:
-    """The codec of buffers, None for none.
-
-    Raises:
-        UsageError: an option that Arrow streams do not have.
-        RefusedError: a codec that they do not have.
-    """
+    """The codec of buffers, None for none."""
     if strange := set(request.options) - _OPTIONS:
         raise UsageError(f"an Arrow stream has no option {min(strange)!r}")
     codec = str(request.options.get("codec", "none"))
@@ -33,12 +28,7 @@ def compression_of(request: SerdeRequest) -> str | None:
 
 
 def write_arrow(request: SerdeRequest, batches: Sequence[pa.RecordBatch]) -> bytes:
-    """An IPC stream of batches of one schema; of no batches, a stream of the request's schema.
-
-    Raises:
-        UsageError: batches of different schemas, or an unknown option.
-        RefusedError: an unknown codec.
-    """
+    """An IPC stream of batches of one schema; of no batches, a stream of the request's schema."""
     options = pa.ipc.IpcWriteOptions(compression=compression_of(request))
     schema = batches[0].schema if batches else schema_of(request)
     sink = pa.BufferOutputStream()
@@ -53,11 +43,7 @@ def write_arrow(request: SerdeRequest, batches: Sequence[pa.RecordBatch]) -> byt
 
 
 def read_arrow(request: SerdeRequest, data: bytes | bytearray | memoryview) -> list[pa.RecordBatch]:
-    """Batches of an IPC stream, checked in full.
-
-    Raises:
-        InputError: the bytes are no whole stream, or hold an invalid batch.
-    """
+    """Batches of an IPC stream, checked in full."""
     compression_of(request)
     return sound_stream(data, "what was given")
 

@@ -30,14 +30,7 @@ class DaftHudiReader:
         self.capabilities: Mapping[str, bool] = stated("scan", self.name, self.version)
 
     def open(self, request: ScanRequest) -> PeerScan:
-        """Open the table and read its schema.
-
-        Raises:
-            UnavailableError: daft is not installed.
-            RefusedError: something daft has no word for.
-            InputError: daft cannot open the table.
-            UsageError: an unknown column.
-        """
+        """Open the table and read its schema."""
         check_hudi_request(self, request)
         daft = import_peer("daft", self.name, None)
         try:

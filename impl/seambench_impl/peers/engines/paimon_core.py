@@ -46,14 +46,7 @@ class PaimonCoreReader:
         self._loader = paimon_loader(self.version)
 
     def open(self, request: ScanRequest) -> PeerScan:
-        """Let the core plan the read.
-
-        Raises:
-            RefusedError: a query, filter or option for which it has no word, or a column of a type
-                that no off-heap column holds.
-            InputError: it does not plan the table.
-            UsageError: an unknown column.
-        """
+        """Let the core plan the read."""
         if f"query.{request.query}" not in self.capabilities:
             raise RefusedError(f"{self.name}: {request.query} queries are not offered here")
         if request.where is not None or request.strict or request.changes_alone:

@@ -37,12 +37,7 @@ class ArrowFlightExchange:
         self.capabilities: Mapping[str, bool] = stated("exchange", self.name, self.version)
 
     def open(self, request: ExchangeRequest) -> Ends[_Receiver, _Sender]:
-        """A server for each receiver, a client for each sender; see the protocol.
-
-        Raises:
-            RefusedError: what plain Flight does not do.
-            UsageError: a contradictory request.
-        """
+        """A server for each receiver, a client for each sender; see the protocol."""
         require_plain(request, self.name, "flight")
         return Ends(request, "grpc+unix://", _Receiver, _Sender)
 

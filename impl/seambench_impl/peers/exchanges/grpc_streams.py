@@ -44,12 +44,7 @@ class GrpcExchange:
         self.capabilities: Mapping[str, bool] = stated("exchange", self.name, self.version)
 
     def open(self, request: ExchangeRequest) -> Ends[_Receiver, _Sender]:
-        """A server for each receiver, a channel for each sender; see the protocol.
-
-        Raises:
-            RefusedError: what plain gRPC does not do.
-            UsageError: a contradictory request.
-        """
+        """A server for each receiver, a channel for each sender; see the protocol."""
         require_plain(request, self.name, "grpc")
         return Ends(request, "unix:", _Receiver, _Sender)
 

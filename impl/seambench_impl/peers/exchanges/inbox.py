@@ -20,12 +20,7 @@ _TURN_SECONDS = 0.05
 
 
 def require_plain(request: ExchangeRequest, name: str, transport: str) -> None:
-    """Hold a request to what a transport does by itself.
-
-    Raises:
-        RefusedError: what needs more than a transport.
-        UsageError: a contradictory request.
-    """
+    """Hold a request to what a transport does by itself."""
     if request.partition == "hash" or request.order == "merge" or request.drivers > 1:
         raise RefusedError(f"{name} neither hashes nor merges, and has one reader a side")
     if (request.transport, request.format) != (transport, "arrow"):

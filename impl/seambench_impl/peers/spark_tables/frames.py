@@ -53,11 +53,6 @@ def open_frame(
         request: what was asked for.
         bundle: the jars and settings of a table format.
         load: makes the frame of a session.
-
-    Raises:
-        UnavailableError: no pyspark, no Java, no jars.
-        InputError: the folder is no table, or it cannot be read.
-        UsageError: an unknown column.
     """
     session, log = _session(bundle)
     # Rows come out through Parquet files: old dates must leave as they are in the table, and

@@ -51,14 +51,7 @@ class SparkHiveReader:
         self.version = installed_version("pyspark", self.name, "spark")
 
     def open(self, request: ScanRequest) -> SparkScan:
-        """Start Spark if need be, and make a table of the folder.
-
-        Raises:
-            UnavailableError: no pyspark, no Java, no jars.
-            RefusedError: something this adapter has no word for.
-            InputError: the folder has no descriptor, or Hive cannot read it.
-            UsageError: an unknown column.
-        """
+        """Start Spark if need be, and make a table of the folder."""
         if request.query != "snapshot" or request.as_of is not None:
             raise RefusedError(f"{self.name} reads folders as they are, not {request.query}")
         if request.where is not None or request.strict:
@@ -75,12 +68,7 @@ class SparkHiveReader:
 
 
 def hive_statements(name: str, folder: Path) -> Iterator[str]:
-    """The statements that make a table of a folder by its descriptor.
-
-    Raises:
-        InputError: there is no descriptor, or a broken one.
-        RefusedError: a format that is not offered.
-    """
+    """The statements that make a table of a folder by its descriptor."""
     file = folder / DESCRIPTOR
     try:
         stated: Mapping[str, Any] = json.loads(file.read_text(encoding="utf-8"))

@@ -37,14 +37,7 @@ class SparkHudiReader:
         self.capabilities: Mapping[str, bool] = {**stated_words, "sql": True}
 
     def open(self, request: ScanRequest) -> SparkScan:
-        """Start Spark if need be, and let Hudi plan the read.
-
-        Raises:
-            UnavailableError: no pyspark, no Java, no jars.
-            RefusedError: something this adapter has no word for.
-            InputError: the folder is no table, or Hudi cannot read it.
-            UsageError: an unknown column.
-        """
+        """Start Spark if need be, and let Hudi plan the read."""
         check_hudi_request(self, request)
 
         def load(session: Any) -> Any:

@@ -38,14 +38,7 @@ class SparkPaimonReader:
         self.version = _PAIMON_VERSION
 
     def open(self, request: ScanRequest) -> SparkScan:
-        """Start Spark if need be, and let Paimon plan the read.
-
-        Raises:
-            UnavailableError: no pyspark, no Java, no jars.
-            RefusedError: something this adapter has no word for.
-            InputError: the folder is no table, or Paimon cannot read it.
-            UsageError: an unknown column, or bounds that the query does not have.
-        """
+        """Start Spark if need be, and let Paimon plan the read."""
         if f"query.{request.query}" not in self.capabilities:
             raise RefusedError(f"{self.name}: {request.query} queries are not offered here")
         if request.where is not None or request.strict or request.changes_alone:

@@ -35,9 +35,6 @@ class EncodeLevels:
 
     Attributes:
         levels: of the columns, for the next chunk.
-
-    Raises:
-        UsageError: there is no such level.
     """
 
     def __init__(self, columns: int, level: int) -> None:

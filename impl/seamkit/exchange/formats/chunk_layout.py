@@ -56,11 +56,7 @@ class TopColumn:
 
 
 def top_column(field: Any) -> TopColumn:
-    """What a `pyarrow.Field` is in a chunk.
-
-    Raises:
-        RefusedError: StarRocks has no column for its type, or none that is supported.
-    """
+    """What a `pyarrow.Field` is in a chunk."""
     runs = pa.types.is_run_end_encoded(field.type)
     values = field.type.value_type if runs else field.type
     column = table_type(values)

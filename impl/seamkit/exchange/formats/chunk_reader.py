@@ -51,9 +51,6 @@ class ChunkReader:
         schema: of the batches.
         options: of them only `size_limit` counts: a chunk says the rest itself.
         allocator: owner of the batches' memory; a new one without limit by default.
-
-    Raises:
-        RefusedError: a field that no supported column of StarRocks holds.
     """
 
     def __init__(
@@ -77,11 +74,6 @@ class ChunkReader:
         Args:
             chunk: the message.
             known: what an earlier chunk of this channel said, for chunks that leave it out.
-
-        Raises:
-            InputError: the bytes break their format; the message names column and offset.
-            RefusedError: a codec that is not supported, the size limit.
-            NativeMemoryError: the allocator's limit.
         """
         message, packed = _message(chunk)
         meta = self._meta(message) or known

@@ -12,9 +12,6 @@ def table_type(data_type: Any) -> ColumnType:
     """The type of a table's column with values of a `pyarrow.DataType`.
 
     Decimals of up to 9 digits are DECIMAL32, which no type string says: hashes and chunks differ.
-
-    Raises:
-        RefusedError: no column type holds it.
     """
     return _narrowed(from_arrow(data_type))
 

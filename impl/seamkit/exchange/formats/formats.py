@@ -77,10 +77,6 @@ def chunk_format(
         options: of the format: those of `seambase.serde.SerdeRequest`, Arrow's `codec`, or fields
             of `ChunkOptions`.
         allocator: owner of what is made; a new one without limit by default.
-
-    Raises:
-        UsageError: an unknown name or option.
-        RefusedError: a column that the format has no type for.
     """
     if name not in FORMATS:
         raise UsageError(f"unknown chunk format {name!r}; there are {', '.join(FORMATS)}")

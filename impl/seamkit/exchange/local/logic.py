@@ -118,9 +118,6 @@ class LocalExchange:
         readers: output drivers.
         options: the limits.
         seed: of `random-passthrough`.
-
-    Raises:
-        UsageError: an unknown kind, or nobody to write or read.
     """
 
     def __init__(
@@ -180,9 +177,6 @@ class LocalExchange:
             parts: for `partition` and `ordered-partition` the reader of each row; for
                 `key-partition` the hash of each row's key.
             keys: for `key-partition` the key of each row.
-
-        Raises:
-            UsageError: a writer that has ended or is none, or parts that do not fit.
         """
         self._check_writer(writer)
         if rows == 0:
@@ -202,11 +196,7 @@ class LocalExchange:
                 self._give(reader, LocalChunk(payload, None, rows, size_bytes))
 
     def accept_dealt(self, writer: int, dealt: Sequence[DealtRows]) -> None:
-        """Take the rows of a chunk that the owner has dealt, of a kind that hashes (`BY_HASH`).
-
-        Raises:
-            UsageError: a writer that has ended or is none, no such reader, or another kind.
-        """
+        """Take the rows of a chunk that the owner has dealt, of a kind that hashes (`BY_HASH`)."""
         self._check_writer(writer)
         if self.kind not in BY_HASH:
             raise UsageError(f"{self.kind} deals by itself")
@@ -293,11 +283,7 @@ class LocalExchange:
         reader.bytes += chunk.bytes
 
     def end(self) -> None:
-        """One writer has ended.
-
-        Raises:
-            UsageError: all had.
-        """
+        """One writer has ended."""
         if self._remaining == 0:
             raise UsageError("all writers have ended")
         self._remaining -= 1

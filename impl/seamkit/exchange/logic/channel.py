@@ -33,9 +33,6 @@ class Channel(Protocol):
             on_failure: is told of each request that will have none.
             be_number: of the sender; the receiver is told, so that it misses a sender that vanishes
                 before its first request. None: it is not told.
-
-        Raises:
-            UnavailableError: the receiver cannot be reached.
         """
         ...
 

@@ -41,11 +41,7 @@ class Address:
 
 
 def parse_address(text: str) -> Address:
-    """Take an address apart.
-
-    Raises:
-        UsageError: it is none.
-    """
+    """Take an address apart."""
     kind, _, rest = text.partition(":")
     if kind == "unix" and rest:
         return Address(path=rest)

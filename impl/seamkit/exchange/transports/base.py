@@ -164,11 +164,7 @@ class RequestChannel(ABC):
             self._open.fail(f"{self._address}: {error}")
 
     def take(self, answer: Answer, on_answer: OnAnswer) -> None:
-        """Pass an answer on.
-
-        Raises:
-            InputError: it is to somebody else's request.
-        """
+        """Pass an answer on."""
         assert self._open is not None, "a channel is opened before it hears"
         if answer.be_number != self._be_number:
             raise InputError(
@@ -201,11 +197,7 @@ class Arrivals:
         self._source: ExchangeSource | None = None
 
     def deliver(self, exchange: int, request: Request, reply: Reply) -> None:
-        """See `SourceRegistry.deliver`; an announcement only says who will send.
-
-        Raises:
-            InputError: a request of a sender that was not announced, or a second announcement.
-        """
+        """See `SourceRegistry.deliver`; an announcement only says who will send."""
         sender = (exchange, request.be_number)
         if self._sender is None and (request.is_announcement or not self._announced):
             self._sender = sender

@@ -118,10 +118,6 @@ class FlightServer:
         silence_seconds: a sender that says nothing for so long, though it has all its answers, is
             given up; looked at every `beat_seconds`. Its announcement is due in 10 seconds.
         most_streams: beyond these one is refused.
-
-    Raises:
-        UnavailableError: the address cannot be had, or pyarrow has no Flight.
-        UsageError: TLS over a Unix socket.
     """
 
     def __init__(
@@ -178,11 +174,7 @@ class FlightServer:
         closing.join(SECONDS_TO_CLOSE)
 
     def serve(self, said: bytes, reader: Any, writer: Any) -> None:
-        """One stream, from its greeting to its end; what breaks the protocol ends it.
-
-        Raises:
-            InputError: it was broken.
-        """
+        """One stream, from its greeting to its end; what breaks the protocol ends it."""
         arrivals = Arrivals(self._registry)
         replies = _Replies(writer, lambda reason: self._give_up(arrivals, reason))
         reason = "its stream ended"

@@ -58,12 +58,7 @@ class FlightChannel(RequestChannel):
     def open(
         self, on_answer: OnAnswer, on_failure: OnFailure, be_number: int | None = None
     ) -> None:
-        """Connect, greet and begin the stream.
-
-        Raises:
-            UnavailableError: nobody is there, or not one that speaks this protocol.
-            InputError: a file of `tls` is not what it should be.
-        """
+        """Connect, greet and begin the stream."""
         client = self._connect()
         try:
             self._greet(client)

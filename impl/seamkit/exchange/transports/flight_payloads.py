@@ -51,11 +51,7 @@ def pack(payloads: Sequence[Any]) -> pa.RecordBatch:
 
 
 def unpack(batch: pa.RecordBatch) -> list[memoryview]:
-    """The rows again, where they are.
-
-    Raises:
-        InputError: another schema, or an array that is not sound.
-    """
+    """The rows again, where they are."""
     if batch.schema.types != SCHEMA.types:
         raise InputError(f"a batch of {batch.schema.types} came, not of {SCHEMA.types}")
     array = sound(batch, "a request").column(0)

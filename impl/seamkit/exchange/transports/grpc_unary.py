@@ -117,9 +117,6 @@ class GrpcServer:
         beat_seconds: how often clients are asked whether they live.
         silence_seconds: a sender that has announced itself and then says nothing for so long,
             though it has all its answers, is given up.
-
-    Raises:
-        UnavailableError: the address cannot be had, or grpcio is not installed.
     """
 
     def __init__(
@@ -314,12 +311,7 @@ class GrpcChannel(RequestChannel):
     def open(
         self, on_answer: OnAnswer, on_failure: OnFailure, be_number: int | None = None
     ) -> None:
-        """Connect and greet.
-
-        Raises:
-            UnavailableError: nobody is there, or not one that speaks this protocol.
-            InputError: a file of `tls` is not what it should be.
-        """
+        """Connect and greet."""
         half = self._silence_seconds / 2
         options: list[tuple[str, Any]] = [
             *_OPTIONS,

@@ -74,10 +74,6 @@ def channel_to(
         exchange: its number there.
         pass_through: batches change hands where the receiver is in this process.
         options: of the transport's channel.
-
-    Raises:
-        UsageError: an unknown transport, or no address.
-        UnavailableError: a package is missing.
     """
     registry = find_local(address) if pass_through else None
     if registry is not None:

@@ -65,9 +65,6 @@ class SocketServer:
         silence_seconds: a sender that says nothing for so long, though it has all its answers, is
             given up; looked at every `beat_seconds`. Its announcement is due in 10 seconds.
         most_connections: beyond these a peer is dropped.
-
-    Raises:
-        UnavailableError: the address cannot be had.
     """
 
     def __init__(
@@ -242,12 +239,7 @@ class SocketChannel(RequestChannel):
     def open(
         self, on_answer: OnAnswer, on_failure: OnFailure, be_number: int | None = None
     ) -> None:
-        """Connect and greet.
-
-        Raises:
-            UnavailableError: nobody is there, or not one that speaks this protocol.
-            InputError: a file of `tls` is not what it should be.
-        """
+        """Connect and greet."""
         where, tls = self._where, self._tls
         context = None if tls is None else tls.context()
         sock = socket.socket(where.family)

@@ -68,11 +68,7 @@ class ClientTls:
 
 
 def read_pem(path: Path | None) -> bytes | None:
-    """The bytes of a file, None where there is none.
-
-    Raises:
-        InputError: it cannot be read.
-    """
+    """The bytes of a file, None where there is none."""
     try:
         return None if path is None else path.read_bytes()
     except OSError as error:

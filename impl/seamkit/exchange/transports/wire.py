@@ -58,11 +58,7 @@ def encode_request(exchange: int, request: Request, *, inline: bool) -> tuple[by
 
 
 def decode_request(message: bytes, attachment: memoryview | None) -> tuple[int, Request]:
-    """The exchange's number and the request; payloads are cut out of `attachment`, if there is one.
-
-    Raises:
-        InputError: the bytes are no such message, or sizes and attachment do not agree.
-    """
+    """The exchange's number and the request; payloads are cut out of `attachment`, if any."""
     params = _params(message)
     if attachment is None:
         return _request(params, [part.data for part in params.chunks])
@@ -77,11 +73,7 @@ def decode_request(message: bytes, attachment: memoryview | None) -> tuple[int, 
 
 
 def decode_request_with(message: bytes, payloads: Sequence[memoryview]) -> tuple[int, Request]:
-    """The same, with the payload of each chunk beside the message.
-
-    Raises:
-        InputError: the bytes are no such message, or sizes and payloads do not agree.
-    """
+    """The same, with the payload of each chunk beside the message."""
     return _request(_params(message), payloads)
 
 
@@ -145,11 +137,7 @@ BEAT = encode_answer(Answer(0, -1))
 
 
 def decode_answer(message: bytes) -> Answer:
-    """The answer in a message.
-
-    Raises:
-        InputError: the bytes are no such message, or it has no status.
-    """
+    """The answer in a message."""
     try:
         result = RESULT.FromString(message)
     except DecodeError as error:

@@ -44,9 +44,6 @@ def footer_bytes(source: pa.NativeFile) -> tuple[int, pa.Buffer]:
 
     Args:
         source: a file that pyarrow has read as Parquet.
-
-    Raises:
-        OSError: the file cannot be read.
     """
     end = source.size() - _TAIL_BYTES
     source.seek(end)
@@ -60,9 +57,6 @@ def footer_without_arrow(source: pa.NativeFile) -> pq.FileMetaData | None:
 
     Args:
         source: the file.
-
-    Raises:
-        OSError: the file cannot be read, or is no Parquet file.
     """
     if source.size() < _TAIL_BYTES:
         return None
@@ -100,11 +94,6 @@ def check_chunks(source: pa.NativeFile, footer: pq.FileMetaData, where: str) -> 
             speaks of encryption again, but end the process.
         footer: as pyarrow read it.
         where: what messages call the file.
-
-    Raises:
-        InputError: a chunk is damaged.
-        RefusedError: a chunk is encrypted, or its codec is not known.
-        OSError: the file cannot be read.
     """
     columns = [footer.schema.column(i) for i in range(footer.num_columns)]
     leaves = ffi.new("struct seam_parquet_leaf[]", max(len(columns), 1))
@@ -183,10 +172,6 @@ def check_page_sizes(
         read: gives bytes from an offset on, fewer where the file ends.
         bound: what a page may become.
         where: the file, for messages.
-
-    Raises:
-        RefusedError: one does.
-        InputError: a page header is broken.
     """
     paths = [footer.schema.column(i).path for i in range(footer.num_columns)]
     for number, path in enumerate(paths):

@@ -47,12 +47,7 @@ class OrcFooter:
         self._name = name
 
     def zones(self) -> list[str]:
-        """The writer's zone of each stripe; "" where none is named, which means UTC.
-
-        Raises:
-            InputError: a footer is broken.
-            RefusedError: footers are compressed in a way that is not known here.
-        """
+        """The writer's zone of each stripe; "" where none is named, which means UTC."""
         return [self._zone_of(*stripe) for stripe in self._stripes]
 
     def check_sizes(self, names: Collection[str], bound: Bound) -> None:
@@ -61,11 +56,6 @@ class OrcFooter:
         Args:
             names: the columns that will be read.
             bound: what their values in one stripe may take.
-
-        Raises:
-            RefusedError: one does, as its rows and its statistics tell, which have the bytes of
-                all texts; or its blocks are compressed in larger pieces.
-            InputError: a footer is broken.
         """
         opened = self._opened
         if opened.compression != "UNCOMPRESSED":

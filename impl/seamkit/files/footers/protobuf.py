@@ -8,11 +8,7 @@ from seambase.errors import InputError
 
 
 def varint(data: memoryview, at: int, where: str) -> tuple[int, int]:
-    """The variable-length number at `at`, and where it ends.
-
-    Raises:
-        InputError: it does not end; `where` is what the message calls the place.
-    """
+    """The variable-length number at `at`, and where it ends."""
     value = 0
     for i, byte in enumerate(data[at : at + 10]):
         value |= (byte & 0x7F) << (7 * i)

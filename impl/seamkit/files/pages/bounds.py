@@ -151,9 +151,6 @@ def bounded_pages(
         pages: where its pages are.
         known: their bounds as the file has them.
         where: file, row group and column, for messages.
-
-    Raises:
-        InputError: a bound is no value of the column, or the least is above the greatest.
     """
     ends = []
     for name, stored in (("min_values", known.least), ("max_values", known.greatest)):

@@ -97,9 +97,6 @@ def read_bounds(read: Read, place: Place, pages: Pages, where: str) -> PageBound
         place: of the index.
         pages: those that it tells of.
         where: file, row group and column, for messages.
-
-    Raises:
-        InputError: it is broken, or contradicts the pages.
     """
     data = _index_bytes(read, place, f"{where}: column index")
     found = ffi.new("struct seam_parquet_bounds[]", len(pages))
@@ -190,10 +187,6 @@ def find_places(source: pa.NativeFile, footer: pq.FileMetaData, where: str) -> F
         source: the file.
         footer: as pyarrow read it.
         where: what messages call the file.
-
-    Raises:
-        InputError: the footer is broken, or another one by now.
-        OSError: the file cannot be read.
     """
     begin, body = footer_bytes(source)
     n_groups, n_leaves = footer.num_row_groups, footer.num_columns

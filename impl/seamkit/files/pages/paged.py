@@ -122,9 +122,6 @@ class PagedFile:
 
         Returns:
             None where the file has no index that tells anything.
-
-        Raises:
-            InputError: an index is broken, or contradicts the footer or the file.
         """
         alike = [name for name in columns_alike(self._schema, schema) if name in counted]
         with self._readable():
@@ -150,9 +147,6 @@ class PagedFile:
 
         Returns:
             None where the pages that hold them are most of all, or a column cannot be read so.
-
-        Raises:
-            InputError: an index or a page is broken, or they contradict each other.
         """
         columns = []
         wanted = whole = n_wanted = 0

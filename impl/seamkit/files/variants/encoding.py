@@ -29,11 +29,7 @@ def _number(data: bytes, at: int, width: int) -> int:
 
 @functools.lru_cache(maxsize=1024)
 def name_ids(metadata: bytes) -> Mapping[bytes, int]:
-    """The names of fields in a dictionary, in UTF-8, with their numbers, in the order of these.
-
-    Raises:
-        ValueError: the bytes are no metadata of version 1.
-    """
+    """The names of fields in a dictionary, in UTF-8, with their numbers, in the order of these."""
     header = _number(metadata, 0, 1)
     if header & 15 != _VERSION:
         raise ValueError(f"its metadata are of version {header & 15}")
@@ -54,11 +50,7 @@ def name_ids(metadata: bytes) -> Mapping[bytes, int]:
 
 
 def value_bytes(data: bytes, at: int = 0) -> int:
-    """How many bytes a value takes that begins somewhere; within arrays and objects none is read.
-
-    Raises:
-        ValueError: no value begins there, or it has no end.
-    """
+    """How many bytes a value takes that begins at `at`; what it holds is not read."""
     first = _number(data, at, 1)
     kind, header = first & 3, first >> 2
     if kind == _SHORT_STRING:
@@ -94,9 +86,6 @@ def object_fields(value: bytes, ids: Mapping[bytes, int]) -> Mapping[bytes, byte
     Args:
         value: the whole of it.
         ids: the names of its metadata.
-
-    Raises:
-        ValueError: it is broken, or names a field that its metadata do not have, or one twice.
     """
     if value_bytes(value) != len(value):
         raise ValueError("there are bytes behind it")
@@ -123,9 +112,6 @@ def make_object(fields: Mapping[bytes, bytes], ids: Mapping[bytes, int]) -> byte
     Args:
         fields: values by names.
         ids: the names of the metadata.
-
-    Raises:
-        ValueError: the metadata do not have a name.
     """
     names = sorted(fields)
     for name in names:

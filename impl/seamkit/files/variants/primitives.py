@@ -31,10 +31,6 @@ def primitives(column: pa.Array) -> Sequence[bytes | None]:
 
     Args:
         column: of a type in which Parquet's specification lets variants be shredded.
-
-    Raises:
-        RefusedError: it is of another type.
-        ValueError: a decimal has more digits than its type.
     """
     valid = column.is_valid().to_numpy(zero_copy_only=False)
     return [

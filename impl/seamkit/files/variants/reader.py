@@ -43,9 +43,6 @@ def with_whole_variants(
         reader: the file.
         fields: of the table.
         file: the file's fields.
-
-    Raises:
-        InputError: two fields of the file answer to the key of one of the table's.
     """
     nested = [own for own in fields if own.children]
     if not nested:
@@ -107,12 +104,7 @@ class ShreddedReader(OverReader):
         self._paths = paths
 
     def read(self, wanted: RowsWanted) -> Iterator[pa.RecordBatch]:
-        """See `FileReader.read`.
-
-        Raises:
-            InputError: as the file's own reader; or pieces contradict each other.
-            RefusedError: pieces of a type that the specification of shredding does not have.
-        """
+        """See `FileReader.read`."""
         schema = wanted.schema
         own = self._in_pieces(schema)
         if own.equals(schema):

@@ -44,10 +44,6 @@ def whole_variants(column: pa.StructArray, kind: pa.StructType, where: str) -> p
         column: a group with `metadata`, `typed_value` and, where there are such values, `value`.
         kind: two binary fields, for metadata and value.
         where: file and column, for messages.
-
-    Raises:
-        InputError: the pieces contradict each other or the metadata.
-        RefusedError: a type that the specification does not have.
     """
     parts = dict(zip((field.name for field in column.type), column.flatten(), strict=True))
     metadata = parts[METADATA].cast(pa.binary())

@@ -420,9 +420,6 @@ def from_arrow(data_type: Any) -> ColumnType:
     Timestamps become `timestamp-millis` or `timestamp-micros` by their unit (nanoseconds lose what
     is finer than a microsecond); zones other than UTC are refused. Dictionaries and runs become
     what their values are.
-
-    Raises:
-        RefusedError: no column type holds it.
     """
     kinds = pa.types
     if kinds.is_dictionary(data_type) or kinds.is_run_end_encoded(data_type):

@@ -64,12 +64,7 @@ class Appender:
         self._node.truncate(rows)
 
     def flush(self) -> None:
-        """Append what is gathered, in order; all of it or nothing.
-
-        Raises:
-            seamkit.offheap.connector.gather.BadItemError: an item that the column does not take.
-            seamkit.core.errors.NativeMemoryError: the allocator's limit.
-        """
+        """Append what is gathered, in order; all of it or nothing."""
         items = self.items
         start = self.rows
         try:
@@ -98,9 +93,6 @@ def bind(
         values: class of the values that the items are.
         source: type of the items, of which the column's type may be a part; by default that.
         zone: of the clocks that show timestamps with a zone.
-
-    Raises:
-        seambase.errors.RefusedError: the column's kind takes no values.
     """
     column = table.types[index]
     how = Source(values, zone)

@@ -32,10 +32,6 @@ class BatchScanner(ConnectorScanner):
         predicate: DuckDB SQL over the source's columns; rows for which it is not true are left out.
         door: how rows are appended.
         allocator: where all memory comes from.
-
-    Raises:
-        seambase.errors.RefusedError: a column asked for is of a type that no off-heap column has.
-        seambase.errors.UsageError: a path that leads nowhere, or a predicate that does not fit.
     """
 
     def __init__(
@@ -90,12 +86,7 @@ class BatchScanner(ConnectorScanner):
         self._batches = None
 
     def get_next(self) -> int:
-        """Append the next batch of which a row is left.
-
-        Raises:
-            seambase.errors.InputError: the source is broken.
-            seambase.errors.UsageError: the scanner is not open: it has no end to tell.
-        """
+        """Append the next batch of which a row is left."""
         if self._batches is None:
             raise UsageError(f"{self.path}: the scanner is not open")
         for batch in self._batches:

@@ -27,11 +27,7 @@ def register(name: str, target: str) -> None:
 
 
 def scanner_class(name: str = "default") -> type[ConnectorScanner]:
-    """The scanner called `name` (Java: `ScannerFactory.getScannerClass`).
-
-    Raises:
-        seambase.errors.UsageError: there is none of that name, or it is no scanner.
-    """
+    """The scanner called `name` (Java: `ScannerFactory.getScannerClass`)."""
     target = _CLASSES.get(name) or _brought().get(name)
     if target is None:
         known = ", ".join([*_CLASSES, *_brought()])

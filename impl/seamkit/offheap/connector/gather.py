@@ -236,9 +236,6 @@ def careful(
         scale: of the column, for decimals.
         values: the values, None for NULL.
         name: path and type of the column, for messages.
-
-    Raises:
-        BadItemError: the first value that its getter or the column's number format does not take.
     """
     form = _FORMS.get(kind, _LONG)
     arguments = (scale,) if kind.is_decimal else ()

@@ -23,11 +23,7 @@ Door = Literal["rows", "columns"]
 
 
 def check_door(door: str) -> Door:
-    """The door of that name.
-
-    Raises:
-        UsageError: there is none.
-    """
+    """The door of that name."""
     for known in get_args(Door):
         if door == known:
             return cast("Door", known)

@@ -44,9 +44,6 @@ class Common:
         Args:
             parameters: what the engine says.
             own: names that the scanner reads by itself.
-
-        Raises:
-            UsageError: an unknown parameter, an empty name in a list, or an unknown zone.
         """
         known = ("required_fields", "nested_fields", "time_zone", "predicate", *own)
         for name in parameters:
@@ -62,11 +59,7 @@ class Common:
 
 
 def needed(parameters: Parameters, name: str) -> str:
-    """A parameter that must be there.
-
-    Raises:
-        UsageError: it is not.
-    """
+    """A parameter that must be there."""
     if not parameters.get(name):
         raise UsageError(f"the parameter '{name}' is missing")
     return parameters[name]
@@ -86,11 +79,7 @@ def number(parameters: Parameters, name: str, default: int) -> int:
 
 
 def split_names(text: str, what: str) -> list[str]:
-    """The names of a list; an empty text has none.
-
-    Raises:
-        UsageError: an empty name.
-    """
+    """The names of a list; an empty text has none."""
     names = text.split(",") if text else []
     if "" in names:
         raise UsageError(f"{what} '{text}': a name is empty")
@@ -104,11 +93,6 @@ def split_columns(names: str, types: str, what: str) -> dict[str, ColumnType]:
         names: joined by `,`.
         types: joined by `#`.
         what: the names of both parameters, for messages.
-
-    Raises:
-        UsageError: lists of different lengths, as a separator in a name makes them, or a name that
-            comes twice.
-        seambase.errors.InputError: a type string that is none.
     """
     found = split_names(names, what)
     texts = types.split("#") if types else []
@@ -123,11 +107,7 @@ def split_columns(names: str, types: str, what: str) -> dict[str, ColumnType]:
 
 
 def join_names(names: Sequence[str]) -> str:
-    """A list of names or paths as a parameter.
-
-    Raises:
-        UsageError: a name that the list could not be read back from.
-    """
+    """A list of names or paths as a parameter."""
     for name in names:
         if not name or any(sign in name for sign in SEPARATORS if sign != "."):
             raise UsageError(f"'{name}' cannot be listed: a name is not empty and holds no , or #")
@@ -135,11 +115,7 @@ def join_names(names: Sequence[str]) -> str:
 
 
 def join_types(types: Sequence[ColumnType]) -> str:
-    """A list of types as a parameter.
-
-    Raises:
-        UsageError: a type with a `#` in a field's name.
-    """
+    """A list of types as a parameter."""
     texts = list(map(str, types))
     for text in texts:
         if "#" in text:

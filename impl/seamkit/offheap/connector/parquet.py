@@ -22,11 +22,6 @@ class ParquetScanner(BatchScanner):
         path: of the file; its footer is read at once.
         fetch_size: most rows per chunk.
         choices: which columns and rows, and how they are appended: see `BatchScanner`.
-
-    Raises:
-        seambase.errors.InputError: the file is missing, truncated, or no Parquet file.
-        seambase.errors.RefusedError: a column asked for is of a type that no off-heap column has.
-        seambase.errors.UsageError: a path that leads nowhere, or a predicate that does not fit.
     """
 
     def __init__(self, path: str, fetch_size: int = 4096, **choices: Any) -> None:

@@ -29,12 +29,6 @@ class RowScanner(ConnectorScanner):
         zone: of the clocks that show timestamps with a zone.
         allocator: where all memory comes from; a new one without limit by default.
         on_close: called once the scanner closes, for what stands behind `rows`.
-
-    Raises:
-        seambase.errors.RefusedError: a type that is not supported.
-        seambase.errors.UsageError: a field's name twice, or a path that leads nowhere.
-        seambase.errors.InputError: a type string that is none, or (from `get_next`) a value that
-            its column cannot hold.
     """
 
     def __init__(

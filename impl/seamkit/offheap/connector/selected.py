@@ -73,9 +73,6 @@ def prune(column: ColumnType, selected: SelectedFields, name: str = "") -> Colum
 
     Returns:
         A type whose text is that of the parts; a child that the type lacks has kind UNKNOWN.
-
-    Raises:
-        UsageError: a path goes where the type has no parts, or through a name with a separator.
     """
     if selected.whole:
         return column
@@ -97,9 +94,6 @@ def prune_columns(
         required: names asked for, in order; they may repeat. One that the source lacks gives
             kind UNKNOWN.
         nested: paths; those that start with a column not asked for mean nothing.
-
-    Raises:
-        UsageError: as `prune`, or the first name of a path could be part of a column's name.
     """
     selected = SelectedFields(nested)
     types = []

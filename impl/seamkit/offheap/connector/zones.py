@@ -42,9 +42,6 @@ def wall_micros(moment: datetime, zone: tzinfo) -> int:
         moment: a moment with a zone is what the clocks of `zone` show then; one without is what it
             is.
         zone: where the clock hangs.
-
-    Raises:
-        OverflowError: the clock shows a year that no datetime has.
     """
     if moment.tzinfo is not None:
         moment = moment.astimezone(zone).replace(tzinfo=None)

@@ -37,11 +37,6 @@ class EngineSchema:
         types: the types of the chain's columns, where Arrow's do not say enough: what the file
             lacks is of kind UNKNOWN, at any depth, and becomes NULLs of the type wanted; maps may
             lack keys or values (see `carried_type`). By default derived from `schema`.
-
-    Raises:
-        UsageError: not as many types as fields.
-        RefusedError: a field that is not nullable, or of a type no off-heap column holds, or that
-            its column cannot be read as.
     """
 
     def __init__(self, schema: Any, types: Sequence[ColumnType] | None = None) -> None:

@@ -17,11 +17,7 @@ _JAVA = Path(__file__).parents[1] / "java"
 
 @functools.cache
 def connector_classes() -> JavaClasses:
-    """The classes of `seamkit.offheap`: ConnectorScanner, OffHeapTable, ColumnType and the rest.
-
-    Raises:
-        UnavailableError: no JVM, or no compiler for classes that were never compiled here.
-    """
+    """The classes of `seamkit.offheap`: ConnectorScanner, OffHeapTable, ColumnType and the rest."""
     return compiled_package("seamkit.offheap", _JAVA)
 
 
@@ -31,10 +27,6 @@ def scanner_classes(name: str, class_path: Sequence[Path]) -> JavaClasses:
     Args:
         name: for messages.
         class_path: jars and folders of classes.
-
-    Raises:
-        UsageError: one of them does not exist.
-        UnavailableError: see `connector_classes`.
     """
     for part in class_path:
         if not part.exists():
@@ -47,9 +39,6 @@ class JniLoader:
 
     Args:
         classes: the classes that it finds, those of `connector_classes` among them.
-
-    Raises:
-        seambase.errors.RefusedError: they are not.
     """
 
     def __init__(self, classes: JavaClasses) -> None:

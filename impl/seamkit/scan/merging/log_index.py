@@ -57,9 +57,6 @@ class LogIndex:
         filling_rows: rows of the log's data, if versions of a record fill each other's gaps.
         meets_every_row: an event changes all base rows with its key, not the first of them alone.
         source: the slice, for messages.
-
-    Raises:
-        seambase.errors.RefusedError: a null ordering value meets one that is not.
     """
 
     def __init__(

@@ -104,10 +104,6 @@ class RunMerge:
             kinds: a number for each row, odd for retracts; None where no row is one.
             sources: of the base: receives for each row where its values come from, until the run is
                 wanted again.
-
-        Raises:
-            InputError: a null in the key, or keys that do not ascend.
-            RefusedError: a column of a nested type.
         """
         for words, kind in ((kinds, np.int8), (sources, np.int32)):
             fits = words is None or (words.dtype == kind and len(words) == columns.num_rows)
@@ -128,11 +124,7 @@ class RunMerge:
         check(lib.seam_runs_end(self._pointer, run, self._error), self._error)
 
     def step(self, most: int) -> MergedRows:
-        """Go on until a run is wanted, about so many rows were merged, or all runs have ended.
-
-        Raises:
-            RefusedError: a retract behind a first row that counts.
-        """
+        """Go on until a run is wanted, about so many rows were merged, or all runs have ended."""
         out = ffi.new("struct seam_runs_rows *")
         code = lib.seam_runs_next(self._pointer, most, out, self._error)
         check(code, self._error, source=self._source)

@@ -38,10 +38,6 @@ def read_header(data: bytes | bytearray | memoryview, offset: int, shown: int) -
         data: bytes that hold the whole header from `offset` on.
         offset: where the header begins in `data`.
         shown: where it begins in its file, for messages.
-
-    Raises:
-        InputError: a field breaks a rule.
-        RefusedError: the page is encrypted.
     """
     header = PageHeader(*_HEADER.unpack_from(data, offset))
     for at, broken, what in _broken_rules(header):

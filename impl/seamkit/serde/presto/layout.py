@@ -42,11 +42,7 @@ def with_layout(schema: pa.Schema, layout: Layout) -> pa.Schema:
 
 
 def layout_of(schema: pa.Schema) -> Layout | None:
-    """The layout in a schema's metadata, or None.
-
-    Raises:
-        InputError: the metadata is not what `with_layout` wrote.
-    """
+    """The layout in a schema's metadata, or None."""
     metadata = schema.metadata or {}
     if _MARKS not in metadata:
         return None

@@ -103,11 +103,7 @@ class PageOptions:
 
     @classmethod
     def of(cls, options: Mapping[str, Any] | PageOptions | None) -> PageOptions:
-        """Options by name.
-
-        Raises:
-            UsageError: an unknown option, or a value that it cannot have.
-        """
+        """Options by name."""
         if isinstance(options, PageOptions):
             return options
         if not options:

@@ -58,10 +58,6 @@ class PageSchema:
     Args:
         fields: name and Presto type of each column.
         timestamps: what a `timestamp` is in the page.
-
-    Raises:
-        UsageError: a type that is none.
-        RefusedError: a type that is not known, or nested too deeply.
     """
 
     def __init__(self, fields: Sequence[SerdeField], timestamps: str) -> None:
@@ -119,9 +115,6 @@ class PageSchema:
 
         A dictionary or run-end encoding may stand in for any type, large strings and lists for
         strings and lists.
-
-        Raises:
-            UsageError: names the first column that does not fit.
         """
         if schema is self._fitting or schema == self.schema:
             return
@@ -140,9 +133,6 @@ class PageSchema:
         Args:
             columns: a batch, or its columns in any dress.
             selections: the rows that are written, which lazy columns load.
-
-        Raises:
-            UsageError: columns that do not fit, or hold nulls that they must not.
         """
         if isinstance(columns, pa.RecordBatch):
             self.check_batch(columns.schema)
@@ -156,11 +146,7 @@ class PageSchema:
         return self.check_nulls(pa.RecordBatch.from_arrays(arrays, names=names))
 
     def check_nulls(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """The batch, if columns that may not hold nulls hold none.
-
-        Raises:
-            UsageError: names the first that does.
-        """
+        """The batch, if columns that may not hold nulls hold none."""
         for i in self._strict:
             if has_nulls(batch.column(i)):
                 raise UsageError(f"column {self.fields[i].name!r} must not hold nulls, but does")
@@ -168,11 +154,7 @@ class PageSchema:
 
     @staticmethod
     def check_type(field: SerdeField, given: pa.DataType, wanted: pa.DataType) -> None:
-        """Compare one column's type.
-
-        Raises:
-            UsageError: it does not fit.
-        """
+        """Compare one column's type."""
         if not _fits(given, wanted):
             raise UsageError(
                 f"column {field.name!r}: {field.type} is written from Arrow's {wanted}, "

@@ -67,13 +67,7 @@ class RowCodec(ABC):
     def _read(self, frames: Any, out: Any, error: Any) -> int: ...
 
     def sizes(self, batch: pa.RecordBatch, rows: Integers | None = None) -> Any:
-        """Bytes of each row, length words not counted, as int64: exact, in one pass.
-
-        Raises:
-            UsageError: a batch of other columns, a row that it does not have.
-            InputError: nulls where a column allows none, a row of 2 GiB or more.
-            RefusedError: a type that the format does not have.
-        """
+        """Bytes of each row, length words not counted, as int64: exact, in one pass."""
         with _Source(self.program, batch, rows, self.allocator) as source:
             return np.diff(self._starts(source, 0))
 
@@ -101,11 +95,6 @@ class RowCodec(ABC):
                 shuffle does; `velox-group` puts the header of a plain group before that; `packed`
                 puts rows end to end.
             out: where to put them, if not into a new block; it must be large enough.
-
-        Raises:
-            UsageError: as `sizes`; or `out` is too small.
-            InputError: as `sizes`; or a decimal with more digits than its type.
-            RefusedError: as `sizes`.
         """
         gap = 0 if framing == "packed" else _LENGTH_BYTES
         lead = GROUP_HEADER.size if framing == "velox-group" else 0
@@ -142,11 +131,6 @@ class RowCodec(ABC):
             batch: the columns; it has rows.
             limit_bytes: most bytes of rows, unless the first row alone has more.
             room: gives memory of at least so many bytes.
-
-        Raises:
-            UsageError: as `sizes`; or there are no rows.
-            InputError: as `sizes`; or a decimal with more digits than its type.
-            RefusedError: as `sizes`.
         """
         if batch.num_rows == 0:
             raise UsageError("a batch without rows has no first row")
@@ -179,11 +163,6 @@ class RowCodec(ABC):
             lengths: bytes of each row.
             offsets: where each row begins; None with `lengths`: end to end, from the first byte.
             source: what messages call the input, such as a file's path.
-
-        Raises:
-            InputError: the bytes break the format; the message names the offset.
-            RefusedError: a type that the format does not have.
-            UsageError: `offsets` without `lengths`, or another number of them.
         """
         view = ffi.from_buffer("uint8_t[]", data)
         frames = ffi.new("struct seam_row_frames *")
@@ -242,9 +221,6 @@ def find_rows(data: Buffer, *, base: int = 0) -> tuple[Any, Any]:
     Args:
         data: the stream.
         base: where it begins; offsets and the errors' bytes count from there.
-
-    Raises:
-        InputError: a length that is cut off or leads beyond the end.
     """
     view = ffi.from_buffer("uint8_t[]", data)
     count = ffi.new("int64_t *")

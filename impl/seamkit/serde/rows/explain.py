@@ -62,12 +62,7 @@ def _met(
 
 
 def row_places(data: memoryview, options: RowOptions) -> Iterator[tuple[int, int, list[Met]]]:
-    """Begin and length of each row, and what of the framing was met before it.
-
-    Raises:
-        BrokenError: the framing is broken.
-        UsageError: packed rows without lengths, or a compressed group.
-    """
+    """Begin and length of each row, and what of the framing was met before it."""
     if options.framing != "packed":
         yield from _framed(data, options)
         return

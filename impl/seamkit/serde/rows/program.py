@@ -57,10 +57,6 @@ class RowProgram:
         types: the parsed types.
         schema: the Arrow schema of the batches that are read.
         root: the core's `struct seam_row_type *`: a struct of the columns.
-
-    Raises:
-        UsageError: a type is none.
-        RefusedError: a type that is not known, or nested too deeply.
     """
 
     def __init__(self, fields: Sequence[SerdeField], *, depth_limit: int | None = None) -> None:
@@ -112,9 +108,6 @@ class RowProgram:
         """Refuse a batch whose columns are not those of the program.
 
         Dictionaries and runs of a column's type pass, at any level, and 64-bit offsets do.
-
-        Raises:
-            UsageError: another number of columns, or another type; the message names the column.
         """
         if batch.num_columns != len(self.fields):
             raise UsageError(

@@ -67,11 +67,7 @@ class RowOptions:
 
     @classmethod
     def of(cls, options: Mapping[str, Any] | None) -> RowOptions:
-        """Options by name.
-
-        Raises:
-            UsageError: an unknown option, or a value that it cannot have.
-        """
+        """Options by name."""
         known = {field.name for field in dataclasses.fields(cls)}
         for name in options or {}:
             if name not in known:
@@ -85,12 +81,7 @@ def row_codec(
     options: RowOptions,
     allocator: TrackedAllocator | None = None,
 ) -> RowCodec:
-    """The codec of a format.
-
-    Raises:
-        UsageError: there is no such format, or an option that it does not have.
-        RefusedError: a type that is not known, or nested deeper than the limit.
-    """
+    """The codec of a format."""
     program = _program(tuple(fields), options.depth_limit)
     if format_ == "unsaferow":
         return UnsafeRows(program, options.writer, allocator)

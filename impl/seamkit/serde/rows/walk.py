@@ -78,22 +78,14 @@ class Walk(ABC):
     def row(
         self, begin: int, length: int, fields: Sequence[tuple[str, SerdeType]], depth: int = 1
     ) -> object:
-        """Walk the row at `begin`.
-
-        Raises:
-            BrokenError: the bytes break the format.
-        """
+        """Walk the row at `begin`."""
 
     def note(self, offset: int, length: int, depth: int, what: str, value: Any = None) -> None:
         """Add a field to `met`."""
         self.met.append(Met(offset, length, depth, what, value))
 
     def fixed(self, at: int, name: str, type_: SerdeType) -> Any:
-        """A value of one width, which the caller found to be there.
-
-        Raises:
-            BrokenError: no such value.
-        """
+        """A value of one width, which the caller found to be there."""
         layout = fixed_layout(type_)
         if layout == "?" and self.data[at] > 1:
             raise BrokenError(at, name, f"{self.data[at]} is no boolean")
@@ -101,21 +93,13 @@ class Walk(ABC):
         return self.decimal(value, at, name, type_) if type_.kind == "decimal" else value
 
     def decimal(self, unscaled: int, at: int, name: str, type_: SerdeType) -> str:
-        """A decimal's text.
-
-        Raises:
-            BrokenError: it has more digits than its type.
-        """
+        """A decimal's text."""
         if abs(unscaled) >= 10**type_.precision:
             raise BrokenError(at, name, f"{unscaled} has more digits than {type_.text}")
         return decimal_text(unscaled, type_.scale)
 
     def text(self, at: int, size: int, name: str, type_: SerdeType) -> str:
-        """A string, or a binary value as hex.
-
-        Raises:
-            BrokenError: a string that is not UTF-8.
-        """
+        """A string, or a binary value as hex."""
         content = bytes(self.data[at : at + size])
         if type_.kind == "binary":
             return content.hex()

@@ -35,22 +35,14 @@ class OutputRanges:
         return int(lib.seam_byte_output_tell(self.pointer))
 
     def seek(self, position: int) -> int:
-        """Go back to overwrite, or to the end. What stands behind the position stays.
-
-        Raises:
-            UsageError: the position is negative or beyond the end.
-        """
+        """Go back to overwrite, or to the end. What stands behind the position stays."""
         if not 0 <= position <= len(self):
             raise UsageError(f"position {position} is outside a stream that ends at {len(self)}")
         check(lib.seam_byte_output_seek(self.pointer, position, self._error), self._error)
         return position
 
     def copy_to(self, out: bytearray | memoryview) -> None:
-        """Copy the whole stream into writable memory of exactly its size in bytes.
-
-        Raises:
-            UsageError: `out` has another size.
-        """
+        """Copy the whole stream into writable memory of exactly its size in bytes."""
         view = ffi.from_buffer("uint8_t[]", out, require_writable=True)
         size = lib.seam_byte_output_bytes(self.pointer)
         if len(view) != size:

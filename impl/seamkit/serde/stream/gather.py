@@ -18,9 +18,6 @@ class Gatherer:
         fields: the columns.
         options: see `seamkit.serde.presto.options.PageOptions`.
         allocator: where all memory comes from.
-
-    Raises:
-        UsageError: options that an iterative serializer does not have.
     """
 
     def __init__(

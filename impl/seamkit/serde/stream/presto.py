@@ -44,9 +44,6 @@ class OpenBatch:
             alive.
         allocator: of what opening takes.
         selections: the rows that will be appended, which lazy columns load; all by default.
-
-    Raises:
-        UsageError: a column does not fit its type, or holds nulls that it must not.
     """
 
     def __init__(
@@ -75,9 +72,6 @@ class PrestoIterativeSerializer:
         schema: the columns.
         options: of the pages; `encodings` is taken as `flatten`.
         arena: where all memory comes from.
-
-    Raises:
-        UsageError: options that only the batch serializer heeds.
     """
 
     def __init__(self, schema: PageSchema, options: PageOptions, arena: StreamArena) -> None:
@@ -108,14 +102,7 @@ class PrestoIterativeSerializer:
         return OpenBatch(self.schema, batch, self.arena.allocator, selections)
 
     def append(self, batch: Columns | OpenBatch, rows: Rows = None) -> None:
-        """Append rows of a batch, of columns in any dress, or of what `open` made of them.
-
-        Raises:
-            UsageError: rows that the batch does not have, columns that do not fit, or an append
-                failed half-way before: clear the serializer then.
-            seambase.errors.InputError: a value that the format cannot hold; clear it then.
-            seamkit.core.errors.NativeMemoryError: the allocator's limit; clear it then.
-        """
+        """Append rows of a batch, of columns in any dress, or of what `open` made of them."""
         append_partitions([self], batch, [rows])
 
     def estimate(self, batch: Any, rows: Rows = None) -> Any:
@@ -317,9 +304,6 @@ class PrestoVectorSerde:
             field: its name and type.
             options: see `serialize_column`.
             value: a `pyarrow.Array` of one row.
-
-        Raises:
-            UsageError: another type, or not one value.
         """
         type_ = parse_presto(field.type)
         if type_.kind not in ("map", "row") or len(value) != 1 or value.null_count:

@@ -35,13 +35,7 @@ class IterativeSerializer(Protocol):
         ...
 
     def append(self, batch: Any, rows: Rows = None) -> None:
-        """Append rows of a `pyarrow.RecordBatch`: all, a range, or a list of their numbers.
-
-        Raises:
-            seambase.errors.UsageError: rows or columns that do not fit.
-            seambase.errors.InputError: a value that the format cannot hold; clear it then.
-            seamkit.core.errors.NativeMemoryError: the allocator's limit; clear it then.
-        """
+        """Append rows of a `pyarrow.RecordBatch`: all, a range, or a list of their numbers."""
         ...
 
     def estimate(self, batch: Any, rows: Rows = None) -> Any:
@@ -107,9 +101,6 @@ class VectorSerde(Protocol):
             fields: the columns.
             options: what the writer was given.
             result: what was read before, to which the new rows are appended; None for a new one.
-
-        Raises:
-            seambase.errors.InputError: the bytes break the format; `result` is as it was.
         """
         ...
 
@@ -142,11 +133,7 @@ def unregister_serde(name: str) -> None:
 
 
 def serde_named(name: str) -> VectorSerde:
-    """The serde of a name: one object for all who ask.
-
-    Raises:
-        UsageError: nobody registered it; the message says which names there are.
-    """
+    """The serde of a name: one object for all who ask."""
     if name not in serde_names():
         raise UsageError(f"there is no serde named {name!r}, only: {', '.join(serde_names())}")
     if name not in _registered:

@@ -53,13 +53,7 @@ class RowIterativeSerializer:
         return self._rows
 
     def append(self, batch: Any, rows: Rows = None) -> None:
-        """Append rows of a `pyarrow.RecordBatch`; what fails leaves the rows before as they were.
-
-        Raises:
-            UsageError: rows or columns that do not fit.
-            seambase.errors.InputError: a value that the format cannot hold.
-            seamkit.core.errors.NativeMemoryError: the allocator's limit.
-        """
+        """Append rows of a `pyarrow.RecordBatch`; a failure leaves earlier rows as they were."""
         append_row_partitions([self], batch, [rows])
 
     def take(self, data: memoryview, rows: int) -> None:
@@ -82,9 +76,6 @@ class RowIterativeSerializer:
 
         Returns:
             Bytes of the group.
-
-        Raises:
-            UsageError: more rows than a group's header can state, 2^31 - 1 bytes.
         """
         size = len(self._stream)
         if size > _MAX_GROUP_BYTES:
@@ -115,11 +106,6 @@ def append_row_partitions(
         serializers: of the same columns and format; their arenas may be one or many.
         batch: a `pyarrow.RecordBatch`.
         selections: as many.
-
-    Raises:
-        UsageError: see `RowIterativeSerializer.append`; or serializers of other columns.
-        seambase.errors.InputError: see `RowIterativeSerializer.append`.
-        seamkit.core.errors.NativeMemoryError: see `RowIterativeSerializer.append`.
     """
     if len(serializers) != len(selections):
         raise UsageError(f"{len(selections)} selections came for {len(serializers)} serializers")

@@ -70,9 +70,6 @@ class ChangeFeed:
         Args:
             files: of the table.
             times: milliseconds since 1970 by version.
-
-        Raises:
-            InputError: a commit names a file in two ways.
         """
         planner = Planner(files, self.protocol, self.schema)
         for commit in self.commits:
@@ -92,11 +89,6 @@ def load_feed(storage: Storage, folder: LogFolder, versions: range) -> ChangeFee
         storage: the table's folder.
         folder: its log.
         versions: those whose changes are told; one at least.
-
-    Raises:
-        InputError: a commit is missing or broken.
-        RefusedError: a version of the window keeps no change feed; or changes of its columns that
-            the last version cannot show.
     """
     first = load_snapshot(storage, folder, versions[0])
     protocol, metadata = first.protocol, first.metadata

@@ -37,10 +37,6 @@ def open_data_file(
         schema: of the version that is read.
         types: which types of a file become the table's.
         tracking: how ids of rows are found, if they may be asked for.
-
-    Raises:
-        InputError: the file is missing, no Parquet file, not the one that the log describes, or
-            lacks the field ids by which its columns are found.
     """
     storage, plain = files.locate(add.path)
     reader = ParquetReader(storage, plain, types, int96_unit="us")

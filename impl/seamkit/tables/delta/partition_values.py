@@ -38,9 +38,6 @@ def partition_value(text: str | None, kind: pa.DataType, where: str) -> pa.Scala
         text: as the log has it.
         kind: the column's type.
         where: file and column, for messages.
-
-    Raises:
-        InputError: the text is no value of the type.
     """
     if text is None or (text == "" and kind != pa.string()) or pa.types.is_null(kind):
         return pa.scalar(None, kind)

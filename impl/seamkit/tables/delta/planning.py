@@ -91,11 +91,7 @@ class Planner:
         )
 
     def vector_mask(self, add: AddFile) -> Mask | None:
-        """The deleted rows of a file.
-
-        Raises:
-            InputError: the protocol knows no vectors, and the file has one.
-        """
+        """The deleted rows of a file."""
         if add.vector is None:
             return None
         if not has_feature(self.protocol, VECTORS):

@@ -49,9 +49,6 @@ def row_tracking(
         configuration: its properties.
         schema: its columns; one of its own under such a name counts.
         root: the table, for messages.
-
-    Raises:
-        InputError: it keeps ids, and does not say what files call them.
     """
     if configuration.get("delta.enableRowTracking", "false").lower() != "true":
         return None

@@ -105,12 +105,7 @@ class TableSchema:
 
 
 def table_schema(protocol: Protocol, metadata: Metadata, root: str) -> TableSchema:
-    """What the metadata of a version says of its columns.
-
-    Raises:
-        InputError: the schema is broken, or a partition column is not in it.
-        RefusedError: a type or a change of types that is not supported.
-    """
+    """What the metadata of a version says of its columns."""
     where = f"{root}: the schema"
     mode = _mode(protocol, metadata, root)
     try:

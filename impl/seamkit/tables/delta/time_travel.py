@@ -31,10 +31,6 @@ def asked_version(
         storage: the table's folder.
         folder: its log.
         configuration: properties of the newest version.
-
-    Raises:
-        UsageError: a time before the first version.
-        InputError: a commit does not state its time, or is gone that would tell it.
     """
     if isinstance(as_of, int):
         return as_of
@@ -59,10 +55,6 @@ def asked_window(
         storage: the table's folder.
         folder: its log.
         configuration: properties of the newest version.
-
-    Raises:
-        UsageError: a version that is not there, or an end before the begin.
-        InputError: a commit does not state its time.
     """
     before = begin
     if isinstance(before, dt.datetime):
@@ -111,9 +103,6 @@ def commit_times(
         folder: its log.
         configuration: properties of the newest version.
         last: the last version of interest; None for the newest.
-
-    Raises:
-        InputError: a commit does not state its time.
     """
     stated_from = first_stated(configuration)
     before = None

@@ -33,9 +33,6 @@ def read_vector(files: TableFiles, vector: VectorDescriptor) -> Positions:
     Args:
         files: of the table.
         vector: where it is.
-
-    Raises:
-        InputError: the vector is missing or not what its descriptor says.
     """
     if vector.storage_type == "i":
         where = f"{files.storage.root}: an inline deletion vector"
@@ -46,11 +43,7 @@ def read_vector(files: TableFiles, vector: VectorDescriptor) -> Positions:
 
 
 def stored_vector(files: TableFiles, vector: VectorDescriptor) -> StoredFile:
-    """Where a vector is stored, for descriptions; nothing is read.
-
-    Raises:
-        InputError: its descriptor is broken.
-    """
+    """Where a vector is stored, for descriptions; nothing is read."""
     path = "the log" if vector.storage_type == "i" else _path(files, vector)
     at = vector.offset
     return StoredFile("deletion vector", path, vector.size_bytes, vector.cardinality, at)
@@ -61,9 +54,6 @@ def decode_z85(text: str) -> bytes:
 
     A last group that begins with `#`, as none of four bytes does, is one of fewer: writers in Rust
     put a `#` for each byte that is missing there (crate z85).
-
-    Raises:
-        ValueError: it is none.
     """
     if len(text) % 5 == 0 and text[-5:].startswith("#"):
         return decode_z85(text[:-5]) + _few_bytes(text[-5:])

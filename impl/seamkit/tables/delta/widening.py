@@ -47,12 +47,7 @@ class DeltaTypes(LosslessTypes):
 
 
 def check_type_changes(changes: Sequence[Mapping[str, Any]], where: str) -> None:
-    """Check the changes of type that a field's metadata lists.
-
-    Raises:
-        InputError: an entry is broken.
-        RefusedError: a change that is not one of the protocol's.
-    """
+    """Check the changes of type that a field's metadata lists."""
     for change in changes:
         old, new = change.get("fromType"), change.get("toType")
         if not isinstance(old, str) or not isinstance(new, str):

@@ -42,20 +42,12 @@ class ByteSource(Protocol):
     """What gives bytes in order."""
 
     def read(self, size: int) -> bytes:
-        """Up to so many bytes, fewer only at the end.
-
-        Raises:
-            InputError: the bytes are broken.
-        """
+        """Up to so many bytes, fewer only at the end."""
         ...
 
 
 def codec_of(name: str) -> str | None:
-    """The codec of a file by the end of its name; None where it is not compressed.
-
-    Raises:
-        RefusedError: one that is not supported.
-    """
+    """The codec of a file by the end of its name; None where it is not compressed."""
     for ending in _REFUSED:
         if name.endswith(ending):
             raise RefusedError(f"{name}: files compressed as {ending} are not supported")
@@ -80,12 +72,7 @@ def opened(file: pa.NativeFile, codec: str | None, name: str, bound: Bound) -> B
 
 
 def decompressed(content: bytes, codec: str, name: str, bound: Bound) -> bytes:
-    """The whole of something that was compressed as one.
-
-    Raises:
-        InputError: it is broken.
-        RefusedError: it becomes too large.
-    """
+    """The whole of something that was compressed as one."""
     source = opened(pa.BufferReader(content), codec, name, bound)
     parts, have = [], 0
     while part := source.read(1 << 20):

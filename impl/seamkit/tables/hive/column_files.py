@@ -63,10 +63,6 @@ def open_column_file(storage: Storage, path: str, description: Description) -> F
         storage: the table's folder.
         path: the file below it.
         description: the table.
-
-    Raises:
-        InputError: the file is missing or broken, or two of its columns have one name.
-        RefusedError: it holds what is not supported.
     """
     reader = _reader(storage, path, description.format)
     own, by_name = list(reader.schema), places(reader.schema, lambda field: (field.name.lower(),))

@@ -24,10 +24,6 @@ def open_data_file(
         path: the file below it.
         description: the table.
         rows: how rows are written, where they are text.
-
-    Raises:
-        InputError: the file is missing or broken.
-        RefusedError: what it holds is not supported.
     """
     kind = description.format
     if kind in ("text", "csv"):

@@ -84,12 +84,7 @@ class Description:
 
 
 def read_descriptor(storage: Storage) -> Description:
-    """Read the descriptor of the table that lies in a folder.
-
-    Raises:
-        InputError: it is missing, no JSON, or says something that makes no sense.
-        RefusedError: a format or a type that is not supported.
-    """
+    """Read the descriptor of the table that lies in a folder."""
     where = storage.full(DESCRIPTOR)
     content = storage.read(DESCRIPTOR, most_bytes=_MOST_BYTES)
     try:
@@ -170,12 +165,7 @@ def describe(
 
 
 def describe_partition(table: Description, folder: PartitionFolder) -> Description:
-    """What a table is in a partition that is stored in its own way.
-
-    Raises:
-        RefusedError: a format that is not supported, or CSV, whose columns are texts, in a table
-            that is none.
-    """
+    """What a table is in a partition that is stored in its own way."""
     if folder.file_format is None:
         return table
     known = _known_format(folder.location, folder.file_format)

@@ -53,11 +53,6 @@ class JsonReader(FileReader):
         path: the file below it.
         columns: of the table's rows, in order.
         rows: header, footer and encoding of the file.
-
-    Raises:
-        InputError: the file is missing.
-        RefusedError: it is compressed in a way that is not supported, or a column is of a type that
-            JSON rows do not have.
     """
 
     def __init__(
@@ -87,11 +82,7 @@ class JsonReader(FileReader):
         return self._lines.rows_in(row_groups)
 
     def read(self, wanted: RowsWanted) -> Iterator[pa.RecordBatch]:
-        """See `FileReader.read`.
-
-        Raises:
-            InputError: a line is no JSON, or a value is not of its column's type.
-        """
+        """See `FileReader.read`."""
         schema = wanted.schema
         for lines in self._lines.read(replace(wanted, schema=pa.schema([(_LINE, pa.string())]))):
             rows = [self._row(text) for text in lines.column(0).to_pylist()]

@@ -42,10 +42,6 @@ class LineReader(FileReader):
         columns: of the table's rows, in order.
         format_: how rows are written.
         group_bytes: of a stretch.
-
-    Raises:
-        InputError: the file is missing.
-        RefusedError: it is compressed in a way that is not supported.
     """
 
     def __init__(
@@ -75,11 +71,7 @@ class LineReader(FileReader):
         return sum(batch.num_rows for batch in batches)
 
     def read(self, wanted: RowsWanted) -> Iterator[pa.RecordBatch]:
-        """See `FileReader.read`; texts come as they are.
-
-        Raises:
-            InputError: compressed bytes are broken, a text is no UTF-8, a line has no end in sight.
-        """
+        """See `FileReader.read`; texts come as they are."""
         groups = range(self.num_row_groups) if wanted.row_groups is None else wanted.row_groups
         for group in groups:
             rows = self._rows(group, wanted.schema, wanted.batch_rows)

@@ -59,10 +59,6 @@ def list_files(
         storage: the table's folder.
         partitions: types of the partition columns, the outermost first.
         warnings: receives what was passed over.
-
-    Raises:
-        InputError: the name of a partition is no value of its column's type.
-        RefusedError: folders within folders of data, or those of transactions.
     """
     return list(_walk(storage, "", list(partitions.items()), {}, warnings))
 
@@ -78,9 +74,6 @@ def list_folders(
         storage: the table's folder.
         partitions: types of the partition columns.
         folders: the partitions; they may lie anywhere.
-
-    Raises:
-        InputError: a text is no value of its column's type, there are too few, or no such folder.
     """
     found: list[Listed] = []
     for one in folders:

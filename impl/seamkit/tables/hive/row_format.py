@@ -40,9 +40,6 @@ class RowFormat:
         header_lines: lines at a file's beginning that are no rows.
         footer_lines: lines at its end.
         encoding: of the files, as Python calls it.
-
-    Raises:
-        ValueError: one of them makes no sense.
     """
 
     is_csv: bool = False
@@ -69,12 +66,7 @@ class RowFormat:
 
 
 def row_format(description: Description, where: str) -> RowFormat:
-    """What a table's properties say of its rows; properties of no meaning here are passed over.
-
-    Raises:
-        UsageError: a property makes no sense.
-        RefusedError: it asks for something that is not supported.
-    """
+    """What a table's properties say of its rows; properties of no meaning here are passed over."""
     properties = description.properties
     for name, what in _REFUSED.items():
         if name in properties:

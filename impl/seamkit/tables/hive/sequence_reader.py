@@ -51,11 +51,7 @@ class _Header:
 
 
 class _Bytes:
-    """Bytes read from left to right.
-
-    Raises:
-        InputError: there are too few.
-    """
+    """Bytes read from left to right."""
 
     def __init__(self, content: memoryview, where: str) -> None:
         self.content, self.at, self._where = content, 0, where
@@ -99,10 +95,6 @@ class SequenceReader(FileReader):
         path: the file below it.
         columns: of the table's rows, in order.
         rows: how rows are written.
-
-    Raises:
-        InputError: the file is missing, or no sequence file.
-        RefusedError: a version, codec or class of values that is not supported.
     """
 
     def __init__(
@@ -117,11 +109,7 @@ class SequenceReader(FileReader):
         self._header(self._content())
 
     def read(self, wanted: RowsWanted) -> Iterator[pa.RecordBatch]:
-        """See `FileReader.read`.
-
-        Raises:
-            InputError: the file is broken, or a text is no UTF-8.
-        """
+        """See `FileReader.read`."""
         if wanted.row_groups is not None and not wanted.row_groups:
             return
         parsed = self._rows(wanted.schema, wanted.batch_rows)

@@ -48,9 +48,6 @@ class TextParser:
         n_fields: that a row has.
         format_: how rows are written.
         source: the file, for messages.
-
-    Raises:
-        RefusedError: types nested deeper than there are separators.
     """
 
     def __init__(
@@ -141,11 +138,7 @@ class TextParser:
         check(code, error, source=self._source)
 
     def finish(self) -> pa.RecordBatch:
-        """Hand over the rows parsed so far.
-
-        Raises:
-            InputError: a text is no UTF-8.
-        """
+        """Hand over the rows parsed so far."""
         rows = self.rows
         array, error = ffi.new("struct ArrowArray *"), new_error()
         check(lib.seam_text_finish(self._parser, array, error), error, source=self._source)

@@ -51,10 +51,6 @@ class HiveType:
         length: characters of a `varchar` or `char`.
         children: item of an array, key and value of a map, fields of a struct.
         names: of a struct's fields.
-
-    Raises:
-        ValueError: the type in Arrow is not the one that the others mean: the core fills columns by
-            these, and Arrow would believe it.
     """
 
     word: str
@@ -89,10 +85,6 @@ def parse_type(text: str, where: str) -> HiveType:
     Args:
         text: such as `map<string,array<decimal(10,2)>>`.
         where: the column, for messages.
-
-    Raises:
-        UsageError: it is no type.
-        RefusedError: a type that is not supported.
     """
     if not isinstance(text, str):
         raise UsageError(f"{where}: its type is {text!r}, no text")

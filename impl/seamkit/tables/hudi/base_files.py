@@ -58,9 +58,6 @@ def with_external_files(
         slices: as the timeline shows them.
         storage: the table's folder.
         config: its properties; nothing is done without `hoodie.bootstrap.base.path`.
-
-    Raises:
-        InputError: the index is missing or broken, or does not name a skeleton's file.
     """
     root = config.raw.get(BOOTSTRAP_ROOT)
     if not root or not any(_is_skeleton(slice_) for slice_ in slices):
@@ -145,9 +142,6 @@ class SkeletonReader(FileReader):
         skeleton: the meta columns.
         outside: the other columns of the same rows.
         values: what folders say of columns that both files lack.
-
-    Raises:
-        InputError: the files have not the same number of rows.
     """
 
     def __init__(
@@ -171,12 +165,7 @@ class SkeletonReader(FileReader):
             )
 
     def read(self, wanted: RowsWanted) -> Iterator[pa.RecordBatch]:
-        """See `FileReader.read`; texts come as they are.
-
-        Raises:
-            InputError: a file is broken, a type does not promote, or a folder's name is no value of
-                its column.
-        """
+        """See `FileReader.read`; texts come as they are."""
         schema, batch_rows, use_threads = wanted.schema, wanted.batch_rows, wanted.use_threads
         inside = set(self._skeleton.schema.names)
         keys = pa.schema([field for field in schema if field.name in inside])
@@ -244,11 +233,6 @@ def open_slice_base(storage: Storage, base: BaseFile, keys: Sequence[str] = ()) 
         storage: the table's folder.
         base: the file.
         keys: names of the fields of record keys, by which its footer may leave it out.
-
-    Raises:
-        InputError: a file is missing, truncated, or not of the format that its name says; it has
-            fewer rows than its commit states, another column, or not the rows of the file outside.
-        RefusedError: a format that is not read; named.
     """
     reader = _opened(storage, base, keys)
     if reader.num_rows < base.stated_rows:
@@ -278,13 +262,7 @@ def _opened(storage: Storage, base: BaseFile, keys: Sequence[str]) -> FileReader
 
 
 def open_base(storage: Storage, path: str) -> FileReader:
-    """Open a base file by the ending of its name; a table may hold files of several formats.
-
-    Raises:
-        InputError: the file is missing, truncated, or not of the format that its name says.
-        RefusedError: a format that is not read; named.
-        UnavailableError: a file in Lance without the package pylance.
-    """
+    """Open a base file by the ending of its name; a table may hold files of several formats."""
     ending = path.rpartition(".")[2].lower()
     if ending == "parquet":
         return ParquetReader(storage, path, HUDI_TYPES)
@@ -305,9 +283,6 @@ class KeyedParquetReader(ParquetReader):
         storage: the table's folder.
         path: the file below it.
         keys: names of the key fields.
-
-    Raises:
-        InputError: as of `ParquetReader`.
     """
 
     def __init__(self, storage: Storage, path: str, keys: Sequence[str]) -> None:

@@ -50,9 +50,6 @@ class ChangeScan(Scan):
         options: how to run it.
         columns: which of `op`, `ts_ms`, `before` and `after` to hand out; None for all.
         condition: changes to keep, over any of these columns; None for all.
-
-    Raises:
-        UsageError: a condition that does not fit them.
     """
 
     def __init__(

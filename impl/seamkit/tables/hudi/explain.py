@@ -24,12 +24,7 @@ __all__ = ["explain_log", "explain_table"]
 
 
 def explain_table(table: HudiTable) -> Iterator[Met]:
-    """Properties, timeline and slices of a table.
-
-    Raises:
-        InputError: the timeline or a plan is broken, or a file is missing; what came before it has
-            been handed out.
-    """
+    """Properties, timeline and slices of a table."""
     config = table.config
     kind = "merge-on-read" if config.merge_on_read else "copy-on-write"
     yield Met(0, 0, 0, "table", f"{config.name}, version {config.version}, {kind}")
@@ -66,12 +61,7 @@ def _slice(slice_: FileSlice) -> Iterator[Met]:
 
 
 def explain_log(path: Path) -> Iterator[Met]:
-    """Blocks, headers and records of one log file; offsets count from its beginning.
-
-    Raises:
-        InputError: it cannot be read, or breaks; what came before has been handed out.
-        RefusedError: something in it is legal but not supported.
-    """
+    """Blocks, headers and records of one log file; offsets count from its beginning."""
     try:
         content = path.read_bytes()
     except OSError as error:

@@ -79,9 +79,6 @@ class Planner:
         strict: ask the archive, too, for files that are missing or shorter than they were written,
             and refuse what is otherwise a warning: a write that says nothing, and a base file that
             is longer than it was written.
-
-    Raises:
-        RefusedError: no metadata table where one was asked for.
     """
 
     def __init__(
@@ -109,12 +106,7 @@ class Planner:
             ask_metadata_ahead(self._storage)
 
     def plan(self, window: Window) -> Plan:
-        """The latest slices, as a window shows them.
-
-        Raises:
-            RefusedError: a file of a newer format.
-            InputError: a folder or file that belongs to the table is missing or broken.
-        """
+        """The latest slices, as a window shows them."""
         return self._planned(window, partial(self._slices, window))
 
     def _slices(self, window: Window, files: Listing) -> list[FileSlice]:
@@ -217,9 +209,6 @@ def read_plan(
         merge_logs: False for the read-optimised view: logs are left out, and slices without a base
             file contribute nothing.
         buckets: how many the table's simple bucket index is said to have; None where nobody knows.
-
-    Raises:
-        RefusedError: logs on the native path.
     """
     slices = plan.slices if merge_logs else _bases_alone(plan.slices)
     partitions = PartitionColumns(source.config, source.schema)

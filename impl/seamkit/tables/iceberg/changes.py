@@ -102,9 +102,6 @@ def line_between(
         metadata: of the table.
         begin: not among them; None for the beginning of the table.
         end: the last of them; None for a table without one.
-
-    Raises:
-        UsageError: the line from the end does not lead to the begin.
     """
     line = []
     for snapshot in _ancestors(metadata, end):
@@ -143,12 +140,7 @@ def _ancestors(metadata: TableMetadata, snapshot: Snapshot | None) -> Iterator[S
 def appended_files(
     files: TableFiles, appends: list[Snapshot], metadata: TableMetadata
 ) -> tuple[list[Entry], list[str]]:
-    """The data files that some snapshots appended, oldest first, and what is doubted of them.
-
-    Raises:
-        InputError: a manifest is missing or broken.
-        RefusedError: a kind of file that is not supported.
-    """
+    """The data files that some snapshots appended, oldest first, and what is doubted of them."""
     found: list[Entry] = []
     doubts: list[str] = []
     for snapshot in appends:
@@ -194,12 +186,7 @@ class CommitChanges:
     def __call__(
         self, unit: ReadUnit, schema: pa.Schema, batch_rows: int, context: ReadContext
     ) -> Iterator[pa.RecordBatch]:
-        """The changes of a unit.
-
-        Raises:
-            InputError: a file is broken.
-            LimitError: the rows do not fit into the memory that is allowed.
-        """
+        """The changes of a unit."""
         if unit.name not in self.commits:
             whole, options = ReadPlan(unit.name, schema, [unit]), ScanOptions(batch_rows, threads=1)
             yield from UnitScan(whole, schema.names, None, options).to_reader()
@@ -274,10 +261,6 @@ def changed_units(
         planner: of the read.
         line: the snapshots.
         schema: columns that a change may have, those of `CHANGE_COLUMNS` among them.
-
-    Raises:
-        InputError: the metadata of a snapshot is broken.
-        RefusedError: a snapshot brought deleted rows back.
     """
     units: list[ReadUnit] = []
     commits: dict[str, tuple[ReadPlan, ReadPlan]] = {}
@@ -401,10 +384,6 @@ def all_but_new(opener: FileOpener, entry: Entry, old: Mask | None, now: Mask | 
     """The rows of a file without those that are gone now and were not before.
 
     The file itself is asked how many rows it has before room for them is made.
-
-    Raises:
-        InputError: the file is not what its manifest says, or has no such row as is gone.
-        RefusedError: rows that were gone are there again.
     """
     reader = opener.checked(entry)
     gone = None if now is None else now.load()

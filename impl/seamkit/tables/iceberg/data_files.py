@@ -118,11 +118,7 @@ NameMapping = Sequence[Mapping[str, Any]]
 
 
 def name_mapping(text: str, where: str) -> NameMapping:
-    """Parse a name mapping.
-
-    Raises:
-        InputError: it is broken.
-    """
+    """Parse a name mapping."""
     try:
         parsed = json.loads(text)
         _check_mapping(parsed)
@@ -148,9 +144,6 @@ def file_columns(schema: pa.Schema, mapping: NameMapping | None, where: str) -> 
         schema: as the file has it.
         mapping: of the table; None if it has none.
         where: the file, for messages.
-
-    Raises:
-        RefusedError: the file has no ids, and the table no mapping.
     """
     if not schema.names or _has_ids(list(schema)):
         return Place("", (), places(schema, id_and_name))
@@ -172,10 +165,6 @@ def avro_columns(schema: bytes, where: str) -> Place | None:
 
     Returns:
         None where no field has an id.
-
-    Raises:
-        RefusedError: a map whose keys are no texts, which Iceberg writes as a list.
-        InputError: the schema is broken.
     """
     try:
         columns = _of_avro(None, "", json.loads(schema), where)
@@ -264,12 +253,7 @@ class IcebergFinder:
     where: str
 
     def __call__(self, wanted: pa.Field) -> Source:
-        """Where a column comes from.
-
-        Raises:
-            InputError: the file lacks a required column, or what a plan says of it makes no sense.
-            RefusedError: a default that is not supported.
-        """
+        """Where a column comes from."""
         column = self.columns.get(wanted.name)
         if not column:  # as a plan from elsewhere may have it
             raise InputError(f"{self.where}: the plan does not tell of the column {wanted.name!r}")
@@ -412,10 +396,6 @@ class FileOpener:
             entry: the file.
             columns: what may be asked of it, by name.
             rows: what is known of its rows.
-
-        Raises:
-            InputError: it is missing, not of its format, or not what the manifest says.
-            RefusedError: its columns have no ids, and the table no name mapping.
         """
         reader = self.checked(entry)
         own = None
@@ -428,11 +408,7 @@ class FileOpener:
         return FoundReader(whole, IcebergFinder(own, columns, rows, reader.name))
 
     def checked(self, entry: Entry) -> FileReader:
-        """A file that is as long, and has as many rows, as its manifest says.
-
-        Raises:
-            InputError: it is missing, not of its format, or not what the manifest says.
-        """
+        """A file that is as long, and has as many rows, as its manifest says."""
         storage, plain = self.files.locate(entry.path)
         reader = self._reader(entry)
         with storage.open(plain) as content:

@@ -84,11 +84,7 @@ class PositionDeletes:
         self._start()
 
     def of(self, path: str) -> Sequence[Positions]:
-        """Positions in a data file, in any order, perhaps some twice.
-
-        Raises:
-            InputError: the delete file is missing or broken.
-        """
+        """Positions in a data file, in any order, perhaps some twice."""
         with self._lock:
             if self._positions is None:
                 self._positions = self._read()
@@ -124,9 +120,6 @@ def deleted_rows(deletes: Sequence[PositionDeletes], path: str, num_rows: int) -
         deletes: the delete files that apply to it.
         path: the data file, as manifests spell it.
         num_rows: how many it has; positions beyond them delete nothing.
-
-    Raises:
-        InputError: a delete file is missing or broken, or has a negative position.
     """
     pieces = [piece for one in deletes for piece in one.of(path)]
     positions = np.concatenate(pieces) if pieces else np.empty(0, np.int64)
@@ -202,10 +195,6 @@ class DeletedKeys:
         Args:
             sequence_number: of the data file.
             context: what the read lends.
-
-        Raises:
-            InputError: a delete file is missing or broken.
-            RefusedError: the keys take more memory than the read may use.
         """
         with self._lock:
             if self._index is None:
@@ -252,9 +241,6 @@ class DeleteIndex:
         entries: the delete files.
         metadata: of the table.
         opener: of its files.
-
-    Raises:
-        InputError: two vectors are there for one data file.
     """
 
     def __init__(
@@ -289,11 +275,7 @@ class DeleteIndex:
         return self._vectors.keys()
 
     def vector(self, data: Entry) -> Entry | None:
-        """The vector of a data file.
-
-        Raises:
-            InputError: it is older than the file, or of another partition.
-        """
+        """The vector of a data file."""
         found = self._vectors.get(data.path)
         if found is None:
             return None
@@ -314,11 +296,7 @@ class DeleteIndex:
         ]
 
     def equality(self, data: Entry) -> Sequence[tuple[DeletedKeys, int]]:
-        """Sets of deleted keys that may be in a data file, and how many files name them.
-
-        Raises:
-            RefusedError: keys that are not supported.
-        """
+        """Sets of deleted keys that may be in a data file, and how many files name them."""
         if not self._equality:
             return []
         found = []

@@ -80,10 +80,6 @@ class Planner:
 
         Returns:
             The units; what was left out, in words; and what the metadata say otherwise elsewhere.
-
-        Raises:
-            InputError: the metadata of the snapshot is broken, or contradicts itself.
-            RefusedError: it has what is not supported.
         """
         if snapshot is None:
             return [], (), ()
@@ -106,21 +102,12 @@ class Planner:
         return units, notes, doubts
 
     def untouched(self, entries: Iterable[Entry]) -> list[ReadUnit]:
-        """Units of data files as they were written, without any deletes.
-
-        Raises:
-            InputError: a partition value is none of its column's type.
-        """
+        """Units of data files as they were written, without any deletes."""
         none = DeleteIndex((), self.metadata, self.opener)
         return [self.unit(entry, none) for entry in entries]
 
     def entries(self, snapshot: Snapshot) -> list[Entry]:
-        """All live files of a snapshot, data and deletes.
-
-        Raises:
-            InputError: a manifest is missing or broken.
-            RefusedError: a kind of file that is not supported.
-        """
+        """All live files of a snapshot, data and deletes."""
         return self._entries(read_list(self.opener.files, snapshot, self.metadata))
 
     def _entries(self, listed: Iterable[Manifest]) -> list[Entry]:
@@ -130,13 +117,7 @@ class Planner:
         return found
 
     def unit(self, entry: Entry, index: DeleteIndex) -> ReadUnit:
-        """A data file without the rows that some deletes take out.
-
-        Raises:
-            InputError: a partition value is none of its column's type, or the deletes contradict
-                themselves.
-            RefusedError: deletes that are not supported.
-        """
+        """A data file without the rows that some deletes take out."""
         mask, reason = mask_of(self.opener, entry, index)
         equality = index.equality(entry)
         if not equality:

@@ -30,11 +30,7 @@ _MOST_FOOTER = 1 << 26
 
 
 def read_vector(files: TableFiles, vector: Entry) -> Positions:
-    """The deleted positions of a data file, ascending.
-
-    Raises:
-        InputError: the vector is missing, or not what its entry says.
-    """
+    """The deleted positions of a data file, ascending."""
     storage, path = files.locate(vector.path)
     offset, length = vector.offset, vector.length
     where = f"{storage.full(path)}, the deletion vector at byte {offset}"

@@ -29,11 +29,7 @@ _BATCH_ROWS = 64 * 1024
 
 
 def retracts_of(opened: Callable[[], FileReader]) -> Positions:
-    """Positions of the rows of a file that take others back.
-
-    Raises:
-        InputError: the file is broken, or a row is of no known kind.
-    """
+    """Positions of the rows of a file that take others back."""
     reader = opened()
     at, found = 0, []
     for batch in reader.batches(pa.schema([SYSTEM.field(KIND)]), _BATCH_ROWS, use_threads=False):
@@ -82,9 +78,6 @@ def changelog_rows(
         schema: which of `op`, `before` and `after` to hand out.
         batch_rows: most rows in a batch that is read.
         context: not used: a batch is held at a time.
-
-    Raises:
-        InputError: the file is broken, or a row is of no known kind.
     """
     del context
     (file,) = unit.files

@@ -88,11 +88,6 @@ class ChangePlanner:
             query: rows, or changes.
             mode: where they are taken from.
             row_kinds: whether rows of an incremental query have their kinds, retracts among them.
-
-        Raises:
-            UsageError: snapshots that have expired, or a mode that does not go with the query.
-            InputError: the metadata contradicts itself.
-            RefusedError: changes that the table does not keep.
         """
         if mode == "auto":
             mode = self._usual(query)

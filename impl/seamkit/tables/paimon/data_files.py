@@ -91,10 +91,6 @@ def open_data_file(
         schemas: of the table.
         schema: the one that is read.
         is_live: whether it is one of a snapshot, whose rows lie in the order of their keys.
-
-    Raises:
-        InputError: the file is missing, broken, or not the one that the manifest describes.
-        RefusedError: a file of an unknown format.
     """
     own_storage, path = located(storage, folder, entry.name, entry.external_path)
     reader = _reader(own_storage, path)
@@ -235,12 +231,7 @@ _BY = "the manifest"
 
 
 def read_vector(storage: Storage, vector: VectorRange) -> Positions:
-    """The deleted positions of a data file, ascending.
-
-    Raises:
-        InputError: the vector is missing or not what the manifest says.
-        RefusedError: an index file of a version that is not known.
-    """
+    """The deleted positions of a data file, ascending."""
     own, path = located(storage, _FOLDER, vector.index_file, vector.external_path)
     at, length = vector.offset, vector.length
     where = f"{own.full(path)}, the deletion vector at byte {at}"

@@ -37,12 +37,7 @@ class Differences:
     def __call__(
         self, unit: ReadUnit, schema: pa.Schema, batch_rows: int, context: ReadContext
     ) -> Iterator[pa.RecordBatch]:
-        """What differs.
-
-        Raises:
-            InputError: a file is broken.
-            LimitError: both states do not fit into the memory that is allowed.
-        """
+        """What differs."""
         plans = self.states[unit.name]
         with both_states(plans, plans[0].schema.names, context) as (old, new):
             was, became = _matched(old, new, self.keys)

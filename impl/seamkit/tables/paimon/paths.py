@@ -53,9 +53,6 @@ def located(storage: Storage, folder: str, name: str, external: str | None) -> t
         folder: where the file lies unless it has a path of its own.
         name: of the file.
         external: its whole path outside of the table's folder, or None.
-
-    Raises:
-        InputError: the name leads elsewhere, or a path outside has no such folder.
     """
     if external is None:
         if "/" in name or name in ("", ".", ".."):

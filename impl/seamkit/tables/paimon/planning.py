@@ -67,10 +67,6 @@ def sections(files: Sequence[FileEntry], key_types: Sequence[pa.DataType]) -> Se
     Args:
         files: of one bucket, at least one.
         key_types: of the key's columns.
-
-    Raises:
-        InputError: a file's smallest or largest key is not readable, or they are in disorder.
-        RefusedError: one of several files ends with NaN in its key.
     """
     if len(files) == 1:
         return [_section(files)]
@@ -192,12 +188,7 @@ class Planner:
     def units(
         self, files: Sequence[FileEntry], *, read_optimized: bool
     ) -> tuple[list[ReadUnit], list[str]]:
-        """The units of all files, and notes on what was left out.
-
-        Raises:
-            InputError: the metadata contradicts itself.
-            RefusedError: a merge engine or function that is not supported.
-        """
+        """The units of all files, and notes on what was left out."""
         known = {(file.partition, file.bucket, file.name) for file in files}
         for _, bucket, name in self._vectors.keys() - known:
             raise InputError(

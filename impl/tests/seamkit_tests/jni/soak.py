@@ -32,11 +32,7 @@ _ENDS = ("whole", "thrown", "limit", "block", "left")
 
 
 def one_scan(loader: JniLoader, chance: random.Random) -> str:
-    """One scan with an end of its own; tells which.
-
-    Raises:
-        AssertionError: rows are missing, or blocks stayed.
-    """
+    """One scan with an end of its own; tells which."""
     end = chance.choice(_ENDS)
     rows = chance.randrange(1, 3000)
     parameters = {"rows": str(rows), "text": "x" * chance.randrange(20)}

@@ -37,9 +37,6 @@ class PrestoPartitioning:
 
     Args:
         types: of the columns, in Presto's words.
-
-    Raises:
-        UnavailableError: there is no Java, or the jars cannot be had.
     """
 
     def __init__(self, types: Sequence[str]) -> None:

@@ -31,11 +31,7 @@ class BitOutputStream(OutputRanges):
     _is_bits = 1
 
     def write(self, bits: bytes, begin: int, end: int) -> int:
-        """Append bits [begin, end) of a bitmap that has the lowest bit of a byte first.
-
-        Raises:
-            UsageError: the bitmap has no such bits.
-        """
+        """Append bits [begin, end) of a bitmap that has the lowest bit of a byte first."""
         view = ffi.from_buffer(bits)
         if not 0 <= begin <= end <= 8 * len(view):
             raise UsageError(f"bits {begin} to {end} are not in a bitmap of {8 * len(view)}")

@@ -53,11 +53,7 @@ class Receiving:
         self.address = str(self.hear()["address"])
 
     def hear(self) -> dict[str, Any]:
-        """What it says next.
-
-        Raises:
-            SeambenchError: it died.
-        """
+        """What it says next."""
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
         if not line:

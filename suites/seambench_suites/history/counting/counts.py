@@ -40,10 +40,6 @@ def instructions(names: Sequence[str]) -> Mapping[str, int | str]:
     Returns:
         By name the number of instructions, or why there is none: what this commit lacks, or the
         error that the kernel ended with.
-
-    Raises:
-        NotImplementedError: valgrind, its header or a C compiler is not on this machine.
-        RuntimeError: the process that is counted did not end well.
     """
     valgrind, compiler = _tools()
     with tempfile.TemporaryDirectory(prefix="seambench-counts-") as made:

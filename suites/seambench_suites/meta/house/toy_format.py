@@ -171,11 +171,7 @@ class ToyReader:
     capabilities: Mapping[str, bool] = {"formats.toy": True, "query.snapshot": True}
 
     def open(self, request: ScanRequest) -> _ToyScan:
-        """Plan a read.
-
-        Raises:
-            InputError: the list cannot be read.
-        """
+        """Plan a read."""
         table = Path(request.table)
         try:
             names = json.loads((table / _LIST).read_text())

@@ -72,11 +72,7 @@ class Adder:
     capabilities: Mapping[str, bool] = {"positive": True}
 
     def add(self, left: int, right: int) -> int:
-        """The sum.
-
-        Raises:
-            RefusedError: it would be greater than 1,000.
-        """
+        """The sum."""
         if left + right > 1000:
             raise RefusedError(f"{left} and {right} are more than 1,000")
         return left + right

@@ -118,9 +118,6 @@ def parse_line(line: bytes, where: str) -> tuple[str, Mapping[str, Any]]:
     """Name and content of the action in one line of a commit.
 
     An action that is not known, which may stand beside a known one, says nothing to a reader.
-
-    Raises:
-        InputError: the line is no JSON object, or has two known actions in it.
     """
     try:
         found = json.loads(line)
@@ -141,11 +138,7 @@ def parse_line(line: bytes, where: str) -> tuple[str, Mapping[str, Any]]:
 
 
 def add_file(content: Mapping[str, Any], where: str) -> AddFile:
-    """The action `add`.
-
-    Raises:
-        InputError: a field is missing or of a wrong type.
-    """
+    """The action `add`."""
     stats = content.get("stats")
     if stats is not None and not isinstance(stats, str):
         raise InputError(f"{where}: the stats of an add are no text")
@@ -161,12 +154,7 @@ def add_file(content: Mapping[str, Any], where: str) -> AddFile:
 
 
 def changed_file(content: Mapping[str, Any], where: str) -> AddFile:
-    """The file of a `remove` or a `cdc`, which a reader of changes opens.
-
-    Raises:
-        InputError: a field is of a wrong type.
-        RefusedError: a removal does not tell the file's size and partition values, as it need not.
-    """
+    """The file of a `remove` or a `cdc`, which a reader of changes opens."""
     for name in ("size", "partitionValues"):
         if content.get(name) is None:
             raise RefusedError(
@@ -177,11 +165,7 @@ def changed_file(content: Mapping[str, Any], where: str) -> AddFile:
 
 
 def changes_data(content: Mapping[str, Any], where: str) -> bool:
-    """Whether an `add` or `remove` changes rows, and does not merely write them anew.
-
-    Raises:
-        InputError: it does not say.
-    """
+    """Whether an `add` or `remove` changes rows, and does not merely write them anew."""
     found = content.get("dataChange")
     if not isinstance(found, bool):
         raise InputError(f"{where}: the field dataChange is {found!r}, neither true nor false")
@@ -189,22 +173,14 @@ def changes_data(content: Mapping[str, Any], where: str) -> bool:
 
 
 def removed_key(content: Mapping[str, Any], where: str) -> FileKey:
-    """The logical file that the action `remove` takes out.
-
-    Raises:
-        InputError: a field is missing or of a wrong type.
-    """
+    """The logical file that the action `remove` takes out."""
     vector = _vector(content, where)
     path = canonical(_text(content, "path", where))
     return path, None if vector is None else vector.identity
 
 
 def protocol(content: Mapping[str, Any], where: str) -> Protocol:
-    """The action `protocol`.
-
-    Raises:
-        InputError: a field is missing or of a wrong type.
-    """
+    """The action `protocol`."""
     features = content.get("readerFeatures")
     return Protocol(
         _number(content, "minReaderVersion", where),

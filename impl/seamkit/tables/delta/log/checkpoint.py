@@ -53,9 +53,6 @@ def checkpoint_actions(
         checkpoint: its files.
         sidecars: gets the paths of further files that these name.
         removals: tell also of files that were removed, as far as a Parquet file has them.
-
-    Raises:
-        InputError: a file is missing or broken, a sidecar's name is none, or its size another.
     """
     fields = {**_FIELDS, **(_REMOVALS if removals else {})}
     in_parquet = partial(_parquet_actions, fields=fields)
@@ -73,11 +70,7 @@ def checkpoint_actions(
 
 
 def json_actions(storage: Storage, path: str) -> Iterator[tuple[str, Mapping[str, Any], str]]:
-    """Actions of a file of JSON lines; blank lines are none.
-
-    Raises:
-        InputError: the file is missing or holds no action, or a line is no JSON.
-    """
+    """Actions of a file of JSON lines; blank lines are none."""
     count = 0
     for number, line in enumerate(storage.read(path).split(b"\n"), 1):
         if line.strip():

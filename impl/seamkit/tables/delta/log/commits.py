@@ -48,12 +48,7 @@ class Commit:
 
 
 def load_commit(storage: Storage, path: str, version: int) -> Commit:
-    """Read a commit.
-
-    Raises:
-        InputError: it is missing, or an action in it is broken.
-        RefusedError: a removal does not tell what is needed to read the removed rows.
-    """
+    """Read a commit."""
     commit = Commit(version)
     removes: list[tuple[Mapping[str, Any], str]] = []
     for name, content, where in json_actions(storage, path):

@@ -99,10 +99,6 @@ class LogFolder:
 
         Args:
             version: which; None for the newest.
-
-        Raises:
-            UsageError: the table has no such version, or its files have been cleaned up.
-            InputError: a commit is missing.
         """
         asked, version = version, self.newest if version is None else version
         if not 0 <= version <= self.newest:
@@ -145,10 +141,6 @@ def list_log(
         staged: commits that the table's catalog has ratified and nobody has published yet: names
             of files in `_delta_log/_staged_commits`.
         ratified: the newest version, as the catalog tells it; None without a catalog.
-
-    Raises:
-        InputError: the folder holds no Delta log.
-        UsageError: a staged commit has another name than such have, or there is no version for it.
     """
     commits: dict[int, str] = {}
     checksums: dict[int, str] = {}

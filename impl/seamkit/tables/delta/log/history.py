@@ -43,9 +43,6 @@ class History:
             info: the action.
             where: commit and line.
             adds: the files that the commit adds.
-
-        Raises:
-            InputError: it is the commit of another version.
         """
         match = _COMMIT.fullmatch(where)
         if match is None:

@@ -19,9 +19,6 @@ def canonical(path: str) -> str:
     """What is the same for all spellings of a path: `/x`, `file:/x` and `file:///x` are one file.
 
     The percent-encoding is taken off, once.
-
-    Raises:
-        InputError: an escape is broken, or the bytes are no UTF-8.
     """
     return _decoded(_LOCAL.sub("", path))
 
@@ -52,9 +49,6 @@ class TableFiles:
 
         Args:
             path: as the log spells it.
-
-        Raises:
-            InputError: a relative path leads out of the table, or an absolute one nowhere.
         """
         plain = _decoded(path)
         if _SCHEME.match(path) or path.startswith("/"):

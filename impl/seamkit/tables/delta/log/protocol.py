@@ -37,10 +37,6 @@ def check_protocol(protocol: Protocol, root: str, *, ratified: bool = False) -> 
         protocol: what it asks for.
         root: the table, for messages.
         ratified: whether the caller knows from the table's catalog which version is the newest.
-
-    Raises:
-        RefusedError: a reader version or feature that is not supported.
-        InputError: version 3 without its list of features.
     """
     version = protocol.min_reader_version
     if not 1 <= version <= _FEATURES_VERSION:

@@ -115,11 +115,6 @@ def load_snapshot(storage: Storage, folder: LogFolder, version: int | None = Non
         storage: the table's folder.
         folder: its log, listed.
         version: which; None for the newest.
-
-    Raises:
-        UsageError: there is no such version, or it cannot be read any more.
-        InputError: a file of the log is missing or broken, or the version contradicts itself.
-        RefusedError: the table asks for what is not supported.
     """
     segment = folder.segment(version)
     made_of = storage.identities(segment.paths)

@@ -119,12 +119,7 @@ _PAYLOAD_STRATEGY = "00000000-0000-0000-0000-000000000000"
 def read_merge_rules(
     raw: Mapping[str, str], version: int, mode: MergeMode, where: str
 ) -> MergeRules:
-    """The rules of a table whose properties are `raw` and whose merge mode is known.
-
-    Raises:
-        InputError: a rule is there by half.
-        RefusedError: a rule that is not known.
-    """
+    """The rules of a table whose properties are `raw` and whose merge mode is known."""
     payload = raw.get("hoodie.compaction.payload.class", "")
     if mode == "custom" and version < 9 and payload.startswith(_PAYLOAD_PACKAGE):
         strategy = raw.get("hoodie.record.merge.strategy.id") or _PAYLOAD_STRATEGY
@@ -297,10 +292,6 @@ def load_config(storage: Storage, *, metadata_table: bool = False) -> TableConfi
     Args:
         storage: the table's folder.
         metadata_table: whether it is a metadata table, whose features are known and not looked at.
-
-    Raises:
-        InputError: the folder is no Hudi table, or a property has no sense.
-        RefusedError: a version or feature that is not supported.
     """
     raw, where = _read_whole(storage)
     version = _number(raw, "hoodie.table.version", where)

@@ -82,9 +82,6 @@ def cast_as_java(column: pa.Array, want: pa.DataType) -> pa.Array:
     Args:
         column: integers, floats, doubles or texts.
         want: a decimal, or from texts a date.
-
-    Raises:
-        ValueError: a text is no number or date.
     """
     if pa.types.is_date32(want):
         days = [None if text is None else _date(text) for text in column.to_pylist()]
@@ -157,11 +154,7 @@ class HudiTypes:
         return _is_text(have) and _is_text(want)
 
     def promote(self, column: pa.Array, want: pa.DataType) -> pa.Array:
-        """The column in the table's type.
-
-        Raises:
-            ValueError: a text is no number or date, or a value does not fit.
-        """
+        """The column in the table's type."""
         have = column.type
         if pa.types.is_string(want) and not _is_text(have):
             return java_text(column)

@@ -101,9 +101,6 @@ def read_key_filter(text: bytes, kind: bytes, where: str) -> KeyFilter | None:
 
     Returns:
         None for a kind or a hash that is not known: it rules nothing out.
-
-    Raises:
-        InputError: it breaks its format.
     """
     if kind not in (b"SIMPLE", b"DYNAMIC_V0"):
         return None
@@ -257,11 +254,7 @@ def _hash_code(text: str) -> int:
 
 
 def stated_buckets(config: TableConfig, buckets: int | None) -> int | None:
-    """How many buckets a table's simple index has, as its reader or its properties say.
-
-    Raises:
-        UsageError: no number from 1 on.
-    """
+    """How many buckets a table's simple index has, as its reader or its properties say."""
     if buckets is not None:
         if isinstance(buckets, bool) or not isinstance(buckets, int) or buckets < 1:
             raise UsageError(f"buckets is {buckets!r}: a number from 1 on is meant")

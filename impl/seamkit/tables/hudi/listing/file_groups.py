@@ -71,10 +71,6 @@ def list_slices(
         window: which of them are seen.
         archived: ask the whole archive, too, for files that must be there. What the table is now
             can be told without, as long as no file of an archived write is missing or was cut.
-
-    Raises:
-        RefusedError: a file of a newer format lies among the table's files.
-        InputError: a file is missing that the timeline says belongs to a latest slice.
     """
     # What the table was may rest on files that only the archive knows.
     archived = archived or not all(window.sees(i.requested) for i in timeline.writes())
@@ -90,10 +86,6 @@ class FileGroups:
         listing: the files.
         timeline: the table's instants.
         writes: the completed writes that any window sees, the oldest first.
-
-    Raises:
-        RefusedError: a file of a newer format lies among the table's files.
-        InputError: files without any instant, or a write that tells of another's file.
     """
 
     def __init__(self, listing: Listing, timeline: Timeline, writes: Sequence[Write]) -> None:
@@ -113,9 +105,6 @@ class FileGroups:
         Args:
             window: which instants are seen.
             only: the groups asked for; None for all.
-
-        Raises:
-            InputError: a file is missing that the timeline says belongs to a latest slice.
         """
         keys = self._groups.keys() if only is None else self._groups.keys() & only
         slices = []

@@ -150,11 +150,7 @@ def is_native_log(name: str) -> bool:
 
 
 def base_file(status: FileStatus, partition: str, timeline: Timeline) -> BaseFile | None:
-    """The base file that a listed file is; None if it is none.
-
-    Raises:
-        RefusedError: it is one of a format that is not read.
-    """
+    """The base file that a listed file is; None if it is none."""
     match = _BASE.match(status.name)
     if match is None:
         return None
@@ -230,11 +226,7 @@ class Listing:
 
 
 def list_files(storage: Storage) -> Listing:
-    """List a table folder by folder, several at once.
-
-    Raises:
-        InputError: a folder cannot be listed, or a link leads from it to a folder above it.
-    """
+    """List a table folder by folder, several at once."""
     partitions: dict[str, list[FileStatus]] = {}
 
     def visit(folder: str, above: frozenset[object]) -> tuple[frozenset[object], list[FileStatus]]:

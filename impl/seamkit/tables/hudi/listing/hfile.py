@@ -62,11 +62,6 @@ def read_hfile(content: memoryview | bytes, *, file: str, bound: Bound | None = 
         content: the file's bytes.
         file: what messages call it.
         bound: what a block may become; None for the default.
-
-    Raises:
-        InputError: the bytes break the format, or entries are missing.
-        RefusedError: another version, compression, checksum or kind of cell, or a block that
-            becomes too large.
     """
     reader = _Reader(memoryview(content).cast("B"), file, bound or Bound())
     trailer = reader.trailer()

@@ -92,10 +92,6 @@ class MetadataTable:
 
         Yields:
             Key and record; None where the key is deleted.
-
-        Raises:
-            InputError: a file is missing or broken.
-            RefusedError: it holds something that is not supported.
         """
         own = self.storage
         if slice_.base is not None:
@@ -132,9 +128,6 @@ def open_metadata_table(storage: Storage, timeline: Timeline) -> MetadataTable:
     Args:
         storage: the data table's folder.
         timeline: the data table's. What a write has listed counts once that write has completed.
-
-    Raises:
-        InputError: it is missing, broken, or behind the data table.
     """
     ask_metadata_ahead(storage)
     own = storage.below(METADATA_FOLDER)
@@ -161,10 +154,6 @@ def list_from_metadata(storage: Storage, timeline: Timeline) -> Listing:
     Args:
         storage: the data table's folder.
         timeline: the data table's. What a write has listed counts once that write has completed.
-
-    Raises:
-        InputError: the metadata table is missing, broken, or behind the data table.
-        RefusedError: it holds something that is not supported.
     """
     table = open_metadata_table(storage, timeline)
     table.timeline.ahead([_FILES], history=False)

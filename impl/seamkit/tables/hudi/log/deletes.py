@@ -147,9 +147,6 @@ class DeleteKeys:
 
         None, bool, int (also for dates: days, and times: microseconds), float, bytes, str, Decimal;
         several ordering fields give a tuple of (type word, value).
-
-        Raises:
-            InputError: a text is not UTF-8.
         """
         values: list[Any] = self.words.tolist()
         branches = self.branches
@@ -209,11 +206,6 @@ def read_delete_keys(
         content: the block's content.
         source: what messages call the block.
         allocator: where the memory comes from; None for one of its own.
-
-    Raises:
-        RefusedError: a version other than 3. (Hudi 1.2.0 reads an unknown version as 3; versions 1
-            and 2 are Java objects serialised with Kryo.)
-        InputError: the content breaks its format.
     """
     if len(content) < 8:
         raise InputError(f"{source}: {len(content)} bytes are too few for a delete block.")

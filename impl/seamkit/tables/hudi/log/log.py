@@ -127,12 +127,7 @@ class LogBlock:
 
     @cached_property
     def rollback_target(self) -> str:
-        """The instant that a command block undoes.
-
-        Raises:
-            RefusedError: the command is no rollback.
-            InputError: the target is missing.
-        """
+        """The instant that a command block undoes."""
         command = self.header.get("COMMAND_BLOCK_TYPE")
         if self.kind != "command" or command != "0":
             raise RefusedError(f"{self.where}: unknown command {command!r}; only rollback (0) is.")
@@ -142,12 +137,7 @@ class LogBlock:
         return target
 
     def delete_keys(self, allocator: TrackedAllocator | None = None) -> DeleteKeys:
-        """The keys of a delete block.
-
-        Raises:
-            RefusedError: a content version that is not supported.
-            InputError: the content breaks its format.
-        """
+        """The keys of a delete block."""
         return read_delete_keys(self.content, source=self.where, allocator=allocator)
 
 
@@ -183,11 +173,6 @@ def iter_blocks(
         strict: refuse damaged bytes instead.
         writer_instant: refuse blocks that do not name their writer's instant, as those of an
             archived timeline do not.
-
-    Raises:
-        InputError: the file does not begin with a block, a block is broken although its size and
-            total agree, or (strict) damaged bytes would be passed over.
-        RefusedError: a block type, log format version or header key that is not known.
     """
     scan = _Scan(memoryview(content).cast("B"), file, warnings, strict, writer_instant)
     at = 0
@@ -364,11 +349,7 @@ class AvroRecord:
 
 
 def avro_records(block: LogBlock) -> Iterator[AvroRecord]:
-    """The records of an Avro data block, in file order.
-
-    Raises:
-        InputError: the content breaks its format; records before the break have been handed out.
-    """
+    """The records of an Avro data block, in file order."""
     content = bytes(block.content)
     at = 8
     read = record_reader(block.schema or "null", block.where)
@@ -413,9 +394,6 @@ def order_blocks(
 
     Returns:
         Blocks of all kinds but `command`; kinds that the caller cannot read are its to refuse.
-
-    Raises:
-        RefusedError: a command other than a rollback.
     """
     by_instant, left_out = _gather(blocks, is_valid_instant)
     replaced_by = _compactions(by_instant)

@@ -149,12 +149,7 @@ class LogSource:
 def read_ordered_blocks(
     slice_: FileSlice, source: LogSource, warnings: list[ScanWarning]
 ) -> list[LogBlock]:
-    """The data and delete blocks of a slice that count, in the order in which they apply.
-
-    Raises:
-        InputError: a file is missing or broken beyond what Hudi's reader tolerates.
-        RefusedError: a block of a kind that is not supported.
-    """
+    """The data and delete blocks of a slice that count, in the order in which they apply."""
     blocks: list[LogBlock] = []
     if source.config.merge.mode == "event-time" and not source.ordering:
         name = source.storage.full(".hoodie/hoodie.properties")
@@ -247,9 +242,6 @@ def usable_positions(blocks: Sequence[LogBlock], base_instant: str) -> list[Posi
     Args:
         blocks: data and delete blocks of a slice.
         base_instant: of the slice's base file.
-
-    Raises:
-        InputError: a bitmap is broken.
     """
     found = []
     for block in blocks:
@@ -267,11 +259,7 @@ def usable_positions(blocks: Sequence[LogBlock], base_instant: str) -> list[Posi
 
 
 def partial_columns(block: LogBlock) -> frozenset[str] | None:
-    """The columns that a block of partial updates holds; None for a block of whole rows.
-
-    Raises:
-        InputError: its schema is broken.
-    """
+    """The columns that a block of partial updates holds; None for a block of whole rows."""
     if not block.is_partial:
         return None
     try:

@@ -581,11 +581,7 @@ class SliceLog:
         return self.filled.assemble(batch, sources, losers, allocator)
 
     def rest(self) -> RowNumbers:
-        """Rows that only the logs have.
-
-        Raises:
-            InputError: they go by position, and the base has no such row.
-        """
+        """Rows that only the logs have."""
         rest = self.index.rest()
         if self.keys.by_position and len(rest):
             raise InputError(

@@ -81,11 +81,7 @@ class SliceKeys:
         return not self.fields
 
     def of_rows(self, batch: pa.RecordBatch, source: str) -> pa.RecordBatch:
-        """The key columns of rows that hold the fields.
-
-        Raises:
-            InputError: a row without a key.
-        """
+        """The key columns of rows that hold the fields."""
         columns = [leaf_column(batch, name) for name in self.fields]
         keys = pa.RecordBatch.from_arrays(columns, names=list(self.fields))
         present = [column.is_valid() for column in keys.columns if column.null_count]
@@ -105,12 +101,7 @@ class SliceKeys:
         return pa.RecordBatch.from_arrays([pa.array(positions, pa.int64())], schema=self.schema)
 
     def of_deletes(self, deletes: DeleteKeys, where: str) -> pa.RecordBatch:
-        """The key columns of a delete block.
-
-        Raises:
-            InputError: a key is missing, or does not fit the fields.
-            RefusedError: a point in time as a text of the clock.
-        """
+        """The key columns of a delete block."""
         texts = deletes.record_key_array
         if texts.null_count:
             raise InputError(f"{where}: a delete without a record key")
@@ -131,9 +122,6 @@ def choose_keys(
         where: the table, for messages.
         with_deletes: the slice has delete blocks, which know a key's text alone.
         partial: some blocks leave the key fields out.
-
-    Raises:
-        RefusedError: keys of a type that has no text.
     """
     text = pa.schema([pa.field(RECORD_KEY, pa.string())])
     names = config.record_keys
@@ -152,11 +140,7 @@ def choose_keys(
 
 
 def check_fields(config: TableConfig, schema: pa.Schema, where: str) -> None:
-    """Make sure that virtual keys can be made.
-
-    Raises:
-        RefusedError: the table names no key fields, or one is not there.
-    """
+    """Make sure that virtual keys can be made."""
     if config.virtual_keys:
         _fields(config.record_keys, schema, where)
 
@@ -171,10 +155,6 @@ def check_texts(names: Sequence[str], schema: pa.Schema, where: str) -> tuple[st
 
     Returns:
         Those of the fields that are points in time; see `check_times`.
-
-    Raises:
-        RefusedError: a key field of bytes, whose text is that of a Java object and the same for
-            many keys, or of another type without a text.
     """
     fields = _fields(names, schema, where)
     for field in fields:
@@ -198,9 +178,6 @@ def check_times(texts: pa.Array, names: Sequence[str], times: Sequence[str], whe
         names: the key fields.
         times: those of them that are points in time.
         where: the block, for messages.
-
-    Raises:
-        RefusedError: one is such a text.
     """
     for name in times:
         named = f"(^|,){re.escape(name)}:(-?[0-9]+|{_NULL})(,|$)"

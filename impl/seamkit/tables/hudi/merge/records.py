@@ -254,10 +254,6 @@ def deleted_rows(
 
     They are those with `_hoodie_is_deleted`, with the operation D or -U, or with the table's own
     marker.
-
-    Raises:
-        RefusedError: `_hoodie_is_deleted` is no boolean, or the marker's column has a type whose
-            values have no plain text.
     """
     found: list[pa.Array] = []
     if batch.schema.get_field_index(IS_DELETED) >= 0:
@@ -344,10 +340,6 @@ def delete_ordering(
         deletes: the block's records.
         fields: the ordering columns.
         where: file and offset, for messages.
-
-    Raises:
-        RefusedError: a value that cannot be compared with its column.
-        InputError: not as many ordering values as there are ordering columns.
     """
     names = [field.name for field in fields]
     if len(fields) > 1:

@@ -50,20 +50,12 @@ class Archive:
 
     @cached_property
     def completion_times(self) -> Mapping[str, str]:
-        """Completion time of each archived write, by its requested time.
-
-        Raises:
-            InputError: the archive is broken.
-        """
+        """Completion time of each archived write, by its requested time."""
         return {i.requested: i.completed or i.requested for i in self.instants if i.is_write}
 
     @cached_property
     def instants(self) -> Sequence[Instant]:
-        """Completed instants of the archive, by requested time.
-
-        Raises:
-            InputError: the archive is broken.
-        """
+        """Completed instants of the archive, by requested time."""
         found = self._listed() if self.config.timeline_layout == 2 else self._logged()
         return sorted({i: None for i, _ in found}, key=lambda i: (i.requested, i.action))
 
@@ -75,9 +67,6 @@ class Archive:
         Args:
             actions: names under which they completed.
             up_to: the latest requested time, or None.
-
-        Raises:
-            InputError: the archive is broken.
         """
         layout_2 = self.config.timeline_layout == 2
         found = self._listed(bodies=True) if layout_2 else self._logged()

@@ -75,11 +75,7 @@ def completed_as(action: str) -> str:
 
 
 def parse_name(name: str, path: str, layout: int) -> Instant | None:
-    """The instant that a file of the timeline's folder stands for, or None for another file.
-
-    Raises:
-        InputError: a completed instant of layout 2 without its completion time.
-    """
+    """The instant that a file of the timeline's folder stands for, or None for another file."""
     match = (_LAYOUT_2 if layout == 2 else _LAYOUT_1).match(name)
     if match is None:
         return None
@@ -111,11 +107,7 @@ _READ = frozenset(
 
 
 def parse_body(content: bytes, where: str) -> dict[str, Any]:
-    """An instant's body: JSON in layout 1, an Avro container in layout 2 and for plans.
-
-    Raises:
-        InputError: it is neither.
-    """
+    """An instant's body: JSON in layout 1, an Avro container in layout 2 and for plans."""
     try:
         if content[:4] == b"Obj\x01":
             body = next(read_container(content, where))
@@ -129,20 +121,12 @@ def parse_body(content: bytes, where: str) -> dict[str, Any]:
 
 
 def parse_write(content: bytes, where: str) -> dict[str, Any]:
-    """The body of a completed write; what a reader takes from it has the types that Hudi gives it.
-
-    Raises:
-        InputError: it has not.
-    """
+    """The body of a completed write; what a reader takes from it has Hudi's types."""
     return checked_write(parse_body(content, where), where)
 
 
 def checked_write(body: dict[str, Any], where: str) -> dict[str, Any]:
-    """The body of a write as it is, if what a reader takes from it has the types of Hudi.
-
-    Raises:
-        InputError: it has not.
-    """
+    """The body of a write as it is, if what a reader takes from it has the types of Hudi."""
     check_names(body, _READ, where, "entry")
     if body and "partitionToWriteStats" not in body:
         raise InputError(f"{where}: not readable as a write (it does not say which files it wrote)")
@@ -172,9 +156,6 @@ def parse_instant(text: str, config: TableConfig) -> str:
     """An instant as the timeline writes it, from 14 or 17 digits or from ISO 8601.
 
     ISO times without a zone are in the table's own (`hoodie.table.timeline.timezone`).
-
-    Raises:
-        UsageError: another form.
     """
     if _INSTANT.match(text):
         return text

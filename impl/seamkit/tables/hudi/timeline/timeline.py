@@ -95,9 +95,6 @@ def load_history(storage: Storage, committed: Any) -> SchemaHistory | None:
     Args:
         storage: the table's folder.
         committed: tells of an instant whether it is completed.
-
-    Raises:
-        InputError: the history is broken.
     """
     found = []
     for status in storage.list(HISTORY):
@@ -208,9 +205,6 @@ class Timeline:
 
         Instants that were rolled back are named by the rollback alone. What is older than the
         active timeline counts as known, since an archive may be gone.
-
-        Raises:
-            InputError: a rollback cannot be read.
         """
         if requested < self.start or any(i.requested == requested for i in self.instants):
             return True
@@ -232,11 +226,7 @@ class Timeline:
         return frozenset(undone)
 
     def written_columns(self, requested: str) -> frozenset[str] | None:
-        """Columns of the schema that an active write says it wrote; None if it does not tell.
-
-        Raises:
-            InputError: its file cannot be read.
-        """
+        """Columns of the schema that an active write says it wrote; None if it does not tell."""
         if requested not in self._written_columns:
             instant = self._completed.get(requested)
             text = None if instant is None else _schema_of(self.metadata(instant))
@@ -271,11 +261,7 @@ class Timeline:
         return [i for i in self.instants if i.action == "compaction" and i.state != "completed"]
 
     def metadata(self, instant: Instant) -> dict[str, Any]:
-        """What a completed commit, deltacommit or replacecommit says of itself.
-
-        Raises:
-            InputError: its file cannot be read.
-        """
+        """What a completed commit, deltacommit or replacecommit says of itself."""
         if instant.requested not in self._bodies:
             self._bodies[instant.requested] = self.storage.kept(
                 [instant.path],
@@ -298,21 +284,13 @@ class Timeline:
         return parse_write(content, where)
 
     def compaction_plan(self, instant: Instant) -> list[tuple[str, str]]:
-        """Partition and file id of each slice that a pending compaction will rewrite.
-
-        Raises:
-            InputError: the plan cannot be read.
-        """
+        """Partition and file id of each slice that a pending compaction will rewrite."""
         return self._operations(
             instant, "compaction", lambda o: (_text(o["partitionPath"]), _text(o["fileId"]))
         )
 
     def put_together_by(self, instant: Instant) -> set[str]:
-        """Instants whose logs a log compaction has put together; from version 8 on.
-
-        Raises:
-            InputError: its plan cannot be read.
-        """
+        """Instants whose logs a log compaction has put together; from version 8 on."""
         found = self._operations(instant, "logcompaction", lambda o: _texts(o["deltaFilePaths"]))
         paths = [path for listed in found for path in listed]
         return {path.rpartition(".log.")[0].rpartition("_")[2] for path in paths}
@@ -342,9 +320,6 @@ class Timeline:
         Args:
             archived: the archived ones, too. Reads of what the table is can do without: Hudi
                 archives a replacecommit when the files that it replaced are gone.
-
-        Raises:
-            InputError: an instant, or the archive, is broken.
         """
         writes = dict(self._archived_writes) if archived else {}
         writes |= {instant: self.metadata(instant) for instant in self._completed.values()}
@@ -391,11 +366,7 @@ class Timeline:
 
     @cached_property
     def schema_history(self) -> SchemaHistory | None:
-        """Versions of the schema with the ids of columns; None without any rename.
-
-        Raises:
-            InputError: it is broken.
-        """
+        """Versions of the schema with the ids of columns; None without any rename."""
         return load_history(self.storage, self.is_committed)
 
     def latest_schema(self, up_to: str | None = None) -> str | None:
@@ -481,11 +452,7 @@ def _schema_of(metadata: Mapping[str, Any]) -> str | None:
 
 
 def load_timeline(storage: Storage, config: TableConfig) -> Timeline:
-    """Read the names of the active timeline.
-
-    Raises:
-        InputError: the timeline's folder is missing.
-    """
+    """Read the names of the active timeline."""
     entries = storage.list(config.timeline_folder)
     if not entries and not storage.exists(config.timeline_folder):
         raise InputError(f"{storage.full(config.timeline_folder)}: the timeline is missing")

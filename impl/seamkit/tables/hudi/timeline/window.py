@@ -87,9 +87,6 @@ def incremental_window(
         begin: exclusive; None for the table's beginning.
         end: inclusive; None for now.
         alone: leave out what the instants found when they were written (Hudi's own answer).
-
-    Raises:
-        UsageError: the end lies before the beginning.
     """
     if begin is not None and end is not None and end < begin:
         raise UsageError(f"an incremental query from {begin} to {end} ends before it begins")

@@ -150,12 +150,7 @@ class TableMetadata:
     _kinds: dict[int, PartitionKinds] = field(default_factory=dict)
 
     def schema(self, number: int | None = None) -> Schema:
-        """A schema by its number; the current one by default.
-
-        Raises:
-            InputError: there is none of that number.
-            RefusedError: it has a type that is not supported.
-        """
+        """A schema by its number; the current one by default."""
         number = self.current_schema_id if number is None else number
         if number not in self.schema_texts:
             raise InputError(f"{self.where}: there is no schema {number}")
@@ -164,11 +159,7 @@ class TableMetadata:
         return self._schemas[number]
 
     def column(self, id_: int) -> Sequence[Field] | None:
-        """A field behind the structs it lies in, of the newest schema that has it; None if none.
-
-        Raises:
-            RefusedError: a schema that is asked has a type that is not supported.
-        """
+        """A field behind the structs it lies in, of the newest schema that has it; None if none."""
         numbers = sorted(self.schema_texts, reverse=True)
         paths = (
             field_path(self.schema(number).fields, id_)
@@ -201,11 +192,7 @@ class TableMetadata:
 
     @cached_property
     def current(self) -> Snapshot | None:
-        """The current snapshot; None for a table without one.
-
-        Raises:
-            InputError: it is not among the snapshots.
-        """
+        """The current snapshot; None for a table without one."""
         if self.current_snapshot_id is None:
             return None
         if self.current_snapshot_id not in self.snapshots:
@@ -416,10 +403,6 @@ def chosen_view(metadata: TableMetadata, as_of: Moment | None) -> View:
         as_of: a snapshot id (a number, or a text of digits), the name of a branch or a tag (if need
             be with `REFERENCE` in front), or a time: ISO 8601 in UTC unless it says otherwise. None
             for the current snapshot.
-
-    Raises:
-        UsageError: there is none of that id, name or time.
-        InputError: the metadata contradicts itself.
     """
     if as_of is None:
         current = metadata.current

@@ -50,9 +50,6 @@ def split_address(address: str) -> tuple[str, str | None]:
 
     Args:
         address: a folder, or a metadata file in its folder `metadata`.
-
-    Raises:
-        UsageError: a metadata file in another folder.
     """
     if not address.endswith(ENDINGS):
         return address, None
@@ -68,12 +65,7 @@ def split_address(address: str) -> tuple[str, str | None]:
 
 
 def newest_metadata(storage: Storage) -> str:
-    """The newest metadata file of a folder, below it.
-
-    Raises:
-        InputError: there is none, or the hint names one that is missing.
-        UsageError: files are named as catalogs do, so only a catalog knows.
-    """
+    """The newest metadata file of a folder, below it."""
     names = {entry.name for entry in storage.list(METADATA) if entry.size_bytes is not None}
     versions: dict[int, str] = {}
     for name in sorted(names):
@@ -125,9 +117,6 @@ class TableFiles:
 
         Args:
             path: as metadata spells it.
-
-        Raises:
-            InputError: it is not absolute, or leads out of the table by way of it.
         """
         whole = _unschemed(path)
         plain = whole.removeprefix(self._prefix)
@@ -180,12 +169,6 @@ def metadata_address(address: str) -> tuple[str, Mapping[str, Any] | None]:
 
     Returns:
         No options for a table that is not on S3, or of which its catalog tells none.
-
-    Raises:
-        UsageError: an address without its parts, or a catalog that is not configured.
-        InputError: the catalog has no such table.
-        UnavailableError: pyiceberg, or what it needs for the catalog, is not installed, or the
-            catalog does not answer.
     """
     if not address.startswith(SCHEME):
         return address, None

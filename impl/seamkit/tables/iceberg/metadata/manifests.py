@@ -130,12 +130,7 @@ class Entry:
 
 
 def read_list(files: TableFiles, snapshot: Snapshot, metadata: TableMetadata) -> list[Manifest]:
-    """The manifests of a snapshot.
-
-    Raises:
-        InputError: the list is missing or broken, or another snapshot's.
-        RefusedError: a manifest is encrypted.
-    """
+    """The manifests of a snapshot."""
     if snapshot.manifest_list is None:
         return [_unlisted(files, path, metadata) for path in snapshot.manifests]
     rows, where, header = _avro(files, snapshot.manifest_list)
@@ -217,12 +212,7 @@ def _summaries(row: Mapping[int, Any], where: str, fields: int) -> Sequence[Part
 
 
 def read_entries(files: TableFiles, manifest: Manifest, metadata: TableMetadata) -> Sequence[Entry]:
-    """The files of a manifest that are live, with what they inherit.
-
-    Raises:
-        InputError: the manifest is missing, broken, or not what the list says.
-        RefusedError: a kind of file that is not supported.
-    """
+    """The files of a manifest that are live, with what they inherit."""
     storage, plain = files.locate(manifest.path)
     kinds = metadata.partition_kinds(manifest.spec_id)
     # What entries inherit, and its length.

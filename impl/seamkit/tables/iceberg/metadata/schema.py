@@ -102,12 +102,7 @@ class Schema:
 
 
 def read_schema(declared: Any, where: str) -> Schema:
-    """A schema out of the JSON of metadata.
-
-    Raises:
-        InputError: it is broken.
-        RefusedError: a type that is not supported; named.
-    """
+    """A schema out of the JSON of metadata."""
     try:
         if declared.get("type", "struct") != "struct":
             raise InputError(f"{where}: a schema is no struct")

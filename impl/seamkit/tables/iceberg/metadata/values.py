@@ -69,12 +69,7 @@ def in_order(lower: pa.Scalar, upper: pa.Scalar) -> bool:
 
 
 def default_value(value: Any, kind: pa.DataType, where: str) -> pa.Scalar:
-    """A default out of a schema (the specification's "JSON single-value serialization").
-
-    Raises:
-        InputError: it is no value of the type.
-        RefusedError: a default of a nested type.
-    """
+    """A default out of a schema (the specification's "JSON single-value serialization")."""
     if pa.types.is_nested(kind):
         raise RefusedError(f"{where}: defaults of nested types are not supported")
     try:
@@ -135,9 +130,6 @@ def partition_value(value: Any, kind: pa.DataType | None, where: str) -> Any:
 
     Returns:
         Whole numbers where Python has no such day or moment, and for nanoseconds.
-
-    Raises:
-        InputError: it is no value of the type.
     """
     if value is None:
         return None

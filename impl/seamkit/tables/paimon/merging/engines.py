@@ -84,13 +84,7 @@ FUNCTIONS: Mapping[str, Callable[[pa.Array, FieldOptions, str], Function]] = {
 
 
 def make_function(name: str, column: pa.Array, options: FieldOptions, where: str) -> Function:
-    """A function by its name.
-
-    Raises:
-        RefusedError: it is not supported, or not for this type.
-        InputError: its options name fields that are not there.
-        UnavailableError: it needs a package that is not installed.
-    """
+    """A function by its name."""
     if name not in FUNCTIONS:
         known = ", ".join(FUNCTIONS)
         raise RefusedError(
@@ -440,12 +434,7 @@ _GROUP = ".sequence-group"
 
 
 def merge_rule(schema: TableSchema, options: ReadOptions) -> Literal["last", "first"] | Combine:
-    """What becomes of rows of one key.
-
-    Raises:
-        RefusedError: a merge engine or function that is not supported.
-        InputError: options that name columns which are not there.
-    """
+    """What becomes of rows of one key."""
     if options.engine == "deduplicate":
         return "last"
     if options.engine == "first-row":

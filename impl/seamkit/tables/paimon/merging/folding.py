@@ -38,9 +38,6 @@ def folded(
         counted: rows that are not passed over.
         starts: number of the first row of each key.
         where: table and field, for messages.
-
-    Raises:
-        RefusedError: values without an order, of which the largest is asked for.
     """
     usable = counted
     if column.null_count and function not in ("last_value", "first_value"):

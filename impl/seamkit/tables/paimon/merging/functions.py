@@ -73,11 +73,7 @@ class Function(ABC):
         return self.agg(kept, row)
 
     def retract(self, kept: Any, row: int) -> Any:
-        """What is kept after a row was taken back.
-
-        Raises:
-            RefusedError: the function cannot take anything back.
-        """
+        """What is kept after a row was taken back."""
         del kept, row
         raise RefusedError(
             f"{self.where}: the function {self.name} takes no retracts; Paimon refuses them, too, "
@@ -225,11 +221,7 @@ class Min(_Extreme):
 
 
 def value_ranks(column: pa.Array, where: str) -> npt.NDArray[np.int64]:
-    """A number for each row that orders its value among the others.
-
-    Raises:
-        RefusedError: values of this type have no order.
-    """
+    """A number for each row that orders its value among the others."""
     kind = column.type
     if pa.types.is_nested(kind):
         raise RefusedError(f"{where}: values of {kind} have no order")

@@ -180,11 +180,7 @@ class NestedUpdate(_NestedRows):
         return self._newest([*_rows(kept), *more]) if self._keys else [*_rows(kept), *more]
 
     def reverse(self, kept: Any, row: int) -> Any:
-        """Both together, the row's in front.
-
-        Raises:
-            RefusedError: a limit cuts what was kept, whose order Paimon leaves open.
-        """
+        """Both together, the row's in front."""
         value = self.values[row]
         if self._limit is not None and self._keys and kept is not None and value is not None:
             room = self._limit - len(value)

@@ -43,11 +43,7 @@ def has_registers(data: bytes) -> bool:
 
 
 def check_hll(data: bytes) -> None:
-    """Check that a sketch is whole, and that its sums are those of its registers.
-
-    Raises:
-        ValueError: it is not.
-    """
+    """Check that a sketch is whole, and that its sums are those of its registers."""
     if len(data) < 8:
         raise ValueError("it is cut")
     ints, version, family, lg_k, lg_size, flags, count, form = data[:8]

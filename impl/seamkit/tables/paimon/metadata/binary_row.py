@@ -39,9 +39,6 @@ def row_values(data: bytes, types: Sequence[pa.DataType], where: str) -> list[pa
         data: with the number of fields in front.
         types: of the fields.
         where: what messages call the row.
-
-    Raises:
-        InputError: the bytes are no such row.
     """
     fixed = ((len(types) + _HEADER_BITS + 63) // 64) * 8
     if len(data) < 4 + fixed + 8 * len(types):

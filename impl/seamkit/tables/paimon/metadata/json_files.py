@@ -17,11 +17,7 @@ _REQUIRED = object()
 
 
 def read_json(storage: Storage, path: str) -> Mapping[str, Any]:
-    """A JSON object.
-
-    Raises:
-        InputError: it is missing, or none.
-    """
+    """A JSON object."""
     where = storage.full(path)
     try:
         content = json.loads(storage.read(path))

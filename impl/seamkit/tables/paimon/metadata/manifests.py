@@ -119,12 +119,7 @@ VectorKey = tuple[bytes, int, str]
 
 
 def live_files(storage: Storage, snapshot: Snapshot) -> list[FileEntry]:
-    """The data files of a snapshot, in the order in which they were added.
-
-    Raises:
-        InputError: a manifest is missing or broken, or deletes a file that was never added.
-        RefusedError: a manifest of a version or format that is not known.
-    """
+    """The data files of a snapshot, in the order in which they were added."""
     live: dict[tuple[object, ...], FileEntry] = {}
     for manifest_list in (snapshot.base_list, snapshot.delta_list):
         for kind, entry in _entries(storage, manifest_list):
@@ -140,12 +135,7 @@ def live_files(storage: Storage, snapshot: Snapshot) -> list[FileEntry]:
 
 
 def added_files(storage: Storage, manifest_list: ManifestList) -> list[FileEntry]:
-    """The files that a list of manifests adds: what one commit wrote, or its changelog.
-
-    Raises:
-        InputError: a manifest is missing or broken, or one of them deletes a file.
-        RefusedError: a manifest of a version or format that is not known.
-    """
+    """The files that a list of manifests adds: what one commit wrote, or its changelog."""
     found = []
     for kind, entry in _entries(storage, manifest_list):
         if kind != _ADD:
@@ -157,11 +147,7 @@ def added_files(storage: Storage, manifest_list: ManifestList) -> list[FileEntry
 
 
 def live_vectors(storage: Storage, snapshot: Snapshot) -> Mapping[VectorKey, VectorRange]:
-    """The deletion vectors of a snapshot, by data file.
-
-    Raises:
-        InputError: the manifest of indexes is missing or broken, or a file has two vectors.
-    """
+    """The deletion vectors of a snapshot, by data file."""
     if snapshot.index_manifest is None:
         return {}
     vectors: dict[VectorKey, VectorRange] = {}

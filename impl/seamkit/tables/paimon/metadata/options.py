@@ -76,12 +76,7 @@ class ReadOptions:
 
 
 def read_options(schema: TableSchema) -> ReadOptions:
-    """The options of a schema.
-
-    Raises:
-        RefusedError: a feature that is not supported.
-        InputError: a value that is none of the option's, or a name with one wrong letter.
-    """
+    """The options of a schema."""
     options, where = schema.options, schema.where
     _check_names(options, where)
     for name, supported in _NOT_SUPPORTED.items():

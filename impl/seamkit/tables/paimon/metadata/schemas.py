@@ -97,12 +97,7 @@ def places_of(fields: Sequence[Field]) -> list[Place]:
 
 
 def parse_fields(declared: Any, where: str, depth: int = 0) -> list[Field]:
-    """The fields of a schema, or of a row.
-
-    Raises:
-        InputError: the declaration is broken, or a name or id is there twice.
-        RefusedError: a type that is not supported.
-    """
+    """The fields of a schema, or of a row."""
     try:
         fields = [_field(own["id"], own["name"], own["type"], where, depth) for own in declared]
     except (KeyError, TypeError) as error:
@@ -238,11 +233,7 @@ class Schemas:
         self._lock = threading.Lock()
 
     def newest(self) -> TableSchema:
-        """The schema with the highest number.
-
-        Raises:
-            InputError: there is none.
-        """
+        """The schema with the highest number."""
         numbers = [
             int(match[1])
             for status in self._storage.list("schema")
@@ -253,12 +244,7 @@ class Schemas:
         return self.load(max(numbers))
 
     def load(self, number: int) -> TableSchema:
-        """A schema by its number.
-
-        Raises:
-            InputError: it is missing or broken.
-            RefusedError: a version or a type that is not supported.
-        """
+        """A schema by its number."""
         with self._lock:
             if number not in self._known:
                 self._known[number] = _read(self._storage, number)

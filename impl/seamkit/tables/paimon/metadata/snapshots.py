@@ -47,9 +47,6 @@ def branch_address(path: str, branch: str | None) -> tuple[str, str]:
     Args:
         path: of a table, or of a branch: `TABLE/branch/branch-NAME`.
         branch: the branch that is meant; None for the one of the address.
-
-    Raises:
-        UsageError: both name a branch, and not the same; or the name is none.
     """
     if branch is not None and (not isinstance(branch, str) or not branch or "/" in branch):
         raise UsageError(f"branch is {branch!r}: the name of a branch is meant")
@@ -62,11 +59,7 @@ def branch_address(path: str, branch: str | None) -> tuple[str, str]:
 
 
 def branch_folder(table: Storage, branch: str) -> Storage:
-    """Where the schemas, snapshots and tags of a branch lie.
-
-    Raises:
-        UsageError: there is no such branch.
-    """
+    """Where the schemas, snapshots and tags of a branch lie."""
     if branch == MAIN:
         return table
     folder = f"branch/branch-{branch}"
@@ -177,13 +170,7 @@ class SnapshotFolder:
         return max(self.paths, default=None)
 
     def load(self, number: int) -> Snapshot:
-        """A snapshot by its number.
-
-        Raises:
-            UsageError: there is none, or it has expired.
-            InputError: it is broken.
-            RefusedError: a version that is not known.
-        """
+        """A snapshot by its number."""
         if number not in self.paths:
             shown = f"{min(self.paths)} to {max(self.paths)}" if self.paths else "none"
             raise UsageError(
@@ -195,22 +182,13 @@ class SnapshotFolder:
         return snapshot
 
     def tagged(self, name: str) -> Snapshot:
-        """The snapshot of a tag, which may have expired since.
-
-        Raises:
-            UsageError: there is no such tag.
-            InputError: it is broken.
-        """
+        """The snapshot of a tag, which may have expired since."""
         if name not in self.tags:
             raise UsageError(f"{self.storage.root}: there is no tag {name!r}")
         return _snapshot(self.storage, self.tags[name])
 
     def at(self, moment: dt.datetime) -> Snapshot:
-        """The newest snapshot that was made at a moment or before it.
-
-        Raises:
-            UsageError: the oldest snapshot is newer.
-        """
+        """The newest snapshot that was made at a moment or before it."""
         found = None
         low, high = 0, len(self.paths) - 1
         numbers = sorted(self.paths)
@@ -230,11 +208,7 @@ class SnapshotFolder:
 
 
 def list_snapshots(storage: Storage) -> SnapshotFolder:
-    """List the snapshots and tags of a table.
-
-    Raises:
-        InputError: a snapshot is missing between others.
-    """
+    """List the snapshots and tags of a table."""
     paths = {
         int(match[1]): status.path
         for status in storage.list("snapshot")
@@ -314,11 +288,7 @@ class Window:
     tags: bool
 
     def snapshots(self, folder: SnapshotFolder) -> list[Snapshot]:
-        """The snapshots that count, the oldest first.
-
-        Raises:
-            UsageError: one of them has expired.
-        """
+        """The snapshots that count, the oldest first."""
         first = 1 if self.begin is None else self.begin.id + 1
         last = 0 if self.end is None else self.end.id
         return [folder.load(number) for number in range(first, last + 1)]
@@ -331,10 +301,6 @@ def snapshot_at(folder: SnapshotFolder, point: Point, word: str) -> Snapshot:
         folder: the snapshots and tags.
         point: what was given.
         word: the argument, for messages.
-
-    Raises:
-        UsageError: it means none.
-        InputError: the snapshot is broken.
     """
     if isinstance(point, str) and point in folder.tags:
         return folder.tagged(point)
