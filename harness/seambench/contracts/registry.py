@@ -6,8 +6,9 @@ A name of an implementation is one of
   `seambench.impl`, e.g. `auto` for `scan.auto`;
 - `NAME@VERSION`, a peer of the catalogue (`seambench.contracts.peers`) in its own environment;
 - `package.module:Class`, any class with the seam's methods;
-- `cmd:./reader --flag`, a command, and `lib:./reader.so`, a shared library (docs/doors.md), where
-  the seam has such a door;
+- `package.module:function`, a function with arguments, where the seam takes functions;
+- `cmd:./reader --flag`, a command, `lib:./reader.so`, a shared library, and
+  `http://127.0.0.1:8080`, a service (docs/doors.md), where the seam has such a door;
 - `java:com.example.MyScanner`, or another word before the colon for which an installed package has
   a door: an entry point `<seam>.<word>` of the group `seambench.door`, a function of what follows;
 - `A -> B`, a pair of two such names, where the seam pairs implementations.
@@ -17,13 +18,14 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import inspect
 import sys
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from seambase.errors import SeambenchError, UnavailableError, UsageError
+from seambase.errors import RefusedError, SeambenchError, UnavailableError, UsageError
 from seambase.extras import how_to_install
 from seambench.contracts.peers.catalogue import Peer, peer_of
 from seambench.contracts.peers.environments import is_inside
@@ -46,6 +48,8 @@ _SEAMS = "seambench.seam"
 _IMPLEMENTATIONS = "seambench.impl"
 _DOORS = "seambench.door"
 _SUITES = "seambench.suite"
+#: Words before a colon that are no modules, whether a seam has a door of that name or not.
+_NO_MODULES = ("cmd", "lib", "http", "https")
 
 #: Between the two names of a pair.
 PAIR = " -> "
@@ -116,8 +120,10 @@ def resolve(seam: str, name: str) -> Any:
     kind, colon, rest = name.partition(":")
     if versioned is not None:
         made = _of_version(found, *versioned)
-    elif colon and kind in ("cmd", "lib"):
-        made = found.door(kind, rest)
+    elif colon and kind in found.doors:
+        made = found.doors[kind](rest)
+    elif colon and kind in _NO_MODULES:
+        raise RefusedError(f"{name}: the {seam} seam has no door `{kind}`")
     elif colon and (door := grouped(_DOORS).get(f"{seam}.{kind}")):
         made = load(door[0], name)(rest)
     elif colon:
@@ -199,7 +205,7 @@ def pick(known: dict[str, list[EntryPoint]], name: str, what: str) -> EntryPoint
         )
     close = difflib.get_close_matches(name, known, n=1)
     hint = f"; did you mean {close[0]!r}" if close else ""
-    ways = ", besides package.module:Class, cmd:./reader and lib:./reader.so"
+    ways = ", besides package.module:name, cmd:./reader, lib:./reader.so and http://HOST:PORT"
     besides = ways if what.startswith("implementation") else ""
     raise UsageError(
         f"unknown {what} {name!r}{hint}; known are {', '.join(sorted(known)) or 'none'}{besides}"
@@ -246,9 +252,26 @@ def _advice(point: EntryPoint, missing: str) -> str:
     return f": {how_to_install(f'{announced.name}[{missing}]')}"
 
 
+def _takes_arguments(loaded: Callable[..., Any]) -> bool:
+    """Whether this is a function to be asked, not a class or a function that makes something."""
+    if inspect.isclass(loaded):
+        return False
+    try:
+        parameters = inspect.signature(loaded).parameters.values()
+    except ValueError:  # of a compiled function that tells nothing of itself
+        return True
+    return any(
+        one.default is one.empty
+        and one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD, one.VAR_POSITIONAL)
+        for one in parameters
+    )
+
+
 def _instance(seam: Seam, name: str, loaded: Any) -> Any:
     if not callable(loaded):
-        raise UsageError(f"{name} is a {type(loaded).__name__}, not a class")
+        raise UsageError(f"{name} is a {type(loaded).__name__}, not a class or a function")
+    if _takes_arguments(loaded):
+        return seam.wrap(loaded, name)
     try:
         made = loaded()
     except SeambenchError:

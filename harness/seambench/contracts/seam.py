@@ -186,14 +186,23 @@ class Seam(ABC):
         del case
         return ""
 
-    def door(self, kind: str, rest: str) -> Any:
-        """An implementation that is a command (`cmd`) or a shared library (`lib`).
+    @property
+    def doors(self) -> Mapping[str, Callable[[str], Any]]:
+        """Doors for implementations that are no Python objects: by the word before the colon.
+
+        Each is called with what follows the colon. `cmd` are commands, `lib` shared libraries,
+        `http` and `https` addresses of services.
+        """
+        return {}
+
+    def wrap(self, function: Callable[..., Any], name: str) -> Any:
+        """An implementation that is a Python function.
 
         Raises:
-            UsageError: there is no such program or library.
-            RefusedError: the seam has no such door.
+            RefusedError: the seam takes none.
         """
-        raise RefusedError(f"{kind}:{rest}: the {self.name} seam takes Python classes only")
+        del function
+        raise RefusedError(f"{name} is a function: the {self.name} seam takes Python classes")
 
     def served(self, peer: Peer, version: str) -> Any:
         """A version of a peer as a program that runs in an environment of its own.

@@ -225,8 +225,8 @@ def _require_verdicts(seen: Sequence[Outcome], named: Sequence[str]) -> None:
     name = silent[0] if silent else "any implementation"
     reasons = Counter(outcome.reason for outcome in seen if not silent or name in _sides(outcome))
     [(reason, _)] = reasons.most_common(1)
-    hint = "; a program or library states its capabilities in NAME.seambench.json beside it"
-    door = hint if name.startswith(("cmd:", "lib:")) else ""
+    hint = "; a reader states its capabilities in NAME.seambench.json beside it (docs/doors.md)"
+    door = hint if ":" in name else ""
     raise SeambenchError(f"no case was put to {name}, so there is no verdict: {reason}{door}")
 
 

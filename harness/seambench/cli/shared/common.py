@@ -50,7 +50,7 @@ Readers = Annotated[
     typer.Option(
         "--reader",
         help="Reader, repeatable: a name from `seambench list`, package.module:Class, "
-        "cmd:./reader or lib:./reader.so.",
+        "package.module:function, cmd:./reader, http://HOST:PORT or lib:./reader.so.",
     ),
 ]
 Queries = Annotated[

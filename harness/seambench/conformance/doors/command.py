@@ -66,7 +66,7 @@ class Command:
         """
         self.arguments = _find_command(command)
         self.timeout = timeout
-        self.facts = read_facts(Path(self.arguments[0]))
+        self.facts = read_facts(Path(self.arguments[0]), *self.arguments[1:])
         self.name = self.facts.name
         self.version = self.facts.version
         self.capabilities: Mapping[str, bool] = self.facts.capabilities

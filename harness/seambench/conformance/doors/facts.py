@@ -1,23 +1,26 @@
-"""What commands and libraries say of themselves: a file of facts beside them.
+"""What readers that are no Python classes say of themselves: their facts.
 
-Beside a command or library `reader` may lie `reader.seambench.json`:
+Beside a reader `reader`, `reader.py` or `reader.so` may lie `reader.seambench.json`:
 `{"name": "...", "version": "...", "capabilities": {"query.snapshot": true}}`. Without it the reader
-states no capability, and conformance cases are `not-offered` rather than failed.
+states no capability, and conformance cases are `not-offered` rather than failed. A service says the
+same of itself.
 """
 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from seambase.errors import UsageError
 
-__all__ = ["REQUEST_VERSION", "Facts", "read_facts"]
+__all__ = ["REQUEST_VERSION", "Facts", "parse_facts", "read_facts"]
 
 #: Member `version` of every request.
 REQUEST_VERSION = 1
+_ENDING = ".seambench.json"
 _KNOWN = {"name", "version", "capabilities"}
 
 
@@ -30,14 +33,40 @@ class Facts:
     capabilities: Mapping[str, bool] = field(default_factory=dict)
 
 
-def read_facts(reader: Path) -> Facts:
-    """Read the facts beside a reader, if there are any."""
-    file = reader.with_name(f"{reader.name}.seambench.json")
-    if not file.exists():
-        return Facts(reader.name)
+def read_facts(reader: Path, *arguments: str) -> Facts:
+    """Read the facts beside a reader, if there are any.
+
+    Args:
+        reader: its file.
+        arguments: of a command. `python reader.py`, `java -jar reader.jar` and `java Reader` have
+            their facts beside what they name; the first word beside which there are some counts.
+    """
+    for word in (reader, *(Path(word) for word in arguments if Path(word).name)):
+        for name in dict.fromkeys((word.name, word.stem)):
+            file = word.with_name(f"{name}{_ENDING}")
+            if os.path.isfile(file):  # noqa: PTH113 - whatever an argument holds is no error
+                return parse_facts(_read(file), reader.name, str(file))
+    return Facts(reader.name)
+
+
+def _read(file: Path) -> str:
     try:
-        content = json.loads(file.read_text(encoding="utf-8"))
+        return file.read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
+        raise UsageError(f"{file}: no readable JSON: {error}") from error
+
+
+def parse_facts(text: str, name: str, file: str) -> Facts:
+    """Facts from JSON.
+
+    Args:
+        text: the JSON.
+        name: of the reader, where it states no other.
+        file: where the text comes from, for messages.
+    """
+    try:
+        content = json.loads(text)
+    except ValueError as error:
         raise UsageError(f"{file}: no readable JSON: {error}") from error
     if not isinstance(content, dict) or set(content) - _KNOWN:
         raise UsageError(f"{file}: an object with {sorted(_KNOWN)} is expected, nothing else")
@@ -46,5 +75,6 @@ def read_facts(reader: Path) -> Facts:
         isinstance(value, bool) for value in capabilities.values()
     ):
         raise UsageError(f"{file}: capabilities must map words to true or false")
-    name, version = content.get("name", reader.name), content.get("version", "unknown")
-    return Facts(str(name), str(version), capabilities)
+    return Facts(
+        str(content.get("name", name)), str(content.get("version", "unknown")), capabilities
+    )

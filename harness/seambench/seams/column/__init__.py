@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -79,10 +79,11 @@ class _ColumnSeam(Seam):
 
         return keep_column(case, folder)
 
-    def door(self, kind: str, rest: str) -> Any:
+    @property
+    def doors(self) -> Mapping[str, Callable[[str], Any]]:
         from seambench.seams.column.doors import CommandColumns, LibraryColumns
 
-        return CommandColumns(rest) if kind == "cmd" else LibraryColumns(rest)
+        return {"cmd": CommandColumns, "lib": LibraryColumns}
 
 
 SEAM = _ColumnSeam()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -119,11 +119,12 @@ class _ExchangeSeam(Seam):
         }
         return explain_file(case, case.file, request)
 
-    def door(self, kind: str, rest: str) -> Any:
+    @property
+    def doors(self) -> Mapping[str, Callable[[str], Any]]:
         from seambench.seams.exchange.doors import CommandExchange
         from seambench.seams.exchange.library import LibraryExchange
 
-        return CommandExchange(rest) if kind == "cmd" else LibraryExchange(rest)
+        return {"cmd": CommandExchange, "lib": LibraryExchange}
 
     def pair(self, first: Any, second: Any) -> Any:
         from seambench.seams.exchange.pairs import Pair

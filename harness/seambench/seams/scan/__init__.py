@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,7 @@ _WORDS = {
     "query.cdc": "changes with both images of a row",
     "as-of": "earlier states",
     "partitioned": "columns that stand in names of folders alone",
+    "named-columns": "is told which columns are wanted, as by an engine with a catalog",
     "path-per-slice": "reports by which path each slice was read",
     "pushdown": "its dataset prunes columns and applies filters",
     "relation": "gives a relation of DuckDB, in which DuckDB's own reader takes part",
@@ -83,10 +84,20 @@ class _ScanSeam(Seam):
 
         return asked_scan(case)
 
-    def door(self, kind: str, rest: str) -> Any:
-        from seambench.seams.scan.doors import CommandScanner, LibraryScanner
+    @property
+    def doors(self) -> Mapping[str, Callable[[str], Any]]:
+        from functools import partial
 
-        return CommandScanner(rest) if kind == "cmd" else LibraryScanner(rest)
+        from seambench.seams.scan.doors import CommandScanner, LibraryScanner
+        from seambench.seams.scan.service import ServiceScanner
+
+        services = {scheme: partial(ServiceScanner, scheme) for scheme in ("http", "https")}
+        return {"cmd": CommandScanner, "lib": LibraryScanner, **services}
+
+    def wrap(self, function: Callable[..., Any], name: str) -> Any:
+        from seambench.seams.scan.function import FunctionScanner
+
+        return FunctionScanner(function, name)
 
     def served(self, peer: Peer, version: str) -> Any:
         from seambench.seams.scan.served import ServedScanner

@@ -47,25 +47,29 @@ def check_scan(case: ScanCase, scanner: Scanner) -> None:
     Raises:
         Mismatch: something is not.
     """
-    with unpacked(case) as request:
+    with unpacked(case, scanner) as request:
         _must_read(case, scanner, request)
 
 
 def read_case(case: ScanCase, scanner: Scanner) -> None:
     """Open and read a case's table, whatever comes of it."""
-    with unpacked(case) as request:
+    with unpacked(case, scanner) as request:
         read_rows(scanner, request)
 
 
 @contextmanager
-def unpacked(case: ScanCase) -> Iterator[ScanRequest]:
+def unpacked(case: ScanCase, scanner: Scanner | None = None) -> Iterator[ScanRequest]:
     """A case's table in a folder of its own for a while, edited; what comes out is the request.
 
-    What a reader tells of it through Python's warnings is for its report to say.
+    A scanner that states `named-columns` is told all columns that must come. What a reader tells of
+    a table through Python's warnings is for its report to say.
     """
     with lent(case.table, case.edits, case.form) as table, warnings.catch_warnings():
         warnings.simplefilter("ignore", TableWarning)
-        yield request_of(case, table)
+        request = request_of(case, table)
+        if scanner is not None and scanner.capabilities.get("named-columns"):
+            request = replace(request, columns=case.names)
+        yield request
 
 
 def request_of(case: ScanCase, table: Path) -> ScanRequest:

@@ -1,4 +1,4 @@
-"""The scan seam's doors: a reader that is any program, or a shared library.
+"""The scan seam's doors: readers that are no classes, and what all of them share.
 
 A command gets one JSON object on standard input and writes an Arrow IPC stream to standard output.
 A library has one function of the Arrow C interface:
@@ -6,8 +6,11 @@ A library has one function of the Arrow C interface:
     int seambench_scan(const char *request_json, struct ArrowArrayStream *out,
                        char *error, size_t error_size);
 
-It fills `out`, or leaves it alone and writes a sentence into `error`. The stream is read by one
-thread at a time. What ends and numbers mean is told in `seambench.conformance.doors`.
+A service gets the same object by POST (`seambench.seams.scan.service`), a Python function has its
+members as arguments (`seambench.seams.scan.function`).
+
+A library fills `out`, or leaves it alone and writes a sentence into `error`. The stream is read by
+one thread at a time. What ends and numbers mean is told in `seambench.conformance.doors`.
 """
 
 from __future__ import annotations
@@ -28,15 +31,30 @@ from seambase.scan import ScanReport
 from seambench.conformance.doors.command import Command, Running
 from seambench.conformance.doors.facts import REQUEST_VERSION, Facts
 from seambench.conformance.doors.library import ERROR_BYTES, ArrowArrayStream, Library, trusted
-from seambench.contracts.outcomes import ProtocolError
+from seambench.contracts.outcomes import ProtocolError, TimedOutError
 from seambench.contracts.scan import Scan, Scanner, ScanRequest
 from seambench.engines.stream_dataset import StreamDataset
 
-__all__ = ["CommandScanner", "LibraryScanner", "scan_request"]
+__all__ = [
+    "CommandScanner",
+    "DoorScan",
+    "LibraryScanner",
+    "Read",
+    "StreamRead",
+    "request_members",
+    "scan_request",
+]
 
 
 def scan_request(request: ScanRequest, facts: Facts) -> str:
     """The request as one JSON object; absent members mean null."""
+    return json.dumps(
+        {"version": REQUEST_VERSION, "seam": "scan", **request_members(request, facts)}
+    )
+
+
+def request_members(request: ScanRequest, facts: Facts) -> dict[str, Any]:
+    """What a request asks, by the names that the doors have for it; nothing that is absent."""
     if request.where is not None and not facts.capabilities.get("where"):
         raise RefusedError(f"{facts.name}: it does not state that it applies filters (`where`)")
     query = {
@@ -47,8 +65,6 @@ def scan_request(request: ScanRequest, facts: Facts) -> str:
         "changes_alone": request.changes_alone or None,
     }
     content: dict[str, Any] = {
-        "version": REQUEST_VERSION,
-        "seam": "scan",
         "table": request.table,
         "query": {key: value for key, value in query.items() if value is not None},
         "columns": None if request.columns is None else list(request.columns),
@@ -60,10 +76,10 @@ def scan_request(request: ScanRequest, facts: Facts) -> str:
         "storage_options": dict(request.storage_options) or None,
         "allow": list(request.allow) or None,
     }
-    return json.dumps({key: value for key, value in content.items() if value is not None})
+    return {key: value for key, value in content.items() if value is not None}
 
 
-class _Read(Protocol):
+class Read(Protocol):
     """One read in progress."""
 
     schema: pa.Schema
@@ -82,7 +98,7 @@ class _Scanner(Scanner, Protocol):
 
     path: str
 
-    def start(self, request: ScanRequest) -> _Read:
+    def start(self, request: ScanRequest) -> Read:
         """Begin one read."""
         ...
 
@@ -94,11 +110,15 @@ class CommandScanner(Command):
 
     def open(self, request: ScanRequest) -> Scan:
         """Note the request; the command starts when schema or rows are asked for."""
-        return _DoorScan(self, request)
+        return DoorScan(self, request)
 
-    def start(self, request: ScanRequest) -> _Read:
+    def start(self, request: ScanRequest) -> Read:
         """Start the command for one read."""
-        return _CommandRead(self, scan_request(request, self.facts))
+        running = Running(self)
+        running.send(scan_request(request, self.facts).encode())
+        with contextlib.suppress(BrokenPipeError):
+            running.input.close()
+        return StreamRead(self.name, "its standard output", running)
 
 
 class LibraryScanner(Library):
@@ -120,9 +140,9 @@ class LibraryScanner(Library):
 
     def open(self, request: ScanRequest) -> Scan:
         """Note the request; the library is called when schema or rows are asked for."""
-        return _DoorScan(self, request)
+        return DoorScan(self, request)
 
-    def start(self, request: ScanRequest) -> _Read:
+    def start(self, request: ScanRequest) -> Read:
         """Call the library for one read."""
         stream = ArrowArrayStream()
         error = ctypes.create_string_buffer(ERROR_BYTES)
@@ -132,8 +152,29 @@ class LibraryScanner(Library):
         return _LibraryRead(self.name, self.reader(stream))
 
 
+class Source(Protocol):
+    """Whoever writes a stream: a running program, or a service that answers."""
+
+    @property
+    def output(self) -> IO[bytes]:
+        """The bytes that it writes."""
+        ...
+
+    def says_more(self) -> bool:
+        """Whether more comes behind what was read."""
+        ...
+
+    def end(self) -> None:
+        """Wait for its end, and raise what it stands for unless it is success."""
+        ...
+
+    def close(self) -> None:
+        """End it. Repeatable."""
+        ...
+
+
 class _Output(io.RawIOBase):
-    """The output of a program, which remembers whether it ended while more was asked for.
+    """What somebody writes, which remembers whether it ended while more was asked for.
 
     A stream with an end mark is left before that: without the mark Arrow takes any end for one.
     """
@@ -151,48 +192,55 @@ class _Output(io.RawIOBase):
         return piece
 
 
-class _CommandRead:
-    """The output of one run of a command."""
+class StreamRead:
+    """One Arrow IPC stream, from its beginning to its end mark.
 
-    def __init__(self, command: Command, request: str) -> None:
-        self._name = command.name
-        self._running = Running(command)
-        self._running.send(request.encode())
-        with contextlib.suppress(BrokenPipeError):
-            self._running.input.close()
-        self._output = _Output(self._running.output)
+    Args:
+        name: of the reader.
+        what: the place where the stream stands, in sentences.
+        source: who writes it.
+    """
+
+    def __init__(self, name: str, what: str, source: Source) -> None:
+        self._name, self._what, self._source = name, what, source
+        self._output = _Output(source.output)
         try:
             self._stream = pa.ipc.open_stream(self._output)
         except (pa.ArrowException, OSError) as error:
-            self._fail(f"its standard output is no Arrow IPC stream: {error}")
+            self._fail(f"{what} is no Arrow IPC stream: {error}")
+        except TimedOutError:
+            self.close()
+            raise
         self.schema: pa.Schema = self._stream.schema
 
     def batches(self) -> Iterator[pa.RecordBatch]:
+        """All of them; then whoever wrote them must have ended well."""
         try:
-            yield from sound_batches(self._stream, "its standard output")
+            yield from sound_batches(self._stream, self._what)
         except InputError as error:
             self._fail(str(error))
         if self._output.ended:
             self._fail("its stream has no end: a part may be missing")
-        if self._running.says_more():
+        if self._source.says_more():
             self.close()
             raise ProtocolError(f"{self._name}: more bytes follow the end of its stream")
-        self._running.output.close()
-        self._running.end()
+        self._source.output.close()
+        self._source.end()
 
     def close(self) -> None:
-        self._running.close()
+        """End whoever writes. Repeatable."""
+        self._source.close()
 
     def _fail(self, problem: str) -> None:
-        """Raise what the end of the command stands for; a problem of its own if it is success.
+        """Raise what the end of the source stands for; a problem of its own if it is success.
 
         What it still has to write is taken, so that it does not end by a pipe that we closed.
         """
         try:
-            while self._running.output.read(1 << 20):
+            while self._source.output.read(1 << 20):
                 pass
-            self._running.output.close()
-            self._running.end()
+            self._source.output.close()
+            self._source.end()
         finally:
             self.close()
         raise ProtocolError(f"{self._name}: {problem}")
@@ -215,23 +263,25 @@ class _LibraryRead:
             raise InputError(f"{self._name}: its stream broke off: {error}") from error
 
 
-class _DoorScan:
+class DoorScan:
     """One scan; the read that told the schema also gives the rows of the first stream."""
 
     def __init__(self, scanner: _Scanner, request: ScanRequest) -> None:
         self._scanner = scanner
         self._request = request
-        self._started: _Read | None = None
+        self._started: Read | None = None
         self._schema: pa.Schema | None = None
         self._report = ScanReport()
 
     @property
     def schema(self) -> pa.Schema:
+        """The columns that were asked for, of those types that came."""
         if self._schema is None:
             self._started = self._start()
         return self._schema
 
     def to_reader(self) -> pa.RecordBatchReader:
+        """A read of its own, but for the first."""
         read, self._started = self._started or self._start(), None
         report = self._report = ScanReport(paths={self._scanner.path: 1})
 
@@ -244,12 +294,14 @@ class _DoorScan:
         return pa.RecordBatchReader.from_batches(self._schema, counted())
 
     def dataset(self) -> ds.Dataset:
+        """A dataset each of whose scans is a read."""
         return StreamDataset(self._scanner, self._request, self.schema)
 
     def report(self) -> ScanReport:
+        """How many rows came."""
         return self._report
 
-    def _start(self) -> _Read:
+    def _start(self) -> Read:
         read = self._scanner.start(self._request)
         wanted = self._request.columns
         if wanted is not None and read.schema.names != list(wanted):

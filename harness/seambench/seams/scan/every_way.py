@@ -47,7 +47,7 @@ def check_ways(case: ScanCase, scanner: Scanner, request: Mapping[str, Any]) -> 
     if missing := missing_capability(case, scanner):
         raise NotOffered(f"no {missing}")
     ways = pairwise() if case.one_of_many else all_ways()
-    with unpacked(case) as asked:
+    with unpacked(case, scanner) as asked:
         chosen = [way for way in ways if way.door == request["door"]]
         reasons = [hold_way(scanner, asked, way, case.id) for way in chosen]
     closed = [reason for reason in reasons if reason]

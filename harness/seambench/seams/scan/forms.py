@@ -73,7 +73,7 @@ def check_form(case: ScanCase, scanner: Scanner, request: Mapping[str, Any]) -> 
     case = replace(case, form=request["form"], extra_needs=[*case.extra_needs, *needs])
     if missing := missing_capability(case, scanner):
         raise NotOffered(f"no {missing}")
-    with unpacked(case) as asked:
+    with unpacked(case, scanner) as asked:
         types = [str(field.type) for field in scanner.open(replace(asked, where=None)).schema]
     if not case.form:
         _TYPES[scanner.name, case.id] = types

@@ -56,7 +56,7 @@ def hold_invariants(case: ScanCase, scanner: Scanner) -> str:
     missing = missing_capability(case, scanner)
     if missing or case.refused:
         raise NotOffered(f"no {missing}" if missing else "a refusal is expected")
-    with unpacked(case) as request:
+    with unpacked(case, scanner) as request:
         names = case.names
         rows = read_rows(scanner, request)
         for what, way in _WAYS.items():

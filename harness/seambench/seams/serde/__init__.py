@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -99,10 +99,11 @@ class _SerdeSeam(Seam):
 
         return asked_serde(case)
 
-    def door(self, kind: str, rest: str) -> Any:
+    @property
+    def doors(self) -> Mapping[str, Callable[[str], Any]]:
         from seambench.seams.serde.doors import CommandSerde, LibrarySerde
 
-        return CommandSerde(rest) if kind == "cmd" else LibrarySerde(rest)
+        return {"cmd": CommandSerde, "lib": LibrarySerde}
 
     @property
     def requests(self) -> Mapping[str, Request]:
