@@ -13,8 +13,9 @@ import typer
 
 from seambase.command.terminal import JSON_SCHEMA, plain_text, print_json
 from seambase.errors import UsageError
+from seambench.cli.checks.shown import row_lines
 from seambench.cli.shared.common import console
-from seambench.contracts.explain import Explanation, ShownRows, Step
+from seambench.contracts.explain import Explanation, Step
 
 if TYPE_CHECKING:
     from seambench.contracts.seam import Case
@@ -91,7 +92,7 @@ def _found(seam: str, id_: str, known: Mapping[str, Case]) -> tuple[Case, list[s
 def _life(steps: Sequence[Step]) -> Iterator[str]:
     for number, step in enumerate(steps, 1):
         yield f"{number}. {step.title}" + (f"  ({step.detail})" if step.detail else "")
-        yield from ([] if step.rows is None else _rows(step.rows))
+        yield from ([] if step.rows is None else row_lines(step.rows))
 
 
 def _expected(told: Explanation) -> Iterator[str]:
@@ -100,15 +101,4 @@ def _expected(told: Explanation) -> Iterator[str]:
     for number, rows in enumerate(told.expected):
         if number:
             yield "or as well:"
-        yield from (_rows(rows) if rows.rows else ["  no rows"])
-
-
-def _rows(shown: ShownRows) -> list[str]:
-    """Rows in columns, as wide as they must be."""
-    listed = [shown.columns, *shown.rows]
-    widths = [max(len(row[at]) for row in listed) for at in range(len(shown.columns))]
-    lines = (
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        for row in listed
-    )
-    return [f"   {line.rstrip()}" for line in lines]
+        yield from (row_lines(rows) if rows.rows else ["  no rows"])

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import typer
 
 from seambase.command.terminal import JSON_SCHEMA, plain_text, print_json
 from seambase.errors import UnavailableError
-from seambench.cli.checks.shown import difference_lines
+from seambench.cli.checks.shown import difference_lines, row_lines
 from seambench.cli.shared.common import console
 
 if TYPE_CHECKING:
-    from seambench.contracts.explain import ShownRows
     from seambench.contracts.findings import Finding
     from seambench.contracts.outcomes import Outcome
 
@@ -74,8 +73,8 @@ def _show(finding: Finding, outcome: Outcome, *, shown: bool) -> None:
     if about.outcome or not about.expected:
         out.print(f"    {about.outcome or 'every row, and its values'}", markup=False)
     for rows in about.expected[:1]:
-        for line in _lines(rows):
-            out.print(f"    {plain_text(line)}", markup=False, soft_wrap=True)
+        for line in row_lines(rows):
+            out.print(f" {plain_text(line)}", markup=False, soft_wrap=True)
     out.print("\n[bold]came[/]")
     if outcome.difference is None:
         out.print(f"    {plain_text(outcome.reason)}", markup=False, soft_wrap=True)
@@ -83,8 +82,3 @@ def _show(finding: Finding, outcome: Outcome, *, shown: bool) -> None:
         for line in difference_lines(outcome.difference):
             out.print(line, soft_wrap=True)
     out.print(f"\n{finding.label}: {finding.link}", markup=False, soft_wrap=True)
-
-
-def _lines(rows: ShownRows) -> Iterator[str]:
-    yield "  ".join(rows.columns)
-    yield from ("  ".join(row) for row in rows.rows)

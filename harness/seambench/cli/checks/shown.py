@@ -13,12 +13,14 @@ from seambench.conformance.advice import additions, groups, likeness
 from seambench.contracts.outcomes import Difference, Outcome
 
 if TYPE_CHECKING:
+    from seambench.contracts.explain import ShownRows
     from seambench.contracts.progress import Progress
     from seambench.contracts.seam import Case
 
 __all__ = [
     "again",
     "difference_lines",
+    "row_lines",
     "show_end",
     "show_outcomes",
     "word_of",
@@ -55,6 +57,17 @@ def difference_lines(found: Difference) -> Iterator[str]:
             yield f"    [{colour}]{sign} {escape(plain_text(text))}[/]"
         if total > _ROWS_SHOWN:
             yield f"    [{colour}]{sign} ... {total - min(len(rows), _ROWS_SHOWN)} more rows[/]"
+
+
+def row_lines(shown: ShownRows) -> list[str]:
+    """Rows in columns, as wide as they must be."""
+    listed = [shown.columns, *shown.rows]
+    widths = [max(len(row[at]) for row in listed) for at in range(len(shown.columns))]
+    lines = (
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        for row in listed
+    )
+    return [f"   {line.rstrip()}" for line in lines]
 
 
 def show_outcomes(
