@@ -21,8 +21,6 @@ from typing import Any, Protocol
 from seambase.errors import SeambenchError
 from seambench.bench.measure import Competitor, timed
 
-__all__ = ["Apart", "Here", "Home", "Task", "competitor_at"]
-
 _SECONDS_TO_END = 10.0
 
 

@@ -17,8 +17,6 @@ from typing import Any
 import fsspec
 from fsspec.implementations.local import LocalFileSystem
 
-__all__ = ["DelayedFileSystem", "Request", "delay", "requests", "rounds"]
-
 _lock = threading.Lock()
 _made: list[Request] = []
 _delay_seconds = [0.0]

@@ -15,8 +15,6 @@ from seambench.bench.memory import peak_of_own_process
 from seambench.contracts import registry
 from seambench.contracts.scan import ScanRequest
 
-__all__ = ["drain", "main"]
-
 
 def drain(reader: str, request: dict[str, Any]) -> dict[str, Any]:
     """Read all batches, keeping none; tell rows, seconds and peak memory."""

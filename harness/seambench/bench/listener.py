@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from seambench.records.model import Timing
 
-__all__ = ["Listener"]
-
 
 class Listener:
     """Told what happens; the command line shows it. This one keeps silent."""

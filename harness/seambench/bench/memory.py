@@ -16,8 +16,6 @@ import psutil
 
 from seambase.errors import SeambenchError
 
-__all__ = ["Drained", "MemorySampler", "peak_of_own_process", "run_drain"]
-
 _SAMPLE_SECONDS = 0.01
 
 

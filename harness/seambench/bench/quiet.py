@@ -15,8 +15,6 @@ from msgspec import structs
 from seambench.bench.measure import family_seconds
 from seambench.records.model import Busy
 
-__all__ = ["Watch"]
-
 _WINDOW_SECONDS = 0.5
 _BETWEEN_SECONDS = 2.0
 

@@ -21,8 +21,6 @@ from seambench.data import Dataset, State
 from seambench.engines.digest import quote
 from seambench.engines.stream_dataset import StreamDataset
 
-__all__ = ["Opened", "Reader", "close_opened", "opened", "reader_of", "tables_to_read"]
-
 
 def tables_to_read(dataset: Dataset) -> list[str]:
     """Names of the tables that lie in a table format; the others are plain Parquet."""

@@ -34,8 +34,6 @@ from seambench.records.model import Floor, Implementation, Moved, Origin, Record
 from seambench.records.verdicts import Arrived, ExpectedDigest, Finding
 from seambench.records.writer import Recording, answered, moved
 
-__all__ = ["MEMCPY", "ThroughputOptions", "lineitem", "measure_throughput"]
-
 #: Name under which the plain copy is recorded.
 MEMCPY = "memcpy"
 

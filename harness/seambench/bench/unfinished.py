@@ -15,8 +15,6 @@ from typing import Any
 from seambase.errors import InputError, UnavailableError, UsageError
 from seambase.whole_file import whole_file
 
-__all__ = ["Unfinished"]
-
 _NAME = ".unfinished.jsonl"
 _VERSION = 1
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from seambench.contracts.scan import Scanner
     from seambench.seams.scan.audit.model import Audit
 
-__all__ = ["audit"]
-
 _UNANSWERED, _DAMAGED, _DISAGREED = 1, 3, 4
 
 

@@ -9,8 +9,6 @@ import typer
 
 from seambench.cli.shared.common import Results, console
 
-__all__ = ["bars"]
-
 
 def bars(
     file: Annotated[

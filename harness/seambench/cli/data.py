@@ -8,8 +8,6 @@ import typer
 
 from seambench.cli.shared.common import DataFolder, data_folder
 
-__all__ = ["data"]
-
 
 def data(
     scale: Annotated[float, typer.Option(help="TPC-H scale.")] = 0.01,

@@ -21,8 +21,6 @@ from seambase.extras import how_to_install
 from seambench.cli.shared.common import DataFolder, console, data_folder
 from seambench.contracts.peers.catalogue import packages_of_peers
 
-__all__ = ["Finding", "doctor", "examine"]
-
 #: Packages of extras: module, distribution, what people call it, what brings it, what needs it.
 _PACKAGES = (
     ("pyspark", "pyspark", "Spark", "seambench[spark]", "seambench data, readers on Spark"),

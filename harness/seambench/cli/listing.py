@@ -12,8 +12,6 @@ from seambase.command.terminal import JSON_SCHEMA, plain_text, print_json
 from seambase.errors import SeambenchError, UsageError
 from seambench.cli.shared.common import DataFolder, console, data_folder
 
-__all__ = ["list_all"]
-
 _KINDS = ("seams", "formats", "implementations", "cases", "data", "queries")
 
 

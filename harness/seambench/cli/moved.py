@@ -9,8 +9,6 @@ import typer
 from seambase.errors import UsageError
 from seambase.extras import how_to_install
 
-__all__ = ["add_moved"]
-
 _MOVED: Mapping[str, str] = {
     "scan": "seamkit scan",
     "inspect": "seamkit inspect",

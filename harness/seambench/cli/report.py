@@ -10,8 +10,6 @@ import typer
 from seambase.errors import UsageError
 from seambench.cli.shared.common import Results, Site
 
-__all__ = ["report"]
-
 
 def report(
     results: Results = Path("results"),

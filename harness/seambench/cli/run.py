@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from seambench.data import Dataset, GenerateOptions
     from seambench.records.model import Conformance
 
-__all__ = ["run"]
-
 _SCANS = ("all", "q6", "count")
 #: What means something in a quick run.
 _OF_QUICK = frozenset({"reader", "results", "site", "quick", "dry-run"})

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     from seambench.records.model import Record, Timing
 
-__all__ = ["throughput"]
-
 
 def throughput(
     seam: Annotated[str, typer.Option(help="column, serde or exchange.")],

@@ -10,8 +10,6 @@ from dataclasses import dataclass, field
 from seambench.contracts.outcomes import Outcome
 from seambench.contracts.seam import Case
 
-__all__ = ["Addition", "Group", "additions", "groups", "likeness"]
-
 _VARIABLE = re.compile(r"/[\w./@+=-]+|'[^']*'|\"[^\"]*\"|\([^()]*\)|\[[^\[\]]*\]|\b\d[\d.,]*\b")
 _MOST_WORDS = 4
 

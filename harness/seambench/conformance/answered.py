@@ -21,8 +21,6 @@ from typing import Any
 from seambase.errors import UsageError
 from seambench.contracts.data_files import build
 
-__all__ = ["Answered", "answers_of", "digest_of", "engine_of"]
-
 
 @dataclass(frozen=True)
 class Answered:

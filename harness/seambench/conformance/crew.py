@@ -10,8 +10,6 @@ from seambench.conformance.isolate import Isolated, Limits
 from seambench.contracts.outcomes import Outcome
 from seambench.contracts.seam import Case
 
-__all__ = ["Crew"]
-
 
 class Crew:
     """Processes of one implementation. A context manager; not for several threads.

@@ -10,8 +10,6 @@ from pathlib import Path
 from seambench.contracts.explain import Explanation
 from seambench.contracts.seam import Case, refusal_in_words
 
-__all__ = ["explain_file", "place"]
-
 _MOST = 3000
 
 

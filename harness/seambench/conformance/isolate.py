@@ -23,8 +23,6 @@ from seambase.errors import UnavailableError, UsageError
 from seambench.contracts.peers.catalogue import peer_of
 from seambench.contracts.peers.environments import MARK, python_of
 
-__all__ = ["START_SECONDS", "Isolated", "Limits", "memory_share"]
-
 START_SECONDS = 120.0
 """How long an implementation may take to be imported (a JVM may start)."""
 

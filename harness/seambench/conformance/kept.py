@@ -9,8 +9,6 @@ from seambase.errors import UsageError
 from seambench.contracts.registry import find_seam
 from seambench.contracts.seam import Case
 
-__all__ = ["keep_case"]
-
 
 def keep_case(cases: Sequence[Case], folder: Path) -> Sequence[str]:
     """Leave what a single case reads in a new folder.

@@ -12,8 +12,6 @@ from seambase.errors import UnavailableError, UsageError
 from seambench.contracts.registry import find_seam
 from seambench.contracts.seam import Case, Seam
 
-__all__ = ["choose_cases", "find_case", "load_cases", "roots"]
-
 
 def roots() -> list[Path]:
     """Folders with `cases/` and `golden/` of installed suites (entry point `seambench.cases`)."""

@@ -7,8 +7,6 @@ import ctypes
 import sys
 from collections.abc import Iterator
 
-__all__ = ["make_private", "open_to_itself"]
-
 _PR_GET_DUMPABLE, _PR_SET_DUMPABLE = 3, 4
 
 

@@ -9,8 +9,6 @@ from seambase import errors
 from seambench.contracts.common import Kind
 from seambench.contracts.outcomes import CrashError, Mismatch, ProtocolError, TimedOutError
 
-__all__ = ["NO_REFUSAL", "must_refuse", "told_as_mismatch"]
-
 #: Errors that say nothing about the question: no peer here, or a program that broke down.
 NO_REFUSAL = (errors.UnavailableError, CrashError, TimedOutError, ProtocolError)
 

@@ -11,8 +11,6 @@ from pathlib import Path
 from seambase.caches import cache_folder
 from seambench.contracts.outcomes import Outcome
 
-__all__ = ["failed_last", "remember"]
-
 
 def _file(seam: str, name: str) -> Path:
     """One file for each folder from which an implementation is checked: `cmd:./reader` is its."""

@@ -9,8 +9,6 @@ import pyarrow as pa
 
 from seambench.data.tpch import TABLES, part_count, part_reader
 
-__all__ = ["generated_rows", "map_rows"]
-
 
 def generated_rows(session: Any, table: str, scale: float) -> Any:
     """Data frame of the generator's rows, made inside Spark tasks."""

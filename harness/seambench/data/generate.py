@@ -27,15 +27,6 @@ from seambench.data.progress import Steps
 from seambench.data.tpch import TABLES, format_scale, generator_version
 from seambench.engines.spark import SparkOptions
 
-__all__ = [
-    "DEFAULT_TABLES",
-    "GenerateOptions",
-    "PlannedDataset",
-    "default_slices",
-    "generate",
-    "planned",
-]
-
 #: Tables that are tables of a layout's format when nothing else is said.
 DEFAULT_TABLES = ("lineitem", "orders")
 

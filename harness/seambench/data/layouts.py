@@ -8,8 +8,6 @@ from seambase.errors import UsageError
 from seambench.contracts.formats import formats_of_data, layouts_of, resolve_format
 from seambench.contracts.tables import Layout
 
-__all__ = ["PLAIN", "curve_layouts", "default_layouts", "parse_layout"]
-
 #: The rows as the generator made them, as folders of Parquet files.
 PLAIN = Layout()
 

@@ -32,8 +32,6 @@ from seambench.data.updates import BASE_TS, Updates
 from seambench.engines.digest import rows_of
 from seambench.engines.spark import SparkOptions, explain_failure, spark_session
 
-__all__ = ["Making", "make"]
-
 _STATES: tuple[State, ...] = ("snapshot", "base")
 
 _Expected = tuple[Expectation, dict[State, dict[str, Any]]]

@@ -29,18 +29,6 @@ from seambench.data.tpch import TABLES
 from seambench.data.updates import Updates
 from seambench.engines.digest import digest_table
 
-__all__ = [
-    "DIGEST_KIND",
-    "Answer",
-    "Expectation",
-    "answer",
-    "connect",
-    "digest_parquet",
-    "generator_batches",
-    "write_expected",
-]
-
-
 #: Which hash the digests are made with.
 DIGEST_KIND = "duckdb2"
 

@@ -19,8 +19,6 @@ from rich.console import Console
 
 from seambench.contracts.progress import Progress
 
-__all__ = ["Steps"]
-
 
 class Steps:
     """Shows which step runs; off a terminal it prints a line per finished step.

@@ -21,19 +21,6 @@ import pyarrow.parquet as pq
 
 from seambase.errors import SeambenchError, UnavailableError, UsageError
 
-__all__ = [
-    "TABLES",
-    "TableFacts",
-    "expected_row_count",
-    "format_scale",
-    "generate_part",
-    "generate_single_process",
-    "generator_path",
-    "generator_version",
-    "part_count",
-    "part_reader",
-]
-
 _BIGINT, _INT, _TEXT, _DATE = pa.int64(), pa.int32(), pa.string(), pa.date32()
 _MONEY = pa.decimal128(15, 2)
 

@@ -18,8 +18,6 @@ import pyarrow.compute as pc
 
 from seambase.errors import InputError
 
-__all__ = ["CHANGED_COLUMNS", "new_values"]
-
 _Draws = npt.NDArray[np.uint64]
 _Change = Callable[[pa.Array, _Draws, int], pa.Array]
 

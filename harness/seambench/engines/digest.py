@@ -20,8 +20,6 @@ import pyarrow as pa
 
 from seambase.errors import RefusedError, UsageError
 
-__all__ = ["digest_reader", "digest_table", "quote", "rows_of", "union"]
-
 _PREFIX = "duckdb2"
 _WITNESS_SQL = "SELECT hash('seambench', 42::BIGINT, NULL::DATE, 1.50::DECIMAL(15,2))"
 _WITNESS = 5125356098760829980

@@ -11,8 +11,6 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import Any
 
-__all__ = ["kill_process", "remembered_processes"]
-
 
 @contextlib.contextmanager
 def remembered_processes() -> Iterator[list[subprocess.Popen[bytes]]]:

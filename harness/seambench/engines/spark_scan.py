@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from pyspark.accumulators import Accumulator
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["SparkScan", "SparkScanner"]
-
 
 class SparkScanner:
     """A scanner that plans with another one and reads on Spark; see `contracts.scan.Scanner`.

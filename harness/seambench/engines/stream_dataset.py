@@ -13,8 +13,6 @@ from seambase.filters import apply_filter, filter_columns
 from seambase.scan import ScanReport
 from seambench.contracts.scan import Scan, Scanner, ScanRequest
 
-__all__ = ["StreamDataset"]
-
 
 class StreamDataset(ScanDataset):
     """A dataset over a scanner that pushes nothing down by itself: columns go to it, filters stay.

@@ -20,8 +20,6 @@ from seambench.contracts.scan import Scan, Scanner, ScanRequest
 from seambench.engines.digest import quote
 from seambench.engines.stream_dataset import StreamDataset
 
-__all__ = ["TableReading"]
-
 
 class TableReading:
     """A planned read; nothing is read before `open`."""

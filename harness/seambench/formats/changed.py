@@ -15,8 +15,6 @@ from typing import Any, ClassVar, cast, get_args
 from seambase.errors import UsageError
 from seambench.contracts.tables import Layout, Ordering
 
-__all__ = ["ChangedLayout", "ChangedLayouts"]
-
 _PERCENT = r"(\d{1,3}(?:\.\d{1,2})?)"
 
 

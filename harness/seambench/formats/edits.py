@@ -20,8 +20,6 @@ from seambase.errors import UsageError
 from seambench.contracts.formats import Damage
 from seambench.contracts.tables import Edit, Origin
 
-__all__ = ["apply_edits"]
-
 
 def apply_edits(table: Path, edits: Sequence[Edit], origin: Origin, damage: Damage) -> None:
     """Change an unpacked table as told. Files are named as they are before the first edit.

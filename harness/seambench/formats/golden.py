@@ -24,15 +24,6 @@ from seambench.contracts.formats import TableFormat
 from seambench.contracts.tables import CommitRequest, Edit, Origin, TableSpec
 from seambench.formats.edits import apply_edits
 
-__all__ = [
-    "GoldenTable",
-    "declaration",
-    "golden_table",
-    "load_origin",
-    "read_declaration",
-    "table_folders",
-]
-
 
 @dataclass(frozen=True)
 class GoldenTable:

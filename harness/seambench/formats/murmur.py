@@ -8,8 +8,6 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Words", "finish", "halves", "mix"]
-
 _U32 = np.uint32
 Words = npt.NDArray[np.uint32]
 

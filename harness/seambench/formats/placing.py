@@ -14,8 +14,6 @@ from pathlib import Path
 
 from seambase.errors import UnavailableError, UsageError
 
-__all__ = ["placed"]
-
 #: Homes that are taken in this process, with the threads that took them.
 _TAKEN: dict[Path, int] = {}
 

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 
 from seambase.errors import UsageError
 
-__all__ = ["name_parts", "position"]
-
 
 def position(data: bytes, name: str) -> int:
     """No place in such a file has a name of its own.

@@ -7,8 +7,6 @@ from typing import Any
 
 from seambench.conformance.plain import typed
 
-__all__ = ["data_frame", "plain_value"]
-
 
 def data_frame(session: Any, columns: Mapping[str, str], rows: Sequence[Mapping[str, Any]]) -> Any:
     """Declared rows as a Spark data frame of one partition; a column left out is null.

@@ -15,8 +15,6 @@ import numpy.typing as npt
 from seambase.errors import UsageError
 from seambench.formats.murmur import finish, halves, mix
 
-__all__ = ["partition_numbers"]
-
 
 def partition_numbers(keys: Sequence[npt.NDArray[np.int64]], count: int) -> npt.NDArray[np.int64]:
     """Partition of each row.

@@ -12,8 +12,6 @@ from seambench.contracts.data_files import build
 from seambench.contracts.tables import CommitRequest
 from seambench.formats.golden import read_declaration
 
-__all__ = ["SteppedTable", "load_stepped", "stepped_needs"]
-
 
 @dataclass(frozen=True)
 class SteppedTable:

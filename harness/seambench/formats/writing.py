@@ -17,8 +17,6 @@ from seambench.contracts.formats import TableFormat
 from seambench.contracts.tables import Written
 from seambench.engines.spark import SparkOptions, spark_session
 
-__all__ = ["file_digest", "origin_text", "pack", "small_session"]
-
 #: One task at a time, so that a table is written in the same way each time.
 _SETTINGS = {"spark.sql.shuffle.partitions": "1", "spark.default.parallelism": "1"}
 

@@ -24,8 +24,6 @@ from seambench.engines.spark import SparkOptions, parse_settings, spark_session
 from seambench.records.files import write_record
 from seambench.records.writer import failures
 
-__all__ = ["main"]
-
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(

@@ -18,8 +18,6 @@ if __package__ in (None, ""):
 
 from seambench.cli import main as command
 
-__all__ = ["main"]
-
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Run with command-line arguments, and end the process with the command's exit code."""

@@ -22,8 +22,6 @@ from seambase.command.export import check_target, export
 from seambase.command.terminal import parse_list, parse_options, plain_text
 from seambase.scan import Query, ScanReport
 
-__all__ = ["main"]
-
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Run with command-line arguments, and end the process with an exit code."""

@@ -20,8 +20,6 @@ from seambench.data import DEFAULT_TABLES, GenerateOptions, default_data_folder
 from seambench.data import generate as _generate
 from seambench.engines.spark import parse_settings
 
-__all__ = ["main"]
-
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="tpch.py", description="Make TPC-H data sets with Spark.")

@@ -33,8 +33,6 @@ from seambench.records.model import Record, Scalar, Timing
 from seambench.records.ratios import Ratio, mean_ratio
 from seambench.records.standing import disturbed, unfit
 
-__all__ = ["Bar", "Bars", "Judged", "Side", "judge", "load_bars"]
-
 
 class _Struct(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     pass

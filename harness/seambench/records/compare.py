@@ -17,16 +17,6 @@ import pyarrow as pa
 
 from seambench.engines.digest import quote
 
-__all__ = [
-    "Row",
-    "doubles_for_decimals",
-    "plain_type",
-    "relation_difference",
-    "row_difference",
-    "schema_difference",
-    "settled",
-]
-
 _RELATIVE = 1e-9
 _SHOWN = 200
 

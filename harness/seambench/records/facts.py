@@ -18,15 +18,6 @@ import seambench
 from seambench.contracts.peers.catalogue import packages_of_peers
 from seambench.records.model import Implementation, Machine, Rows, Run
 
-__all__ = [
-    "generated_rows",
-    "implementation_info",
-    "machine_info",
-    "new_run",
-    "versions",
-    "without_folders",
-]
-
 _PACKAGES = (
     "seambench",
     "seamkit",

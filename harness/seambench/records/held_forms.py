@@ -12,8 +12,6 @@ from seambench.contracts.outcomes import Outcome
 from seambench.contracts.seam import Case
 from seambench.records.held_ways import HeldWays
 
-__all__ = ["HeldForms", "held_forms", "write_held"]
-
 
 class HeldForms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A reader over all tables of a format in the forms that they can take.

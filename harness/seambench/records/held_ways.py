@@ -11,8 +11,6 @@ import msgspec
 from seambench.contracts.outcomes import Outcome
 from seambench.records.facts import without_folders
 
-__all__ = ["HeldWays", "held_ways"]
-
 #: Reasons that differ by what stands in brackets, or behind a colon, are one.
 _DETAILS = (" (", ": ")
 

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from typing import Literal
 from xml.etree import ElementTree as ET
 
-__all__ = ["JUnitCase", "Tag", "junit"]
-
 #: What became of a case; an empty one passed.
 Tag = Literal["", "failure", "error", "skipped"]
 

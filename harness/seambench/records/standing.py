@@ -5,8 +5,6 @@ from __future__ import annotations
 from seambench.records.model import Record, Timing
 from seambench.records.ratios import LEAST_SAMPLES
 
-__all__ = ["disturbed", "unfit"]
-
 
 def unfit(record: Record, timing: Timing | None = None) -> str | None:
     """Why a record, or one of its timings, may be no figure anywhere; None: it may."""

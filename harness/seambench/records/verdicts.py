@@ -20,17 +20,6 @@ from seambench.engines.digest import digest_reader, digest_table, quote, rows_of
 from seambench.records import compare
 from seambench.records.model import Answered, Moved, Timing
 
-__all__ = [
-    "Arrived",
-    "ExpectedAnswer",
-    "ExpectedDigest",
-    "ExpectedRows",
-    "Finding",
-    "Judged",
-    "failure",
-    "verdict_problem",
-]
-
 #: Words of a timing that has no answer: what came instead.
 _NO_ANSWER = frozenset({"not-offered", "unavailable", "error", "timeout", "crash"})
 _REASON_LENGTH = 1000

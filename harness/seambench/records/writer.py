@@ -32,8 +32,6 @@ from seambench.records.model import (
 )
 from seambench.records.verdicts import Arrived, Finding, failure
 
-__all__ = ["Measurement", "Recording", "Sample", "answered", "failures", "moved"]
-
 
 @dataclass(frozen=True)
 class Sample:

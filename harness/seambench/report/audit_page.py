@@ -13,8 +13,6 @@ from seambase.whole_file import whole_file
 from seambench.seams.scan.audit.model import Audit
 from seambench.seams.scan.audit.words import sections, verdict
 
-__all__ = ["audit_page", "write_audit_page"]
-
 
 def audit_page(audit: Audit) -> str:
     """The page as HTML."""

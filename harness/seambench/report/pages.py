@@ -34,8 +34,6 @@ from seambench.report.views.today import Known
 from seambench.report.views.vouched import vouched
 from seambench.report.views.written import written
 
-__all__ = ["NOTICE", "PAGES", "Pages", "render"]
-
 NOTICE = "Derived from TPC-H, not comparable with published TPC-H results."
 
 PAGES = (

@@ -8,8 +8,6 @@ from typing import Literal
 
 from seambase.errors import UnavailableError
 
-__all__ = ["take_picture"]
-
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 

@@ -8,8 +8,6 @@ from pathlib import Path
 from seambase.errors import UnavailableError
 from seambench.report.site import build
 
-__all__ = ["publish"]
-
 _WORKFLOW = Path(".github") / "workflows" / "pages.yml"
 
 

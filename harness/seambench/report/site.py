@@ -27,8 +27,6 @@ from seambench.report.views.load import Loaded, load_records
 from seambench.report.views.outcomes import Column, columns_of
 from seambench.report.views.today import without_gone
 
-__all__ = ["build"]
-
 #: Files of the site of which nobody else writes any.
 _OURS = ("badges/*", "data/*", "records/*", "cost-*.html", "queries-*.html")
 

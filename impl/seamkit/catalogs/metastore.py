@@ -18,8 +18,6 @@ from typing import Any
 from seambase.errors import InputError, SeambenchError, UnavailableError, UsageError
 from seambase.extras import needs
 
-__all__ = ["SCHEME", "Metastore", "MetastorePartition", "MetastoreTable", "TableName"]
-
 SCHEME = "hive://"
 _ADDRESS = re.compile(r"hive://([^/:@\s]+|\[[0-9a-fA-F:]+\]):(\d{1,5})/([\w$-]+)\.([\w$-]+)")
 _PARTITIONS_AT_ONCE = 300

@@ -23,8 +23,6 @@ from seamkit.tables.hive.data_files import open_data_file
 from seamkit.tables.hive.descriptor import Description, describe
 from seamkit.tables.hive.row_format import row_format
 
-__all__ = ["HiveFileScanner"]
-
 _PROPERTY = "SerDe."
 #: What BE states besides, and nothing here depends on.
 _IGNORED = ("input_format", "fs_options_props")

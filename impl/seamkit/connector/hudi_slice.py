@@ -27,8 +27,6 @@ from seamkit.scan.units import ReadContext
 from seamkit.tables.hudi.merge.fold import SliceChanges
 from seamkit.tables.hudi.table import HudiTable
 
-__all__ = ["HudiSliceScanner"]
-
 #: What BE states besides; neither says anything that the table does not.
 _IGNORED = ("serde", "input_format", "fs_options_props")
 _OWN = (

@@ -12,8 +12,6 @@ from seamkit.core.arrow_data import ExportedBatch
 from seamkit.core.errors import check, new_error
 from seamkit.core.memory import TrackedAllocator
 
-__all__ = ["iceberg_buckets"]
-
 
 def iceberg_buckets(column: pa.Array, buckets: int) -> pa.Array:
     """The bucket of each value: an int32 array, null for nulls."""

@@ -14,8 +14,6 @@ import hashlib
 import pyarrow as pa
 import pyarrow.compute as pc
 
-__all__ = ["arrow_text", "read_arrow"]
-
 _FIELD = "value"
 _DIGEST = 32
 _KINDS = ("type", "schema", "value", "condition")

@@ -35,8 +35,6 @@ from seamkit.ranges.arrow import arrow_text, read_arrow
 from seamkit.ranges.hints import arguments, fits, parameters
 from seamkit.ranges.words import known_words
 
-__all__ = ["Decoder", "Encoder"]
-
 _ATOMS: Mapping[type, tuple[str, Callable[[Any], str], Callable[[str], Any]]] = {
     bytes: (
         "$bytes",

@@ -15,8 +15,6 @@ import typing
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, Union
 
-__all__ = ["arguments", "fits", "parameters", "parts"]
-
 _SEQUENCES = (abc.Sequence, list)
 _SETS = (frozenset, abc.Set)
 

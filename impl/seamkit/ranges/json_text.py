@@ -7,8 +7,6 @@ from typing import Any
 
 from seambase.errors import InputError
 
-__all__ = ["read_json"]
-
 _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
 #: Where a value stands: the place of what holds it, and its key or number there.
 _Place = tuple[Any, Any] | None

@@ -17,8 +17,6 @@ from seamkit.ranges.hints import arguments, parameters, parts
 from seamkit.scan.units import ReadContext, ReadPlan
 from seamkit.tables.formats import table_formats
 
-__all__ = ["known_words"]
-
 _GROUP = "seamkit.plan_words"
 _TABLES = "seamkit.tables."
 

@@ -21,8 +21,6 @@ from seambase.errors import InputError
 from seamkit.files.reader import FileReader
 from seamkit.scan.units import Runs
 
-__all__ = ["GroupsOf", "KeyRange", "key_ranges"]
-
 GroupsOf = Callable[[FileReader], Sequence[int]]
 """Which row groups of a file may hold keys that are asked for."""
 

@@ -17,8 +17,6 @@ from seamkit.files.reader import FileReader
 from seamkit.scan.merging.log_index import KEEP, REMOVE, assemble
 from seamkit.scan.units import Changes, KeyMask, KeyTest, Mask, Positions, ReadContext
 
-__all__ = ["Gone", "GoneByKey", "GoneRows", "RowRemover", "SharedMask"]
-
 
 class Gone(Protocol):
     """Rows that are gone, looked at for ranges of rows of their file."""

@@ -36,8 +36,6 @@ from seamkit.scan.native_path import (
 )
 from seamkit.scan.units import DataFile, Events, Positions, ReadContext
 
-__all__ = ["EventsOfUnit", "GroupRange", "RowSources", "UnitMerge"]
-
 _Truths = npt.NDArray[np.bool_]
 
 _MOST_AHEAD = 2

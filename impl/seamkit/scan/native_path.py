@@ -23,15 +23,6 @@ from seamkit.files.pages.paged import PageCounts, PagedFile, paged_file
 from seamkit.files.reader import FileReader
 from seamkit.scan.masks import Gone, RowRemover
 
-__all__ = [
-    "Wanted",
-    "condition_met",
-    "matching_groups",
-    "native_rows",
-    "tested_rows",
-    "with_values",
-]
-
 _PIECE_ROWS = 32 * 1024
 # To test a condition costs a tenth of a millisecond, however few the rows are.
 _TESTED_ROWS = 128 * 1024

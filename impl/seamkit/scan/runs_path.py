@@ -26,8 +26,6 @@ from seamkit.scan.merging.log_index import KEEP, RowNumbers, assemble
 from seamkit.scan.merging.run_merge import MergedRows, RunMerge
 from seamkit.scan.units import DataFile, ReadContext, ReadUnit, Runs
 
-__all__ = ["Share", "merged_runs", "refuse_nan"]
-
 #: Batches with fewer rows cost more than they save.
 _LEAST_ROWS = 8192
 

@@ -20,8 +20,6 @@ from seambase.statistics import ColumnStatistics, Figure, Sureness, TableStatist
 from seamkit.files.statistics import ColumnRange, FileStatistics
 from seamkit.scan.units import DataFile, KeyMask, Mask, ReadUnit, Runs
 
-__all__ = ["unit_statistics"]
-
 _RANKS: Mapping[Sureness, int] = {"exact": 0, "at most": 1, "at least": 1, "estimate": 2}
 
 

@@ -41,8 +41,6 @@ from seamkit.scan.units import (
     Runs,
 )
 
-__all__ = ["OtherPath", "ReadRows", "ReadState", "UnitTasks"]
-
 _WAITING = 4
 # A part of a file by which a thread has this many times its share is waited for.
 _MOST_UNEVEN = 1.25

@@ -9,8 +9,6 @@ from functools import cache
 from seambase.errors import UsageError
 from seamkit.tables.table_format import TableFormat
 
-__all__ = ["find_format", "table_formats"]
-
 #: A module for each, whose `FORMAT` says how its tables are known and who opens them.
 _MODULES = (
     "seamkit.tables.hudi.table_format",

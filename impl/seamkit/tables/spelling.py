@@ -10,8 +10,6 @@ from collections.abc import Collection, Iterable
 
 from seambase.errors import InputError
 
-__all__ = ["check_names"]
-
 
 def check_names(names: Iterable[str], known: Collection[str], where: str, what: str) -> None:
     """Refuse names that are one letter away from one that is read.

@@ -13,8 +13,6 @@ from seamkit.scan.arguments import ScanOptions
 from seamkit.scan.unit_scan import UnitScan
 from seamkit.scan.units import ReadContext, ReadPlan
 
-__all__ = ["both_states", "image_schema", "refuse_taken_names"]
-
 
 @contextmanager
 def both_states(

@@ -19,8 +19,6 @@ from typing import Any
 from seambench.formats.hudi.hfiles import Cell, hfile_bytes, read_hfile
 from seambench_suites.history.plan_kernels import commit_body
 
-__all__ = ["add_metadata_table"]
-
 _GOLDEN = Path(str(files("seambench_suites"))) / "golden/hudi/log-compaction/v9/table.zip"
 _FOLDER = ".hoodie/metadata"
 _ALL_PARTITIONS = "__all_partitions__"

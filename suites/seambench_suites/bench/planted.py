@@ -21,8 +21,6 @@ from pathlib import Path
 from seambench.report.views.history import regressions
 from seambench.report.views.load import Problem
 
-__all__ = ["main"]
-
 _SOURCE = "native/src/avro/avro_decode.c"
 _PLACE = "    decoder->broken = true; /* until the end is reached */\n"
 _PLANTED = """    volatile uint64_t seen = 0;

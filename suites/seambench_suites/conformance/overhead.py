@@ -33,8 +33,6 @@ from seambench.contracts import registry
 from seambench.seams.exchange.cases import ExchangeCase
 from seambench.seams.scan import check
 
-__all__ = ["BAR_MILLIS", "BAR_SECONDS", "OWN", "main"]
-
 #: By seam, our own implementation.
 OWN = {"scan": "auto", "column": "offheap", "serde": "seambench", "exchange": "seambench"}
 #: Most that the harness may take of a case, and the check of all seams on two cores.

@@ -8,8 +8,6 @@ from typing import Any
 
 from seambench.formats.delta.golden import TableSpec
 
-__all__ = ["random_table"]
-
 _KEYS = 12
 _PARTS = ("x", "y", "a b", None)
 _WIDER = {"SMALLINT": "INT", "INT": "BIGINT"}

@@ -15,8 +15,6 @@ from seambase.scan import ScanReport
 from seambench.contracts.common import Kind
 from seambench.contracts.scan import Scan, ScanRequest
 
-__all__ = ["BaseFilesAlone"]
-
 #: File id, write token, instant.
 _NAME = re.compile(r"(.+)_\d+-\d+-\d+_(\d+)\.parquet")
 

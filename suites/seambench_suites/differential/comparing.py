@@ -14,8 +14,6 @@ from seambench.conformance.plain import canonical, in_key_order, rows_of
 from seambench.contracts.scan import Scanner, ScanRequest
 from seambench_suites.differential.formats import Answer, RandomFormat, Rows
 
-__all__ = ["COUNTED", "compare", "writers"]
-
 COUNTED = {
     "tables": "written",
     "unwritten": "tables that the writer failed to make",

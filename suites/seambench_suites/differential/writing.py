@@ -19,8 +19,6 @@ from typing import Any
 from seambench.formats.writing import small_session
 from seambench_suites.differential.formats import Answer, RandomFormat
 
-__all__ = ["ask_tables", "write_tables"]
-
 _MANY = 20
 """Tables from which on a session is not brief."""
 _ANSWERED = ("columns", "rows", "count", "error")

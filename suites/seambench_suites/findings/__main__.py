@@ -24,8 +24,6 @@ from seambench.contracts.peers.catalogue import AT
 from seambench_suites.findings.report import index, report
 from seambench_suites.findings.scripts import not_as_told, packed, run_script
 
-__all__ = ["main"]
-
 
 def main() -> None:
     """Ask again, and write the reports; or run their commands."""

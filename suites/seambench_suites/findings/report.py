@@ -12,8 +12,6 @@ from seambench.contracts.registry import find_seam
 from seambench.contracts.seam import Case
 from seambench_suites.findings.scripts import Ran
 
-__all__ = ["index", "report", "status"]
-
 
 def status(finding: Finding) -> str:
     """`open` in the newest release, `mended on main`, or `history`."""

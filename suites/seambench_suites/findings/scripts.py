@@ -16,8 +16,6 @@ from seambench.conformance.load import find_case
 from seambench.contracts.findings import Finding
 from seambench.contracts.registry import find_seam
 
-__all__ = ["Ran", "not_as_told", "packed", "run_script"]
-
 _SECONDS = 600
 #: As a shell and as Python tell them.
 _SIGNALS = {-11: "SIGSEGV", 139: "SIGSEGV", -6: "SIGABRT", 134: "SIGABRT"}

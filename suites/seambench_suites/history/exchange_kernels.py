@@ -10,8 +10,6 @@ import pyarrow as pa
 from .column_kernels import lineitem
 from .kernels import feature
 
-__all__ = ["Deal"]
-
 
 class Deal:
     """65,536 rows of 16 columns to chunks of 8 or 64 parts by the hash of their first column."""

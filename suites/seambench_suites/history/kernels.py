@@ -18,8 +18,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-__all__ = ["AvroDecode", "Merge", "OffHeapFill", "feature", "kernel", "merge_rows"]
-
 #: What modules were called before, newest first; of several entries the longest name counts.
 _FORMER: dict[str, tuple[str, ...]] = {
     "seambase.serde": ("seambench.seams",),

@@ -14,8 +14,6 @@ import pyarrow as pa
 from .column_kernels import ROWS, lineitem
 from .kernels import feature
 
-__all__ = ["Checksum", "IpcIn", "IpcOut", "PageParts", "PagesIn", "PagesOut"]
-
 _TOTAL = 65_536
 #: Bytes of a page's header; the checksum is the last eight.
 _HEADER = 21

@@ -14,8 +14,6 @@ from typing import Any
 
 from .kernels import feature
 
-__all__ = ["PlanSlices", "commit_body", "write_table"]
-
 _PARTITIONS = 100
 _LOG_COMMITS = 9
 _STAT = ("fileId", "path", "prevCommit", "partitionPath")

@@ -9,8 +9,6 @@ import pyarrow as pa
 from .column_kernels import lineitem
 from .kernels import feature
 
-__all__ = ["RowsIn", "RowsOut"]
-
 
 class RowsOut:
     """16 chunks of 4096 rows and 16 columns as rows end to end, into the same bytes each time."""

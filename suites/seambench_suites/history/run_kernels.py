@@ -10,8 +10,6 @@ import pyarrow as pa
 
 from .kernels import feature, merge_rows
 
-__all__ = ["DeletedRows", "SortedRuns"]
-
 
 class SortedRuns:
     """A base run of 200,000 keys and three runs that replace every fifth of them, merged by key.

@@ -19,8 +19,6 @@ import pyarrow.parquet as pq
 
 from .kernels import feature
 
-__all__ = ["ConnectorScan", "FormRead", "HudiScan", "RatioScan", "unpacked"]
-
 #: Of `hudi-ratios` by per cent: how many upserts count, and the remainders that they updated.
 _UPDATED = {"5": (1, 1), "20": (2, 4), "50": (3, 10)}
 

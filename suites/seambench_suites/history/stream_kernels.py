@@ -11,8 +11,6 @@ import pyarrow as pa
 from .column_kernels import lineitem
 from .kernels import feature
 
-__all__ = ["StreamPartition"]
-
 
 class StreamPartition:
     """65,536 rows like lineitem's appended to serializers of Presto pages, and flushed.

@@ -24,8 +24,6 @@ from seambench_suites.hive.random_values import (
     token,
 )
 
-__all__ = ["random_table"]
-
 _LAZY = "org.apache.hadoop.hive.serde2.lazy.LazySimpleSerDe"
 _CSV = "org.apache.hadoop.hive.serde2.OpenCSVSerde"
 _JSON = "org.apache.hive.hcatalog.data.JsonSerDe"

@@ -6,8 +6,6 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-__all__ = ["AWKWARD", "HiveType", "json_text", "literal", "random_type", "sql_text", "token"]
-
 _WHOLE = ("tinyint", "smallint", "int", "bigint")
 _REAL = ("float", "double")
 _TEXTS = ("string", "varchar(3)", "char(3)")

@@ -13,8 +13,6 @@ from seambench.conformance.plain import canonical
 from seambench.contracts.scan import ScanRequest
 from seambench.formats.rows import plain_value
 
-__all__ = ["Answer", "ask_spark", "questions", "scan_request"]
-
 Answer = dict[str, Any]
 """A request's keys, and `columns` and `rows` (each value as `canonical` text) or `error`."""
 

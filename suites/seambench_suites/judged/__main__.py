@@ -24,8 +24,6 @@ from seambench.contracts.data_files import read_toml
 from seambench_suites.judged.forked import Seen, changed, failure, preload, put, seen
 from seambench_suites.judged.mistakes import Mistake, mistakes
 
-__all__ = ["Accepted", "chosen", "main", "unneeded"]
-
 _HERE = Path(__file__).parent
 _PACKAGE = Path(seambench.__file__).parent
 _SECONDS = 600.0

@@ -14,18 +14,6 @@ import pyarrow.dataset as ds
 
 from seambench.contracts.column import ColumnChunk
 
-__all__ = [
-    "Bend",
-    "Bent",
-    "chunks",
-    "each",
-    "exchanges",
-    "members",
-    "read_batches",
-    "scans",
-    "written",
-]
-
 Bend = Callable[[Any], Any]
 """Of a right implementation, one that is wrong."""
 

@@ -24,25 +24,6 @@ from seambench.seams.serde.plain_pages import payload_of
 from seambench.seams.serde.plain_rows import framed, unsafe_row
 from seambench.seams.serde.values import arrow_array, flat_type, plain_values
 
-__all__ = [
-    "CountsNothing",
-    "FlushesAway",
-    "Forgetful",
-    "FreshEachTime",
-    "IgnoresChecksums",
-    "Leaking",
-    "LosesTheSign",
-    "NeverClears",
-    "NoNegativeZero",
-    "PlainSerde",
-    "PlainStreams",
-    "RaisesOutOfRange",
-    "RefusesAll",
-    "SortsRows",
-    "StartsNotEnds",
-    "TakesAnyRow",
-]
-
 _TYPES = (
     *("boolean", "tinyint", "smallint", "integer", "bigint", "real", "double", "decimal"),
     *("varchar", "char", "varbinary", "json", "uuid", "ipaddress", "ipprefix", "unknown", "date"),

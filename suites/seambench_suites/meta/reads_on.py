@@ -12,8 +12,6 @@ import pyarrow.parquet as pq
 from seambase.scan import ScanReport
 from seambench.contracts.scan import ScanRequest
 
-__all__ = ["ReadsOn"]
-
 
 class _Everything:
     """A table in memory, as a scan."""

@@ -20,32 +20,6 @@ from seambench.contracts.scan import ScanRequest
 from seambench.formats.hudi.golden import TableSpec, WriteSpec
 from seambench_suites.meta.simulated import Row, SimulatedReader, SimulatedScan, Simulation
 
-__all__ = [
-    "BaseRowsOnly",
-    "CountsOneFewer",
-    "CountsTheBeginningIn",
-    "Crashing",
-    "CrashingEveryThird",
-    "DeletesAlwaysWin",
-    "Excused",
-    "FiltersBelowTheMerge",
-    "ForgetsLaterRollbacks",
-    "ForgetsTheFirstLog",
-    "Hanging",
-    "Hungry",
-    "IgnoresDeletes",
-    "IgnoresTheWindow",
-    "KeepsTheOlderOfATie",
-    "LastLogWins",
-    "LosesARowOfARange",
-    "LosesTheLastBatch",
-    "NullsAreZero",
-    "Raising",
-    "SeesWhatWasUndone",
-    "Slow",
-    "TestsBaseRowsForDeletes",
-]
-
 
 class BaseRowsOnly(SimulatedReader):
     """Serves the base files as if they were the table."""

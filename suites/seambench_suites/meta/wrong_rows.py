@@ -13,8 +13,6 @@ from seambase.errors import RefusedError
 from seambench.contracts.registry import resolve
 from seambench_suites.meta.bent import Bend, Bent, members, scans
 
-__all__ = ["RULES", "VARIABLE", "BreaksARule"]
-
 VARIABLE = "SEAMBENCH_WRONG_RULE"
 
 _EMPTY: Mapping[str, Any] = {"int32": 0, "int64": 0, "string": "", "double": 0.0, "bool": False}

@@ -32,8 +32,6 @@ from seambench_suites.mutations.changes import contents, mutated, random_mutatio
 from seambench_suites.mutations.footer_fields import random_field
 from seambench_suites.mutations.places import place
 
-__all__ = ["Reasons", "main"]
-
 _SUITES = Path(__file__).parent.parent
 _LISTED = ("silent", "raw", "crash", "timeout")
 #: So many mutations as a pattern says, none of them silent, show that nothing has to be explained.

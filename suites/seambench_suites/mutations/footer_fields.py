@@ -14,8 +14,6 @@ from typing import Any
 
 from seambench.formats.forms.footer import Binary, Footer, Listed, Number, Struct
 
-__all__ = ["FieldChange", "random_field"]
-
 _Path = tuple[tuple[str, int], ...]
 _CREATED_BY, _UNKNOWN_FIELD = 6, 100
 _LEAST_NAME = 12  # bytes of the writer's name that stay

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["json_place"]
-
 _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+')
 
 

@@ -10,8 +10,6 @@ from seambench.formats.hudi.damage import block_positions
 from seambench_suites.mutations.avro_places import Names, field_spans, innermost, varint
 from seambench_suites.mutations.parquet_places import parquet_place
 
-__all__ = ["log_place", "orc_place", "properties_place"]
-
 _DELETES, _AVRO, _PARQUET = 1, 3, 5
 #: The entry of a block's header that is the schema of its records.
 _SCHEMA = 2

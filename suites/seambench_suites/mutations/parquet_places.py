@@ -13,8 +13,6 @@ import pyarrow.parquet as pq
 
 from seambench_suites.mutations.avro_places import varint
 
-__all__ = ["parquet_place"]
-
 _TAIL_BYTES = 8
 _COMPRESSED_SIZE = "3"
 #: Kinds of values in the compact protocol.

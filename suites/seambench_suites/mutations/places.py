@@ -13,9 +13,6 @@ from seambench_suites.mutations.log_places import log_place, orc_place, properti
 from seambench_suites.mutations.parquet_places import parquet_place
 from seambench_suites.mutations.text_places import sequence_place, text_place
 
-__all__ = ["place"]
-
-
 _HIVE = "_hive_table.json"
 _LINES = ("text", "csv", "json")
 

@@ -16,8 +16,6 @@ from seambase.errors import SeambenchError
 from seambench.conformance.worker import serve
 from seambench.contracts.scan import Scanner, ScanRequest
 
-__all__ = ["main"]
-
 #: Address space of the process; a table of the suites takes a thousandth of it.
 _MEMORY_BYTES = 12 << 30
 

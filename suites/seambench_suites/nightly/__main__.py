@@ -25,8 +25,6 @@ from seambench.contracts.data_files import read_toml
 from seambench.records.facts import machine_info, new_run
 from seambench_suites.nightly.record import Done, Night, changes, counted, last_night, written
 
-__all__ = ["Step", "main", "read_steps", "words_of"]
-
 _HERE = Path(__file__).parent
 
 

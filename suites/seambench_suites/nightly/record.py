@@ -12,8 +12,6 @@ from xml.etree import ElementTree as ET
 from seambase.errors import InputError
 from seambase.whole_file import whole_file
 
-__all__ = ["Done", "Night", "changes", "counted", "last_night", "written"]
-
 #: Of a file of `results/nightly`.
 _SCHEMA = 1
 

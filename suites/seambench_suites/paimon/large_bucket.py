@@ -37,8 +37,6 @@ from seambench.records.ratios import LEAST_SAMPLES, ratio_of
 from seambench.records.verdicts import Arrived
 from seambench.records.writer import Sample
 
-__all__ = ["grow", "held", "main"]
-
 _MOST_RESIDENT_MIB = 512
 #: What two threads must make of the time that one takes for one bucket.
 _LEAST_SPEEDUP = 1.5

@@ -10,8 +10,6 @@ from typing import Any
 
 from seambench_suites.paimon.random_tables import Step
 
-__all__ = ["UNORDERED", "random_functions"]
-
 #: Columns whose items have no order.
 UNORDERED = frozenset(("n", "l", "m"))
 _TEXTS = ("", "1", "10", "2", "ä", "\uffee", "\U0001f600")

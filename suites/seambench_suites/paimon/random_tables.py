@@ -6,8 +6,6 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-__all__ = ["Step", "random_life"]
-
 Step = Mapping[str, Any]
 """See `seambench.formats.paimon.core_writer`."""
 

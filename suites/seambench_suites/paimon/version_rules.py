@@ -22,8 +22,6 @@ from seambench.formats.paimon.writer import write_table
 from seambench_suites.paimon.random_functions import UNORDERED
 from seambench_suites.paimon.random_tables import Step
 
-__all__ = ["in_order", "reason", "scan_request", "table_of", "why_otherwise", "write_steps"]
-
 _OUT_OF_ORDER = 0x10
 _LISTED = Path(__file__).with_name("versions.toml")
 

@@ -18,8 +18,6 @@ from typing import Any
 from seambase.errors import UsageError
 from seambench.contracts.data_files import build
 
-__all__ = ["SUITE", "Answer", "TpchSuite", "answer_digest", "published_difference"]
-
 _FOLDER = Path(__file__).parent
 _SINGLE_ROW = frozenset({6, 14, 17, 19})
 # An IEEE double promises 15 significant digits; what is printed beyond them depends on the engine.

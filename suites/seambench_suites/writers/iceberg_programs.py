@@ -35,8 +35,6 @@ from seambench_suites.writers.sample import (
     nested_rows,
 )
 
-__all__ = ["Making", "Program", "built", "by_spark", "iceberg_type", "make_types"]
-
 _SESSIONS = contextlib.ExitStack()
 _FLAT = {
     pa.bool_(): "boolean",

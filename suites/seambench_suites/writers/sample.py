@@ -13,17 +13,6 @@ import pyarrow as pa
 
 from seambench_suites.writers.keeping import Row
 
-__all__ = [
-    "FLAT",
-    "HOLES",
-    "NESTED",
-    "arrow",
-    "arrow_type",
-    "flat_rows",
-    "nested_rows",
-    "rows_with_holes",
-]
-
 FLAT = {
     "b": "boolean",
     "i": "int",

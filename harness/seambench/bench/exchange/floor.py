@@ -9,8 +9,6 @@ from dataclasses import dataclass
 
 from seambench.records.writer import Sample
 
-__all__ = ["Copied", "copy_bytes"]
-
 _PIECE_BYTES = 1 << 20
 
 

@@ -26,8 +26,6 @@ from typing import Self
 
 from seambase.errors import UnavailableError
 
-__all__ = ["Hosts", "Wire"]
-
 _TUNSETIFF = 0x400454CA
 _IFF_TUN, _IFF_NO_PI = 0x0001, 0x1000
 _DEVICE = "seam0"

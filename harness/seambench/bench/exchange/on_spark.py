@@ -15,8 +15,6 @@ from seambench.bench.exchange.plans import plan_named
 from seambench.bench.exchange.suite import WITHIN
 from seambench.data.tpch import generate_part, part_count
 
-__all__ = ["SparkWorkers"]
-
 
 class SparkWorkers:
     """Workers that are tasks of a barrier job: all run at once, each in an executor's Python.

@@ -17,8 +17,6 @@ from seambench.engines.digest import digest_reader, union
 from seambench.records.compare import schema_difference
 from seambench.records.verdicts import ExpectedAnswer, ExpectedDigest, Finding
 
-__all__ = ["Oracle"]
-
 
 class Oracle:
     """What must come of a plan.

@@ -19,8 +19,6 @@ from seambase.errors import UsageError
 from seambench.contracts.exchange import PartitionKind
 from seambench.data.tpch import TABLES
 
-__all__ = ["PLANS", "Plan", "Step", "Worker", "plan_named", "query"]
-
 #: Exponent of the skewed keys' distribution: the first of them has about a third of all rows.
 _ZIPF = 1.5
 _ZIPF_KEYS_AT_MOST = 1_000_000

@@ -28,8 +28,6 @@ from seambench.bench.exchange.oracle import Oracle
 from seambench.bench.exchange.plans import PLANS
 from seambench.bench.exchange.tables import write_tables
 
-__all__ = ["SoakOptions", "SoakReport", "soak"]
-
 #: Growth of a worker that is taken for noise: caches and the interpreter's own memory.
 _NOISE_BYTES = 48 << 20
 _PLANS = ("shuffle", "broadcast", "random", "one-key", "zipf", "q03")

@@ -17,8 +17,6 @@ from seambench.data.oracle import DIGEST_KIND
 from seambench.data.tpch import TABLES, generate_part, generator_version
 from seambench.engines.digest import digest_reader
 
-__all__ = ["Written", "write_tables"]
-
 _LAYOUT = "parquet"
 
 

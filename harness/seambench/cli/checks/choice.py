@@ -8,8 +8,6 @@ from seambase.errors import UsageError
 from seambench.conformance.remembered import failed_last
 from seambench.contracts.seam import Case
 
-__all__ = ["matches", "narrowed"]
-
 
 def matches(expression: str, case: Case) -> bool:
     """Whether words occur in a case's id or rule: `merge and not v6 or delete`.

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from seambench.contracts.outcomes import Outcome
     from seambench.contracts.seam import Case
 
-__all__ = ["demo"]
-
 
 def demo() -> None:
     """Put a good and a broken reader to a small table; no Java, no data, ten seconds."""

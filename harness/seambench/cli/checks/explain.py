@@ -20,8 +20,6 @@ from seambench.contracts.explain import Explanation, Step
 if TYPE_CHECKING:
     from seambench.contracts.seam import Case
 
-__all__ = ["explain"]
-
 
 def explain(
     case: Annotated[str, typer.Argument(help="Id of a case, as `seambench list cases` has it.")],

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from seambench.contracts.findings import Finding
     from seambench.contracts.outcomes import Outcome
 
-__all__ = ["check_finding", "outcomes_of", "reproduced"]
-
 
 def check_finding(name: str, implementation: str | None, *, as_json: bool) -> None:
     """Put the case of a finding to its peer; ends with 1 while the defect is there.

@@ -14,8 +14,6 @@ import typer
 from seambase.errors import UsageError
 from seambench.cli.shared.common import console
 
-__all__ = ["new"]
-
 #: Words of a kind that templates have in capitals.
 _PUT_IN = ("program", "head", "task", "excuse")
 _LANGUAGES = ("python", "c", "rust", "go", "java")

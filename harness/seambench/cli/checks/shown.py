@@ -17,15 +17,6 @@ if TYPE_CHECKING:
     from seambench.contracts.progress import Progress
     from seambench.contracts.seam import Case
 
-__all__ = [
-    "again",
-    "difference_lines",
-    "row_lines",
-    "show_end",
-    "show_outcomes",
-    "word_of",
-]
-
 _COLOURS = {"pass": "green", "xfail": "yellow", "not-offered": "dim", "unavailable": "yellow"}
 _ALIKE_SHOWN = 3
 _ROWS_SHOWN = 5

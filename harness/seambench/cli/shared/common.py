@@ -18,25 +18,6 @@ if TYPE_CHECKING:
 
     from seambench.records.model import Record
 
-__all__ = [
-    "NOTE",
-    "Allow",
-    "DataFolder",
-    "Queries",
-    "Readers",
-    "Results",
-    "Samples",
-    "ScansOnly",
-    "Site",
-    "Threads",
-    "Wait",
-    "console",
-    "data_folder",
-    "error_console",
-    "parse_queries",
-    "tell_records",
-]
-
 NOTE = "Workload derived from TPC-H, not comparable with published TPC-H results."
 
 DataFolder = Annotated[

@@ -16,8 +16,6 @@ import typer
 
 from seambase.errors import InputError, UsageError
 
-__all__ = ["FILE", "Chosen", "chosen_options", "read_config"]
-
 #: Taken from the current folder where no other file is named.
 FILE = "seambench.toml"
 

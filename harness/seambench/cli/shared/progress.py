@@ -9,8 +9,6 @@ from seambench.contracts.outcomes import FAILING
 from seambench.contracts.progress import Progress
 from seambench.records.model import Timing
 
-__all__ = ["Shown"]
-
 
 class Shown(Listener):
     """Shows a comparison; a context manager."""

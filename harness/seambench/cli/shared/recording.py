@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from seambench.records.model import Conformance
     from seambench.records.writer import Recording
 
-__all__ = ["check_readers", "outcomes_of", "recording", "write_outcomes", "write_varied"]
-
 
 def recording() -> Recording:
     """The run of the command that was typed, from now on."""

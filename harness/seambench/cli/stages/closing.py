@@ -14,8 +14,6 @@ from seambench.contracts.outcomes import Word
 if TYPE_CHECKING:
     from seambench.records.model import Conformance, Record
 
-__all__ = ["Found", "found_in", "show_closing"]
-
 _WRONG: Sequence[Word] = ("fail", "xfail")
 _BROKEN: Sequence[Word] = ("error", "crash", "timeout", "xpass")
 

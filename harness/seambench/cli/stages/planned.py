@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from seambench.cli.shared.config import Chosen
     from seambench.data import PlannedDataset
 
-__all__ = ["Planned", "show_planned"]
-
 #: Rules of thumb for two cores, which tell minutes from hours and no more: seconds to start Spark
 #: for a format, seconds for a data set, and seconds more for one of scale 1.
 _SPARK_SECONDS, _DATASET_SECONDS, _SCALE_SECONDS = 20.0, 12.0, 90.0

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from seambench.contracts.outcomes import Outcome
     from seambench.contracts.seam import Case
 
-__all__ = ["offered", "quick_cases", "run_quick"]
-
 #: Cases of each table format.
 _OF_EACH = 30
 

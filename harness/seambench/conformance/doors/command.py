@@ -25,8 +25,6 @@ from seambench.conformance.doors.facts import read_facts
 from seambench.contracts.common import Kind
 from seambench.contracts.outcomes import CrashError, TimedOutError
 
-__all__ = ["Command", "Running"]
-
 _REFUSED = 2
 _MARKER = "refused: "
 _MOST_SAID = 2000

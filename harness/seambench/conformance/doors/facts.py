@@ -16,8 +16,6 @@ from pathlib import Path
 
 from seambase.errors import UsageError
 
-__all__ = ["REQUEST_VERSION", "Facts", "parse_facts", "read_facts"]
-
 #: Member `version` of every request.
 REQUEST_VERSION = 1
 _ENDING = ".seambench.json"

@@ -20,8 +20,6 @@ from seambench.conformance.doors.facts import read_facts
 from seambench.contracts.common import Kind
 from seambench.contracts.outcomes import CrashError, ProtocolError
 
-__all__ = ["ERROR_BYTES", "ArrowArrayStream", "Library", "trusted"]
-
 _REFUSED = 2
 ERROR_BYTES = 4096
 

@@ -10,8 +10,6 @@ from typing import ClassVar
 
 from seambench.formats.changed import ChangedLayout, ChangedLayouts
 
-__all__ = ["LAYOUTS", "DeltaLayout"]
-
 
 @dataclass(frozen=True)
 class DeltaLayout(ChangedLayout):

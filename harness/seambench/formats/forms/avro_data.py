@@ -16,8 +16,6 @@ import fastavro
 
 from seambench.formats.forms.containers import recoded_avro, reheaded_avro
 
-__all__ = ["AVRO_DATA_FORMS", "AvroDataForm"]
-
 
 @dataclass(frozen=True)
 class AvroDataForm:

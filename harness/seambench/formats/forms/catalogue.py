@@ -32,8 +32,6 @@ from seambench.formats.forms.footers import (
 )
 from seambench.formats.forms.parquet import ParquetForm
 
-__all__ = ["PARQUET_FORMS"]
-
 _V2 = {"data_page_version": "2.0"}
 _DELTA = {INT32: "DELTA_BINARY_PACKED", INT64: "DELTA_BINARY_PACKED", BYTES: "DELTA_BYTE_ARRAY"}
 _SPLIT = dict.fromkeys((INT32, INT64, FLOAT, DOUBLE, FIXED), "BYTE_STREAM_SPLIT")

@@ -13,18 +13,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-__all__ = [
-    "decimals_as_bytes",
-    "in_millis",
-    "lists_without_nulls",
-    "only_with",
-    "other_nans",
-    "recast",
-    "reversed_columns",
-    "with_nulls",
-    "zoned_only",
-]
-
 _DIGITS = Context(prec=80)
 
 

@@ -13,20 +13,6 @@ from typing import Any
 import fastavro
 import pyarrow as pa
 
-__all__ = [
-    "AVRO_FORMS",
-    "AvroFile",
-    "AvroForm",
-    "avro_bytes",
-    "avro_content",
-    "is_avro",
-    "put_file",
-    "read_avro",
-    "recoded_avro",
-    "reheaded_avro",
-    "write_avro",
-]
-
 
 def put_file(file: Path, data: bytes) -> None:
     """Write a file in the place of one; it keeps its date, and loses Hadoop's checksum beside it.

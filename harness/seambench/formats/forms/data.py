@@ -12,8 +12,6 @@ from seambench.formats.forms.catalogue import PARQUET_FORMS
 from seambench.formats.forms.containers import put_file
 from seambench.formats.forms.orc import ORC_FORMS
 
-__all__ = ["data_forms", "rewritten_as", "rewritten_bytes"]
-
 
 class _DataForm(Protocol):
     """One way to write a data file."""

@@ -9,27 +9,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = [
-    "BOOLEAN",
-    "BYTES",
-    "DOUBLE",
-    "FIXED",
-    "FLOAT",
-    "INT32",
-    "INT64",
-    "INT96",
-    "Binary",
-    "Footer",
-    "Leaf",
-    "Listed",
-    "Number",
-    "Struct",
-    "is_decimal",
-    "leaves",
-    "read_struct",
-    "subtree_end",
-]
-
 #: Physical types of Parquet by number.
 BOOLEAN, INT32, INT64, INT96, FLOAT, DOUBLE, BYTES, FIXED = range(8)
 

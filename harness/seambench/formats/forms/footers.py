@@ -28,21 +28,6 @@ from seambench.formats.forms.footer import (
     subtree_end,
 )
 
-__all__ = [
-    "dictionary_hint",
-    "each_statistics",
-    "hint",
-    "large_hint",
-    "no_texts",
-    "old_bounds",
-    "spell_decimals",
-    "two_levels",
-    "view_hint",
-    "wider_bounds",
-    "without",
-    "zone_hint",
-]
-
 _HINT = "ARROW:schema"
 
 

@@ -9,8 +9,6 @@ from typing import Any
 
 from seambench.formats.forms.containers import AvroForm, read_avro, write_avro
 
-__all__ = ["Manifests", "Row"]
-
 Row = dict[str, Any]
 
 

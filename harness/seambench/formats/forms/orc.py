@@ -10,8 +10,6 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import orc
 
-__all__ = ["ORC_FORMS", "OrcForm"]
-
 
 @dataclass(frozen=True)
 class OrcForm:

@@ -30,8 +30,6 @@ from seambench.formats.forms.footer import (
     subtree_end,
 )
 
-__all__ = ["ParquetForm", "parquet_bytes", "read_parquet"]
-
 #: No file is cut into more parts than this: large golden tables stay quick.
 _MOST_PARTS = 64
 

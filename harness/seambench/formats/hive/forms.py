@@ -15,8 +15,6 @@ from seambench.formats.forms.data import data_forms
 from seambench.formats.hive.damage import FILES
 from seambench.formats.hive.golden import DESCRIPTOR
 
-__all__ = ["forms"]
-
 #: Formats of lines, and the endings of files whose lines are compressed already.
 _LINES = ("text", "csv", "json")
 _PACKED = (".gz", ".bz2", ".deflate", ".snappy", ".lz4", ".zst")

@@ -16,8 +16,6 @@ from seambench.contracts.tables import Design, Groups, Step, Written
 from seambench.formats.hive.golden import DESCRIPTOR, TableSpec
 from seambench.formats.rows import plain_value
 
-__all__ = ["check", "groups", "write", "write_table", "writer_version"]
-
 
 def write(step: Step, frame: Any, design: Design, path: Path) -> None:
     """There are no data sets of Hive tables.

@@ -14,8 +14,6 @@ import numpy.typing as npt
 
 from seambase.errors import UsageError
 
-__all__ = ["bucket_numbers", "string_hash_codes"]
-
 _POWERS_OF_TEN = [np.int64(10**digit) for digit in range(19)]
 
 

@@ -15,8 +15,6 @@ from seambench.formats.hudi.log_blocks import AVRO, DELETES, PARQUET, Block, blo
 from seambench.formats.hudi.metadata_table import METADATA_FORMS, restate_files
 from seambench.formats.hudi.timelines import activated, archived, mend_writes
 
-__all__ = ["forms"]
-
 #: Kinds of blocks of rows, and the entries of a header that tell positions of records.
 _ROWS = (DELETES, AVRO, PARQUET)
 _POSITIONS = (5, 8)

@@ -13,8 +13,6 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-__all__ = ["Cell", "HFile", "hfile_bytes", "read_hfile"]
-
 _TRAILER_BYTES = 4096
 _HEADER = struct.Struct(">8siiqBii")
 _DATA, _INDEX, _INFO = b"DATABLK*", b"IDXROOT2", b"FILEINF2"

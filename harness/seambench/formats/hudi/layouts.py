@@ -16,8 +16,6 @@ from typing import Any, ClassVar, Literal, cast
 from seambase.errors import UsageError
 from seambench.contracts.tables import Layout, Ordering
 
-__all__ = ["SPELLING", "HudiLayout", "LogFormat", "make", "parse"]
-
 LogFormat = Literal["avro", "parquet"]
 
 SPELLING = "cow-v{6,9} and mor-v{6,9}-{event,commit}-{avro,parquet}-u<ratio>-s<share>"

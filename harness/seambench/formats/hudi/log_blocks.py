@@ -13,8 +13,6 @@ import fastavro
 
 from seambench.formats.hudi.damage import MAGIC, block_positions
 
-__all__ = ["AVRO", "DELETES", "HFILE", "INSTANT", "PARQUET", "SCHEMA", "Block", "blocks_of"]
-
 #: Kinds of blocks.
 DELETES, AVRO, HFILE, PARQUET = 1, 3, 4, 5
 #: Entries of a block's header.

@@ -18,8 +18,6 @@ from seambench.formats.hudi.hfiles import Cell, HFile, hfile_bytes, read_hfile
 from seambench.formats.hudi.log_blocks import DELETES, HFILE, INSTANT, SCHEMA, Block, blocks_of
 from seambench.formats.hudi.timelines import has_pending, mend_writes, put_compaction
 
-__all__ = ["METADATA_FORMS", "restate_files"]
-
 _FILES, _ROOT = "files", "."
 #: Bytes of a block of deletes without any.
 _EMPTY_DELETES = 9

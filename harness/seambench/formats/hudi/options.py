@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from seambench.formats.hudi.golden import TableSpec, WriteSpec
 
-__all__ = ["DATASET", "GOLDEN", "write_options"]
-
 #: Options of golden tables: the smallest Bloom filter, as it is nearly all of a small base file.
 GOLDEN = {
     "hoodie.bloom.index.filter.type": "SIMPLE",

@@ -22,8 +22,6 @@ from seambench.formats.forms.parquet import parquet_bytes, read_parquet
 from seambench.formats.hudi.damage import FILES, name_parts
 from seambench.formats.hudi.log_blocks import AVRO, INSTANT, SCHEMA, Block, blocks_of
 
-__all__ = ["activated", "archived", "has_pending", "mend_writes", "put_compaction"]
-
 _NAME = re.compile(r"(\d+)(?:_(\d+))?\.([a-z]+)(?:\.(requested|inflight))?")
 _WRITES = ("commit", "deltacommit", "replacecommit")
 _BODIES = {False: "hoodieCommitMetadata", True: "hoodieReplaceCommitMetadata"}

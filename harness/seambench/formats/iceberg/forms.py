@@ -23,8 +23,6 @@ from seambench.formats.forms.data import data_forms
 from seambench.formats.forms.manifests import Manifests, Row
 from seambench.formats.iceberg.damage import FILES
 
-__all__ = ["forms"]
-
 _EXISTING, _ADDED, _DELETED = range(3)
 #: What a manifest or a list may tell, or not.
 _OPTIONAL = frozenset(

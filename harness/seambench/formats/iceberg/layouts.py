@@ -12,8 +12,6 @@ from typing import ClassVar
 
 from seambench.formats.changed import ChangedLayout, ChangedLayouts
 
-__all__ = ["LAYOUTS", "IcebergLayout"]
-
 
 @dataclass(frozen=True)
 class IcebergLayout(ChangedLayout):

@@ -13,8 +13,6 @@ from typing import Any
 
 import fastavro
 
-__all__ = ["relocate"]
-
 
 def relocate(table: Path) -> None:
     """Change the paths in all metadata of a local table without deletes to where it lies now.

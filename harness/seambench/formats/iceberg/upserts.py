@@ -16,8 +16,6 @@ from seambase.errors import SeambenchError
 from seambench.contracts.tables import Design, Step
 from seambench.formats.iceberg.java import Files, load
 
-__all__ = ["merge"]
-
 
 def merge(
     step: Step,

@@ -15,8 +15,6 @@ import numpy.typing as npt
 from seambase.errors import UsageError
 from seambench.formats.murmur import finish, halves, mix
 
-__all__ = ["bucket_numbers"]
-
 
 def bucket_numbers(keys: Sequence[npt.NDArray[np.int64]], buckets: int) -> npt.NDArray[np.int64]:
     """Bucket of each row.

@@ -16,8 +16,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Core"]
-
 _SOURCE = Path(__file__).with_name("PaimonCore.java")
 
 

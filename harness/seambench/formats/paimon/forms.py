@@ -22,8 +22,6 @@ from seambench.formats.forms.manifests import Manifests, Row
 from seambench.formats.paimon.damage import FILES
 from seambench.formats.paimon.split import split_files
 
-__all__ = ["forms"]
-
 #: The lists of manifests that a snapshot names; a size may stand beside each.
 _LISTS = ("baseManifestList", "deltaManifestList", "changelogManifestList")
 #: What a snapshot may lack.

@@ -11,8 +11,6 @@ from typing import ClassVar
 
 from seambench.formats.changed import ChangedLayout, ChangedLayouts
 
-__all__ = ["LAYOUTS", "PaimonLayout"]
-
 
 @dataclass(frozen=True)
 class PaimonLayout(ChangedLayout):

@@ -20,8 +20,6 @@ from seambench.formats.forms.manifests import Row
 from seambench.formats.forms.parquet import ParquetForm, read_parquet
 from seambench.formats.paimon.damage import FILES
 
-__all__ = ["split_files"]
-
 #: No file is cut into more parts than this.
 _PARTS = 3
 _KEY, _SEQUENCE, _KIND = "_KEY_", "_SEQUENCE_NUMBER", "_VALUE_KIND"

@@ -15,20 +15,6 @@ from seambench.report.views.stats import Stat
 from seambench.report.views.throughput import Family, Group, Rate
 from seambench.report.views.written import Written, WrittenAt
 
-__all__ = [
-    "Bar",
-    "copy_speed",
-    "copy_text",
-    "cost_chart",
-    "cost_text",
-    "history_chart",
-    "rate_bars",
-    "rate_chart",
-    "rate_text",
-    "size_chart",
-    "writing_chart",
-]
-
 
 def cost_text(figure: Figure, value: float) -> str:
     """A value of a figure: a time or a size."""

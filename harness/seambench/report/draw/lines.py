@@ -13,8 +13,6 @@ from dataclasses import dataclass, field
 
 from markupsafe import Markup, escape
 
-__all__ = ["MARKS", "Line", "Point", "line_chart", "mark"]
-
 _LARGE, _SMALL = (640, 320), (360, 210)
 _LEFT, _RIGHT, _TOP, _BOTTOM = 70, 18, 14, 48
 #: Costs that lie further apart are drawn on a logarithmic axis.

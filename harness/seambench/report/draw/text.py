@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["amount", "factor", "percent", "rate", "seconds", "short", "size"]
-
 _TIMES = "\N{MULTIPLICATION SIGN}"
 
 

@@ -8,8 +8,6 @@ from xml.sax.saxutils import escape
 
 from seambench.report.views.outcomes import Column, counts_of, newest_versions
 
-__all__ = ["badge", "badges"]
-
 _COLOURS = {"wrong": "#3d0416", "broken": "#5b3d96", "refused": "#8a5a00", "right": "#0b62a8"}
 _CHARACTER = 6.6
 

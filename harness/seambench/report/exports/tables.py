@@ -17,8 +17,6 @@ from seambench.records.junit import JUnitCase, Tag, junit
 from seambench.report.views.load import Loaded
 from seambench.report.views.outcomes import KINDS, SAID, Column, columns_of, counts_of, group_of
 
-__all__ = ["FORMATS", "Format", "exported"]
-
 Format = Literal["markdown", "json", "csv", "junit"]
 
 #: Version of what `json` holds.

@@ -15,8 +15,6 @@ from seambench.contracts.registry import find_seam
 from seambench.report.views.outcomes import Column, group_of
 from seambench.report.views.vouched import right_peers
 
-__all__ = ["Explained", "explained", "outcome_parts"]
-
 
 @dataclass
 class Explained:

@@ -9,8 +9,6 @@ from seambench.report.views.costs import points_of, title_of, whats
 from seambench.report.views.runs import Measured, Reader, RunSet, measured
 from seambench.report.views.stats import Stat
 
-__all__ = ["GrowthCell", "GrowthRow", "GrowthTable", "growth_tables"]
-
 
 @dataclass(frozen=True)
 class GrowthCell:

@@ -29,21 +29,6 @@ from seambench.report.views.load import Loaded, Problem, Shown
 from seambench.report.views.outcomes import Column, counts_of
 from seambench.report.views.runs import is_of_tables, run_sets
 
-__all__ = [
-    "COUNTED",
-    "Acknowledged",
-    "Kernel",
-    "Point",
-    "Step",
-    "Versions",
-    "kernels",
-    "regressions",
-    "rises",
-    "scans_by_commit",
-    "steps",
-    "versions",
-]
-
 #: The unit of figures that have no noise.
 COUNTED = "instructions"
 _BENCHMARK = re.compile(r"bench_\w+\.(\w+)\.\w+")

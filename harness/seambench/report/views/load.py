@@ -18,8 +18,6 @@ from seambench.records.model import Record, Timing
 from seambench.records.ratios import LEAST_SAMPLES
 from seambench.records.standing import disturbed, unfit
 
-__all__ = ["Loaded", "Problem", "Shown", "left_out", "load_records", "named", "with_figures"]
-
 
 def named(name: str, version: str) -> str:
     """Name and version, once: peers in versions bear theirs in the name."""

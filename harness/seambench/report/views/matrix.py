@@ -9,8 +9,6 @@ from dataclasses import dataclass
 
 from seambench.report.views.outcomes import KINDS, SAID, Column, Share, shares_of
 
-__all__ = ["Cell", "Matrix", "Row", "matrices"]
-
 _MOST_GROUPS = 60
 #: A case of a table in several variants is one rule: `archived@v6`, `archived@v9`.
 _VARIANT = re.compile(r"@[^/]*")

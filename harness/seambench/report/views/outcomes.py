@@ -17,22 +17,6 @@ from seambench.contracts.peers.catalogue import AT
 from seambench.records.model import Conformance, Differing, Implementation
 from seambench.report.views.load import Shown
 
-__all__ = [
-    "KINDS",
-    "SAID",
-    "Column",
-    "Earlier",
-    "Share",
-    "columns_of",
-    "counts_of",
-    "group_of",
-    "kind_of",
-    "matrix_link",
-    "newest_versions",
-    "shares_of",
-    "version_key",
-]
-
 #: What a visitor must tell apart, worst first: wrong rows without a word; a crash or an error; a
 #: refusal of what is offered; a rule whose reading is disputed; right; not offered. That a failure
 #: is known excuses nobody here.

@@ -11,8 +11,6 @@ from seambench.records.model import Conformance
 from seambench.report.views.load import Shown, named
 from seambench.report.views.outcomes import KINDS, kind_of
 
-__all__ = ["Grid", "PairCell", "grids"]
-
 
 @dataclass
 class PairCell:

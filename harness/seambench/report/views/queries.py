@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from seambench.report.views.runs import Measured, Reader, RunSet, measured
 from seambench.report.views.stats import geometric_mean
 
-__all__ = ["CONSTANT", "Answer", "QueryRow", "QueryTable", "query_tables"]
-
 #: Seconds added to both sides of a ratio: a query of a millisecond does not win by a hundred.
 CONSTANT = 0.001
 

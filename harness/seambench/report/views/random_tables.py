@@ -11,8 +11,6 @@ from seambench.records.held_forms import HeldForms
 from seambench.records.held_ways import HeldWays
 from seambench.report.views.load import Problem
 
-__all__ = ["RandomTables", "asked_ways", "random_tables", "varied_tables"]
-
 _Counts = TypeVar("_Counts", "HeldForms", "HeldWays", "RandomTables")
 
 

@@ -14,8 +14,6 @@ from seambench.records.model import Answered, Record, Rows, Stored, Timing
 from seambench.report.views.load import Shown
 from seambench.report.views.stats import Stat
 
-__all__ = ["Measured", "Reader", "RunSet", "is_of_tables", "is_scan", "measured", "run_sets"]
-
 #: What tells how much of tables is changed; all else tells tables apart.
 _AXES = ("update_ratio", "slice_share", "slices_with_logs")
 

@@ -9,8 +9,6 @@ from seambench.report.views.costs import figures, points_of, title_of
 from seambench.report.views.runs import Measured, Reader, RunSet, measured
 from seambench.report.views.stats import Stat
 
-__all__ = ["SliceCell", "SliceRow", "SliceTable", "slice_tables"]
-
 #: Names of readers that are engines on the JVM begin so.
 _JVM_ENGINE = "spark-"
 

@@ -22,8 +22,6 @@ from seambench.report.views.runs import RunSet, is_of_tables, is_scan, run_sets
 from seambench.report.views.throughput import Family, Group
 from seambench.report.views.today import Known
 
-__all__ = ["RATIO", "Asked", "Cost", "Right", "RightRow", "Start", "start_of"]
-
 #: Per cent of the rows updated, where one figure must do.
 RATIO = 20.0
 

@@ -7,8 +7,6 @@ import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-__all__ = ["Stat", "geometric_mean", "mean_of"]
-
 _LEAST = 1e-12
 
 

@@ -14,8 +14,6 @@ from seambench.report.views.load import Shown
 from seambench.report.views.runs import RunSet, is_of_tables, run_sets
 from seambench.report.views.stats import Stat
 
-__all__ = ["Family", "Group", "Rate", "Turn", "families"]
-
 _NUMBER = re.compile(r"(\d+)(?:\s+(.*))?$")
 
 

@@ -10,8 +10,6 @@ from seambase.errors import SeambenchError
 from seambench.conformance.load import load_cases
 from seambench.report.views.outcomes import Column, group_of
 
-__all__ = ["Known", "without_gone"]
-
 #: Number of cases by seam and group.
 Known = Mapping[str, Mapping[str, int]]
 

@@ -14,8 +14,6 @@ from seambase.errors import SeambenchError
 from seambench.conformance.load import load_cases
 from seambench.report.views.outcomes import Column, group_of
 
-__all__ = ["SPECIFICATION", "Vouched", "right_peers", "vouched"]
-
 #: What `Case.witness` says where the text of a specification is all there is.
 SPECIFICATION = "specification"
 

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from seambench.records.model import Stored
 from seambench.report.views.runs import RunSet, measured
 
-__all__ = ["Written", "WrittenAt", "written"]
-
 
 @dataclass(frozen=True)
 class WrittenAt:

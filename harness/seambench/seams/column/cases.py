@@ -41,8 +41,6 @@ from seambench.seams.column.golden import read_golden
 from seambench.seams.column.oracle import expected_slots, parse_type
 from seambench.seams.column.values import Nulls, column_values
 
-__all__ = ["ColumnCase", "column_cases", "kinds_of", "needs_of", "plain_answer"]
-
 _ALIASES = {
     "smallint": "short",
     "varchar": "string",

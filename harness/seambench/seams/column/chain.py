@@ -15,8 +15,6 @@ from seambench.contracts.column import ColumnChunk, ColumnSlot
 from seambench.contracts.outcomes import ProtocolError
 from seambench.seams.column.oracle import TypeTree
 
-__all__ = ["read_chain"]
-
 _MOST = 2**31 - 16
 _WORD = 8
 

@@ -14,8 +14,6 @@ from seambench.contracts.column import BatchKind, ColumnChunk, ColumnRequest, Co
 from seambench.contracts.outcomes import Mismatch
 from seambench.seams.column.cases import ColumnCase, kinds_of
 
-__all__ = ["check_column", "masked_difference", "request_of"]
-
 _NESTED = frozenset({"array", "map", "struct"})
 #: Bytes of golden hex that are determined.
 _KNOWN = re.compile("[^?]+")

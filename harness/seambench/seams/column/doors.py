@@ -37,8 +37,6 @@ from seambench.seams.column.chain import read_chain
 from seambench.seams.column.given import column_request, row_batches
 from seambench.seams.column.oracle import requested_parts
 
-__all__ = ["CommandColumns", "LibraryColumns", "rows_stream"]
-
 _FUNCTIONS = tuple(f"seambench_columns_{word}" for word in ("open", "next", "close", "live_blocks"))
 #: Words about methods that no door has.
 _OF_CLASSES = ("batches", "type-strings", "type-strings.lenient")

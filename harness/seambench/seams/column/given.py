@@ -29,8 +29,6 @@ from seambench.contracts.column import ColumnRequest
 from seambench.contracts.outcomes import NotOffered
 from seambench.seams.column.oracle import TypeTree, julian_day, micro_of_day, parse_type, unscaled
 
-__all__ = ["column_request", "row_batches"]
-
 _EPOCH = 2440588
 _DECIMAL_DIGITS = 38
 _MICRO_DIGITS = 6

@@ -11,8 +11,6 @@ from seambench.seams.column.check import request_of
 from seambench.seams.column.doors import rows_stream
 from seambench.seams.column.given import column_request
 
-__all__ = ["asked_column", "keep_column"]
-
 
 def asked_column(case: ColumnCase) -> str:
     """The request as the door for programs has it; empty for a case that passes no door."""

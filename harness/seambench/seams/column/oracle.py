@@ -19,16 +19,6 @@ from typing import Any
 
 from seambase.errors import UsageError
 
-__all__ = [
-    "TypeTree",
-    "expected_slots",
-    "julian_day",
-    "micro_of_day",
-    "parse_type",
-    "requested_parts",
-    "unscaled",
-]
-
 _WIDTHS = {
     "boolean": 1,
     "tinyint": 1,

@@ -10,8 +10,6 @@ from typing import Any, Literal
 
 from seambench.seams.column.oracle import TypeTree
 
-__all__ = ["Nulls", "column_values"]
-
 #: How many of the values are NULL: none, about every fourth (on every level), all; `empty` stands
 #: for no rows at all.
 Nulls = Literal["none", "some", "all", "empty"]

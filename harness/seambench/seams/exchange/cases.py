@@ -55,8 +55,6 @@ from seambench.contracts.seam import Case
 from seambench.seams.exchange.rows import Encoding, encoded, generated, sorted_rows
 from seambench.seams.serde.values import arrow_array, from_golden
 
-__all__ = ["ROW", "ExchangeCase", "Fault", "Shape", "exchange_cases", "needs_of"]
-
 Fault = Literal["none", "sender-cancels", "receiver-cancels"]
 
 #: Column that every case has besides its own: the number of the row.

@@ -19,8 +19,6 @@ from seambench.seams.exchange.frames import Frame, read_frame
 from seambench.seams.exchange.outside import Outside
 from seambench.seams.exchange.plain import FailedError
 
-__all__ = ["CommandExchange"]
-
 _SECONDS_TO_LISTEN = 20.0
 
 

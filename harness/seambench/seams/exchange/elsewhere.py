@@ -26,8 +26,6 @@ from seambench.seams.exchange.doors import CommandExchange
 from seambench.seams.exchange.frames import Frame, read_frame
 from seambench.seams.exchange.pairs import OpenPair
 
-__all__ = ["main", "open_mixed"]
-
 _TRANSPORT = "transport"
 
 

@@ -25,8 +25,6 @@ import pyarrow as pa
 from seambase.errors import InputError
 from seambase.foreign_arrow import sound_stream
 
-__all__ = ["FRAME_VERSION", "MOST_FRAME_BYTES", "Frame", "hello", "read_frame"]
-
 FRAME_VERSION = 1
 #: A frame that says it is larger is refused before it is read.
 MOST_FRAME_BYTES = 256 << 20

@@ -30,8 +30,6 @@ from seambench.contracts.outcomes import ProtocolError
 from seambench.seams.exchange.outside import Outside
 from seambench.seams.exchange.plain import FailedError
 
-__all__ = ["LibraryExchange"]
-
 _WORDS = ("listen", "read", "connect", "write", "finish", "cancel", "close")
 _ADDRESS_BYTES = 1024
 

@@ -19,8 +19,6 @@ from seambench.contracts.exchange import Distributed, ExchangeRequest
 from seambench.seams.exchange.pairs import OpenPair
 from seambench.seams.exchange.plain import FRAMES, WINDOW, PlainExchange
 
-__all__ = ["Outside"]
-
 
 class Outside:
     """An exchange of which somebody behind a door is a side, or both: what the capabilities say."""

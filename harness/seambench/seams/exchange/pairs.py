@@ -22,8 +22,6 @@ from seambench.contracts.exchange import (
 from seambench.contracts.outcomes import ProtocolError
 from seambench.contracts.registry import PAIR
 
-__all__ = ["OpenPair", "Pair", "names_of_pairs"]
-
 _WIRE = "wires."
 #: Words about what a sender alone decides.
 _OF_SENDERS = ("partitions.", "functions.", "buckets.", "keys.", "writers")

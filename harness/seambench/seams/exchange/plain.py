@@ -23,8 +23,6 @@ from seambench.contracts.exchange import ExchangeRequest
 from seambench.seams.exchange.frames import FRAME_VERSION, Frame, hello, read_frame
 from seambench.seams.serde.values import plain_values
 
-__all__ = ["FRAMES", "WINDOW", "FailedError", "PlainExchange", "PlainReceiver", "PlainSender"]
-
 #: Frames of data that a sender may have without an answer, on each connection.
 WINDOW = 8
 #: Name of the wire that the frames are.

@@ -13,8 +13,6 @@ from seambase.errors import UsageError
 from seambase.sorting import SortKey
 from seambase.types import SerdeType
 
-__all__ = ["Encoding", "encoded", "generated", "sorted_rows"]
-
 Encoding = Literal["plain", "dictionary", "run", "view", "large", "sliced"]
 
 

@@ -58,9 +58,6 @@ from seambench.contracts.tables import CommitRequest, Edit
 from seambench.formats.golden import GoldenTable, golden_table
 from seambench.seams.scan.witness import recorded_rows
 
-__all__ = ["ExpectSpec", "ScanCase", "load_scan_cases", "scan_cases"]
-
-
 #: Features that tables of many formats have.
 _FEATURES = frozenset({"partitioned", "schema-evolution"})
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow.compute as pc
 
-__all__ = ["Condition", "conditions", "in_arrow", "in_polars", "in_sql", "spelled"]
-
 Condition = tuple[str, Any, Any]
 """`(and, one, other)`, `(or, one, other)`, `(not, one, None)`, `(null, column, whether)`,
 `(in, column, values)`, or a comparison: `(<=, column, value)`."""

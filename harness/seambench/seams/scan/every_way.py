@@ -18,8 +18,6 @@ from seambench.seams.scan.cases import ScanCase
 from seambench.seams.scan.check import unpacked
 from seambench.seams.scan.ways import DOORS, all_ways, hold_way, pairwise
 
-__all__ = ["check_ways", "through_doors", "vary_ways"]
-
 _MARK = "#"
 
 

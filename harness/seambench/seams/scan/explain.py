@@ -13,8 +13,6 @@ from seambench.contracts.seam import refusal_in_words
 from seambench.contracts.tables import CommitRequest, Edit
 from seambench.seams.scan.cases import ScanCase
 
-__all__ = ["explain_scan"]
-
 _MOST_ROWS = 12
 #: What a step is called by, in the words of one format or the other.
 _TITLES = ("operation", "sql")

@@ -22,8 +22,6 @@ from seambench.contracts.tables import CommitRequest
 from seambench.seams.scan.cases import ScanCase
 from seambench.seams.scan.check import check_scan, unpacked
 
-__all__ = ["check_form", "varied", "vary_forms"]
-
 _MARK = "#"
 #: One in so many reads of a newest state is done in every way (batches, columns, filters).
 _WAYS_OF = 4

@@ -25,8 +25,6 @@ from seambench.contracts.outcomes import ProtocolError
 from seambench.contracts.scan import Scan, ScanRequest
 from seambench.seams.scan.doors import DoorScan, Read, request_members
 
-__all__ = ["FunctionScanner"]
-
 #: What is done here, or need not be done, for a function that has no parameter for it.
 _NOT_NEEDED = ("columns", "batch_size", "threads")
 

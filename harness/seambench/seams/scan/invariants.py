@@ -31,8 +31,6 @@ from seambench.seams.scan.check import (
 )
 from seambench.seams.scan.conditions import conditions, in_sql
 
-__all__ = ["compare_readers", "hold_invariants"]
-
 _CONDITIONS = 12
 _WAYS: Mapping[str, Callable[[ScanRequest], ScanRequest]] = {
     "one row at a time": lambda request: replace(request, batch_rows=1),

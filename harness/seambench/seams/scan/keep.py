@@ -9,8 +9,6 @@ from seambench.seams.scan.cases import ScanCase
 from seambench.seams.scan.check import request_of
 from seambench.seams.scan.doors import scan_request
 
-__all__ = ["asked_scan", "keep_scan"]
-
 
 def keep_scan(case: ScanCase, folder: Path) -> list[str]:
     """Unpack the table into `folder/table`, as the case edits it; see `Seam.keep`."""

@@ -20,8 +20,6 @@ from seambench.contracts.registry import resolve
 from seambench.contracts.scan import Scan, ScanRequest
 from seambench.seams.scan.doors import CommandScanner
 
-__all__ = ["ServedScanner", "main"]
-
 
 class ServedScanner(CommandScanner):
     """A peer in a version; started anew for each read."""

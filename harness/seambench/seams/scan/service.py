@@ -20,8 +20,6 @@ from seambench.contracts.outcomes import CrashError, TimedOutError
 from seambench.contracts.scan import Scan, ScanRequest
 from seambench.seams.scan.doors import DoorScan, Read, StreamRead, scan_request
 
-__all__ = ["ServiceScanner"]
-
 _REFUSED = 422
 _MOST_SAID = 2000
 _JSON = {"Content-Type": "application/json"}

@@ -21,8 +21,6 @@ from seambench.contracts.tables import Edit
 from seambench.formats.golden import GoldenTable
 from seambench.formats.placing import placed
 
-__all__ = ["lent"]
-
 _Files = list[tuple[str, int, int]]
 """Path, size and date in nanoseconds of each file of a table."""
 

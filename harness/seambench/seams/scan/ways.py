@@ -27,8 +27,6 @@ from seambench.seams.scan.conditions import Condition, conditions, in_arrow, in_
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["DOORS", "Way", "all_ways", "drawn", "hold_way", "pairwise"]
-
 _SMALL_MEMORY_BYTES = 64 << 20
 _MOST_CONDITIONS = 4
 

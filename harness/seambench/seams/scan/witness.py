@@ -11,8 +11,6 @@ from typing import Any
 from seambench.contracts.tables import CommitRequest
 from seambench.formats.golden import GoldenTable
 
-__all__ = ["recorded_rows"]
-
 
 def recorded_rows(
     table: GoldenTable, request: CommitRequest, names: Sequence[str]

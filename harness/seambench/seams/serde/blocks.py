@@ -22,8 +22,6 @@ from seambase.pages.reader import Block
 from seambase.types import SerdeType, arrow_type
 from seambench.seams.serde.values import arrow_array
 
-__all__ = ["block_array", "block_values"]
-
 _INT128_MAGNITUDE = (1 << 127) - 1
 _NANOS = 1_000_000_000
 

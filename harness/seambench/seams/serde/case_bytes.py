@@ -9,8 +9,6 @@ from typing import Literal
 from seambase.errors import UsageError
 from seambase.pages.reader import frame
 
-__all__ = ["ByteEdit", "PageSpec", "edited", "framed_page", "hex_bytes"]
-
 
 @dataclass(frozen=True)
 class PageSpec:

@@ -23,8 +23,6 @@ from seambench.seams.serde.given import batches_of
 from seambench.seams.serde.streams import check_reread, check_stream, write_stream
 from seambench.seams.serde.values import flat_type
 from seambench.seams.serde.vectors import Vector, decode_problem
-
-__all__ = ["attempt_serde", "check_serde", "consume_serde", "produce_serde"]
 from seambench.seams.serde.written import encode_problem, first_difference, written_again
 
 

@@ -37,8 +37,6 @@ from seambench.contracts.outcomes import ProtocolError
 from seambench.contracts.serde import StreamStep
 from seambench.seams.serde.values import plain_batch
 
-__all__ = ["CommandSerde", "LibrarySerde", "serde_request"]
-
 _FUNCTIONS = ("seambench_serialize", "seambench_deserialize", "seambench_free")
 
 

@@ -13,8 +13,6 @@ from seambench.seams.serde.blocks import block_array
 from seambench.seams.serde.values import arrow_array
 from seambench.seams.serde.vectors import Expected, Vector
 
-__all__ = ["batches_of"]
-
 
 def batches_of(vector: Vector, given: Any = None) -> list[pa.RecordBatch]:
     """Record batches of a vector's values: flat, or in the encodings of its pages.

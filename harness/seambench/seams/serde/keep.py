@@ -12,8 +12,6 @@ from seambench.seams.serde.doors import serde_request
 from seambench.seams.serde.given import batches_of
 from seambench.seams.serde.streams import steps_of, stream_batches
 
-__all__ = ["asked_serde", "keep_serde"]
-
 
 def keep_serde(case: SerdeCase, folder: Path) -> list[str]:
     """Leave the bytes as `input`, or the batches as an Arrow stream; see `Seam.keep`.

@@ -21,8 +21,6 @@ from seambench.contracts.serde import Serde
 from seambench.seams.serde.cases import SerdeCase
 from seambench.seams.serde.check import consume_serde, produce_serde
 
-__all__ = ["consume", "exchange_bytes", "memory", "produce"]
-
 
 def produce(case: SerdeCase, serde: Serde, _: Mapping[str, Any]) -> Mapping[str, Any]:
     """Write a case's values; the answer holds the `bytes`, in base64."""

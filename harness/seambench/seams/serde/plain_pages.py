@@ -17,8 +17,6 @@ from seambase.pages.flat_encodings import FLAT, SHORT_DECIMAL, encoding_of
 from seambase.pages.reader import PageOptions
 from seambase.types import SerdeType
 
-__all__ = ["payload_of"]
-
 _CANONICAL_NAN = struct.pack("<Q", 0x7FF8000000000000)
 
 

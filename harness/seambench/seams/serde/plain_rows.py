@@ -16,8 +16,6 @@ from typing import Any
 from seambase.errors import UsageError
 from seambase.types import SerdeType
 
-__all__ = ["compact_row", "framed", "unsafe_row"]
-
 _WIDTH: Mapping[str, int] = {
     **dict.fromkeys(("boolean", "tinyint"), 1),
     "smallint": 2,

@@ -26,16 +26,6 @@ from seambench.seams.serde.plain_rows import compact_row, framed, unsafe_row
 from seambench.seams.serde.vectors import Expected, Vector, decode_problem
 from seambench.seams.serde.written import encode_problem, written_again
 
-__all__ = [
-    "check_reread",
-    "check_stream",
-    "replayed",
-    "steps_of",
-    "steps_over",
-    "stream_batches",
-    "write_stream",
-]
-
 _TIMES = 3
 
 

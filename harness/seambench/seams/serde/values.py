@@ -31,15 +31,6 @@ from seambase.serde import SerdeRequest
 from seambase.types import SerdeType, arrow_type, schema_of
 from seambench.conformance.plain import canonical
 
-__all__ = [
-    "arrow_array",
-    "flat_type",
-    "from_golden",
-    "plain_batch",
-    "plain_values",
-    "value_difference",
-]
-
 _BYTES = frozenset(
     {"varbinary", "binary", "uuid", "ipaddress", "ipprefix", "hyperloglog", "p4hyperloglog"}
     | {"setdigest", "qdigest", "tdigest"}

@@ -12,8 +12,6 @@ from seambench.conformance.plain import canonical
 from seambench.seams.serde.blocks import block_values
 from seambench.seams.serde.vectors import Expected, Vector, decode_problem
 
-__all__ = ["encode_problem", "first_difference", "marker_differs", "written_again"]
-
 # Share below which every library of a codec finds compression worth it.
 _CLEARLY = 0.7
 _RATIOS = {"presto": 0.9, "velox": 0.8}

@@ -18,8 +18,6 @@ from seambase.errors import InputError, RefusedError
 from seamkit.core.unpack import Bound, unpack
 from seamkit.files.footers.protobuf import fields
 
-__all__ = ["OrcFooter"]
-
 _STRIPES = 3  # of the footer
 _OFFSET, _INDEX, _DATA, _FOOTER, _ROWS = 1, 2, 3, 4, 5  # of a stripe
 _ZONE = 3  # of a stripe's footer

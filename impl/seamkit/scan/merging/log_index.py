@@ -18,17 +18,6 @@ from seamkit.core.arrow_data import ExportedBatch, address, array_of, batch_of, 
 from seamkit.core.errors import check, expect, new_error
 from seamkit.core.memory import TrackedAllocator
 
-__all__ = [
-    "KEEP",
-    "REMOVE",
-    "UNORDERED",
-    "YIELDING",
-    "LogIndex",
-    "RowNumbers",
-    "assemble",
-    "spread",
-]
-
 KEEP = -1
 """Source word of a base row that stays (SEAM_SOURCE_BASE)."""
 REMOVE = -2

@@ -18,8 +18,6 @@ from seamkit.core.errors import check, expect, new_error
 from seamkit.core.memory import TrackedAllocator
 from seamkit.scan.merging.log_index import RowNumbers
 
-__all__ = ["MergedRows", "Pick", "RunMerge"]
-
 Pick = Literal["last", "first", "all"]
 _PICKS: dict[Pick, int] = {
     "last": lib.SEAM_RUNS_LAST,

@@ -19,8 +19,6 @@ from seamkit.tables.delta.schema import TableSchema
 from seamkit.tables.delta.stats import counted
 from seamkit.tables.delta.widening import DeltaTypes
 
-__all__ = ["open_data_file"]
-
 
 def open_data_file(
     files: TableFiles,

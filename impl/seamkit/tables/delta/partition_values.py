@@ -16,8 +16,6 @@ import pyarrow.compute as pc
 
 from seambase.errors import InputError
 
-__all__ = ["partition_value"]
-
 _WHOLE = re.compile(r"[+-]?\d{1,19}", re.ASCII)
 _REAL = re.compile(
     r"[+-]?(\d+\.?\d*([eE][+-]?\d{1,4})?|\.\d+([eE][+-]?\d{1,4})?|Infinity)|NaN", re.ASCII

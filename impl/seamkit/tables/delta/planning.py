@@ -22,8 +22,6 @@ from seamkit.tables.delta.stats import file_statistics, stated_rows
 from seamkit.tables.delta.vectors import read_vector, stored_vector
 from seamkit.tables.delta.widening import DeltaTypes
 
-__all__ = ["Planner"]
-
 
 @dataclass(frozen=True)
 class Planner:

@@ -18,8 +18,6 @@ from seamkit.files.columns import Finder, Make, Source, or_number, or_value
 from seamkit.tables.delta.log.actions import AddFile
 from seamkit.tables.delta.schema import Field, TableSchema
 
-__all__ = ["RowTracking", "find_with_row_ids", "row_tracking"]
-
 _ROW_ID = "_row_id"
 _VERSION = "_row_commit_version"
 #: By column, the property that names what files call it.

@@ -22,8 +22,6 @@ from seamkit.tables.delta.log.actions import Metadata, Protocol
 from seamkit.tables.delta.log.protocol import WIDENING, has_feature, maps_columns
 from seamkit.tables.delta.widening import check_type_changes
 
-__all__ = ["Field", "MappingMode", "TableSchema", "table_schema"]
-
 MappingMode = Literal["none", "name", "id"]
 
 _FLAT: Mapping[str, pa.DataType] = {

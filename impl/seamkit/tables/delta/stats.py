@@ -24,8 +24,6 @@ from seamkit.tables.delta.log.actions import AddFile
 from seamkit.tables.delta.partition_values import partition_value
 from seamkit.tables.delta.schema import Field
 
-__all__ = ["counted", "file_statistics", "stated_rows"]
-
 _ROWS_FIRST = re.compile(r'\{"numRecords":(\d{1,18})[,}]')
 _MILLISECOND = pa.scalar(dt.timedelta(milliseconds=1), pa.duration("us"))
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from seamkit.tables.table_format import TableFormat
 
-__all__ = ["FORMAT"]
-
 FORMAT = TableFormat(
     name="delta",
     title="Delta",

@@ -15,8 +15,6 @@ import pyarrow as pa
 from seambase.errors import InputError, RefusedError
 from seamkit.files.promotion import LosslessTypes
 
-__all__ = ["DeltaTypes", "check_type_changes"]
-
 _WHOLE = ("byte", "short", "integer", "long")
 _DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
 # The protocol wants ten digits of all but long; some writers take as many as the type needs.

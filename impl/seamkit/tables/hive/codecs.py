@@ -13,8 +13,6 @@ from seambase.errors import InputError, RefusedError
 from seamkit.core.unpack import Bound, most_bytes, unpack
 from seamkit.files.storage import read_part
 
-__all__ = ["CODEC_CLASSES", "ByteSource", "codec_of", "decompressed", "opened"]
-
 #: Of files of text, by the ends of their names.
 _ENDINGS = {
     ".gz": "gzip",

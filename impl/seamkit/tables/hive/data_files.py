@@ -11,8 +11,6 @@ from seamkit.tables.hive.line_reader import LineReader
 from seamkit.tables.hive.row_format import RowFormat
 from seamkit.tables.hive.sequence_reader import SequenceReader
 
-__all__ = ["open_data_file"]
-
 
 def open_data_file(
     storage: Storage, path: str, description: Description, rows: RowFormat

@@ -28,8 +28,6 @@ from seamkit.files.storage import Storage
 from seamkit.tables.hive.types import HiveType, parse_type
 from seamkit.tables.partition_folder import PartitionFolder
 
-__all__ = ["DESCRIPTOR", "Description", "describe", "describe_partition", "read_descriptor"]
-
 DESCRIPTOR = "_hive_table.json"
 
 _MOST_BYTES = 16 << 20

@@ -9,8 +9,6 @@ import pyarrow as pa
 from seambase.errors import SeambenchError
 from seamkit.tables.hive.types import parse_type
 
-__all__ = ["differences"]
-
 _META = "_hoodie_"
 
 

@@ -25,8 +25,6 @@ from seamkit.tables.hive.row_format import RowFormat
 from seamkit.tables.hive.text_parser import TextParser
 from seamkit.tables.hive.types import HiveType, parse_type
 
-__all__ = ["JsonReader"]
-
 _LINE = "line"
 _WHOLE = RowFormat(last_takes_rest=True, null=None)
 _BY_TEXT = ("decimal", "date", "timestamp")

@@ -18,8 +18,6 @@ from seamkit.tables.hive.row_format import RowFormat
 from seamkit.tables.hive.text_parser import TextParser
 from seamkit.tables.hive.types import HiveType
 
-__all__ = ["LineReader", "without_first", "without_last"]
-
 _BLOCK_BYTES = 4 << 20
 _GROUP_BYTES = 16 << 20
 _MOST_LINE_BYTES = 256 << 20

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from seambase.errors import RefusedError, UsageError
 from seamkit.tables.hive.descriptor import Description
 
-__all__ = ["RowFormat", "row_format"]
-
 #: Separators by depth where none is named: fields, items, keys, and what lies deeper.
 _DEFAULT_SEPARATORS = bytes(range(1, 9))
 _MOST_LINES = 1 << 20

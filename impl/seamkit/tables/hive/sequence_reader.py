@@ -22,8 +22,6 @@ from seamkit.tables.hive.row_format import RowFormat
 from seamkit.tables.hive.text_parser import TextParser
 from seamkit.tables.hive.types import HiveType
 
-__all__ = ["SequenceReader"]
-
 _VERSION = 6
 _MARK_BYTES = 16
 _ESCAPE = -1

@@ -5,8 +5,6 @@ from __future__ import annotations
 from seamkit.tables.hive.descriptor import DESCRIPTOR
 from seamkit.tables.table_format import TableFormat
 
-__all__ = ["FORMAT"]
-
 FORMAT = TableFormat(
     name="hive",
     title="Hive",

@@ -17,8 +17,6 @@ from seamkit.files.texts import check_texts
 from seamkit.tables.hive.row_format import RowFormat
 from seamkit.tables.hive.types import HiveType
 
-__all__ = ["TextParser"]
-
 _KINDS = {
     "boolean": lib.SEAM_TEXT_BOOL,
     "tinyint": lib.SEAM_TEXT_INT8,

@@ -9,8 +9,6 @@ import pyarrow as pa
 
 from seambase.errors import RefusedError, UsageError
 
-__all__ = ["HiveType", "parse_type"]
-
 _MOST_DIGITS = 38
 _MOST_DEPTH = 24
 _MOST_CHARACTERS = 65535

@@ -34,15 +34,6 @@ from seamkit.tables.hudi.indexes.key_filters import MOST_KEYS, named_record_keys
 from seamkit.tables.hudi.listing.files import BaseFile, External, FileSlice
 from seamkit.tables.hudi.listing.hfile import read_hfile
 
-__all__ = [
-    "BOOTSTRAP_ROOT",
-    "KeyedParquetReader",
-    "SkeletonReader",
-    "open_base",
-    "open_slice_base",
-    "with_external_files",
-]
-
 BOOTSTRAP_ROOT = "hoodie.bootstrap.base.path"
 _INDEX = ".hoodie/.aux/.bootstrap/.fileids"
 _SKELETON_INSTANT = "00000000000001"

@@ -20,8 +20,6 @@ from seamkit.tables.hudi.log.log import LogBlock, avro_records, iter_blocks
 from seamkit.tables.hudi.table import HudiTable
 from seamkit.tables.hudi.timeline.instants import Instant
 
-__all__ = ["explain_log", "explain_table"]
-
 
 def explain_table(table: HudiTable) -> Iterator[Met]:
     """Properties, timeline and slices of a table."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from seamkit.tables.table_format import TableFormat
 
-__all__ = ["FORMAT", "META_COLUMNS"]
-
 META_COLUMNS = (
     "_hoodie_commit_time",
     "_hoodie_commit_seqno",

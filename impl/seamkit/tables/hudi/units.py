@@ -43,8 +43,6 @@ from seamkit.tables.hudi.merge.fold import SliceChanges
 from seamkit.tables.hudi.timeline.timeline import Timeline
 from seamkit.tables.hudi.timeline.window import NOW, Window
 
-__all__ = ["ListingSource", "Path", "Plan", "Planner", "read_plan"]
-
 _BYTES_A_NAME, _BYTES_A_SLICE = 400, 1500  # of memory, about
 
 ListingSource = Literal["auto", "files", "metadata"]

@@ -43,20 +43,6 @@ from seamkit.tables.iceberg.metadata.manifests import Entry
 from seamkit.tables.iceberg.metadata.schema import Field
 from seamkit.tables.iceberg.metadata.values import default_value
 
-__all__ = [
-    "AVRO_TYPES",
-    "ICEBERG_TYPES",
-    "LINEAGE",
-    "Column",
-    "FileOpener",
-    "FileRows",
-    "IcebergFinder",
-    "NameMapping",
-    "avro_columns",
-    "file_columns",
-    "name_mapping",
-]
-
 
 class _IcebergTypes(LosslessTypes):
     """Type rules of an Iceberg table's files."""

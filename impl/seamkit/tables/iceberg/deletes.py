@@ -41,16 +41,6 @@ from seamkit.tables.iceberg.metadata.manifests import EQUALITY_DELETES, Entry, i
 from seamkit.tables.iceberg.metadata.schema import Field
 from seamkit.tables.iceberg.metadata.values import bound_value, in_order
 
-__all__ = [
-    "PATH_ID",
-    "DeleteIndex",
-    "DeletedKeys",
-    "PositionDeletes",
-    "deleted_rows",
-    "key_columns",
-    "kind_of",
-]
-
 PATH_ID = 2147483546
 _PATH = Field(PATH_ID, "file_path", pa.string(), required=True)
 _AT = Field(2147483545, "pos", pa.int64(), required=True)

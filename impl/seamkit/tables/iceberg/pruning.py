@@ -31,15 +31,6 @@ from seamkit.tables.iceberg.metadata.manifests import Entry, Manifest, Partition
 from seamkit.tables.iceberg.metadata.schema import Field, Schema
 from seamkit.tables.iceberg.metadata.values import bound_value, in_order
 
-__all__ = [
-    "ColumnBuckets",
-    "bucket_fields",
-    "file_statistics",
-    "guarantee",
-    "manifest_guarantee",
-    "manifests_that_may_match",
-]
-
 _TRUNCATE = re.compile(r"truncate\[(\d{1,9})\]")
 _EPOCH = dt.datetime(1970, 1, 1)
 _FIRST_YEAR, _LAST_YEAR = 1, 9998

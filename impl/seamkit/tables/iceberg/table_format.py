@@ -8,8 +8,6 @@ from typing import Any
 from seamkit.tables.iceberg.metadata.location import ENDINGS, METADATA, SCHEME
 from seamkit.tables.table_format import TableFormat
 
-__all__ = ["FORMAT"]
-
 
 def _is_address(address: str) -> bool:
     """A metadata file, or a table's name in a catalog."""

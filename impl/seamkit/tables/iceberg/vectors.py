@@ -19,8 +19,6 @@ from seamkit.files.vectors import FRAME_BYTES, unframed, vector_positions
 from seamkit.tables.iceberg.metadata.location import TableFiles
 from seamkit.tables.iceberg.metadata.manifests import Entry
 
-__all__ = ["read_vector"]
-
 _LEAST_BYTES = 20  # length, magic number, a bitmap of no buckets, checksum
 _PUFFIN = b"PFA1"
 _TYPE = "deletion-vector-v1"

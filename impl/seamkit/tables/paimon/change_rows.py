@@ -18,8 +18,6 @@ from seamkit.files.roaring import Positions as Rows
 from seamkit.scan.units import Positions, ReadContext, ReadUnit
 from seamkit.tables.paimon.metadata.schemas import KIND, ROW_KIND, SYSTEM
 
-__all__ = ["INSERTED", "changelog_rows", "changes_of", "retracts_of", "with_kinds"]
-
 _INSERT, _BEFORE, _AFTER, _DELETE = range(4)
 _OPS = pa.array(["i", "u", "u", "d"])
 _WORDS = pa.array(["+I", "-U", "+U", "-D"])

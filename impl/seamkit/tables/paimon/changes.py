@@ -32,11 +32,6 @@ from seamkit.tables.paimon.metadata.snapshots import (
 from seamkit.tables.paimon.planning import Planner
 from seamkit.tables.states import image_schema, refuse_taken_names
 
-__all__ = [
-    "ChangePlanner",
-    "Planned",
-]
-
 _Listed = Callable[[Snapshot], ManifestList | None]
 """The list of manifests that counts of a snapshot; None where none does."""
 

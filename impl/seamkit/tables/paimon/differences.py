@@ -14,8 +14,6 @@ from seamkit.scan.units import ReadContext, ReadPlan, ReadUnit
 from seamkit.tables.paimon.change_rows import changes_of
 from seamkit.tables.states import both_states
 
-__all__ = ["Differences"]
-
 _OLD, _NEW = "__old", "__new"
 
 

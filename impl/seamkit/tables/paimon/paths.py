@@ -16,8 +16,6 @@ import pyarrow as pa
 from seambase.errors import InputError
 from seamkit.files.storage import Storage
 
-__all__ = ["bucket_folder", "located"]
-
 _ESCAPED = re.compile(r"[\x01-\x1f\"#%'*/:=?\\\x7f{\[\]^]")
 _EPOCH = dt.datetime(1970, 1, 1)
 _PLAIN = (1e-3, 1e7)  # Java writes floats without an exponent between these

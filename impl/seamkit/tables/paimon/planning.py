@@ -39,8 +39,6 @@ from seamkit.tables.paimon.metadata.schemas import (
 from seamkit.tables.paimon.metadata.snapshots import Snapshot
 from seamkit.tables.paimon.paths import bucket_folder
 
-__all__ = ["Planner", "Section", "by_bucket", "sections"]
-
 
 @dataclass(frozen=True)
 class Section:

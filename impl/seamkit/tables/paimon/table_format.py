@@ -7,8 +7,6 @@ from typing import Any
 
 from seamkit.tables.table_format import TableFormat
 
-__all__ = ["FORMAT"]
-
 
 def _facts(table: Any) -> Iterator[tuple[str, str]]:
     """Tags."""

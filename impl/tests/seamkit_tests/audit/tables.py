@@ -16,8 +16,6 @@ from seamkit_tests.samples.golden_tables import unpack_table
 from seamkit_tests.samples.iceberg_tables import unpack_iceberg
 from seamkit_tests.samples.paimon_tables import unpack_paimon
 
-__all__ = ["ROWS", "UNPACK", "Dying", "FilesAlone", "Hanging", "Refusing"]
-
 UNPACK: Mapping[str, Callable[[Path], Path]] = {
     "hudi": lambda folder: unpack_table("mor-v9-event", folder),
     "delta": lambda folder: unpack_delta("vectors-several", folder),

@@ -24,8 +24,6 @@ from seamkit.jvm.sources import compiled_package
 from seamkit.offheap.jni.classes import JniLoader, connector_classes
 from seamkit.offheap.jni.scanner import JniScanner
 
-__all__ = ["main", "one_scan"]
-
 _STEPS = ("constructor", "open", "next", "close")
 _THROWN = ("io", "refused", "error", "argument")
 _ENDS = ("whole", "thrown", "limit", "block", "left")

@@ -11,8 +11,6 @@ from seambench.contracts.scan import Scan, ScanRequest
 from seambench_impl.scan import AutoReader
 from seamkit.scan.unit_scan import UnitScan
 
-__all__ = ["BaseFilesOnly", "planned"]
-
 
 def planned(request: ScanRequest) -> UnitScan:
     """The right reader's scan, with its plan.

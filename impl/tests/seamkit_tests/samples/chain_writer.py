@@ -17,8 +17,6 @@ from hypothesis import strategies as st
 from seamkit.offheap.columns.table import Chain
 from seamkit.offheap.columns.types import UNKNOWN, ColumnType, Kind, parse
 
-__all__ = ["HandChain", "nested_columns", "write"]
-
 _JULIAN_EPOCH = 2440588
 _FORMATS = {
     Kind.BOOLEAN: "<?", Kind.TINYINT: "<b", Kind.SHORT: "<h", Kind.INT: "<i", Kind.LONG: "<q",

@@ -8,8 +8,6 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-__all__ = ["VALUES", "tables"]
-
 _TIMES = st.times().map(lambda t: t.replace(microsecond=t.microsecond // 1000 * 1000, tzinfo=None))
 
 

@@ -7,8 +7,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-__all__ = ["Answer", "silent_damage"]
-
 Answer = Callable[[Path], Counter[str] | None]
 """The rows of a table as a multiset; None for a typed error or a warning."""
 

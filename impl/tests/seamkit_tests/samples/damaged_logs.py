@@ -10,8 +10,6 @@ from seamkit.avro import AvroDecoder, arrow_schema
 from seamkit.core.memory import TrackedAllocator
 from seamkit.tables.hudi.log.log import LogBlock, order_blocks, read_blocks
 
-__all__ = ["check_scan", "damage"]
-
 _MAGIC = b"#HUDI#"
 _SHORTEST = 14 + 8  # a block's magic, size and total
 

@@ -14,14 +14,6 @@ from seambench.formats.delta.golden import settle
 from seamkit.tables.delta.table import DeltaTable
 from seamkit_tests import SUITES_GOLDEN
 
-__all__ = [
-    "commit_path",
-    "delta_table_names",
-    "edit_actions",
-    "rows_of_table",
-    "unpack_delta",
-]
-
 _GOLDEN = SUITES_GOLDEN / "delta"
 
 

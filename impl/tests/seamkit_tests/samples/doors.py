@@ -16,8 +16,6 @@ import pyarrow.parquet as pq
 import seamkit
 from seamkit.scan.scan import Scan
 
-__all__ = ["DOORS", "Door", "Filter", "bag", "comparable", "compare", "masked_parts"]
-
 
 @dataclass(frozen=True)
 class Filter:

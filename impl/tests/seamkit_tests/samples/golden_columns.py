@@ -7,8 +7,6 @@ from typing import Any
 
 from seamkit_tests import SUITES_GOLDEN
 
-__all__ = ["GOLDEN", "load_golden"]
-
 GOLDEN = SUITES_GOLDEN / "offheap"
 
 

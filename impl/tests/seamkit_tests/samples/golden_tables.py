@@ -7,8 +7,6 @@ from pathlib import Path
 
 from seamkit_tests import SUITES_GOLDEN
 
-__all__ = ["golden_table_names", "unpack_table"]
-
 _GOLDEN = SUITES_GOLDEN / "hudi"
 
 

@@ -9,8 +9,6 @@ from collections.abc import Mapping, Sequence
 
 import google_crc32c
 
-__all__ = ["build_hfile"]
-
 
 def _varint(value: int) -> bytes:
     out = b""

@@ -7,8 +7,6 @@ from pathlib import Path
 
 from seamkit_tests import SUITES_GOLDEN
 
-__all__ = ["hive_table_names", "unpack_hive"]
-
 _GOLDEN = SUITES_GOLDEN / "hive"
 
 

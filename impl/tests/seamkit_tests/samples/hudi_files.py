@@ -21,8 +21,6 @@ from seamkit.tables.hudi.timeline.timeline import Timeline, load_timeline
 from seamkit.tables.hudi.timeline.window import NOW, Window
 from seamkit_tests.samples.hudi_log_bytes import SCHEMA, avro_content, block
 
-__all__ = ["Table", "at", "base", "log", "names", "properties_text"]
-
 _PLAN_SCHEMA = {
     "type": "record",
     "name": "plan",

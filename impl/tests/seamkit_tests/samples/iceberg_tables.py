@@ -16,15 +16,6 @@ import pyarrow.parquet as pq
 
 from seamkit_tests import SUITES_GOLDEN
 
-__all__ = [
-    "ICEBERG_GOLDEN",
-    "MadeCommit",
-    "MadeFile",
-    "MadeTable",
-    "iceberg_table_names",
-    "unpack_iceberg",
-]
-
 ICEBERG_GOLDEN = SUITES_GOLDEN / "iceberg"
 
 

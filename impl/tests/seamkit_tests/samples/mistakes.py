@@ -13,8 +13,6 @@ from seambench.contracts.registry import resolve
 from seambench.seams.scan.cases import ScanCase
 from seambench.seams.scan.forms import check_form
 
-__all__ = ["Mistake", "mistaken"]
-
 Mistake = Callable[[pytest.MonkeyPatch], None]
 """Puts a mistake into our reader."""
 

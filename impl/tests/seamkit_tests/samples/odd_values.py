@@ -8,8 +8,6 @@ from typing import Any
 
 import fastavro
 
-__all__ = ["any_type", "odd_container", "places"]
-
 
 def places(value: Any) -> Iterator[tuple[list[Any], Any]]:
     """The way to each value within a value, and itself."""

@@ -11,8 +11,6 @@ import pyarrow as pa
 from seamkit.tables.paimon.table import PaimonTable
 from seamkit_tests import SUITES_GOLDEN
 
-__all__ = ["paimon_table_names", "rows_of_table", "unpack_paimon", "witnessed_paimon_tables"]
-
 _GOLDEN = SUITES_GOLDEN / "paimon"
 
 

@@ -13,8 +13,6 @@ from seambench_impl.peers.presto_blocks import BlockWriter
 from seambench_impl.peers.presto_pages import presto_peer
 from seamkit.jvm.machine import JavaClasses
 
-__all__ = ["PrestoPartitioning"]
-
 _TYPES = "com.facebook.presto.common.type"
 _FLAT = {
     "boolean": ("BooleanType", "BOOLEAN"),

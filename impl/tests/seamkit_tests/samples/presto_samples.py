@@ -9,8 +9,6 @@ import pyarrow as pa
 
 from seambase.types import arrow_type, parse_presto
 
-__all__ = ["SAMPLES", "sample"]
-
 _BYTES16 = [bytes(range(16)), b"\xff" * 16, None, b"\x00" * 16]
 _WORDS = ["", "a", None, "naïve 日本 😀", "x" * 300]
 _BINARY = [b"", b"\x00\xff", None, bytes(range(256))]

@@ -13,8 +13,6 @@ import pyarrow as pa
 from seambase.types import Language, SerdeType, parse_type
 from seamkit_tests.samples import presto_samples, spark_samples
 
-__all__ = ["random_batch", "random_types"]
-
 _SAMPLES: Mapping[Language, ModuleType] = {"presto": presto_samples, "spark": spark_samples}
 _ROWS = (0, 1, 2, 7, 8, 9, 64, 65)
 _NULLS = (0.0, 0.0, 0.2, 0.5, 1.0)

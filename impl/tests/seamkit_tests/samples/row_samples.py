@@ -15,17 +15,6 @@ from seambase.serde import SerdeField
 from seambase.types import SerdeType, arrow_type, parse_spark
 from seamkit_tests import SUITES_GOLDEN
 
-__all__ = [
-    "GOLDEN",
-    "GoldenRows",
-    "Sample",
-    "columns",
-    "fields_of",
-    "golden_names",
-    "load_golden",
-    "row_batches",
-]
-
 # Data only: nothing of the suites is imported.
 GOLDEN = SUITES_GOLDEN / "unsaferow"
 

@@ -9,8 +9,6 @@ import pyarrow as pa
 
 from seambase.types import arrow_type, parse_spark
 
-__all__ = ["SAMPLES", "sample"]
-
 _WORDS = ["", "1234567", None, "12345678", "naïve 日本 😀", "x" * 300]
 _MAX = 2**63 - 1
 

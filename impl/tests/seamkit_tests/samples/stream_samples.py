@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-__all__ = ["PRESTO_FLAT", "SPARK_FLAT", "random_array", "random_batch", "random_type"]
-
 PRESTO_FLAT = (
     "boolean", "tinyint", "smallint", "integer", "bigint", "real", "double", "varchar",
     "varbinary", "date", "time", "timestamp", "timestamp with time zone", "decimal(10,2)",

@@ -10,8 +10,6 @@ from typing import Any
 import pyarrow as pa
 import xxhash
 
-__all__ = ["presto_hash", "velox_hash"]
-
 _MASK = (1 << 64) - 1
 
 

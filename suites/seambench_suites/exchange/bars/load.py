@@ -15,8 +15,6 @@ from seambench.engines.digest import digest_reader, union
 from seamkit.exchange.formats.formats import chunk_format
 from seamkit.exchange.partition import Partitioner, PartitionRule
 
-__all__ = ["CHANNELS", "CHUNK_ROWS", "RULE", "Load"]
-
 CHANNELS = 8
 CHUNK_ROWS = 4096
 RULE = PartitionRule(["l_orderkey"], CHANNELS, chunk_rows=CHUNK_ROWS)

@@ -32,8 +32,6 @@ from seamkit.exchange.formats.formats import chunk_format
 from seamkit.exchange.source import ExchangeSource, SourceRegistry
 from seamkit.exchange.transports.by_name import serve
 
-__all__ = ["main"]
-
 _COPIED_AT_ONCE = 1 << 18
 _GRPC_OPTIONS = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
 

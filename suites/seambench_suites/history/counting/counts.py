@@ -16,8 +16,6 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-__all__ = ["LACKING", "instructions", "require_counter"]
-
 #: How the reason begins why a kernel that is not there has no count.
 LACKING = "lacks: "
 

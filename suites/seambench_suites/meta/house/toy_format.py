@@ -33,8 +33,6 @@ from seambench.contracts.tables import (
 )
 from seambench.formats.golden import read_declaration
 
-__all__ = ["FORMAT", "ROOT", "ToyReader"]
-
 #: Folder of the cases and golden tables that a test makes.
 ROOT = Path(os.environ.get("TOY_SUITE", "nowhere"))
 _LIST = "toy.json"

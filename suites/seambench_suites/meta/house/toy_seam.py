@@ -13,8 +13,6 @@ from seambench.contracts.data_files import CaseFile, case_files, read_case_file
 from seambench.contracts.outcomes import Mismatch
 from seambench.contracts.seam import Case, Seam
 
-__all__ = ["ROOT", "SEAM", "Adder", "ForgetsToCarry"]
-
 ROOT = Path(__file__).parent / "toy"
 
 

@@ -15,8 +15,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-__all__ = ["Code", "Node", "ways"]
-
 Node = tuple[str, str]
 """Module, and a name defined at its top; an empty name is what runs when it is imported."""
 

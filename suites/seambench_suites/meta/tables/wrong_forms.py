@@ -16,15 +16,6 @@ from seambase.scan import ScanReport
 from seambench.contracts.common import Kind
 from seambench.contracts.scan import ScanRequest
 
-__all__ = [
-    "BelievesArrowsSchema",
-    "FirstRowGroupAlone",
-    "IgnoresEscapes",
-    "PlainDelta",
-    "TakesColumnsByPlace",
-    "TakesSizesOnTrust",
-]
-
 _TYPES = {"integer": pa.int32(), "string": pa.string(), "double": pa.float64()}
 
 

@@ -10,8 +10,6 @@ from seambase.description import TableDescription, UnitDescription
 from seambench.seams.scan.audit.layout import SMALL_BYTES, by_group, plural
 from seambench.seams.scan.audit.model import Advice, Cost
 
-__all__ = ["advise"]
-
 #: What files are combined to.
 _TARGET_BYTES = 128 << 20
 _LEAST_FILES_SAVED = 2

@@ -6,8 +6,6 @@ import time
 
 from seambench.seams.scan.audit.model import Limits
 
-__all__ = ["Budget"]
-
 
 class Budget:
     """Bytes and seconds, spent as an audit goes on.

@@ -9,8 +9,6 @@ from collections.abc import Iterable, Sequence
 from seambase.description import StoredFile, TableDescription, UnitDescription
 from seambench.seams.scan.audit.model import Group, Kind, Layout
 
-__all__ = ["SMALL_BYTES", "by_group", "layout_of", "plural", "unit_bytes"]
-
 SMALL_BYTES = 32 << 20
 """Data files below it count as small: opening them weighs more than reading them."""
 

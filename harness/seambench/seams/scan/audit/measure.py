@@ -16,8 +16,6 @@ from seambench.seams.scan.audit.budget import Budget
 from seambench.seams.scan.audit.layout import unit_bytes
 from seambench.seams.scan.audit.model import Cost, Damage, Range, UnitCost
 
-__all__ = ["Checked", "check_units", "measure_cost"]
-
 #: What looking into a data file without reading its columns takes: its footer.
 _FOOTER_BYTES = 64 << 10
 _REPEATS = 5

@@ -10,23 +10,6 @@ from typing import Any, Literal
 
 import msgspec
 
-__all__ = [
-    "SCHEMA",
-    "Advice",
-    "Audit",
-    "Cost",
-    "Damage",
-    "DifferentRow",
-    "Group",
-    "Kind",
-    "Layout",
-    "Limits",
-    "PeerAnswer",
-    "Range",
-    "UnitCost",
-    "json_schema",
-]
-
 SCHEMA = 1
 
 

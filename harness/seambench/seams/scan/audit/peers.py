@@ -27,8 +27,6 @@ from seambench.seams.scan.audit.model import DifferentRow, PeerAnswer
 from seambench.seams.scan.audit.rows import condition_for, differences, digest, write_rows
 from seambench.seams.scan.audit.worker import packed
 
-__all__ = ["Ours", "ask_peers", "present_peers"]
-
 _WORKER = "seambench.seams.scan.audit.worker"
 _LEAST_SECONDS = 1.0
 #: Characters of a value that are shown of a row that differs.

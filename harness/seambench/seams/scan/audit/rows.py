@@ -14,8 +14,6 @@ import pyarrow.compute as pc
 from seambench.contracts.scan import Scan
 from seambench.engines.digest import digest_reader, quote
 
-__all__ = ["Differences", "condition_for", "differences", "digest", "write_rows"]
-
 _SHOWN = 5
 
 

@@ -17,8 +17,6 @@ from seambench.seams.scan.audit.measure import Checked, check_units, measure_cos
 from seambench.seams.scan.audit.model import Audit, Cost, Damage, PeerAnswer
 from seambench.seams.scan.audit.peers import Ours, ask_peers, present_peers
 
-__all__ = ["Plan", "audit"]
-
 _NOTHING = Checked(0, None, [], frozenset())
 
 

@@ -9,8 +9,6 @@ from seambench.report.draw.text import factor, seconds, size
 from seambench.seams.scan.audit.layout import plural
 from seambench.seams.scan.audit.model import Audit, Cost, Kind, Layout, PeerAnswer, Range
 
-__all__ = ["Section", "sections", "verdict"]
-
 _KINDS = {"agrees": "right", "differs": "wrong", "refused": "refused", "unavailable": "off"}
 
 

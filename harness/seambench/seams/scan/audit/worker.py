@@ -20,8 +20,6 @@ from seambench.contracts.scan import ScanRequest
 from seambench.contracts.seam import Seam
 from seambench.seams.scan.audit.rows import digest, write_rows
 
-__all__ = ["main", "packed"]
-
 _ASKED = ("table", "columns", "storage_options", "allow")
 
 

@@ -14,21 +14,6 @@ from typing import Any
 from seambase.errors import InputError, RefusedError
 from seamkit.tables.delta.log.paths import canonical
 
-__all__ = [
-    "AddFile",
-    "FileKey",
-    "Metadata",
-    "Protocol",
-    "VectorDescriptor",
-    "add_file",
-    "changed_file",
-    "changes_data",
-    "metadata",
-    "parse_line",
-    "protocol",
-    "removed_key",
-]
-
 FileKey = tuple[str, str | None]
 """A logical file: its canonical path, and the identity of its deletion vector."""
 

@@ -21,8 +21,6 @@ from seamkit.files.texts import check_texts
 from seamkit.tables.delta.log.actions import parse_line
 from seamkit.tables.delta.log.folder import LOG, Checkpoint
 
-__all__ = ["checkpoint_actions", "json_actions"]
-
 _SIDECARS = f"{LOG}/_sidecars"
 _NAME = re.compile(r"[^/\\]+")
 _FIELDS: Mapping[str, tuple[str, ...]] = {

@@ -19,8 +19,6 @@ from seamkit.tables.delta.log.actions import (
 )
 from seamkit.tables.delta.log.checkpoint import json_actions
 
-__all__ = ["Commit", "load_commit"]
-
 _COUNTS = ("numTargetRowsInserted", "numTargetRowsUpdated", "numTargetRowsDeleted")
 
 

@@ -14,8 +14,6 @@ from typing import Any
 from seambase.errors import InputError
 from seambase.scan import ScanWarning
 
-__all__ = ["History", "first_stated"]
-
 _COMMIT = re.compile(r".*?(\d{20})\.(?:[0-9a-fA-F-]{36}\.)?json, line \d+")
 #: Spark's word for the files that an operation wrote, and that of delta-rs.
 _WRITTEN = ("numFiles", "num_added_files")

@@ -8,8 +8,6 @@ from urllib.parse import unquote
 from seambase.errors import InputError
 from seamkit.files.storage import Storage
 
-__all__ = ["TableFiles", "canonical"]
-
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 _LOCAL = re.compile(r"file:(//)?(?=/(?!/))", re.IGNORECASE)
 _BROKEN_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")

@@ -28,8 +28,6 @@ from seamkit.tables.delta.log.folder import LOG, Checkpoint, LogFolder, Segment
 from seamkit.tables.delta.log.history import History
 from seamkit.tables.delta.log.protocol import check_protocol
 
-__all__ = ["Snapshot", "load_snapshot"]
-
 
 @dataclass(frozen=True)
 class Snapshot:

@@ -25,20 +25,6 @@ from seambase.errors import InputError, RefusedError
 from seamkit.core.arrow_data import numbers
 from seamkit.files.storage import Storage
 
-__all__ = [
-    "PROPERTIES",
-    "TIMELINE",
-    "DeleteMarker",
-    "FillRule",
-    "KeyGenerator",
-    "MergeMode",
-    "MergeRules",
-    "TableConfig",
-    "load_config",
-    "parse_properties",
-    "read_merge_rules",
-]
-
 MergeMode = Literal["commit-time", "event-time", "custom"]
 
 _PREFIX = "hoodie.record.merge.property."

@@ -19,16 +19,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-__all__ = [
-    "HUDI_ORC_TYPES",
-    "HUDI_TYPES",
-    "HudiOrcTypes",
-    "HudiTypes",
-    "becomes",
-    "cast_as_java",
-    "java_text",
-]
-
 
 def java_text(column: pa.Array) -> pa.Array:
     """The column's values as text, as `String.valueOf` gives it.

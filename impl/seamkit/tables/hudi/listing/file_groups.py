@@ -24,8 +24,6 @@ from seamkit.tables.hudi.listing.files import (
 from seamkit.tables.hudi.timeline.timeline import Instant, Timeline, Write, replaced_groups
 from seamkit.tables.hudi.timeline.window import NOW, Window
 
-__all__ = ["FileGroups", "GroupKey", "list_slices"]
-
 
 class _Stated(NamedTuple):
     """What a completed write states of a file; 0 where it says nothing."""

@@ -29,23 +29,6 @@ from seamkit.tables.hudi.config.properties import TableConfig
 from seamkit.tables.hudi.timeline.timeline import FileNames, Timeline
 from seamkit.tables.hudi.timeline.window import Window, file_names
 
-__all__ = [
-    "BaseFile",
-    "External",
-    "FileSlice",
-    "Listing",
-    "LogFile",
-    "PartitionColumns",
-    "base_file",
-    "instant_in_name",
-    "is_native_log",
-    "list_files",
-    "log_file",
-    "may_have_changed",
-    "partition_schema",
-    "with_file_names",
-]
-
 _BASE = re.compile(r"^([a-zA-Z0-9-]+)_([a-zA-Z0-9-]+)_([0-9]+)(\.[a-zA-Z0-9]+)$")
 _LOG = re.compile(
     r"^\.([^._]+)_([^.]*)\.(?:log|archive)\.(\d{1,18})(?:_((\d+)-(\d+)-(\d+))(\.cdc)?)?$"

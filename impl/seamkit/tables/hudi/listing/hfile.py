@@ -26,8 +26,6 @@ from seambase.errors import InputError, RefusedError
 from seamkit.core.unpack import Bound, unpack
 from seamkit.files.footers.protobuf import fields, varint
 
-__all__ = ["HFile", "read_hfile"]
-
 _TRAILER_BYTES = 4096
 _TRAILER_MAGIC = b'TRABLK"$'
 _HEADER = struct.Struct(">8siiqBii")

@@ -23,15 +23,6 @@ from seamkit.tables.hudi.listing.hfile import HFile, read_hfile
 from seamkit.tables.hudi.log.log import LogBlock, order_blocks, read_blocks
 from seamkit.tables.hudi.timeline.timeline import Timeline, load_timeline
 
-__all__ = [
-    "METADATA_FOLDER",
-    "MetadataTable",
-    "ask_metadata_ahead",
-    "has_partition",
-    "list_from_metadata",
-    "open_metadata_table",
-]
-
 METADATA_FOLDER = ".hoodie/metadata"
 _FILES = "files"
 _ALL_PARTITIONS = "__all_partitions__"

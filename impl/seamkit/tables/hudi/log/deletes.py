@@ -29,8 +29,6 @@ from seamkit.core.arrow_data import numbers
 from seamkit.core.errors import check, new_error
 from seamkit.core.memory import TrackedAllocator
 
-__all__ = ["ORDERING_WORDS", "DeleteKeys", "read_delete_keys"]
-
 # Branches of the ordering value's union, by number, and the Avro type each one wraps.
 _BRANCHES = (
     ("null", "null"),

@@ -38,15 +38,6 @@ from seamkit.tables.hudi.merge.keys import (
 from seamkit.tables.hudi.timeline.timeline import Timeline
 from seamkit.tables.hudi.timeline.window import Window
 
-__all__ = [
-    "LogSource",
-    "partial_columns",
-    "read_ordered_blocks",
-    "refuse_merge",
-    "usable_positions",
-]
-
-
 _SUPPORTED_KINDS = ("avro", "parquet", "delete")
 
 

@@ -53,9 +53,6 @@ from seamkit.tables.hudi.merge.records import (
     ordering_columns,
 )
 
-__all__ = ["FilledLog", "Presence", "SliceChanges", "SliceLog", "fill_gaps", "read_slice_log"]
-
-
 # A log is not compressed, and is decoded faster than as many bytes of a Parquet file.
 _MOST_TIMES_BASE = 4
 

@@ -21,20 +21,6 @@ from seamkit.tables.hudi.config.properties import TableConfig
 from seamkit.tables.hudi.config.value_types import java_text
 from seamkit.tables.hudi.log.deletes import DeleteKeys
 
-__all__ = [
-    "IS_DELETED",
-    "OPERATION",
-    "RECORD_KEY",
-    "SliceKeys",
-    "check_fields",
-    "check_texts",
-    "check_times",
-    "choose_keys",
-    "leaf_column",
-    "leaf_field",
-    "root_of",
-]
-
 RECORD_KEY = "_hoodie_record_key"
 IS_DELETED = "_hoodie_is_deleted"
 OPERATION = "_hoodie_operation"

@@ -26,8 +26,6 @@ from seamkit.tables.hudi.timeline.instants import (
     parse_write,
 )
 
-__all__ = ["Archive"]
-
 _Body = Callable[[], dict[str, Any]]
 
 _ARCHIVE_FILE = re.compile(r"^\.commits_\.archive\.(\d{1,18})(?:_\d+-\d+-\d+)?$")

@@ -16,8 +16,6 @@ import pyarrow.compute as pc
 from seambase.errors import UsageError
 from seamkit.tables.hudi.timeline.timeline import FileNames, Timeline, is_log_compaction
 
-__all__ = ["COMMIT_TIME", "NOW", "Window", "file_names", "incremental_window"]
-
 COMMIT_TIME = "_hoodie_commit_time"
 
 

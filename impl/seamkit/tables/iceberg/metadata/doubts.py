@@ -18,8 +18,6 @@ from seamkit.tables.iceberg.metadata.document import Snapshot, TableMetadata
 from seamkit.tables.iceberg.metadata.manifests import DATA, Entry, Manifest, PartitionSummary
 from seamkit.tables.iceberg.metadata.values import bound_value, partition_value
 
-__all__ = ["doubts_of_files", "doubts_of_list", "doubts_of_manifest"]
-
 _LIVE = (0, 1)  # statuses of entries: existing, added
 
 

@@ -28,16 +28,6 @@ from seambase.errors import InputError, UnavailableError, UsageError
 from seambase.extras import needs
 from seamkit.files.storage import Storage
 
-__all__ = [
-    "ENDINGS",
-    "METADATA",
-    "SCHEME",
-    "TableFiles",
-    "metadata_address",
-    "newest_metadata",
-    "split_address",
-]
-
 METADATA = "metadata"
 _HINT = f"{METADATA}/version-hint.text"
 ENDINGS = (".metadata.json", ".gz.metadata.json", ".metadata.json.gz")

@@ -22,18 +22,6 @@ from seamkit.tables.iceberg.metadata.document import PartitionKinds, Snapshot, T
 from seamkit.tables.iceberg.metadata.location import TableFiles
 from seamkit.tables.iceberg.metadata.values import partition_value
 
-__all__ = [
-    "DATA",
-    "EQUALITY_DELETES",
-    "POSITION_DELETES",
-    "Entry",
-    "Manifest",
-    "PartitionSummary",
-    "is_vector",
-    "read_entries",
-    "read_list",
-]
-
 DATA, POSITION_DELETES, EQUALITY_DELETES = 0, 1, 2
 """What a file holds, as entries say it."""
 

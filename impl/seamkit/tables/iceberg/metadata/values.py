@@ -15,8 +15,6 @@ import pyarrow.compute as pc
 
 from seambase.errors import InputError, RefusedError
 
-__all__ = ["bound_value", "constant", "default_value", "in_order", "partition_value"]
-
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _MICROSECOND = dt.timedelta(microseconds=1)
 _T = TypeVar("_T")

@@ -47,16 +47,6 @@ from seamkit.tables.paimon.merging.sketches import Bitmap32, HllSketch, ThetaSke
 from seamkit.tables.paimon.metadata.options import REMOVES_GROUP, REMOVES_RECORD, ReadOptions
 from seamkit.tables.paimon.metadata.schemas import KIND, TableSchema
 
-__all__ = [
-    "FUNCTIONS",
-    "KEY",
-    "Aggregation",
-    "FieldRule",
-    "PartialUpdate",
-    "make_function",
-    "merge_rule",
-]
-
 FUNCTIONS: Mapping[str, Callable[[pa.Array, FieldOptions, str], Function]] = {
     one.name: one
     for one in (

@@ -17,8 +17,6 @@ from seamkit.core.arrow_data import numbers
 from seamkit.scan.merging.log_index import RowNumbers
 from seamkit.tables.paimon.merging.functions import value_ranks
 
-__all__ = ["ORDERLESS", "Flags", "folded", "last_valid"]
-
 Flags = npt.NDArray[np.bool_]
 
 #: Functions whose result does not depend on which of two rows is newer.

@@ -19,25 +19,6 @@ import pyarrow.compute as pc
 
 from seambase.errors import RefusedError
 
-__all__ = [
-    "BoolAnd",
-    "BoolOr",
-    "Choosing",
-    "Computing",
-    "FieldOptions",
-    "FirstNonNull",
-    "FirstValue",
-    "Function",
-    "LastNonNull",
-    "LastValue",
-    "ListAgg",
-    "Max",
-    "Min",
-    "Product",
-    "Sum",
-    "value_ranks",
-]
-
 FieldOptions = Mapping[str, str]
 """Options of one field, without `fields.NAME.` in front."""
 

@@ -14,8 +14,6 @@ import pyarrow as pa
 from seambase.errors import InputError, RefusedError
 from seamkit.tables.paimon.merging.functions import Computing, FieldOptions
 
-__all__ = ["Collect", "MergeMap", "MergeMapWithKeyTime", "NestedPartialUpdate", "NestedUpdate"]
-
 
 class Collect(Computing):
     """The items of arrays in one array, each once if they are to be distinct."""

@@ -26,8 +26,6 @@ from seambase.extras import needs
 from seamkit.files.roaring import united_32
 from seamkit.tables.paimon.merging.functions import Computing, FieldOptions
 
-__all__ = ["Bitmap32", "HllSketch", "ThetaSketch", "check_hll", "has_registers"]
-
 _LIST, _SET, _REGISTERS = range(3)
 _PREAMBLES = (2, 3, 10)  # in ints, by the form
 _EMPTY, _COMPACT = 4, 8

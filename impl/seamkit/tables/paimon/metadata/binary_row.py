@@ -16,8 +16,6 @@ import pyarrow as pa
 
 from seambase.errors import InputError
 
-__all__ = ["row_values"]
-
 _HEADER_BITS = 8
 _COMPACT_DIGITS = 18
 _DIGITS = Context(prec=77)

@@ -9,8 +9,6 @@ from typing import Any, TypeVar, overload
 from seambase.errors import InputError
 from seamkit.files.storage import Storage
 
-__all__ = ["field", "read_json"]
-
 _T = TypeVar("_T")
 _D = TypeVar("_D")
 _REQUIRED = object()

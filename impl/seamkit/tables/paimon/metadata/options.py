@@ -9,8 +9,6 @@ from seambase.errors import InputError, RefusedError
 from seamkit.tables.paimon.metadata.schemas import TableSchema
 from seamkit.tables.spelling import check_names
 
-__all__ = ["REMOVES_GROUP", "REMOVES_RECORD", "ReadOptions", "read_options"]
-
 REMOVES_RECORD = "remove-record-on-delete"
 REMOVES_GROUP = "partial-update.remove-record-on-sequence-group"
 _ENGINES = ("deduplicate", "partial-update", "aggregation", "first-row")

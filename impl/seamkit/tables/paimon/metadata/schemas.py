@@ -20,18 +20,6 @@ from seamkit.files.columns import Key, Place
 from seamkit.files.storage import Storage
 from seamkit.tables.paimon.metadata.json_files import field, read_json
 
-__all__ = [
-    "KIND",
-    "ROW_KIND",
-    "SEQUENCE",
-    "SYSTEM",
-    "Field",
-    "Schemas",
-    "TableSchema",
-    "parse_fields",
-    "places_of",
-]
-
 SEQUENCE = "_SEQUENCE_NUMBER"
 KIND = "_VALUE_KIND"
 SYSTEM = pa.schema([pa.field(SEQUENCE, pa.int64()), pa.field(KIND, pa.int8())])
