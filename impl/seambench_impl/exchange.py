@@ -246,7 +246,7 @@ class _Sender:
             self.sink.wait_finished()
 
     def counters(self) -> Mapping[str, int]:
-        """See `seambench.contracts.exchange.CountedSender`."""
+        """See `seambench.contracts.exchange.Counted`."""
         return self.sink.counters()
 
     def cancel(self, reason: str) -> None:
@@ -274,6 +274,10 @@ class _Receiver:
             self._merging = MergingReader(self.source, merge)
         self.registry = SourceRegistry()
         self.registry.register(_EXCHANGE, self.source)
+
+    def counters(self) -> Mapping[str, int]:
+        """See `seambench.contracts.exchange.Counted`."""
+        return self.source.counters()
 
     def announce(self, address: str) -> None:
         """Be found at an address, by senders of this process too."""

@@ -180,6 +180,25 @@ static void chunks_that_wait_are_given_back(void) {
     seam_allocator_release(allocator);
 }
 
+/* Parts of 9, 10 and 11 rows begin at 0, 9 and 19, and keep the order of their rows. */
+static void parts_follow_each_other_and_keep_their_order(void) {
+    uint32_t parts[30];
+    int32_t starts[4], rows[30], left[3] = {9, 10, 11}, next[3] = {0, 9, 19};
+    for (int32_t row = 0; row < 30; row++) {
+        uint32_t part = (uint32_t)row * 7 % 3;
+        while (left[part] == 0) {
+            part = (part + 1) % 3;
+        }
+        left[part] -= 1;
+        parts[row] = part;
+    }
+    seam_partition_sort(parts, 30, 3, starts, rows);
+    CHECK(starts[0] == 0 && starts[1] == 9 && starts[2] == 19 && starts[3] == 30);
+    for (int32_t row = 0; row < 30; row++) {
+        CHECK(rows[next[parts[row]]++] == row);
+    }
+}
+
 static void rules_that_cannot_be_are_refused(void) {
     struct seam_allocator *allocator = seam_allocator_new(0);
     struct seam_partition_rule rule = rule_of(0, 10);
@@ -196,6 +215,7 @@ int main(void) {
     rows_are_dealt_and_nothing_is_left_when_memory_runs_out();
     batches_are_split_and_nothing_is_left_when_memory_runs_out();
     chunks_that_wait_are_given_back();
+    parts_follow_each_other_and_keep_their_order();
     rules_that_cannot_be_are_refused();
     return 0;
 }

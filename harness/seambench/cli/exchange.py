@@ -73,6 +73,10 @@ def exchange(
         typer.Option(help="Instead: seconds of random runs with paused and killed workers."),
     ] = None,
     seed: Annotated[int, typer.Option(help="Of the random runs.")] = 0,
+    profile: Annotated[
+        bool,
+        typer.Option("--profile", help="Also what the sides of each way spent their time on."),
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="The record, one JSON value.")] = False,
     results: Results = Path("results"),
 ) -> None:
@@ -108,7 +112,7 @@ def exchange(
         records = measure_exchanges(options, shown)
     made_by = {str(timing.over.dimensions["rows made by"]) for timing in records[0].timings}
     error_console().print(f"rows made by: {', '.join(sorted(made_by))}", markup=False)
-    show = partial(_print_table, records[0].timings)
+    show = partial(_print_tables, records[0].timings, profile=profile)
     raise typer.Exit(tell_records(records, results, show, as_json=as_json))
 
 
@@ -152,6 +156,49 @@ def _print_table(timings: Sequence[Timing], out: Console) -> None:
         table.add_row(escape(timing.case.removeprefix("exchange-workers/")), *_cells(timing))
     out.print(table)
     out.print(f"[dim]Medians; bytes as Arrow has them, resident bytes of all. {NOTE}[/dim]")
+
+
+#: Words of a timing's `spent`, and what the table of times calls them.
+_PARTS = {
+    "shuffle": "deal",
+    "serialize_chunk": "encode",
+    "wait": "sink full",
+    "network": "way",
+    "closure_block": "withheld",
+    "deserialize_chunk": "decode",
+    "overall": "all",
+}
+
+
+def _print_tables(timings: Sequence[Timing], out: Console, *, profile: bool) -> None:
+    _print_table(timings, out)
+    if profile:
+        _print_profile(timings, out)
+
+
+def _print_profile(timings: Sequence[Timing], out: Console) -> None:
+    """A row per case: where its milliseconds went."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    from seambench.records.model import Answered
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("ms of the last run", overflow="fold")
+    for name in _PARTS.values():
+        table.add_column(name, justify="right", no_wrap=True)
+    for timing in timings:
+        if isinstance(timing, Answered) and timing.spent:
+            cells = (timing.spent.get(word) for word in _PARTS)
+            shown = ("-" if one is None else f"{one * 1e3:.1f}" for one in cells)
+            table.add_row(escape(timing.case.removeprefix("exchange-workers/")), *shown)
+    out.print(table)
+    out.print(
+        "[dim]deal, encode, decode, sink full: sums over all threads; withheld: over all requests. "
+        "way: of the slowest sender, from a request's leaving to its answer without what the "
+        "receiver had it for, by how many were on the way at once; all: from its first request to "
+        "its last answer.[/dim]"
+    )
 
 
 def _cells(timing: Timing) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from seambase.sorting import SortKey
 from seambench.contracts.common import Kind
 
 __all__ = [
-    "CountedSender",
+    "Counted",
     "Distributed",
     "Exchange",
     "ExchangeReceiver",
@@ -129,14 +129,15 @@ class ExchangeSender(Protocol):
 
 
 @runtime_checkable
-class CountedSender(Protocol):
-    """A sending side that says what became of its rows."""
+class Counted(Protocol):
+    """A side that says what became of its rows and how long that took."""
 
     def counters(self) -> Mapping[str, int]:
-        """Counts by name.
+        """Counts by name, and nanoseconds by names that end in `_time`.
 
-        `bytes_pass_through`, `bytes_sent` and `rows_of_unused_buckets` mean the same for all who
-        have them.
+        `bytes_pass_through`, `bytes_sent` and `rows_of_unused_buckets` of a sender mean the same
+        for all who have them. Times of several sides and threads are added up, but for
+        `network_time` and `overall_time` of senders, of which the longest counts.
         """
         ...
 

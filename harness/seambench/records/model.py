@@ -239,7 +239,10 @@ class Answered(_Timed, frozen=True, tag="answer", tag_field="kind"):
         paths: slices read by each path.
         warnings: what the reader said it skipped.
         spent: what the last run's threads spent seconds on, as the reader counts them: `open`,
-            `read`, `convert` and `fill` of a reader in Java; without `convert`, `read` has it.
+            `read`, `convert` and `fill` of a reader in Java; without `convert`, `read` has it. Of
+            an exchange `shuffle`, `serialize_chunk`, `wait` and `deserialize_chunk` of all threads,
+            `receiver_process_total` and `closure_block` of all requests, `network` and `overall`
+            of the slowest sender.
     """
 
     query: Query | None = None

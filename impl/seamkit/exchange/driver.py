@@ -18,12 +18,14 @@ from seamkit.exchange.logic.messages import Chunk, Request
 from seamkit.exchange.logic.options import SinkOptions
 from seamkit.exchange.partition import DealtChunk, Partitioner
 from seamkit.exchange.routing import Routing
+from seamkit.exchange.times import Spent
 from seamkit.serde.stream.gather import Gatherer
 
 #: So that the message of a request, without its payloads, stays below what transports take.
 _CHUNKS_AT_MOST = 16_384
 #: With so many rows a batch is a chunk of its own.
 _GATHERED_ROWS = 4096
+_ENCODING = "serialize_chunk_time"
 #: In place of a channel's number: all those to other processes.
 _ALL = -1
 #: Of a batch of which a slice is counted as if it were whole.
@@ -83,12 +85,14 @@ class SinkDriver:
     Attributes:
         rows: that were written.
         dropped_rows: of these, rows of buckets that nobody has, where they are dropped.
+        spent: nanoseconds by what they were spent on.
     """
 
     def __init__(self, sink: SharedSink) -> None:
         self._sink = sink
         self._waiting = [_Waiting() for _ in sink.channels]
         self.rows = self.dropped_rows = 0
+        self.spent = Spent()
         self._finished = False
         routing = sink.routing
         local = [number for number, way in enumerate(sink.channels) if way.pass_through]
@@ -138,12 +142,13 @@ class SinkDriver:
     def _deal(self, deal: Callable[[Partitioner], Iterator[DealtChunk]]) -> None:
         assert self._partitioner is not None
         try:
-            for chunk in deal(self._partitioner):
-                place = self._placement[chunk.part]
-                if place is None:
-                    self._belongs_to_nobody(chunk)
-                else:
-                    self._send_dealt(chunk, *place)
+            with self.spent.on("shuffle_time"):
+                for chunk in deal(self._partitioner):
+                    place = self._placement[chunk.part]
+                    if place is None:
+                        self._belongs_to_nobody(chunk)
+                    else:
+                        self._send_dealt(chunk, *place)
         except (
             RefusedError,
             NativeMemoryError,
@@ -160,7 +165,9 @@ class SinkDriver:
         if self._encode_dealt is None:
             self._put(channel, chunk.batch(), driver)
             return
-        for one in self._fitting(self._encode_dealt(chunk), driver):
+        with self.spent.on(_ENCODING):
+            payload = self._encode_dealt(chunk)
+        for one in self._fitting(payload, driver):
             self._add(channel, one)
 
     def _belongs_to_nobody(self, chunk: DealtChunk) -> None:
@@ -209,7 +216,8 @@ class SinkDriver:
         if gatherer is None:
             gatherer = self._gathered[channel] = self._gather(self._sink.allocator)
         try:
-            gatherer.append(batch)
+            with self.spent.on(_ENCODING):
+                gatherer.append(batch)
         except SeambenchError as error:  # rows that wait are lost with those of this batch
             self._sink.cancel(str(error))
             raise
@@ -221,12 +229,16 @@ class SinkDriver:
         """The rows that wait for others, where there are any."""
         gatherer = self._gathered.get(channel)
         if gatherer is not None and gatherer.rows:
-            yield from self._fitting(gatherer.take(), 0)
+            with self.spent.on(_ENCODING):
+                payload = gatherer.take()
+            yield from self._fitting(payload, 0)
 
     def _encode(self, batch: pa.RecordBatch, driver: int) -> Iterator[Chunk]:
         """A batch as chunks of which each fits into a request."""
         assert self._sink.format is not None
-        yield from self._fitting(self._sink.format.encode(batch), driver, batch)
+        with self.spent.on(_ENCODING):
+            payload = self._sink.format.encode(batch)
+        yield from self._fitting(payload, driver, batch)
 
     def _fitting(
         self, payload: Any, driver: int, batch: pa.RecordBatch | None = None
@@ -261,7 +273,8 @@ class SinkDriver:
         if not waiting.chunks:
             return False
         self._waiting[channel] = _Waiting()
-        self._sink.add(channel, self._request(channel, tuple(waiting.chunks), eos=False))
+        with self.spent.on("sending"):  # is counted by the sink, where it waits
+            self._sink.add(channel, self._request(channel, tuple(waiting.chunks), eos=False))
         return True
 
     def _request(self, channel: int, chunks: tuple[Chunk, ...], *, eos: bool) -> Request:

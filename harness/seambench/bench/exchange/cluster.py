@@ -18,6 +18,7 @@ from typing import IO, Any, Self
 
 from seambase import errors
 from seambase.errors import SeambenchError
+from seambench.bench.exchange.host import spent_by_all
 
 __all__ = ["Cluster", "Ran", "Way"]
 
@@ -84,6 +85,7 @@ class Ran:
         peak_bytes: most resident bytes of each process, added up; 0 if nobody watched.
         growth_bytes: the same above what was resident before.
         told: what each worker has to say of its outcome.
+        spent: seconds by what sides spent them on; none of an implementation that does not say.
     """
 
     seconds: float
@@ -94,6 +96,7 @@ class Ran:
     peak_bytes: int
     growth_bytes: int
     told: Sequence[Mapping[str, Any]]
+    spent: Mapping[str, float]
 
     @classmethod
     def of(cls, ran: Sequence[Mapping[str, Any]], told: Sequence[Mapping[str, Any]]) -> Self:
@@ -102,6 +105,7 @@ class Ran:
         return cls(
             seconds=max(one["seconds"] for one in ran),
             told=told,
+            spent=spent_by_all([one["spent"] for one in ran]),
             **{name: sum(one[name] for one in ran) for name in sums},
         )
 

@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import Any
 
 import numpy as np
 import psutil
@@ -29,7 +29,7 @@ from seambench.bench.exchange.plans import Plan, Step, plan_named
 from seambench.bench.memory import MemorySampler
 from seambench.contracts import registry
 from seambench.contracts.exchange import (
-    CountedSender,
+    Counted,
     Distributed,
     ExchangeRequest,
     ListeningReceiver,
@@ -37,7 +37,10 @@ from seambench.contracts.exchange import (
 )
 from seambench.engines.digest import digest_reader
 
-__all__ = ["Host", "Node", "main"]
+__all__ = ["Host", "Node", "main", "spent_by_all"]
+
+#: Of these the longest of all sides counts.
+_LONGEST_COUNTS = ("network", "overall")
 
 
 class Node:
@@ -95,12 +98,14 @@ class Node:
         self._outcome = self._plan.run(self)
         seconds = time.perf_counter() - begin
         received = [table for tables in self._received.values() for table in tables]
-        counted = [one.counters() for one in self._senders.values() if _counts(one)]
+        sides = [*self._senders.values(), *self._receivers.values()]
+        counted = [side.counters() for side in sides if isinstance(side, Counted)]
         return {
             "seconds": seconds,
             "bytes": sum(table.nbytes for table in received),
             "rows": sum(table.num_rows for table in received),
             "passed_bytes": sum(counters.get("bytes_pass_through", 0) for counters in counted),
+            "spent": spent_by_all([_seconds(counters) for counters in counted]),
         }
 
     def table(self, name: str) -> pa.Table:
@@ -199,8 +204,19 @@ class Node:
         return [bucket // self.workers % drivers for bucket in range(step.buckets)]
 
 
-def _counts(sender: RemoteSender) -> TypeGuard[CountedSender]:
-    return isinstance(sender, CountedSender)
+def _seconds(counters: Mapping[str, int]) -> dict[str, float]:
+    """Of a side, by what they were spent on."""
+    times = {name: ns for name, ns in counters.items() if name.endswith("_time")}
+    return {name.removesuffix("_time"): ns / 1e9 for name, ns in times.items()}
+
+
+def spent_by_all(sides: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """Seconds of several sides or processes as one; see `seambench.contracts.exchange.Counted`."""
+    found: dict[str, float] = {}
+    for name in dict.fromkeys(name for side in sides for name in side):
+        of_each = [side[name] for side in sides if name in side]
+        found[name] = max(of_each) if name in _LONGEST_COUNTS else sum(of_each)
+    return found
 
 
 def _packed(table: pa.Table) -> str:
@@ -262,6 +278,7 @@ class Host:
             "bytes": sum(one["bytes"] for one in ran),
             "rows": sum(one["rows"] for one in ran),
             "passed_bytes": sum(one["passed_bytes"] for one in ran),
+            "spent": spent_by_all([one["spent"] for one in ran]),
         }
 
     def judge(self, _asked: Mapping[str, Any]) -> Any:

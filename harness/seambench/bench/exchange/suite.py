@@ -216,6 +216,7 @@ class _OneOf:
         self._suite = suite
         self.way = way
         self.first: Ran | None = None
+        self.last: Ran | None = None
 
     def competitor(self) -> Competitor:
         """Run and judged by what the workers say."""
@@ -228,6 +229,8 @@ class _OneOf:
     def _run(self, *, memory: bool = False) -> Ran:
         ran = self._suite.workers.run(self.way, memory=memory)
         self.first = self.first or ran
+        if not memory:
+            self.last = ran
         return ran
 
     def _judge(self, ran: Ran) -> Finding:
@@ -314,4 +317,5 @@ class _Suite:
         over = structs.replace(
             over, dimensions={**over.dimensions, "drivers": one.way.drivers, **share}
         )
-        return answered(case, over, result, expected=self.oracle.digest(self.count))
+        spent = one.last.spent if one.last else {}
+        return answered(case, over, result, expected=self.oracle.digest(self.count), spent=spent)

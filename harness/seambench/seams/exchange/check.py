@@ -18,7 +18,7 @@ import pyarrow as pa
 from seambase import errors
 from seambench.conformance.refusals import NO_REFUSAL
 from seambench.contracts.exchange import (
-    CountedSender,
+    Counted,
     Exchange,
     ExchangeReceiver,
     ExchangeSender,
@@ -287,7 +287,7 @@ def _is_dropped(case: ExchangeCase, row: int) -> bool:
 
 def _check_counters(case: ExchangeCase, course: _Course, senders: Sequence[ExchangeSender]) -> None:
     """What senders say of their rows, if they do, and what is known of these."""
-    counted = [one.counters() for one in senders if isinstance(one, CountedSender)]
+    counted = [one.counters() for one in senders if isinstance(one, Counted)]
     if len(counted) != len(senders):
         return
 

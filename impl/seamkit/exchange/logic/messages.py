@@ -81,8 +81,11 @@ class Answer:
         be_number: of the request.
         sequence: of the request.
         error: None when all is well, else why the query must end.
+        receiver_ns: from the request's arrival at the receiver to this answer, however long it was
+            withheld; 0 where nobody says.
     """
 
     be_number: int
     sequence: int
     error: str | None = field(default=None)
+    receiver_ns: int = field(default=0, compare=False)

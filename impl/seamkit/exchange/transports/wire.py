@@ -124,6 +124,7 @@ def _statistics(params: Any) -> QueryStatistics | None:
 def encode_answer(answer: Answer) -> bytes:
     """An answer as a message."""
     message = RESULT(be_number=answer.be_number, sequence=answer.sequence)
+    message.receiver_post_process_time = answer.receiver_ns
     message.status.SetInParent()  # required by StarRocks; and so no answer is of no bytes
     if answer.error is not None:
         message.status.status_code = 6  # internal error
@@ -145,6 +146,7 @@ def decode_answer(message: bytes) -> Answer:
     if not result.HasField("status"):
         raise InputError("an answer without a status")
     if result.status.status_code == 0:
-        return Answer(result.be_number, result.sequence)
+        spent = result.receiver_post_process_time
+        return Answer(result.be_number, result.sequence, receiver_ns=spent)
     reasons = "; ".join(result.status.error_msgs) or "no reason given"
     return Answer(result.be_number, result.sequence, reasons)
