@@ -22,9 +22,7 @@ from seamkit.exchange.logic.options import ReceiverOptions
 from seamkit.exchange.partition import Partitioner, PartitionRule, hash_rows
 from seamkit.exchange.sink import ExchangeSink, Routing
 from seamkit.exchange.source import ExchangeSource, SourceRegistry
-from seamkit.exchange.transports.base import (
-    Server,
-)
+from seamkit.exchange.transports.base import Server
 from seamkit.exchange.transports.by_name import TRANSPORTS, connect, serve
 from seamkit.exchange.transports.local import LocalChannel
 

@@ -8,9 +8,7 @@ from typing import Any
 from seambase.errors import UsageError
 from seamkit.exchange.logic.channel import Channel
 from seamkit.exchange.source import SourceRegistry
-from seamkit.exchange.transports.base import (
-    Server,
-)
+from seamkit.exchange.transports.base import Server
 from seamkit.exchange.transports.flight import FlightServer
 from seamkit.exchange.transports.flight_channel import FlightChannel
 from seamkit.exchange.transports.grpc_unary import GrpcChannel, GrpcServer

@@ -12,6 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seambase.errors import InputError, RefusedError, UsageError
+from seambench.contracts.column import ColumnRequest
+from seambench_impl.column import OffHeapColumns
 from seamkit.offheap.columns.c_types import CTypes
 from seamkit.offheap.columns.lenient_types import TypeStringError, parse_leniently
 from seamkit.offheap.columns.types import (
@@ -26,10 +28,9 @@ from seamkit.offheap.columns.types import (
     name_problem,
     parse,
 )
-from seamkit_tests import GOLDEN
-from seamkit_tests.samples.golden_columns import load_golden
+from seamkit_tests import GOLDEN, SUITES_GOLDEN
 
-ENTRIES = load_golden("type_strings.json")
+ENTRIES = json.loads((SUITES_GOLDEN / "offheap/type_strings.json").read_text(encoding="utf-8"))
 STATED = json.loads((GOLDEN / "type-strings.json").read_text(encoding="utf-8"))
 #: Where StarRocks gives up and the strict mode does not: only blanks and case are in the way.
 HARMLESS = {
@@ -231,3 +232,26 @@ def test_column_types_without_an_arrow_type(column: ColumnType) -> None:
     """Kinds without values, and maps of which only a half was read, have no Arrow type."""
     with pytest.raises(RefusedError, match="has no Arrow type"):
         arrow_type(column)
+
+
+@pytest.mark.parametrize(
+    ("text", "item", "content"),
+    [
+        ("string", "a\ud800b", b"a?b"),  # Java's encoder writes ? for half a character
+        ("string", "\U0001d518", b"\xf0\x9d\x94\x98"),
+        ("int(11)", 7, (7).to_bytes(4, "little")),  # Java ignores what follows a type
+        ("decimal32(9,2)", "1.5", (150).to_bytes(8, "little")),
+        ("date", "0000-01-01", (1721060).to_bytes(4, "little")),
+        ("date", "-0001-01-01", (1720695).to_bytes(4, "little")),
+        ("date", "-4712-01-01", (38).to_bytes(4, "little")),  # Julian day 0 is in -4713
+        ("date", "+10000-01-01", (5373485).to_bytes(4, "little")),
+        ("timestamp", "-0001-01-01 00:00:00.000001", (1720695 << 40 | 1).to_bytes(8, "little")),
+    ],
+)  # fmt: skip
+def test_values_that_only_java_has(text: str, item: Any, content: bytes) -> None:
+    """Tables brought by others may hold what StarRocks takes, and our own types refuse."""
+    request = ColumnRequest(["c"], [text], [[item]], ["c"], None, 1, [1])
+    table = OffHeapColumns()
+    (chunk,) = table.chunks(request)
+    assert chunk.slots[-1].content == content
+    assert table.live_blocks() == 0

@@ -13,6 +13,8 @@ import pyarrow as pa
 
 from seambase.serde import SerdeField
 from seambase.types import SerdeType, arrow_type, parse_spark
+from seambench.seams.serde.given import batches_of
+from seambench.seams.serde.vectors import load_golden as load_vector
 from seamkit_tests import SUITES_GOLDEN
 
 # Data only: nothing of the suites is imported.
@@ -23,7 +25,6 @@ GOLDEN = SUITES_GOLDEN / "unsaferow"
 class GoldenRows:
     """One golden file: its bytes, what they mean, and which of them are left to chance."""
 
-    name: str
     data: bytes
     framing: Any
     fields: list[SerdeField]
@@ -59,63 +60,18 @@ def fields_of(**types: str) -> list[SerdeField]:
 
 def load_golden(name: str) -> GoldenRows:
     """A golden file, its stated values as a batch."""
-    case = json.loads((GOLDEN / f"{name}.json").read_text(encoding="utf-8"))
-    fields = [SerdeField(c["name"], c["type"], c["nullable"]) for c in case["columns"]]
-    types = [parse_spark(field.type) for field in fields]
-    columns = [
-        _array([_value(row["values"][i], type_) for row in case["rows"]], type_)
-        for i, type_ in enumerate(types)
-    ]
-    schema = pa.schema(
-        [pa.field(f.name, arrow_type(t), f.nullable) for f, t in zip(fields, types, strict=True)]
-    )
-    batch = pa.RecordBatch.from_struct_array(
-        pa.StructArray.from_arrays(columns, fields=list(schema))
-        if columns
-        else pa.array([{}] * len(case["rows"]), pa.struct([]))
-    )
+    vector = load_vector(GOLDEN / f"{name}.json")
+    rows = json.loads((GOLDEN / f"{name}.json").read_text(encoding="utf-8"))["rows"]
+    assert vector.data is not None
     return GoldenRows(
-        name,
-        (GOLDEN / case["file"]).read_bytes(),
-        case["framing"],
-        fields,
-        batch,
-        [row["offset"] for row in case["rows"]],
-        [row["length"] for row in case["rows"]],
-        [(offset, length) for offset, length in case["dontCare"]],
+        vector.data,
+        vector.request.options["framing"],
+        list(vector.request.fields),
+        batches_of(vector)[0],
+        [row["offset"] for row in rows],
+        [row["length"] for row in rows],
+        list(vector.dont_care),
     )
-
-
-def _float(text: str, width: str) -> float:
-    """A float of the width by its shortest text."""
-    value: float = struct.unpack(width, struct.pack(width, float(text)))[0]
-    return value
-
-
-def _value(value: Any, type_: SerdeType) -> Any:
-    """A value as the golden files spell it, as pyarrow wants its storage."""
-    if value is None:
-        return None
-    kind = type_.kind
-    if kind in ("bigint", "timestamp", "timestamp_ntz", "interval day to second"):
-        return int(value)
-    if kind in ("float", "double"):
-        return _float(value, "f" if kind == "float" else "d")
-    if kind == "decimal":
-        return Decimal(value)
-    if kind == "binary":
-        return bytes.fromhex(value)
-    if kind == "interval":
-        return value | {"micros": int(value["micros"])}
-    if kind == "array":
-        return [_value(item, type_.children[0]) for item in value]
-    if kind == "map":
-        key, item = type_.children
-        return [(_value(k, key), _value(v, item)) for k, v in value]
-    if kind == "struct":
-        pairs = zip(type_.names, value, type_.children, strict=True)
-        return {name: _value(part, child) for name, part, child in pairs}
-    return value
 
 
 def _storage(type_: pa.DataType) -> pa.DataType:

@@ -37,56 +37,8 @@ def _data(vector: Vector) -> bytes:
     return vector.data
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_golden_pages_hold_the_values_presto_wrote(name: str) -> None:
-    """Every golden page decodes to the values beside it, as a valid Arrow batch."""
-    vector = _vector(name)
-    batches = deserialize(_data(vector), vector.request.fields, vector.request.options)
-    assert decode_problem(vector, batches) is None
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_golden_pages_flatten(name: str) -> None:
-    """Without encodings the same values come, in the columns' own types."""
-    vector = _vector(name)
-    options = {**vector.request.options, "encodings": "flatten"}
-    batches = deserialize(_data(vector), vector.request.fields, options)
-    assert decode_problem(vector, batches) is None
-    for batch in batches:
-        assert "dictionary" not in str(batch.schema)
-        assert "run_end_encoded" not in str(batch.schema)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_what_was_read_is_written_as_it_was(name: str) -> None:
-    """With its layout kept, a page becomes the same bytes again; compressed, the same payload."""
-    vector = _vector(name)
-    options = {**vector.request.options, "layout": "preserve"}
-    batches = deserialize(_data(vector), vector.request.fields, options)
-    written = b"".join(bytes(serialize(b, vector.request.fields, options)) for b in batches)
-    if "compressed" in vector.traits:
-        assert [page.payload for page in read_pages(written, _witness(vector), None)] == [
-            page.payload for page in read_pages(_data(vector), _witness(vector), None)
-        ]
-    else:
-        assert written == _data(vector)
-
-
 def _witness(vector: Vector) -> Any:
     return page_options(vector.request)
-
-
-@pytest.mark.parametrize("name", [name for name in NAMES if _vector(name).plain])
-def test_plain_values_give_the_plain_page(name: str) -> None:
-    """Where the format leaves no choice, plain values give just Presto's payload."""
-    vector = _vector(name)
-    options = {**vector.request.options, "codec": "none"}
-    written = b"".join(
-        bytes(serialize(batch, vector.request.fields, options)) for batch in batches_of(vector)
-    )
-    assert [page.payload for page in read_pages(written, _witness(vector), None)] == [
-        page.payload for page in read_pages(_data(vector), _witness(vector), None)
-    ]
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name.startswith("builder_")])
@@ -96,15 +48,6 @@ def test_builders_are_imitated(name: str) -> None:
     flat = deserialize(_data(vector), vector.request.fields, {"encodings": "flatten"})
     written = [bytes(serialize(b, vector.request.fields, {"layout": "builder"})) for b in flat]
     assert b"".join(written) == _data(vector)
-
-
-@pytest.mark.parametrize("name", [name for name in NAMES if "hash_table" in name])
-def test_hash_tables_are_presto_s(name: str) -> None:
-    """Tables over bigint and integer keys hold the slots that Presto 0.296 computed."""
-    vector = _vector(name)
-    options = {"layout": "preserve"}
-    batches = deserialize(_data(vector), vector.request.fields, options)
-    assert serialize(batches[0], vector.request.fields, options).to_pybytes() == _data(vector)
 
 
 def test_hash_tables_need_keys_of_known_hashes() -> None:
@@ -183,54 +126,7 @@ def test_a_stream_that_ends_early_is_an_error() -> None:
         next(pages)
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if len(_data(_vector(name))) < 5000])
-def test_every_truncation_is_refused(name: str) -> None:
-    """A file cut anywhere but between pages is an InputError that names an offset."""
-    vector = _vector(name)
-    data = _data(vector)
-    ends = {0}
-    for page in read_pages(data, _witness(vector), None):
-        ends.add(max(ends) + 21 + page.size)
-    for cut in range(len(data)):
-        if cut in ends:
-            continue
-        with pytest.raises(InputError, match=r"at byte \d+"):
-            deserialize(data[:cut], vector.request.fields, vector.request.options)
-
-
 SMALL = [name for name in NAMES if len(_data(_vector(name))) < 600]
-
-
-@pytest.mark.parametrize("name", SMALL)
-def test_flipped_bytes_are_refused_or_read_validly(name: str) -> None:
-    """One changed byte gives a named error, or a batch that is valid and within the limit."""
-    vector = _vector(name)
-    data = _data(vector)
-    for at in range(len(data)):
-        for bits in (0x01, 0x80, 0xFF):
-            bent = data[:at] + bytes([data[at] ^ bits]) + data[at + 1 :]
-            try:
-                options = {**vector.request.options, "size_limit": 1 << 20}
-                batches = deserialize(bent, vector.request.fields, options)
-            except (InputError, RefusedError):
-                continue
-            for batch in batches:
-                batch.validate(full=True)
-
-
-@pytest.mark.parametrize("name", SMALL)
-def test_a_checksum_catches_every_flip(name: str) -> None:
-    """With a checksum every changed byte of a page is an error."""
-    vector = _vector(name)
-    options = {**vector.request.options, "checksum": True}
-    pages = read_pages(_data(vector), _witness(vector), None)
-    for page in pages:
-        data = frame(page.rows, page.payload, checksum=True)
-        deserialize(data, vector.request.fields, options)
-        for at in range(len(data)):
-            bent = data[:at] + bytes([data[at] ^ 0x10]) + data[at + 1 :]
-            with pytest.raises((InputError, RefusedError)):
-                deserialize(bent, vector.request.fields, options)
 
 
 def test_selections_are_pages_of_their_rows() -> None:
