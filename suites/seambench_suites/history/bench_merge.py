@@ -7,30 +7,20 @@ from typing import Any
 from . import kernels, run_kernels
 
 
-class Merge:
+class Merge(kernels.Timed):
     """524,288 base rows of 6 columns, 105,000 events: key index, probe, assembly."""
 
-    version = "1"
-    number = 1
-    kernel_type: Any = staticmethod(kernels.Merge)
-
-    def setup(self) -> None:
-        """What a run uses up, anew: assembly works in place."""
-        self.kernel = kernels.kernel(self.kernel_type)
-        self.kernel.prepare()
-
-    def time_merge(self) -> None:
-        """Merge everything."""
-        self.kernel.run()
+    kernel_type: Any = kernels.Merge
+    time_merge = kernels.Timed.run
 
 
 class SortedRuns(Merge):
     """The keys of a run of 200,000 rows and of three newer ones."""
 
-    kernel_type = staticmethod(run_kernels.SortedRuns)
+    kernel_type = run_kernels.SortedRuns
 
 
 class DeletedRows(Merge):
     """131,072 rows of 6 columns without those of a roaring bitmap."""
 
-    kernel_type = staticmethod(run_kernels.DeletedRows)
+    kernel_type = run_kernels.DeletedRows

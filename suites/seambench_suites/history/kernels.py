@@ -73,6 +73,23 @@ def kernel(kind: Callable[..., Any], *arguments: str) -> Any:
     return kind(*arguments)
 
 
+class Timed:
+    """What asv times of a kernel: a driver names the kernel, and a method `run` by its own name."""
+
+    version = "1"
+    number = 1
+    kernel_type: Any
+
+    def setup(self, *arguments: str) -> None:
+        """Make and check the kernel once a process; what a run uses up is made anew."""
+        self.kernel = kernel(self.kernel_type, *arguments)
+        self.kernel.prepare()
+
+    def run(self, *_arguments: str) -> None:
+        """All that the kernel does, once."""
+        self.kernel.run()
+
+
 class AvroDecode:
     """An Avro data block of 20,000 records with 8 fields, 10 times, into all columns or into two.
 
