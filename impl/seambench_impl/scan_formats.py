@@ -55,6 +55,8 @@ class ReaderFormat:
             raise UsageError(self.no_bounds)
         if self.no_changes_alone and request.changes_alone:
             raise UsageError(self.no_changes_alone)
+        if request.row_kinds and "row-kinds" not in self.capabilities:
+            raise UsageError(f"a {self.name} table tells no kinds of rows")
         arguments = {
             "columns": request.columns,
             "query": request.query,
@@ -69,6 +71,8 @@ class ReaderFormat:
             arguments |= {"begin": request.begin, "end": request.end}
         if not (self.no_bounds or self.no_changes_alone):
             arguments["changes_alone"] = request.changes_alone
+        if request.row_kinds:
+            arguments["row_kinds"] = True
         scan: Scan = self.opened(request).scan(**arguments)
         return scan
 
@@ -209,6 +213,7 @@ PAIMON = ReaderFormat(
         "paimon.orc",
         "paimon.tags",
         "paimon.vectors",
+        "row-kinds",
         "warnings",
     ),
     no_changes_alone="changes of a Paimon table are not merged without the rows they changed",

@@ -46,6 +46,9 @@ class ScanRequest:
         begin: exclusive lower bound of an incremental or `cdc` query.
         end: inclusive upper bound of an incremental or `cdc` query.
         changes_alone: an incremental query merges what changed without the rows that it changed.
+        row_kinds: an incremental query hands out all rows that were written, those that take others
+            back too, and has a column more, in front of the others where none is named: `rowkind`,
+            `+I`, `-U`, `+U` or `-D`. Only scanners that state `row-kinds` see it.
         columns: names in the order wanted; None for all without the format's meta columns.
         where: DuckDB SQL over the table's columns; only scanners that come in as commands or
             libraries see it, for objects the harness applies it over `Scan.dataset()`.
@@ -64,6 +67,7 @@ class ScanRequest:
     begin: str | None = None
     end: str | None = None
     changes_alone: bool = False
+    row_kinds: bool = False
     columns: Sequence[str] | None = None
     where: str | None = None
     batch_rows: int | None = None
@@ -199,7 +203,7 @@ class Scanner(Protocol):
 
     `capabilities` maps words to True: `formats.NAME` for each table format, `formats.parquet`,
     `query.snapshot`, `query.read-optimized`, `query.incremental`, `query.cdc`, `as-of`,
-    `merge.commit-time`, `merge.event-time`,
+    `row-kinds`, `merge.commit-time`, `merge.event-time`,
     `blocks.avro`, `blocks.parquet`, `blocks.delete`, `table-version.6`, `table-version.9`,
     `pushdown` (the dataset prunes columns and applies filters), `relation` (its scans are
     `Related`, and queries read them that way), `sql` (its scans are `Answering`, and its own

@@ -210,6 +210,7 @@ class CommitRequest:
     columns: Sequence[str] | None = None
     where: str | None = None
     strict: bool = False
+    row_kinds: bool = False
 
 
 @dataclass(frozen=True)

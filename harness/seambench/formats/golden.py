@@ -52,6 +52,8 @@ class GoldenTable:
             needs.append("as-of")
         if request.strict:
             needs.append("strict")
+        if request.row_kinds:
+            needs.append("row-kinds")
         return tuple(dict.fromkeys(needs))
 
     def unpack(self, target: Path, edits: Sequence[Edit] = ()) -> Path | None:

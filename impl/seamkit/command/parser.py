@@ -150,6 +150,8 @@ def _reading(command: argparse.ArgumentParser) -> None:
     add("--end", help="Incremental, cdc: up to this instant.")
     about = "Incremental: merge changes without the rows they changed."
     add("--changes-alone", action="store_true", help=about)
+    about = "Incremental: all rows that were written, with their kinds (Paimon)."
+    add("--row-kinds", action="store_true", help=about)
     add("--threads", type=_positive, help="Tasks at once (default: one per core).")
     add("--batch-size", dest="batch_rows", type=_positive, help="Most rows in a batch.")
     add("--memory-limit", help="Most memory for decoded logs and merged rows, e.g. 1GiB.")

@@ -22,6 +22,7 @@ READING = (
     "begin",
     "end",
     "changes_alone",
+    "row_kinds",
     "threads",
     "batch_rows",
     "memory_limit",

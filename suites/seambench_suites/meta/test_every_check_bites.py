@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 import seambench
@@ -73,6 +74,8 @@ def _raising(error: Exception) -> Callable[..., Any]:
 # ---------------------------------------------------------------------------------------- scans
 
 _ROWS = "scan/hudi/event-v9/all-rows"
+_KINDS = "scan/paimon/changes/kinds/two-commits"
+_PLAIN_WINDOW = "scan/paimon/changes/kinds/without-them"
 _WARNED = "scan/hudi/damage/garbage-after-block-warning"
 
 
@@ -139,6 +142,21 @@ def _states_less(reader: Any) -> Any:
     return Bent(scans(table=lambda t: pa.concat_tables([t, t]))(reader), capabilities=stated)
 
 
+def _without_retracts(table: pa.Table) -> pa.Table:
+    return table.filter(pc.is_in(table["rowkind"], pa.array(["+I", "+U"])))
+
+
+def _all_inserted(table: pa.Table) -> pa.Table:
+    """Kinds as a reader tells them that hands out every row as new."""
+    at = table.schema.get_field_index("rowkind")
+    return table.set_column(at, "rowkind", pa.array(["+I"] * table.num_rows))
+
+
+def _with_retracts(reader: Any) -> Any:
+    """It hands out rows that take others back without being asked for kinds."""
+    return scans(request=lambda r: replace(r, row_kinds=True))(reader)
+
+
 def _empty_scan(_: Any) -> Any:
     none = pa.table({"a": pa.array([], pa.int32())})
     return Bent(None, schema=none.schema, to_reader=none.to_reader, report=None)
@@ -172,6 +190,10 @@ _SCANS = [
     Wrong(_ROWS, scans(dataset=_less), "the dataset differs"),
     Wrong(_ROWS, _opened(dataset=_deaf_dataset), "differs from the full read"),
     Wrong(_ROWS, _opened(relation=_short_relation), "the relation differs", "engine"),
+    Wrong(_KINDS, scans(table=_without_retracts), "rows expected"),
+    Wrong(_KINDS, scans(table=_all_inserted), "expected"),
+    Wrong(_KINDS, scans(request=lambda r: replace(r, row_kinds=False)), "the schema says"),
+    Wrong(_PLAIN_WINDOW, _with_retracts, "rows expected"),
     Wrong("scan/delta/vectors/*", _states_less, "is not offered, yet it answers wrongly"),
     Wrong(_ROWS, members(open=_raising(RefusedError("no"))), "refused what it offers"),
     Wrong(

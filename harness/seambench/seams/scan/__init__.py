@@ -28,6 +28,7 @@ _WORDS = {
     "path-per-slice": "reports by which path each slice was read",
     "pushdown": "its dataset prunes columns and applies filters",
     "relation": "gives a relation of DuckDB, in which DuckDB's own reader takes part",
+    "row-kinds": "tells of rows that were written whether they insert, update or delete",
     "schema-evolution": "columns added, widened, renamed or dropped over time",
     "sql": "answers queries in SQL by its own engine",
     "strict": "refuses on request the damage that the format's own reader skips",

@@ -7,7 +7,8 @@ A case names a golden table, says what is asked of it and what must come out:
     table = "mor-v9-event"
     focus = { k = ["older"] }          # compare only these rows (all are read)
 
-    [request]                          # optional: query, as_of, columns, where, strict, begin, end
+    [request]                          # optional: query, as_of, columns, where, strict, begin, end,
+                                       # row_kinds
     query = "snapshot"
 
     [[edit]]                           # optional: see `seambench.formats.edits`
@@ -60,6 +61,8 @@ from seambench.seams.scan.witness import recorded_rows
 
 #: Features that tables of many formats have.
 _FEATURES = frozenset({"partitioned", "schema-evolution"})
+#: The column that a query for kinds of rows has in front of the table's.
+_ROW_KIND = "rowkind"
 
 
 @dataclass(frozen=True)
@@ -172,7 +175,9 @@ class ScanCase(Case):
     @property
     def names(self) -> list[str]:
         """Columns that this case's read shows."""
-        return list(self.request.columns) if self.request.columns is not None else self.visible
+        if self.request.columns is not None:
+            return list(self.request.columns)
+        return [_ROW_KIND, *self.visible] if self.request.row_kinds else self.visible
 
     def instant(self, number: int | None) -> str | None:
         """Instant of the n-th step."""
@@ -280,7 +285,7 @@ def _lint(case: ScanCase, file: Path) -> None:
     if [expect.rows is not None, bool(expect.any_of), bool(expect.refused)].count(True) != 1:
         raise UsageError(f"{file}: expect either rows or refused or any_of")
     # A read of changes has columns of its own.
-    known = set(case.table.spec.columns) | set(case.request.columns or ())
+    known = set(case.table.spec.columns) | set(case.names)
     for row in chain(expect.rows or (), *expect.any_of):
         if strange := sorted(set(row) - known):
             raise UsageError(f"{file}: an expected row has {strange[0]!r}, no column of the table")

@@ -84,6 +84,7 @@ def request_of(case: ScanCase, table: Path) -> ScanRequest:
         columns=asked.columns,
         where=asked.where,
         strict=asked.strict,
+        row_kinds=asked.row_kinds,
         threads=2,
     )
 

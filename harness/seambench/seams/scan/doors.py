@@ -57,12 +57,15 @@ def request_members(request: ScanRequest, facts: Facts) -> dict[str, Any]:
     """What a request asks, by the names that the doors have for it; nothing that is absent."""
     if request.where is not None and not facts.capabilities.get("where"):
         raise RefusedError(f"{facts.name}: it does not state that it applies filters (`where`)")
+    if request.row_kinds and not facts.capabilities.get("row-kinds"):
+        raise RefusedError(f"{facts.name}: it does not state that it hands out kinds of rows")
     query = {
         "type": request.query,
         "begin": request.begin,
         "end": request.end,
         "as_of": request.as_of,
         "changes_alone": request.changes_alone or None,
+        "row_kinds": request.row_kinds or None,
     }
     content: dict[str, Any] = {
         "table": request.table,

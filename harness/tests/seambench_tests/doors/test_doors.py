@@ -119,10 +119,15 @@ def test_what_a_command_started_is_killed_with_it() -> None:
     assert time.monotonic() - begin < 20
 
 
-def test_filter_is_sent_only_to_readers_that_state_it() -> None:
-    """A reader that does not claim `where` would ignore a filter: refused instead."""
-    with pytest.raises(RefusedError, match="where"):
-        read(CommandScanner(COMMAND), "t", where="id > 3")
+@pytest.mark.parametrize(
+    ("asked", "says"), [({"where": "id > 3"}, "where"), ({"row_kinds": True}, "kinds of rows")]
+)
+def test_what_is_optional_is_sent_only_to_readers_that_state_it(
+    asked: dict[str, object], says: str
+) -> None:
+    """A reader that does not claim it would ignore it: refused instead."""
+    with pytest.raises(RefusedError, match=says):
+        read(CommandScanner(COMMAND), "t", **asked)
 
 
 @pytest.fixture
@@ -137,13 +142,17 @@ def script(tmp_path: Path) -> Path:
 def test_facts_lie_beside_the_command(script: Path) -> None:
     """Name, version and capabilities come from the JSON file beside the reader."""
     assert CommandScanner(str(script)).capabilities == {}
-    facts = {"name": "mine", "version": "3", "capabilities": {"where": True, "strict": False}}
+    stated = {"where": True, "strict": False, "row-kinds": True}
+    facts = {"name": "mine", "version": "3", "capabilities": stated}
     script.with_name("reader.seambench.json").write_text(json.dumps(facts))
     scanner = registry.resolve("scan", f"cmd:{script}")
 
     assert (scanner.name, scanner.version) == ("mine", "3")
-    assert scanner.capabilities == {"where": True, "strict": False}
+    assert scanner.capabilities == stated
     assert read(scanner, "t", where="id > 3").num_rows == 10
+    sent = read(scanner, "t", query="incremental", row_kinds=True, columns=["request"])
+    query = json.loads(sent["request"][0].as_py())["query"]
+    assert query == {"type": "incremental", "row_kinds": True}
 
 
 def test_a_capability_that_does_not_exist_is_refused(script: Path) -> None:

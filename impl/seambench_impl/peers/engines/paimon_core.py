@@ -49,8 +49,10 @@ class PaimonCoreReader:
         """Let the core plan the read."""
         if f"query.{request.query}" not in self.capabilities:
             raise RefusedError(f"{self.name}: {request.query} queries are not offered here")
-        if request.where is not None or request.strict or request.changes_alone:
-            raise RefusedError(f"{self.name} takes neither a filter as text, strict, nor changes")
+        if request.where is not None or request.strict:
+            raise RefusedError(f"{self.name} takes neither a filter as text nor strict")
+        if request.changes_alone or request.row_kinds:
+            raise RefusedError(f"{self.name} hands out neither changes alone nor their kinds")
         if "://" in request.table or request.storage_options:
             raise RefusedError(f"{request.table}: {self.name} is given local folders here")
         plan, declared = self._planned(request)

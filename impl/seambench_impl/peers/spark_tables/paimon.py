@@ -41,8 +41,10 @@ class SparkPaimonReader:
         """Start Spark if need be, and let Paimon plan the read."""
         if f"query.{request.query}" not in self.capabilities:
             raise RefusedError(f"{self.name}: {request.query} queries are not offered here")
-        if request.where is not None or request.strict or request.changes_alone:
-            raise RefusedError(f"{self.name} takes neither a filter as text, strict, nor changes")
+        if request.where is not None or request.strict:
+            raise RefusedError(f"{self.name} takes neither a filter as text nor strict")
+        if request.changes_alone or request.row_kinds:
+            raise RefusedError(f"{self.name} hands out neither changes alone nor their kinds")
         options = paimon_options(request)
         if not (Path(request.table) / "schema").is_dir():
             raise InputError(f"{request.table} is no Paimon table: it has no folder schema")

@@ -137,6 +137,7 @@ def test_every_format_holds_every_row(
         (["--filter", "id + 1"], "no condition"),
         (["--filter", "CAST(note AS INTEGER) > 3"], "fails on a row"),
         (["--query", "newest"], "query is 'newest'"),
+        (["--row-kinds"], "--row-kinds: Delta tables have no such option"),
         (["--changes-alone"], "--changes-alone: Delta tables have no such option"),
         (["--output", "rows.xls"], "must end in .arrow, .parquet, .csv, .jsonl"),
         (["--output", "absent/rows.csv"], "there is no folder 'absent'"),
