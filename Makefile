@@ -33,8 +33,8 @@ nightly: $(TOX)  ## all that takes hours, and what changed since it last ran; ma
 
 all: test beyond  ## everything CI runs
 
-wheels: $(TOX)  ## build seamkit, seambench and what both share into .venv/wheels
-	.venv/bin/python .ci/wheels.py build
+wheels: $(TOX)  ## what others install, into dist/; make wheels ARGS="3.12 3.13" tries it in these Pythons
+	$(TOX) run -q -e wheels $(if $(ARGS),-- $(ARGS))
 
 $(TOX): requirements-tox.txt pyproject.toml
 	$(PYTHON) -m venv .venv

@@ -2,11 +2,19 @@
 
     python .ci/wheels.py build
     python .ci/wheels.py install seamkit 'seambench[exchange]'
+    python .ci/wheels.py release
+    python .ci/wheels.py check PYTHON...
 
 Wheels lie in `.venv/wheels`. Whoever comes while another builds waits for him, so that environments
 of tox that run at once build nothing twice. `install` puts the wheels named, `seambase`, and what
 their extras bring into the environment of the Python that runs this. Needs the program uv, which
 comes with tox-uv.
+
+`release` puts into `dist` what others install: seamkit's wheels for every Linux of the last ten
+years, the two that are pure Python, and the sources of all three. Zig's clang is the compiler,
+since it links for an older glibc, and for another processor, than this machine's. `check` tries them in an
+empty environment of each Python named (`3.13`, or a path): the library reads a table of each
+format, the judge judges a program, and no compiler is at hand.
 """
 
 from __future__ import annotations
@@ -14,14 +22,17 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
+import platform
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 WHEELS = CHECKOUT / ".venv" / "wheels"
+RELEASED = CHECKOUT / "dist"
 #: By distribution, its project and the folders and files that it is made of.
 PROJECTS = {
     "seambase": ("impl/seambase", ("impl/seambase",)),
@@ -30,6 +41,11 @@ PROJECTS = {
         "harness",
         ("harness/pyproject.toml", "harness/seambench", "impl/seambench_impl", "suites"),
     ),
+}
+#: By platform of a wheel, what zig, CMake and Python call it.
+PLATFORMS = {
+    "manylinux_2_17_x86_64": ("x86_64-linux-gnu.2.17", "x86_64", "linux-x86_64"),
+    "manylinux_2_17_aarch64": ("aarch64-linux-gnu.2.17", "aarch64", "linux-aarch64"),
 }
 _NO_SOURCES = {"__pycache__", "tests", "fuzz"}
 
@@ -83,11 +99,87 @@ def install(requirements: Sequence[str]) -> None:
     _uv("pip", "install", "--quiet", "--python", sys.executable, *again, *asked)
 
 
-def _uv(*arguments: str) -> None:
+def release(folder: Path) -> None:
+    """Build all that others install into a folder, which is emptied first."""
+    shutil.rmtree(folder, ignore_errors=True)
+    for project, _ in PROJECTS.values():
+        kinds = ("--sdist",) if project == "." else ("--sdist", "--wheel")
+        _uv("build", "--quiet", *kinds, "--out-dir", str(folder), str(CHECKOUT / project))
+    for name in PLATFORMS:
+        with tempfile.TemporaryDirectory() as work:
+            _portable(name, Path(work), folder)
+
+
+def _portable(name: str, work: Path, folder: Path) -> None:
+    """Cross-compile the library, and name the wheel after the oldest glibc that it runs with."""
+    zig, processor, python = PLATFORMS[name]
+    toolchain = work / "toolchain.cmake"
+    tools = {"C_COMPILER": f"cc -target {zig}", "AR": "ar", "RANLIB": "ranlib"}
+    lines = ["set(CMAKE_SYSTEM_NAME Linux)", f"set(CMAKE_SYSTEM_PROCESSOR {processor})"]
+    for tool, words in tools.items():
+        program = work / tool
+        program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m ziglang {words} "$@"\n')
+        program.chmod(0o755)
+        lines.append(f"set(CMAKE_{tool} {program})")
+    lines.append("set(CMAKE_MODULE_LINKER_FLAGS_INIT -s)")
+    if processor == "x86_64":
+        lines.append(f"set(SEAM_CPU_RUNTIME {_gcc_runtime()})")
+    toolchain.write_text("\n".join(lines))
+    # The linker strips: the program strip of this machine knows no other processor.
+    settings = ("--config-setting", "install.strip=false", "--config-setting", "build-dir=")
+    _uv(
+        *("build", "--quiet", "--wheel", *settings, "--out-dir", str(work), str(CHECKOUT)),
+        CMAKE_TOOLCHAIN_FILE=str(toolchain),
+        _PYTHON_HOST_PLATFORM=python,
+    )
+    (wheel,) = work.glob("*.whl")
+    _run("auditwheel", "repair", "--plat", "auto", "--wheel-dir", str(folder), str(wheel))
+    (made,) = folder.glob(f"seamkit-*_{processor}.whl")
+    if not made.name.endswith(f"{name}.whl"):
+        sys.exit(f"{made.name} is no wheel for {name}: it asks for a newer glibc")
+    _run("abi3audit", "--strict", "--assume-minimum-abi3", "3.11", str(made))
+
+
+def _gcc_runtime() -> str:
+    """What chooses between copies of loops: the runtime of zig's clang knows no processor."""
+    if platform.machine() != "x86_64" or shutil.which("gcc") is None:
+        sys.exit("wheels for x86_64 need the runtime of a gcc of that processor: apt install gcc")
+    asked = ["gcc", "-print-libgcc-file-name"]
+    return subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def check(pythons: Sequence[str]) -> None:
+    """Install what was released into empty environments, and use it."""
+    suffix = f"*_{platform.machine()}.whl"
+    base, ours, judge = (
+        *RELEASED.glob("seambase*.whl"),
+        *RELEASED.glob(f"seamkit{suffix}"),
+        *RELEASED.glob("seambench*.whl"),
+    )
+    bare = CHECKOUT / "impl/tests/seamkit_tests/front/bare.py"
+    alone = CHECKOUT / "harness/tests/seambench_tests/wheel/alone.py"
+    golden = CHECKOUT / "suites/seambench_suites/golden"
+    for wheel, words in ((ours, (bare, golden)), (judge, (alone,))):
+        for python in pythons:
+            with tempfile.TemporaryDirectory() as work:
+                _uv("venv", "--quiet", "--no-python-downloads", "--python", python, work)
+                program = Path(work, "bin", "python")
+                where = ("--quiet", "--only-binary", ":all:", "--python", str(program))
+                _uv("pip", "install", *where, str(base), str(wheel))
+                sys.stderr.write(f"{wheel.name} in {python}:\n")
+                path = str(program.parent)
+                subprocess.run([program, *words], check=True, cwd=work, env={"PATH": path})
+
+
+def _run(module: str, *arguments: str) -> None:
+    subprocess.run([sys.executable, "-m", module, *arguments], check=True)
+
+
+def _uv(*arguments: str, **variables: str) -> None:
     program = shutil.which("uv", path=os.pathsep.join((_beside(), os.environ.get("PATH", ""))))
     if program is None:
         sys.exit("uv is neither in .venv nor on the path: run make, or pip install uv")
-    subprocess.run([program, *arguments], check=True)
+    subprocess.run([program, *arguments], check=True, env={**os.environ, **variables})
 
 
 def _beside() -> str:
@@ -99,5 +191,9 @@ if __name__ == "__main__":
         sys.stdout.writelines(f"{wheel}\n" for wheel in build().values())
     elif sys.argv[1:2] == ["install"] and sys.argv[2:]:
         install(sys.argv[2:])
+    elif sys.argv[1:] == ["release"]:
+        release(RELEASED)
+    elif sys.argv[1:2] == ["check"]:
+        check(sys.argv[2:])
     else:
         sys.exit(__doc__)

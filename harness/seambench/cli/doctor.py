@@ -103,8 +103,8 @@ def examine(data: Path) -> Iterator[Finding]:
 
 def _python() -> Finding:
     version = platform.python_version()
-    known = sys.version_info[:2] in ((3, 11), (3, 12))
-    return Finding("Python", known, f"{version} ({sys.executable})", "use Python 3.11 or 3.12")
+    known = sys.version_info[:2] in ((3, 11), (3, 12), (3, 13), (3, 14))
+    return Finding("Python", known, f"{version} ({sys.executable})", "use Python 3.11 to 3.14")
 
 
 def _core() -> Finding:

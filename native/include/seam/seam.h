@@ -39,5 +39,6 @@
 #include "seam/unsafe_row.h"
 #include "seam/vector.h"
 #include "seam/vector_batch.h"
+#include "seam/vectors.h"
 
 #endif

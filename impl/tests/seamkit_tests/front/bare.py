@@ -9,6 +9,7 @@ would bring is refused with what to install.
 from __future__ import annotations
 
 import importlib.metadata
+import platform
 import subprocess
 import sys
 import tempfile
@@ -75,9 +76,24 @@ def _require_command(folder: Path) -> None:
         sys.exit(f"seamkit scan {folder}: {done.returncode}\n{done.stdout}{done.stderr}")
 
 
+def _require_vectors() -> None:
+    """Of the core's copies for several instruction sets that runs which fits the machine."""
+    from seamkit.core._seam import ffi, lib
+
+    known = Path("/proc/cpuinfo")
+    flags = set(known.read_text().split()) if known.exists() else set()
+    wide = {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl", "avx2", "bmi2", "fma"}
+    fits = "avx512" if wide <= flags else "avx2" if "avx2" in flags else "portable"
+    runs = ffi.string(lib.seam_vectors()).decode()
+    if runs != fits and platform.machine() == "x86_64":
+        sys.exit(f"the core runs its loops for {runs}, this machine has {fits}")
+    _say(f"the core's loops: {runs}")
+
+
 def main() -> int:
     """Check the number of packages, and read the tables; the exit code."""
     found = packages()
+    _require_vectors()
     if len(found) > MOST_PACKAGES:
         _say(f"{len(found)} packages, at most {MOST_PACKAGES} are meant: {sorted(found)}")
         return 1
