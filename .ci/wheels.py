@@ -12,9 +12,9 @@ comes with tox-uv.
 
 `release` puts into `dist` what others install: seamkit's wheels for every Linux of the last ten
 years, the two that are pure Python, and the sources of all three. Zig's clang is the compiler,
-since it links for an older glibc, and for another processor, than this machine's. `check` tries them in an
-empty environment of each Python named (`3.13`, or a path): the library reads a table of each
-format, the judge judges a program, and no compiler is at hand.
+since it links for an older glibc, and for another processor, than this machine's. `check` tries
+them in an empty environment of each Python named (`3.13`, or a path): the library reads a table of
+each format, the judge judges a program, and no compiler is at hand.
 """
 
 from __future__ import annotations
