@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import io
+import itertools
 import json
 import zlib
 from collections.abc import Callable, Iterator, Mapping
@@ -25,6 +26,7 @@ RecordReader = Callable[[io.BytesIO], Any]
 """Reads one datum from where the stream stands; raises whatever broken bytes lead fastavro to."""
 
 _MAGIC = b"Obj\x01"
+_HEADER = fastavro.parse_schema({"type": "map", "values": "bytes"})
 _SYNC_BYTES = 16
 _CHECKSUM_BYTES = 4  # of the decompressed bytes, behind a block of Snappy
 
@@ -53,18 +55,18 @@ def record_reader(schema_text: str | bytes, where: str) -> RecordReader:
         parsed = _parsed(schema_text)
     except Exception as error:  # fastavro raises whatever the schema leads it to
         raise InputError(f"{where}: its schema is no Avro schema ({error})") from error
-    return lambda stream: fastavro.schemaless_reader(stream, parsed, None)
+    return functools.partial(fastavro.schemaless_reader, writer_schema=parsed, reader_schema=None)
 
 
 def read_container(content: bytes, where: str, bound: Bound | None = None) -> Iterator[Any]:
     """The records of an Avro object container file; see `AvroContainer`.
 
     Raises:
-        InputError: it is none, or breaks; records before that have been handed out.
+        InputError: it is none, or breaks; records before a broken one have been handed out.
         RefusedError: a compression that is not known, a block that becomes too large, or a schema
             as of `record_reader`.
     """
-    yield from AvroContainer(content, where, bound).records()
+    return AvroContainer(content, where, bound).records()
 
 
 class AvroContainer:
@@ -105,8 +107,10 @@ class AvroContainer:
     def records(self) -> Iterator[Any]:
         """Its records; those before a broken one have been handed out."""
         read = record_reader(self.schema, self._where)
-        for at, count, block in self.blocks():
-            yield from _records(block, count, read, f"{self._where}, block at byte {at}")
+        return itertools.chain.from_iterable(
+            _records(block, count, read, f"{self._where}, block at byte {at}")
+            for at, count, block in self.blocks()
+        )
 
     def blocks(self) -> Iterator[tuple[int, int, bytes]]:
         """Where each block begins, how many records it says it has, and its decompressed bytes."""
@@ -137,7 +141,14 @@ class AvroContainer:
 def _header(stream: io.BytesIO, where: str) -> dict[str, bytes]:
     if stream.read(4) != _MAGIC:
         raise InputError(f"{where}: no Avro file")
-    return _metadata(stream, where)
+    try:
+        entries: dict[str, bytes] = fastavro.schemaless_reader(stream, _HEADER, None)
+    except Exception as error:  # fastavro raises whatever the bytes lead it to
+        reason = str(error) or "it ends too early"
+        raise InputError(
+            f"{where}: the header of an Avro file is not readable ({reason})"
+        ) from error
+    return entries
 
 
 def _records(block: bytes, count: int, read: RecordReader, where: str) -> Iterator[Any]:
@@ -153,25 +164,6 @@ def _records(block: bytes, count: int, read: RecordReader, where: str) -> Iterat
         yield record
     if stream.tell() != len(block):
         raise InputError(f"{where}: bytes follow its {count} records")
-
-
-def _metadata(stream: io.BytesIO, where: str) -> dict[str, bytes]:
-    entries: dict[str, bytes] = {}
-    while count := _long(stream, where):
-        if count < 0:
-            _long(stream, where)  # how many bytes they take
-        for _ in range(abs(count)):
-            key, value = _bytes(stream, where), _bytes(stream, where)
-            entries[key.decode("utf-8", "replace")] = value
-    return entries
-
-
-def _bytes(stream: io.BytesIO, where: str) -> bytes:
-    size = _long(stream, where)
-    found = stream.read(max(size, 0))
-    if len(found) != size:
-        raise InputError(f"{where}: the header of an Avro file ends too early")
-    return found
 
 
 def _long(stream: io.BytesIO, where: str) -> int:

@@ -236,7 +236,7 @@ class Storage:
 
     def _inside(self, path: str) -> str:
         """The full path of something that lies in the table's folder."""
-        full = self.full(path)
+        full = f"{self.root}/{path}" if path else self.root
         if "\0" in path or path.startswith("/") or ".." in path.split("/"):
             raise InputError(f"{full!r}: the path leads out of the table's folder")
         return full
@@ -247,8 +247,9 @@ class Storage:
         Raises:
             InputError: the folder cannot be looked at.
         """
-        with _naming(self.full(folder)):
-            return self._files.identity(self._inside(folder))
+        full = self._inside(folder)
+        with _naming(full):
+            return self._files.identity(full)
 
     def ahead(self, files: Iterable[str] = (), folders: Iterable[str] = ()) -> None:
         """Say what will soon be read whole, and listed, once each.
@@ -269,14 +270,15 @@ class Storage:
             InputError: it cannot be listed, or a name in it is no text.
         """
         prefix = f"{folder}/" if folder else ""
-        with _naming(self.full(folder)):
+        full = self._inside(folder)
+        with _naming(full):
             try:
-                entries = self._files.entries(self._inside(folder))
+                entries = self._files.entries(full)
             except FileNotFoundError:
                 return []
         for name, _ in entries:
             if not name.isascii() and "\udc80" <= max(name) <= "\udcff":
-                raise InputError(f"{self.full(folder)}: the name {name!a} in it is not UTF-8")
+                raise InputError(f"{full}: the name {name!a} in it is not UTF-8")
         return [FileStatus(name, prefix + name, size) for name, size in sorted(entries)]
 
     def exists(self, path: str) -> bool:
@@ -285,8 +287,9 @@ class Storage:
         Raises:
             InputError: the storage does not tell.
         """
-        with _naming(self.full(path)):
-            return self._files.exists(self._inside(path))
+        full = self._inside(path)
+        with _naming(full):
+            return self._files.exists(full)
 
     def read(self, path: str, *, most_bytes: int = MOST_BYTES) -> bytes:
         """The whole file, for the small ones.
@@ -298,11 +301,12 @@ class Storage:
         Raises:
             InputError: it is missing, no regular file, longer than that, or cannot be read.
         """
-        with _naming(self.full(path)):
-            content = self._files.read(self._inside(path), most_bytes + 1)
+        full = self._inside(path)
+        with _naming(full):
+            content = self._files.read(full, most_bytes + 1)
         if len(content) > most_bytes:
             raise InputError(
-                f"{self.full(path)}: longer than {most_bytes} bytes, more than such a file can have"
+                f"{full}: longer than {most_bytes} bytes, more than such a file can have"
             )
         return content
 
@@ -325,8 +329,9 @@ class Storage:
         Raises:
             InputError: it is missing, no regular file, or cannot be read.
         """
-        with _naming(self.full(path)):
-            return self._files.map(self._inside(path))
+        full = self._inside(path)
+        with _naming(full):
+            return self._files.map(full)
 
     def open(self, path: str) -> pa.NativeFile:
         """The file for random access.
@@ -334,8 +339,9 @@ class Storage:
         Raises:
             InputError: it is missing, no regular file, or cannot be opened.
         """
-        with _naming(self.full(path)):
-            return self._files.open(self._inside(path))
+        full = self._inside(path)
+        with _naming(full):
+            return self._files.open(full)
 
     def file_identity(self, path: str) -> Hashable | None:
         """What tells a file from any other, and from itself once it is written anew.
@@ -398,8 +404,9 @@ class Storage:
         Raises:
             InputError: it is missing, or the storage does not tell.
         """
-        with _naming(self.full(path)):
-            return self._files.modified_millis(self._inside(path))
+        full = self._inside(path)
+        with _naming(full):
+            return self._files.modified_millis(full)
 
 
 class _LocalFiles:
@@ -452,14 +459,13 @@ def _is_large(path: str) -> bool:
         return os.fstat(file.fileno()).st_size > LARGE_BYTES
 
 
-@contextmanager
-def _opened(path: str) -> Iterator[io.BufferedReader]:
+def _opened(path: str) -> io.BufferedReader:
     """A regular file; anything else might never end, or never begin."""
     file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    with os.fdopen(file, "rb") as opened:
-        if not stat.S_ISREG(os.fstat(file).st_mode):
-            raise OSError(errno.EINVAL, "no regular file")
-        yield opened
+    if not stat.S_ISREG(os.fstat(file).st_mode):
+        os.close(file)
+        raise OSError(errno.EINVAL, "no regular file")
+    return os.fdopen(file, "rb")
 
 
 def _local_path(root: str) -> str:

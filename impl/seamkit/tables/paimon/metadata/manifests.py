@@ -6,7 +6,6 @@ are Avro, resolved by the schema of their writer, or ORC: newer versions have mo
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -27,8 +26,31 @@ _BATCH_ROWS = 4096
 _BYTES_AN_ENTRY = 1500  # in memory, about
 _KEY_INDEX, _VECTORS = "HASH", "DELETION_VECTORS"
 _VERSIONS = {"list": (2, 3), "manifest": (2, 3), "index": (1,)}
-#: Fields that every entry of a manifest has, and its file, and the file's statistics.
-_ENTRY_FIELDS = {"_FILE": dict, "_PARTITION": bytes, "_BUCKET": int}
+#: Fields that every entry has, by the kind of manifest; those of a data file and its statistics.
+_FIELDS: Mapping[str, Mapping[str, type]] = {
+    "list": {
+        "_VERSION": int,
+        "_FILE_NAME": str,
+        "_FILE_SIZE": int,
+        "_NUM_ADDED_FILES": int,
+        "_NUM_DELETED_FILES": int,
+    },
+    "manifest": {
+        "_VERSION": int,
+        "_KIND": int,
+        "_FILE": dict,
+        "_PARTITION": bytes,
+        "_BUCKET": int,
+    },
+    "index": {
+        "_VERSION": int,
+        "_INDEX_TYPE": str,
+        "_KIND": int,
+        "_PARTITION": bytes,
+        "_BUCKET": int,
+        "_FILE_NAME": str,
+    },
+}
 _FILE_FIELDS = {
     "_FILE_NAME": str,
     "_FILE_SIZE": int,
@@ -43,6 +65,7 @@ _FILE_FIELDS = {
     "_EXTRA_FILES": list,
 }
 _STATS_FIELDS = {"_MIN_VALUES": bytes, "_MAX_VALUES": bytes}
+_RANGE_FIELDS = {"f0": str, "f1": int, "f2": int}
 
 
 @dataclass(frozen=True)
@@ -124,9 +147,8 @@ def live_files(storage: Storage, snapshot: Snapshot) -> list[FileEntry]:
     for manifest_list in (snapshot.base_list, snapshot.delta_list):
         for kind, entry in _entries(storage, manifest_list):
             if kind == _ADD:
-                if entry.identity in live:
+                if live.setdefault(entry.identity, entry) is not entry:
                     raise InputError(f"{entry.where}: the file {entry.name} is added twice")
-                live[entry.identity] = entry
             elif live.pop(entry.identity, None) is None:
                 raise InputError(
                     f"{entry.where}: it deletes the file {entry.name}, which was not added"
@@ -156,26 +178,25 @@ def live_vectors(storage: Storage, snapshot: Snapshot) -> Mapping[VectorKey, Vec
         name = storage.full(f"{_FOLDER}/{snapshot.index_manifest}")
         raise InputError(f"{name}: a manifest of index files without any entry")
     for record, where in records:
-        kind = _get(record, "_INDEX_TYPE", str, where)
+        kind = record["_INDEX_TYPE"]
         if kind == _KEY_INDEX:
             continue  # of writers: which bucket a key is in
         if kind != _VECTORS:
             raise RefusedError(f"{where}: indexes of the type {kind!r} are not supported")
-        if _get(record, "_KIND", int, where) != _ADD:
+        if record["_KIND"] != _ADD:
             raise InputError(f"{where}: it deletes an index file, and should hold live ones alone")
-        partition = _get(record, "_PARTITION", bytes, where)
-        bucket = _get(record, "_BUCKET", int, where)
         ranges = record.get("_DELETIONS_VECTORS_RANGES")
         if ranges is None:
             raise InputError(f"{where}: an index file of deletion vectors says of no file's")
         for one in ranges:
-            key = partition, bucket, _get(one, "f0", str, where)
+            _require(one, _RANGE_FIELDS, where)
+            key = record["_PARTITION"], record["_BUCKET"], one["f0"]
             if key in vectors:
                 raise InputError(f"{where}: the data file {key[2]} has two deletion vectors")
             vectors[key] = VectorRange(
-                _get(record, "_FILE_NAME", str, where),
-                _get(one, "f1", int, where),
-                _get(one, "f2", int, where),
+                record["_FILE_NAME"],
+                one["f1"],
+                one["f2"],
                 one.get("_CARDINALITY"),
                 record.get("_EXTERNAL_PATH"),
             )
@@ -184,9 +205,8 @@ def live_vectors(storage: Storage, snapshot: Snapshot) -> Mapping[VectorKey, Vec
 
 def _entries(storage: Storage, manifest_list: ManifestList) -> Iterator[tuple[int, FileEntry]]:
     """All entries of the manifests of a list: what they do, and with which file."""
-    for listed, where in _records(storage, manifest_list.name, "list", manifest_list.size_bytes):
-        name = _get(listed, "_FILE_NAME", str, where)
-        size = _get(listed, "_FILE_SIZE", int, where)
+    for listed, _ in _records(storage, manifest_list.name, "list", manifest_list.size_bytes):
+        name, size = listed["_FILE_NAME"], listed["_FILE_SIZE"]
         entries = storage.kept(
             [f"{_FOLDER}/{name}"],
             partial(_entries_of, storage, name, size),
@@ -194,9 +214,9 @@ def _entries(storage: Storage, manifest_list: ManifestList) -> Iterator[tuple[in
             ("entries of a manifest of Paimon", size),
         )
         yield from entries
-        kinds = Counter(kind for kind, _ in entries)
-        counts = [kinds[_ADD], kinds[_DELETE]]
-        stated = [_get(listed, f"_NUM_{word}_FILES", int, where) for word in ("ADDED", "DELETED")]
+        kinds = [kind for kind, _ in entries]
+        counts = [kinds.count(_ADD), kinds.count(_DELETE)]
+        stated = [listed["_NUM_ADDED_FILES"], listed["_NUM_DELETED_FILES"]]
         if counts != stated:
             raise InputError(
                 f"{storage.full(f'{_FOLDER}/{name}')}: it adds {counts[0]} and deletes {counts[1]} "
@@ -208,7 +228,7 @@ def _entries_of(storage: Storage, name: str, size_bytes: int) -> list[tuple[int,
     """The entries of one manifest."""
     found = []
     for record, where in _records(storage, name, "manifest", size_bytes):
-        kind = _get(record, "_KIND", int, where)
+        kind = record["_KIND"]
         if kind not in (_ADD, _DELETE):
             raise InputError(f"{where}: an entry of the unknown kind {kind}")
         found.append((kind, _entry(record, where)))
@@ -216,7 +236,6 @@ def _entries_of(storage: Storage, name: str, size_bytes: int) -> list[tuple[int,
 
 
 def _entry(record: Mapping[str, Any], where: str) -> FileEntry:
-    _require(record, _ENTRY_FIELDS, where)
     file = record["_FILE"]
     _require(file, _FILE_FIELDS, where)
     stats, rows = file["_VALUE_STATS"], file["_ROW_COUNT"]
@@ -266,9 +285,10 @@ def _records(
     for record in records:
         if not isinstance(record, dict):
             raise InputError(f"{where}: its entries are no records")
-        version = _get(record, "_VERSION", int, where)
-        if version not in _VERSIONS[kind]:
+        version = record.get("_VERSION")
+        if isinstance(version, int) and version not in _VERSIONS[kind]:
             raise RefusedError(f"{where}: version {version} of such manifests is not supported")
+        _require(record, _FIELDS[kind], where)
         yield record, where
 
 
@@ -285,8 +305,3 @@ def _require(record: Mapping[str, Any], fields: Mapping[str, type], where: str) 
         value = record.get(name)
         if not isinstance(value, kind):
             raise InputError(f"{where}: the field {name} of an entry is {value!r:.60}")
-
-
-def _get(record: Mapping[str, Any], name: str, kind: type, where: str) -> Any:
-    _require(record, {name: kind}, where)
-    return record[name]
