@@ -33,6 +33,9 @@ class Filter:
     sql: str
     columns: tuple[str, ...]
 
+    def __str__(self) -> str:
+        return f"DuckDB: {self.sql}"
+
     def keep(self, batch: pa.RecordBatch) -> pa.Array:
         """For each row whether the filter is true; NULL where that is not known.
 

@@ -15,7 +15,7 @@ from seambench.contracts.scan import Scan, ScanRequest
 from seamkit.catalogs.metastore import SCHEME
 from seamkit.tables.catalog_table import CatalogTable
 from seamkit.tables.opening import open_table
-from seamkit.tables.table_format import Table
+from seamkit.tables.table import Table
 
 #: What most formats' tables offer, whoever reads them.
 _ALL = ("query.snapshot", "partitioned", "pushdown", "strict")

@@ -15,6 +15,13 @@ Columns, filters and rows of an earlier moment, or those that changed since:
     >>> table.scan(query="incremental", begin="2020-01-01").count_rows()
     8
 
+The same one after the other, each a scan of its own; and the states that can be read:
+
+    >>> table.scan().filter([("ts", ">", 6)]).select("k").limit(1).count_rows()
+    1
+    >>> [state.operation for state in table.history(limit=2)]
+    ['UPSERT', 'DELETE']
+
 DuckDB, Polars and whatever else reads Arrow take a scan as it is; they push columns and filters
 down where they are given its dataset:
 
@@ -32,25 +39,37 @@ Fastest in DuckDB is a name for the table: what needs no merge is then read by D
     [(9,)]
 
 `open_table(path, storage_options=None)` looks into the folder, local or wherever fsspec reaches;
-of a folder that is a table of several formats, `format="delta"` says which is meant. Its table has
-`schema` and `scan(...)`, whose options are
+of a folder that is a table of several formats, `format="delta"` says which is meant. The classes
+(`DeltaTable(path)`, ...) open tables of a known format: type checkers know which queries and
+keywords these have. A table has `schema`, `columns`, `history()` (versions, snapshots or instants,
+branches and tags with their times, as `as_of` takes them), `files()` (with rows, bytes, and what
+changes them), `describe()`, and `scan(...)`, whose options are
 
 - `columns`: names, in the order wanted;
-- `filter`: an expression of `pyarrow.compute`, or SQL as text (that needs DuckDB);
-- `query`: `snapshot`, of Hudi and Paimon tables also `read-optimized`, of Hudi tables also
-  `incremental` (`begin`, `end`);
-- `as_of`: the table as it was at an instant, in a version, or under a branch or tag;
+- `filter`: SQL as text (that needs DuckDB), an expression of `pyarrow.compute`, one of Polars that
+  tests each row by itself, or tuples as pyarrow takes them: `[("ts", ">", 6), ("k", "in", ks)]`;
+- `query`: `snapshot`; of Hudi and Paimon tables `read-optimized`; rows that came between `begin`
+  and `end`: `incremental` (Hudi, Iceberg, Paimon); or what was inserted, updated and deleted
+  then: `cdc` (Hudi, Delta, Iceberg, Paimon);
+- `as_of`: the table as it was at an instant, on a day, in a version, or under a branch or tag;
 - `batch_rows`, `threads`, `memory_limit_bytes`: how it is read;
 - `strict`: refuse what the format's own reader would skip with a warning.
 
-A scan has `schema`, `to_table`, `to_reader`, `to_pandas`, `to_polars`, `head`, `limit`,
-`count_rows`, `dataset`, `relation`, `lazy`, `spark_frame`, and `explain`, which tells how each part
-of the table is read and why. Each call reads anew.
+`to_arrow`, `to_pandas` and `to_polars` of a table take the same; `head`, `count_rows` and whatever
+reads Arrow take all of it. `scan_table(path, ...)` opens and scans at once. (`seamkit.scan` is a
+package, which is why it is not called that.)
+
+A scan has `schema`, `to_table` (or `to_arrow`), `to_reader`, `to_batches`, `to_pandas`,
+`to_polars`, `head`, `count_rows`, `dataset`, `relation`, `lazy`, `spark_frame`, and `explain`,
+which tells how each part of the table is read and why. Each call reads anew. `filter`, `select` and
+`limit` give another scan: conditions are joined by AND, and what stands behind a `limit` is for the
+rows within it. `filter` and `select` may name any column of the table until then. A filter that
+`scan` is given also leaves manifests of Iceberg unread.
 
 Whatever cannot be read exactly is refused with one sentence that names the file and the reason:
 `UsageError` for wrong arguments, `InputError` for a broken or missing file, `RefusedError` for what
-is legal and not supported, `UnavailableError` for what this machine lacks; each is a
-`SeambenchError`.
+is legal and not supported, `UnavailableError` for what this machine lacks, `NativeMemoryError`
+where `memory_limit_bytes` is too little; each is a `SeambenchError`.
 
 What the format's own reader skips with a warning, damaged blocks of a log for example, or what
 contradicts itself so that rows may be missing, is skipped with one, too: whichever way rows leave,
@@ -80,6 +99,7 @@ if TYPE_CHECKING:
         UsageError,
     )
     from seambase.scan import ScanReport, ScanWarning, TableWarning
+    from seamkit.core.errors import NativeMemoryError
     from seamkit.files.kept import keep_at_most
     from seamkit.offheap.connector.factory import connector_scanner
     from seamkit.offheap.engine.stream import TableStream
@@ -89,10 +109,10 @@ if TYPE_CHECKING:
     from seamkit.tables.hive.table import HiveTable
     from seamkit.tables.hudi.table import HudiTable
     from seamkit.tables.iceberg.table import IcebergTable
-    from seamkit.tables.opening import open_table
+    from seamkit.tables.opening import open_table, scan_table
     from seamkit.tables.paimon.table import PaimonTable
     from seamkit.tables.registering import register
-    from seamkit.tables.table_format import Table
+    from seamkit.tables.table import Table, TableFile, TableState
 
     __version__: str
 
@@ -102,6 +122,7 @@ __all__ = [
     "HudiTable",
     "IcebergTable",
     "InputError",
+    "NativeMemoryError",
     "PaimonTable",
     "RefusedError",
     "Scan",
@@ -109,6 +130,8 @@ __all__ = [
     "ScanWarning",
     "SeambenchError",
     "Table",
+    "TableFile",
+    "TableState",
     "TableStream",
     "TableWarning",
     "UnavailableError",
@@ -119,12 +142,14 @@ __all__ = [
     "open_table",
     "register",
     "scan_from_json",
+    "scan_table",
     "scan_to_json",
 ]
 
 #: Where each name lies; imported when it is first asked for.
 _HOMES = {
     "open_table": "seamkit.tables.opening",
+    "scan_table": "seamkit.tables.opening",
     "keep_at_most": "seamkit.files.kept",
     "register": "seamkit.tables.registering",
     "scan_from_json": "seamkit.ranges.plan_file",
@@ -135,17 +160,34 @@ _HOMES = {
     "IcebergTable": "seamkit.tables.iceberg.table",
     "PaimonTable": "seamkit.tables.paimon.table",
     "Scan": "seamkit.scan.scan",
-    "Table": "seamkit.tables.table_format",
+    "Table": "seamkit.tables.table",
+    "TableFile": "seamkit.tables.table",
+    "TableState": "seamkit.tables.table",
     "TableStream": "seamkit.offheap.engine.stream",
     "connector_scanner": "seamkit.offheap.connector.factory",
     "ScanReport": "seambase.scan",
     "ScanWarning": "seambase.scan",
     "TableWarning": "seambase.scan",
     "InputError": "seambase.errors",
+    "NativeMemoryError": "seamkit.core.errors",
     "RefusedError": "seambase.errors",
     "SeambenchError": "seambase.errors",
     "UnavailableError": "seambase.errors",
     "UsageError": "seambase.errors",
+}
+
+
+_OPEN = "call open_table(path), or scan_table(path, ...)"
+#: Names that others have, and what does the same here.
+_INSTEAD = {
+    "connect": "call register(connection, name, table) with a connection of DuckDB",
+    "load_table": _OPEN,
+    "read": _OPEN,
+    "read_delta": _OPEN,
+    "read_iceberg": _OPEN,
+    "read_table": _OPEN,
+    "scan_delta": _OPEN,
+    "scan_iceberg": _OPEN,
 }
 
 
@@ -155,11 +197,14 @@ def __getattr__(name: str) -> Any:
 
         return version("seamkit")
     if name not in _HOMES:
-        raise AttributeError(f"module 'seamkit' has no attribute {name!r}")
+        from seamkit.scan.hints import did_you_mean
+
+        hint = "" if name.startswith("_") else did_you_mean(name, __all__, _INSTEAD)
+        raise AttributeError(f"module 'seamkit' has no attribute {name!r}{hint}")
     value = getattr(importlib.import_module(_HOMES[name]), name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted(__all__)

@@ -10,7 +10,8 @@ from typing import Any
 
 from seambase.walk import Met
 from seamkit.command.tables import format_of, opened_table
-from seamkit.tables.table_format import Table, TableFormat
+from seamkit.tables.table import Table
+from seamkit.tables.table_format import TableFormat
 
 
 def explained_log(format_: TableFormat, file: Path) -> Iterator[Met]:

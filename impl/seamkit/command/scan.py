@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from seambase.command.export import check_target, export
 from seambase.command.terminal import Status, plain_text, print_rows
@@ -78,27 +78,14 @@ def _without_views(stream: pa.RecordBatchReader) -> pa.RecordBatchReader:
 
 def show_rows(names: list[str], first: list[pa.RecordBatch], rows: int) -> None:
     """Print the first rows as a table, and the number of all."""
+    from seamkit.scan.shown import shown_values
+
     if names:
         shown = [zip(*map(shown_values, batch.columns), strict=True) for batch in first]
         print_rows(names, [row for batch in shown for row in batch])
     if rows > _ROWS_SHOWN:
         sys.stdout.write(f"... {rows - _ROWS_SHOWN:,} more\n")
     sys.stdout.write(f"{rows:,} row{'' if rows == 1 else 's'}\n")
-
-
-def shown_values(column: pa.Array) -> list[Any]:
-    """A column's values for people; moments that Python has no object for are their numbers."""
-    try:
-        return list(column.to_pylist())
-    except (ValueError, OverflowError):
-        return [_number(value) for value in column]
-
-
-def _number(value: Any) -> Any:
-    try:
-        return value.as_py()
-    except (ValueError, OverflowError):
-        return getattr(value, "value", str(value))
 
 
 def _tell(report: ScanReport, source: str, rows: int, output: str | None) -> None:

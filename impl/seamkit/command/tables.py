@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import inspect
 from typing import TYPE_CHECKING, Any
 
 from seambase.command.terminal import parse_bytes, parse_list, parse_options
@@ -11,7 +10,8 @@ from seambase.errors import UsageError
 
 if TYPE_CHECKING:
     from seamkit.scan.scan import Scan
-    from seamkit.tables.table_format import Table, TableFormat
+    from seamkit.tables.table import Table
+    from seamkit.tables.table_format import TableFormat
 
 #: Options that say what is read and how, by the library's names.
 READING = (
@@ -58,8 +58,10 @@ def planned_scan(given: argparse.Namespace) -> Scan:
     said["memory_limit_bytes"] = memory
     del said["memory_limit"]
     options = {name: value for name, value in said.items() if value not in (None, False)}
+    from seamkit.scan.arguments import keywords_of
+
     table = opened_table(given)
-    known = inspect.signature(table.scan).parameters
+    known = keywords_of(getattr(table, "own", table).scan)
     for name in options:
         if name not in known:
             word = name.replace("_", "-")

@@ -74,7 +74,9 @@ def _scan_rest(dataset: ds.Dataset, types: pl.Schema) -> pl.LazyFrame:
     ) -> Iterator[pl.DataFrame]:
         names = list(types) if names is None else names
         # What is to be tested are the first rows of all where their number is given.
-        pushed = None if condition is None or most is not None else _pushed(condition, dataset)
+        pushed = (
+            None if condition is None or most is not None else worded(condition, dataset.schema)
+        )
         tested = [] if condition is None else condition.meta.root_names()
         columns = list(dict.fromkeys([*names, *tested]))
         left = most
@@ -93,7 +95,7 @@ def _scan_rest(dataset: ds.Dataset, types: pl.Schema) -> pl.LazyFrame:
     return register_io_source(rows, schema=types)
 
 
-def _pushed(condition: pl.Expr, dataset: ds.Dataset) -> pc.Expression | None:
+def worded(condition: pl.Expr, schema: pa.Schema) -> pc.Expression | None:
     """What Arrow can test of a condition, so that each row which meets it passes.
 
     Polars words it for a dataset without rows. Parts that read floating-point numbers are left out:
@@ -104,12 +106,11 @@ def _pushed(condition: pl.Expr, dataset: ds.Dataset) -> pc.Expression | None:
     from seambase.dataset import ScanDataset, has_floats
     from seambase.filters import filter_columns
 
-    schema = dataset.schema
-    worded: list[pc.Expression] = []
+    found: list[pc.Expression] = []
 
     def note(columns: list[str], expression: pc.Expression | None) -> pa.RecordBatchReader:
         if expression is not None and filter_columns(expression, schema):
-            worded.append(expression)
+            found.append(expression)
         few = pa.schema([schema.field(name) for name in columns])
         return pa.RecordBatchReader.from_batches(few, [])
 
@@ -120,7 +121,7 @@ def _pushed(condition: pl.Expr, dataset: ds.Dataset) -> pc.Expression | None:
             few = pa.schema([schema.field(name) for name in dict.fromkeys(names)])
             if all(few.names):
                 pl.scan_pyarrow_dataset(ScanDataset(few, note)).filter(part).collect()
-    return None if not worded else _all_of(worded)
+    return None if not found else _all_of(found)
 
 
 def _parts(condition: pl.Expr) -> Iterator[pl.Expr]:

@@ -31,7 +31,7 @@ from seamkit.files.kept import KEPT, file_identity
 from seamkit.files.ranges import Ranges
 from seamkit.files.remote import RemoteFiles, Retry
 
-__all__ = ["LARGE_BYTES", "FileStatus", "Storage", "is_far", "read_part"]
+__all__ = ["LARGE_BYTES", "FileStatus", "Storage", "is_far", "read_part", "table_address"]
 
 _T = TypeVar("_T")
 
@@ -40,6 +40,20 @@ MOST_BYTES = 256 << 20
 
 LARGE_BYTES = 4 << 20
 """Local files of up to so many bytes are read at once; of longer ones parts, or they are mapped."""
+
+
+def table_address(path: str | os.PathLike[str]) -> str:
+    """The path or address of a table as text; `~` is the user's home.
+
+    Raises:
+        UsageError: something else.
+    """
+    if not isinstance(path, str | os.PathLike):
+        raise UsageError(f"path is {path!r}: a folder or an address is meant")
+    text = os.fspath(path)
+    if not isinstance(text, str) or not text:
+        raise UsageError(f"path is {text!r}: a folder or an address is meant")
+    return str(Path(text).expanduser()) if text.startswith("~") else text
 
 
 def is_far(root: str) -> bool:

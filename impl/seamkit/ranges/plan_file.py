@@ -28,7 +28,7 @@ import pyarrow.compute as pc
 
 from seambase.errors import InputError, RefusedError, UsageError
 from seambase.scan import ScanWarning
-from seambase.where import parse_filter
+from seambase.where import Filter, parse_filter
 from seamkit.files.storage import Storage
 from seamkit.ranges.codec import Decoder, Encoder
 from seamkit.ranges.json_text import read_json
@@ -88,7 +88,7 @@ def scan_to_tasks(
 def _written(scan: Scan, units: Sequence[int] | None) -> tuple[str, Mapping[str, Any]]:
     """The document, and the options of storages, which it does not hold."""
     names, sql = list(scan.schema.names), None
-    if isinstance(scan, SqlScan):
+    if isinstance(scan, SqlScan) and isinstance(scan.condition, Filter):
         sql, scan = scan.condition.sql, scan.below
     if not isinstance(scan, UnitScan):
         raise RefusedError(f"a {type(scan).__name__} is no list of read units: it has no JSON form")

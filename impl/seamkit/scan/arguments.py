@@ -4,31 +4,45 @@ from __future__ import annotations
 
 import datetime as dt
 import difflib
+import inspect
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypedDict
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.errors import UsageError
+from seamkit.scan.conditions import Filter, read_filter
+from seamkit.scan.hints import did_you_mean
 from seamkit.scan.scan import Scan
-from seamkit.scan.sql_scan import SqlScan, sql_condition
+from seamkit.scan.sql_scan import EngineCondition, SqlScan
 
 __all__ = [
     "DEFAULT_BATCH_ROWS",
+    "RunOptions",
     "ScanOptions",
     "check_choice",
     "check_flag",
     "chosen_columns",
     "filtered_scan",
     "instant_text",
+    "keywords_of",
 ]
 
 DEFAULT_BATCH_ROWS = 256 * 1024
 """Large enough that its columns lie on huge pages and per-batch work does not show; a batch of wide
 rows stays below 100 MB."""
+
+
+class RunOptions(TypedDict, total=False):
+    """How to run a scan, as keywords of every table's `scan`; see `ScanOptions`."""
+
+    batch_rows: int | None
+    threads: int | None
+    memory_limit_bytes: int | None
+    strict: bool
 
 
 @dataclass(frozen=True)
@@ -64,6 +78,22 @@ class ScanOptions:
             if value >> 63:
                 raise UsageError(f"{name} has {value.bit_length()} bits: at most 63 are meant")
 
+    @classmethod
+    def of(cls, scan: Callable[..., object], run: RunOptions) -> ScanOptions:
+        """What is left of the keywords of a call, each of which must be an option.
+
+        Args:
+            scan: what was called, for the names of its other keywords.
+            run: what was not among these.
+        """
+        known = keywords_of(scan)
+        for name in run:
+            if name not in known:
+                hint = did_you_mean(name, known, _INSTEAD) or f"; it has {', '.join(known)}"
+                raise UsageError(f"{scan.__qualname__}() has no keyword {name!r}{hint}")
+        check_flag("strict", run.get("strict", False))
+        return cls(**run)
+
     @property
     def most_rows(self) -> int:
         """Most rows in a batch."""
@@ -73,6 +103,31 @@ class ScanOptions:
     def n_threads(self) -> int:
         """Units at once."""
         return self.threads or len(os.sched_getaffinity(0))
+
+
+_AS_OF = "say as_of=, which takes whatever history() lists"
+#: Keywords that others have, and what does the same here.
+_INSTEAD = {
+    "batch_size": "say batch_rows=",
+    "filters": "say filter=",
+    "limit": "call scan(...).limit(rows)",
+    "predicate": "say filter=",
+    "row_filter": "say filter=",
+    "select": "say columns=",
+    "selected_fields": "say columns=",
+    "snapshot_id": _AS_OF,
+    "tag": _AS_OF,
+    "timestamp": _AS_OF,
+    "version": _AS_OF,
+    "where": "say filter=",
+}
+
+
+def keywords_of(scan: Callable[..., object]) -> list[str]:
+    """The keywords of a table's `scan`."""
+    named = inspect.signature(scan).parameters.values()
+    own = [one.name for one in named if one.kind is not one.VAR_KEYWORD and one.name != "self"]
+    return [*own, *RunOptions.__annotations__]
 
 
 def check_choice(name: str, value: object, known: Sequence[str]) -> None:
@@ -91,8 +146,8 @@ def check_flag(name: str, value: object) -> None:
 
 
 def instant_text(name: str, value: object) -> str | None:
-    """A moment as text: as it was given, or a `datetime` in ISO 8601."""
-    if isinstance(value, dt.datetime):
+    """A moment as text: as it was given, or a `datetime` or `date` in ISO 8601."""
+    if isinstance(value, dt.date):
         return value.isoformat()
     if value is None or isinstance(value, str):
         return value
@@ -127,27 +182,21 @@ def chosen_columns(
 def filtered_scan(
     make: Callable[[list[str], pc.Expression | None], Scan],
     columns: Sequence[str],
-    filter: pc.Expression | str | None,  # noqa: A002  (pyarrow's name for it)
+    filter: Filter | None,  # noqa: A002  (pyarrow's name for it)
     schema: pa.Schema,
 ) -> Scan:
-    """A scan of some columns with a filter of either kind.
+    """A scan of some columns with a filter of any kind.
 
     Args:
         make: plans a scan of columns with a condition.
         columns: those to hand out.
-        filter: an expression of Arrow's, or a condition in SQL, which DuckDB reads.
+        filter: rows to keep.
         schema: all columns that a filter may name.
     """
-    if isinstance(filter, str):
-        condition = sql_condition(filter, schema)
-        if condition.is_whole:
-            return make(list(columns), condition.implied)
-        more = [name for name in condition.sql.columns if name not in columns]
-        return SqlScan(make([*columns, *more], condition.implied), columns, condition.sql)
-    if filter is not None and not isinstance(filter, pc.Expression):
-        kind: Any = type(filter).__name__
-        raise UsageError(
-            f"filter is a {kind}: an expression such as pyarrow.compute.field('a') > 1 is meant, "
-            "or a condition in SQL as text"
-        )
-    return make(list(columns), filter)
+    condition = read_filter(filter, schema)
+    if not isinstance(condition, EngineCondition):
+        return make(list(columns), condition)
+    if condition.is_whole:
+        return make(list(columns), condition.implied)
+    more = [name for name in condition.test.columns if name not in columns]
+    return SqlScan(make([*columns, *more], condition.implied), columns, condition.test)

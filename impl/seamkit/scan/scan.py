@@ -21,6 +21,8 @@ from seambase.scan import ScanReport
 from seambase.statistics import ColumnStatistics, TableStatistics
 from seambase.where import require_c_names
 from seamkit.engines.files import EnginePlan, MaskedPart
+from seamkit.scan.hints import Hinted
+from seamkit.scan.shown import html_of, schema_lines
 
 if TYPE_CHECKING:
     import duckdb
@@ -29,26 +31,65 @@ if TYPE_CHECKING:
     import pyarrow.dataset as ds
     from pyspark.sql import DataFrame, SparkSession
 
+    from seamkit.scan.conditions import Filter
+
 __all__ = ["LimitedScan", "Scan"]
-
-
-_NAMES_SHOWN = 8
 
 _PLANS = "seamkit.ranges.plan_file"
 """Writes and makes scans, so it is above them and found by its name."""
 
 
-class Scan(ABC):
+_INSTEAD = {
+    "collect": "call to_table(), to_polars() or lazy().collect()",
+    "columns": "call schema.names",
+    "count": "call count_rows()",
+    "df": "call to_pandas()",
+    "drop": "call select() with the columns that stay",
+    "fetchall": "call to_table().to_pylist()",
+    "num_rows": "call count_rows(), which reads",
+    "scan_plan": "call explain()",
+    "shape": "call count_rows(), which reads, and schema.names",
+    "show": "call head()",
+    "to_duckdb": "call relation(connection)",
+    "to_list": "call to_table().to_pylist()",
+    "to_pyarrow_dataset": "call dataset()",
+    "to_pyarrow_table": "call to_table()",
+    "to_pylist": "call to_table().to_pylist()",
+    "where": "call filter()",
+    "with_columns": "call lazy(), relation() or to_table(), which have columns made",
+}
+
+
+class Scan(Hinted, ABC):
     """A planned read of a table. Each call of a `to_...` method reads anew.
+
+    `filter`, `select` and `limit` give a scan of fewer rows or columns: one after the other they
+    read what the arguments of a table's `scan` would. A loop over a scan has its batches.
 
     A scan is cut into parts for engines that read with several processes: it can be pickled, and
     all its parts together give its rows, each once.
     """
 
+    instead = _INSTEAD
+
     @property
     @abstractmethod
     def schema(self) -> pa.Schema:
         """Schema of the batches: the requested columns in the requested order."""
+
+    @property
+    @abstractmethod
+    def whole_schema(self) -> pa.Schema:
+        """All columns that `filter` and `select` may name."""
+
+    @abstractmethod
+    def narrowed(self, columns: Sequence[str], condition: pc.Expression | None) -> Scan:
+        """The same scan with other columns and a further condition.
+
+        Args:
+            columns: those to hand out, of `whole_schema`.
+            condition: rows to keep of those that the scan has, over `whole_schema`; None for all.
+        """
 
     @abstractmethod
     def to_reader(self) -> pa.RecordBatchReader:
@@ -240,6 +281,16 @@ class Scan(ABC):
         """All rows."""
         return self.to_reader().read_all()
 
+    to_arrow = to_table
+
+    def to_batches(self) -> Iterator[pa.RecordBatch]:
+        """The batches, one after the other; those of different units come in any order."""
+        with self.to_reader() as reader:
+            yield from reader
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        return self.to_batches()
+
     def to_pandas(self, **options: Any) -> pd.DataFrame:
         """All rows as a pandas data frame.
 
@@ -275,6 +326,39 @@ class Scan(ABC):
         """
         return self.limit(rows).to_table()
 
+    def filter(self, condition: Filter) -> Scan:
+        """A scan of those of its rows that meet a further condition.
+
+        Behind a `limit` the rows within the limit are tested, as an engine would.
+
+        Args:
+            condition: of any kind that `filter=` of a table's `scan` takes. It may name columns
+                that the scan does not hand out, but for those that a limit has left behind.
+
+        Raises:
+            UsageError: a condition that does not fit the columns.
+            UnavailableError: a condition in SQL without DuckDB.
+        """
+        from seamkit.scan.arguments import filtered_scan
+
+        return filtered_scan(self.narrowed, self.schema.names, condition, self.whole_schema)
+
+    def select(self, *columns: str | Sequence[str]) -> Scan:
+        """A scan of the same rows with other columns, in the order wanted.
+
+        Args:
+            *columns: names, or a list of them, as for `columns=` of a table's `scan`.
+
+        Raises:
+            UsageError: an unknown column, or one twice.
+        """
+        from seamkit.scan.arguments import chosen_columns
+
+        is_list = len(columns) == 1 and not isinstance(columns[0], str)
+        names: Any = columns[0] if is_list else columns
+        chosen = chosen_columns(names, self.whole_schema, (), "select")
+        return self.narrowed(chosen, None)
+
     def limit(self, rows: int) -> Scan:
         """A scan of at most so many of these rows, whichever come first.
 
@@ -292,11 +376,14 @@ class Scan(ABC):
         return self.to_reader().__arrow_c_stream__(requested_schema)
 
     def __repr__(self) -> str:
-        names = self.schema.names
-        more = f" and {len(names) - _NAMES_SHOWN} more" if len(names) > _NAMES_SHOWN else ""
+        return "\n".join([f"<{self._title()}>", *schema_lines(self.schema)])
+
+    def _repr_html_(self) -> str:
+        return html_of(self._title(), self.schema, self.head)
+
+    def _title(self) -> str:
         parts = f"{self.n_parts} part{'' if self.n_parts == 1 else 's'}"
-        listed = ", ".join(names[:_NAMES_SHOWN]) or "no columns"
-        return f"<{type(self).__name__} of {listed}{more}; {parts}>"
+        return f"{type(self).__name__} of {len(self.schema)} columns; {parts}"
 
 
 class LimitedScan(Scan):
@@ -327,6 +414,18 @@ class LimitedScan(Scan):
     def schema(self) -> pa.Schema:
         """Schema of the batches: the requested columns in the requested order."""
         return pa.schema([self._scan.schema.field(name) for name in self._columns])
+
+    @property
+    def whole_schema(self) -> pa.Schema:
+        """The columns of the scan below."""
+        return self._scan.schema
+
+    def narrowed(self, columns: Sequence[str], condition: pc.Expression | None) -> Scan:
+        """See `Scan.narrowed`. The condition is for rows within the limit."""
+        filter_columns(condition, self.whole_schema)
+        both = [c for c in (self._condition, condition) if c is not None]
+        whole = functools.reduce(operator.and_, both) if both else None
+        return LimitedScan(self._scan, self._rows, columns, whole)
 
     def to_reader(self) -> pa.RecordBatchReader:
         """A stream of batches; what comes after the last row is not read."""
@@ -370,9 +469,7 @@ class LimitedScan(Scan):
         """The only part; see `Scan.part`. The condition is for rows within the limit."""
         if number != 0:
             raise UsageError(f"there is no part {number} of a scan with a limit, which has one")
-        both = [c for c in (self._condition, condition) if c is not None]
-        whole = functools.reduce(operator.and_, both) if both else None
-        return LimitedScan(self._scan, self._rows, columns, whole)
+        return self.narrowed(columns, condition)
 
     def _cut(self) -> Iterator[pa.RecordBatch]:
         left = self._rows

@@ -1,11 +1,12 @@
-"""Scans with a condition in SQL: a scan tests what it can, and DuckDB the rest by batches."""
+"""Scans with a condition in an engine's words: a scan tests what it can, the engine the rest."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -13,36 +14,49 @@ import pyarrow.compute as pc
 from seambase.extras import needs
 from seambase.scan import ScanReport
 from seambase.statistics import TableStatistics
-from seambase.where import Filter, parse_filter
+from seambase.where import parse_filter
 from seamkit.scan.scan import Scan
 
 if TYPE_CHECKING:
     import pyarrow.dataset as ds
 
-__all__ = ["SqlCondition", "SqlScan", "sql_condition"]
+__all__ = ["EngineCondition", "RowTest", "SqlScan", "sql_condition"]
 
 # DuckDB's operator that reads a dataset of pyarrow's.
 _SCAN = "PYTHON_ARROW_SCAN"
 
 
+class RowTest(Protocol):
+    """A condition that an engine tests, a batch after another."""
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """The columns that it reads."""
+        ...
+
+    def test(self) -> AbstractContextManager[Callable[[pa.RecordBatch], pa.Array]]:
+        """What says of each row of a batch whether it is true."""
+        ...
+
+
 @dataclass(frozen=True)
-class SqlCondition:
-    """A condition in SQL that fits a schema.
+class EngineCondition:
+    """A condition in an engine's words that fits a schema.
 
     Attributes:
-        sql: the condition itself.
+        test: the condition itself.
         implied: what holds for every row that meets it, as an Arrow expression that scans can push
-            down; None where DuckDB finds nothing of that kind.
+            down; None where the engine finds nothing of that kind.
         is_whole: every row for which that holds meets the condition, so that nothing is left to be
             tested.
     """
 
-    sql: Filter
+    test: RowTest
     implied: pc.Expression | None
     is_whole: bool
 
 
-def sql_condition(text: str, schema: pa.Schema) -> SqlCondition:
+def sql_condition(text: str, schema: pa.Schema) -> EngineCondition:
     """Read a condition in SQL."""
     from seambase.dataset import ScanDataset, without_views
 
@@ -65,8 +79,8 @@ def sql_condition(text: str, schema: pa.Schema) -> SqlCondition:
         connection.execute(query).fetchall()
         [(_, plan)] = connection.execute(f"EXPLAIN (FORMAT json) {query}").fetchall()
     if len(pushed) != 1:
-        return SqlCondition(condition, None, is_whole=False)
-    return SqlCondition(condition, pushed[0], is_whole=_only_scans(json.loads(plan)))
+        return EngineCondition(condition, None, is_whole=False)
+    return EngineCondition(condition, pushed[0], is_whole=_only_scans(json.loads(plan)))
 
 
 def _only_scans(plan: list[dict[str, Any]]) -> bool:
@@ -78,7 +92,7 @@ def _only_scans(plan: list[dict[str, Any]]) -> bool:
 
 
 class SqlScan(Scan):
-    """The rows of another scan for which a condition in SQL is true.
+    """The rows of another scan for which a condition is true that an engine tests.
 
     Args:
         scan: has the columns handed out, and those that the condition reads.
@@ -86,7 +100,7 @@ class SqlScan(Scan):
         condition: the condition.
     """
 
-    def __init__(self, scan: Scan, columns: Sequence[str], condition: Filter) -> None:
+    def __init__(self, scan: Scan, columns: Sequence[str], condition: RowTest) -> None:
         self._scan = scan
         self._columns = list(columns)
         self._condition = condition
@@ -97,7 +111,7 @@ class SqlScan(Scan):
         return self._scan
 
     @property
-    def condition(self) -> Filter:
+    def condition(self) -> RowTest:
         """What rows must meet."""
         return self._condition
 
@@ -105,6 +119,16 @@ class SqlScan(Scan):
     def schema(self) -> pa.Schema:
         """Schema of the batches: the requested columns in the requested order."""
         return pa.schema([self._scan.schema.field(name) for name in self._columns])
+
+    @property
+    def whole_schema(self) -> pa.Schema:
+        """All columns of the scan below, whichever it hands out."""
+        return self._scan.whole_schema
+
+    def narrowed(self, columns: Sequence[str], condition: pc.Expression | None) -> SqlScan:
+        """See `Scan.narrowed`."""
+        names = list(dict.fromkeys([*columns, *self._condition.columns]))
+        return SqlScan(self._scan.narrowed(names, condition), columns, self._condition)
 
     def to_reader(self) -> pa.RecordBatchReader:
         """A stream of batches."""
@@ -136,7 +160,7 @@ class SqlScan(Scan):
     def explain(self, *, engine: bool = False) -> str:
         """The plan of the scan below, and the condition; all rows pass here, none by an engine."""
         del engine
-        return f"{self._scan.explain()}\n  tested by DuckDB: {self._condition.sql}"
+        return f"{self._scan.explain()}\n  tested by {self._condition}"
 
     @property
     def n_parts(self) -> int:

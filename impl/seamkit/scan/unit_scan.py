@@ -100,6 +100,23 @@ class UnitScan(Scan):
         """Schema of the batches: the requested columns in the requested order."""
         return self._fields(self._columns)
 
+    @property
+    def whole_schema(self) -> pa.Schema:
+        """The columns of the plan."""
+        return self._plan.schema
+
+    def narrowed(self, columns: Sequence[str], condition: pc.Expression | None) -> UnitScan:
+        """See `Scan.narrowed`; what it reads is not told by this scan's report."""
+        filter_columns(condition, self._plan.schema)
+        other = self._with(columns, condition)
+        other._begin()
+        return other
+
+    def _with(self, columns: Sequence[str], condition: pc.Expression | None) -> UnitScan:
+        other = copy.copy(self)
+        other._columns, other._condition = list(columns), self._both(condition)
+        return other
+
     def to_reader(self) -> pa.RecordBatchReader:
         """A stream of batches; those of different units come in any order."""
         return self._reader(self._columns, self._condition)
@@ -213,11 +230,9 @@ class UnitScan(Scan):
         itself.
         """
         self._state.warnings.tell()
-        piece = copy.copy(self)
+        piece = self._with(columns, condition)
         units = [self._plan.units[number]]
         piece._plan = replace(self._plan, units=units, again=None, warnings=())
-        piece._columns = list(columns)
-        piece._condition = self._both(condition)
         piece._options = replace(self._options, threads=self._options.threads or 1)
         piece._begin(self._state.warnings)
         piece._keeps = False  # a task reads it once, in a process that may have little memory

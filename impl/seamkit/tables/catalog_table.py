@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Mapping
-from functools import cached_property, partial
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any, Unpack
 
 import pyarrow as pa
 
 from seambase.description import TableDescription
 from seambase.errors import InputError, RefusedError, UsageError
+from seambase.scan import Query
 from seambase.statistics import ColumnStatistics, Figure, TableStatistics
 from seamkit.catalogs.metastore import Metastore, MetastorePartition, MetastoreTable, TableName
 from seamkit.scan.scan import Scan
 from seamkit.tables.partition_folder import PartitionFolder
-from seamkit.tables.table_format import Table
+from seamkit.tables.table import ScanKeywords, Table, TableState
 
 __all__ = ["CatalogTable"]
 
@@ -23,7 +24,7 @@ _METASTORE = Metastore()
 _DIFFERENCES = "seamkit.tables.hive.differences"
 
 
-class CatalogTable:
+class CatalogTable(Table):
     """A table by its name in a Hive metastore.
 
     Hudi's tables are known by their input formats: of a merge-on-read table `_rt` is the snapshot
@@ -61,7 +62,7 @@ class CatalogTable:
         self._max_age_s = max_age_s
         self.format = format_of(self.entry)
         is_view = self.format == "hudi" and not _is_realtime(self.entry)
-        self.query = "read-optimized" if is_view else "snapshot"
+        self.query: Query = "read-optimized" if is_view else "snapshot"
         self.location = self._located()
         if self.format == "hive":
             options = {**self._hive_options(), **options}
@@ -130,15 +131,17 @@ class CatalogTable:
         """What the table itself says."""
         return self.own.describe()
 
-    @property
-    def scan(self) -> Callable[..., Scan]:
+    def scan(self, columns: Sequence[str] | None = None, **keywords: Unpack[ScanKeywords]) -> Scan:
         """Plans a read; see the format's own `scan`."""
-        if self.query == "snapshot":
-            return self.own.scan
-        return partial(self.own.scan, query=self.query)
+        if self.query != "snapshot":
+            keywords.setdefault("query", self.query)
+        return self.own.scan(columns, **keywords)
 
-    def __repr__(self) -> str:
-        return f"<CatalogTable {self.entry.name}, {self.format}>"
+    def _states(self) -> Iterator[TableState]:
+        return self.own._states()
+
+    def _facts(self) -> str:
+        return f"{self.entry.name}, {self.format}"
 
 
 def format_of(entry: MetastoreTable) -> str:

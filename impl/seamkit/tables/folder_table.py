@@ -17,20 +17,18 @@ from seamkit.files.storage import Storage
 from seamkit.scan.arguments import (
     ScanOptions,
     check_choice,
-    check_flag,
     chosen_columns,
     filtered_scan,
 )
+from seamkit.scan.conditions import Filter
 from seamkit.scan.scan import Scan
 from seamkit.scan.unit_scan import ReadRows, UnitScan
 from seamkit.scan.units import DataFile, ReadPlan, ReadUnit, Runs
+from seamkit.tables.table import Moment, Table
 
 __all__ = ["FolderTable", "Moment", "described", "micros", "parsed_moment"]
 
 _CHANGES = ("incremental", "cdc")
-
-Moment = int | str | dt.datetime
-"""A number (or a text of its digits), or a time: ISO 8601, UTC unless it says otherwise."""
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
@@ -50,6 +48,8 @@ def parsed_moment(value: Moment, name: str, meant: str) -> int | dt.datetime:
             value = dt.datetime.fromisoformat(value)
         except ValueError as error:
             raise UsageError(f"{name} is {value!r}: {meant} is meant") from error
+    if isinstance(value, dt.date) and not isinstance(value, dt.datetime):
+        value = dt.datetime(value.year, value.month, value.day)
     if isinstance(value, bool) or not isinstance(value, int | dt.datetime):
         raise UsageError(f"{name} is {value!r}: {meant} is meant")
     return value if isinstance(value, int) or value.tzinfo else value.replace(tzinfo=dt.UTC)
@@ -60,7 +60,7 @@ def micros(time: dt.datetime) -> int:
     return (time - _EPOCH) // dt.timedelta(microseconds=1)
 
 
-class FolderTable:
+class FolderTable(Table):
     """A table that is a folder on some storage.
 
     Attributes:
@@ -69,7 +69,7 @@ class FolderTable:
     """
 
     title: ClassVar[str]
-    queries: ClassVar[Sequence[Query]] = ("snapshot",)
+    queries: ClassVar[Sequence[Query]]
 
     _storage: Storage
 
@@ -83,7 +83,6 @@ class FolderTable:
                 have; None where one was not given.
         """
         check_choice("query", query, get_args(Query))
-        check_flag("strict", options.strict)
         if query not in self.queries:
             raise RefusedError(
                 f"{self._storage.root}: {query} queries of {self.title} tables are not supported"
@@ -100,7 +99,7 @@ class FolderTable:
         self,
         plan: ReadPlan,
         columns: Sequence[str] | None,
-        filter: pc.Expression | str | None,  # noqa: A002  (pyarrow's name for it)
+        filter: Filter | None,  # noqa: A002  (pyarrow's name for it)
         options: ScanOptions,
         *,
         shown: Sequence[str] | None = None,

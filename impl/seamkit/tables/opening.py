@@ -5,29 +5,54 @@ from __future__ import annotations
 import importlib
 import inspect
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeAlias, TypedDict, Unpack
 
 from seambase.errors import InputError, UsageError
 from seamkit.catalogs.metastore import SCHEME
-from seamkit.files.storage import Storage
+from seamkit.files.storage import Storage, table_address
+from seamkit.scan.hints import did_you_mean
+from seamkit.scan.scan import Scan
 from seamkit.tables.catalog_table import CatalogTable
 from seamkit.tables.formats import find_format, table_formats
-from seamkit.tables.table_format import Table, TableFormat
+from seamkit.tables.partition_folder import PartitionFolder
+from seamkit.tables.table import ScanKeywords, Table
+from seamkit.tables.table_format import TableFormat
 
-__all__ = ["open_table", "recognised_format"]
+__all__ = ["open_table", "recognised_format", "scan_table"]
 
 _NAMES_SHOWN = 5
 _DATA_ENDINGS = {".parquet": "Parquet", ".orc": "ORC", ".avro": "Avro", ".csv": "CSV"}
 
 
+class OpenOptions(TypedDict, total=False):
+    """Options of the classes of all formats; each refuses those that are not its own."""
+
+    allow: Sequence[str]
+    listing: Literal["auto", "files", "metadata"]
+    staged_commits: Sequence[str]
+    version: int | None
+    branch: str | None
+    columns: Mapping[str, str] | None
+    partitions: Mapping[str, str] | None
+    file_format: str
+    properties: Mapping[str, str] | None
+    folders: Callable[[], Sequence[PartitionFolder]] | None
+    max_age_s: float
+
+
+Format = Literal["hudi", "delta", "iceberg", "paimon", "hive"]
+_Path: TypeAlias = str | os.PathLike[str]
+_Storage: TypeAlias = Mapping[str, Any] | None
+
+
 def open_table(
-    path: str | os.PathLike[str],
-    storage_options: Mapping[str, Any] | None = None,
+    path: _Path,
+    storage_options: _Storage = None,
     *,
-    format: str | None = None,  # noqa: A002  (the word of every engine for it)
-    **options: Any,
+    format: Format | None = None,  # noqa: A002  (the word of every engine for it)
+    **options: Unpack[OpenOptions],
 ) -> Table:
     """Open the table that lies in a folder.
 
@@ -53,7 +78,7 @@ def open_table(
         RefusedError: a version or a feature that is not supported.
         UnavailableError: the library for this kind of storage is not installed.
     """
-    root = _address(path)
+    root = table_address(path)
     if storage_options is not None and not isinstance(storage_options, Mapping):
         raise UsageError(f"storage_options is {storage_options!r}: names and values are meant")
     if root.startswith(SCHEME):
@@ -67,11 +92,35 @@ def open_table(
     kind = getattr(importlib.import_module(module), name)
     unknown = options.keys() - inspect.signature(kind).parameters.keys()
     if unknown:
+        known = (name for name in inspect.signature(kind).parameters if name != "path")
+        hint = did_you_mean(min(unknown), known, {})
         raise UsageError(
-            f"{root}: {found.title} tables have no option {', '.join(sorted(unknown))}"
+            f"{root}: {found.title} tables have no option {', '.join(sorted(unknown))}{hint}"
         )
     table: Table = kind(root, storage_options, **options)
     return table
+
+
+def scan_table(
+    path: _Path,
+    /,
+    columns: Sequence[str] | None = None,
+    *,
+    storage_options: _Storage = None,
+    **keywords: Unpack[ScanKeywords],
+) -> Scan:
+    """Plan a read of the table that lies in a folder: `open_table(path).scan(...)`.
+
+    Args:
+        path: as for `open_table`.
+        columns: names in the order wanted; None for all.
+        storage_options: as for `open_table`.
+        **keywords: of the table's `scan`.
+
+    Raises:
+        SeambenchError: as `open_table` and the table's `scan` do.
+    """
+    return open_table(path, storage_options).scan(columns, **keywords)
 
 
 def recognised_format(
@@ -106,15 +155,6 @@ def recognised_format(
     if not found:
         raise _no_table(storage, entries)
     return found[0]
-
-
-def _address(path: str | os.PathLike[str]) -> str:
-    if not isinstance(path, str | os.PathLike):
-        raise UsageError(f"path is {path!r}: a folder or an address is meant")
-    text = os.fspath(path)
-    if not isinstance(text, str) or not text:
-        raise UsageError(f"path is {text!r}: a folder or an address is meant")
-    return text
 
 
 def _require_folder(root: str) -> None:

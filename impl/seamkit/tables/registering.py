@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Unpack
 
 from seambase.errors import UsageError
 from seamkit.scan.scan import Scan
 from seamkit.tables.opening import open_table
+from seamkit.tables.table import ScanKeywords, Table
 
 if TYPE_CHECKING:
     import duckdb
@@ -18,8 +20,9 @@ __all__ = ["register"]
 def register(
     connection: duckdb.DuckDBPyConnection,
     name: str,
-    table: str | os.PathLike[str] | Scan | Any,
-    **options: Any,
+    table: str | os.PathLike[str] | Scan | Table,
+    columns: Sequence[str] | None = None,
+    **options: Unpack[ScanKeywords],
 ) -> None:
     """Give a table a name in DuckDB, as a view; see `Scan.relation` for who reads what.
 
@@ -29,17 +32,19 @@ def register(
         connection: of DuckDB.
         name: of the view; one that exists is replaced.
         table: a folder or an address, an open table, or a scan.
-        **options: of the table's `scan`.
+        columns: of the table's `scan`.
+        **options: likewise.
 
     Raises:
         UsageError: options for a scan, which has its own.
         SeambenchError: as `open_table` and the table's `scan` do.
     """
     if isinstance(table, Scan):
-        if options:
-            raise UsageError(f"options of a scan that is planned already: {', '.join(options)}")
+        if options or columns is not None:
+            named = [*([] if columns is None else ["columns"]), *options]
+            raise UsageError(f"options of a scan that is planned already: {', '.join(named)}")
         scan = table
     else:
-        opened = table if hasattr(table, "scan") else open_table(table)
-        scan = opened.scan(**options)
+        opened = table if isinstance(table, Table) else open_table(table)
+        scan = opened.scan(columns, **options)
     scan.relation(connection).create_view(name)

@@ -1,38 +1,14 @@
-"""What every table format says of itself, and what every table has, whatever its format."""
+"""What every table format says of itself."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any
 
-import pyarrow as pa
-
-from seambase.description import TableDescription
 from seamkit.files.storage import Storage
 
-if TYPE_CHECKING:
-    from seamkit.scan.scan import Scan
-
-__all__ = ["Table", "TableFormat"]
-
-
-class Table(Protocol):
-    """A table of any format."""
-
-    @property
-    def schema(self) -> pa.Schema:
-        """The table's columns as they are now."""
-        ...
-
-    def describe(self) -> TableDescription:
-        """What the table is, and what a snapshot of it reads; no row is read."""
-        ...
-
-    @property
-    def scan(self) -> Callable[..., Scan]:
-        """Plans a read. `help(seamkit)` lists the options of all; each format may have more."""
-        ...
+__all__ = ["TableFormat"]
 
 
 def _none(_address: str) -> bool:

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable, Mapping, Sequence
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal, Unpack, get_args
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from seambase.description import TableDescription
-from seambase.scan import Query, ScanWarning
+from seambase.scan import ScanWarning
 from seamkit.core.collector import gc_paused
-from seamkit.files.storage import Storage
+from seamkit.files.storage import Storage, table_address
 from seamkit.scan.arguments import (
+    RunOptions,
     ScanOptions,
 )
+from seamkit.scan.conditions import Filter
 from seamkit.scan.scan import Scan
 from seamkit.scan.units import ReadPlan
 from seamkit.tables.delta.changes import FEED_COLUMNS, load_feed
@@ -26,10 +28,18 @@ from seamkit.tables.delta.log.snapshot import Snapshot, load_snapshot
 from seamkit.tables.delta.planning import Planner
 from seamkit.tables.delta.row_ids import row_tracking
 from seamkit.tables.delta.schema import TableSchema, table_schema
-from seamkit.tables.delta.time_travel import asked_version, asked_window, commit_times
+from seamkit.tables.delta.time_travel import (
+    asked_version,
+    asked_window,
+    commit_times,
+    stated_operation,
+)
 from seamkit.tables.folder_table import FolderTable, Moment, described, parsed_moment
+from seamkit.tables.table import TableState, utc_time
 
 __all__ = ["DeltaTable"]
+
+_Query = Literal["snapshot", "cdc"]
 
 
 class DeltaTable(FolderTable):
@@ -51,18 +61,18 @@ class DeltaTable(FolderTable):
     """
 
     title = "Delta"
-    queries = ("snapshot", "cdc")
+    queries = get_args(_Query)
 
     def __init__(
         self,
-        path: str,
+        path: str | os.PathLike[str],
         storage_options: Mapping[str, Any] | None = None,
         *,
         allow: Sequence[str] = (),
         staged_commits: Sequence[str] = (),
         version: int | None = None,
     ) -> None:
-        self._storage = Storage(str(path), storage_options, allow=allow)
+        self._storage = Storage(table_address(path), storage_options, allow=allow)
         self._files = TableFiles(self._storage)
         self._log = list_log(self._storage, staged_commits, version)
 
@@ -85,8 +95,17 @@ class DeltaTable(FolderTable):
         """The table properties of the newest version."""
         return dict(self._newest.metadata.configuration)
 
-    def __repr__(self) -> str:
-        return f"<DeltaTable {self._storage.root}, version {self.version}>"
+    def _facts(self) -> str:
+        return f"{self._storage.root}, version {self.version}"
+
+    def _states(self) -> Iterator[TableState]:
+        configuration = self._newest.metadata.configuration
+        times = dict(commit_times(self._storage, self._log, configuration))
+        for version in self._log.readable():
+            millis = times.get(version)
+            path = self._log.commits.get(version)
+            operation = "" if path is None else stated_operation(self._storage, path)
+            yield TableState("version", version, utc_time(millis), operation)
 
     def describe(self) -> TableDescription:
         """What the table is, and the files that a snapshot reads; no row is read."""
@@ -100,40 +119,34 @@ class DeltaTable(FolderTable):
             properties={"reader features": features} if features else {},
         )
 
-    def scan(
+    def scan(  # type: ignore[override] # keywords of other formats are mistakes here
         self,
         columns: Sequence[str] | None = None,
         *,
-        filter: pc.Expression | str | None = None,  # noqa: A002  (pyarrow's name for it)
-        query: Query = "snapshot",
+        filter: Filter | None = None,  # noqa: A002  (pyarrow's name for it)
+        query: _Query = "snapshot",
         as_of: Moment | None = None,
         begin: Moment | None = None,
         end: Moment | None = None,
-        batch_rows: int | None = None,
-        threads: int | None = None,
-        memory_limit_bytes: int | None = None,
-        strict: bool = False,
+        **run: Unpack[RunOptions],
     ) -> Scan:
         """Plan a read.
 
         Args:
             columns: names in the order wanted; None for all. Tables with row tracking also have
                 `_row_id` and `_row_commit_version`, which are shown where they are named.
-            filter: rows to keep, over any columns of the table (of the query, where it is `cdc`):
-                an expression of `pyarrow.compute`, or a condition in SQL, for which DuckDB must be
-                installed.
+            filter: rows to keep, over any columns of the table (of the query, where it is `cdc`): a
+                condition in SQL, for which DuckDB must be installed, an expression of
+                `pyarrow.compute` or of Polars, or tuples as pyarrow takes them.
             query: `snapshot`; or `cdc`, the change feed: the rows that commits inserted, deleted
                 or updated after `begin` and up to `end`, with `_change_type` (`insert`, `delete`,
                 `update_preimage`, `update_postimage`), `_commit_version` and `_commit_timestamp`.
             as_of: a version, or a time (ISO 8601, or a `datetime`); None for the newest version.
             begin: likewise; its own changes are left out. None for the table's beginning.
             end: likewise, the last that counts; None for the newest version.
-            batch_rows: most rows in a batch.
-            threads: files at once; one per core by default.
-            memory_limit_bytes: bytes that the scan's own allocator may hand out at once, and that a
-                compressed piece of a file may become.
-            strict: refuse a log that contradicts itself or its checksum file, where otherwise a
-                warning is all.
+            **run: `batch_rows`, `threads` and `memory_limit_bytes` (see `RunOptions`), and
+                `strict`: refuse a log that contradicts itself or its checksum file, where otherwise
+                a warning is all.
 
         Raises:
             UsageError: an unknown column, a filter that does not fit, a version that is not there.
@@ -141,10 +154,12 @@ class DeltaTable(FolderTable):
             RefusedError: legal, but not supported.
             UnavailableError: a filter in SQL without DuckDB.
         """
-        options = ScanOptions(batch_rows, threads, memory_limit_bytes, strict)
+        options = ScanOptions.of(type(self).scan, run)
         table = self._asked(query, options, as_of=as_of, begin=begin, end=end)
         if query == "cdc":
-            plan = table._changes(_moment("begin", begin), _moment("end", end), strict=strict)
+            plan = table._changes(
+                _moment("begin", begin), _moment("end", end), strict=options.strict
+            )
             return table._scan(plan, columns, filter, options)
         moment = _moment("as_of", as_of)
         snapshot = table._newest if moment is None else table._at(moment)

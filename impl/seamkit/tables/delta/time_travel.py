@@ -18,7 +18,7 @@ from seamkit.tables.delta.log.folder import LOG, LogFolder
 from seamkit.tables.delta.log.history import first_stated
 from seamkit.tables.folder_table import micros
 
-__all__ = ["asked_version", "asked_window", "commit_times"]
+__all__ = ["asked_version", "asked_window", "commit_times", "stated_operation"]
 
 
 def asked_version(
@@ -126,3 +126,14 @@ def _stated(storage: Storage, path: str) -> int:
     if not isinstance(time, int):
         raise InputError(f"{where}: the commit does not state its time, as the table says it does")
     return time
+
+
+def stated_operation(storage: Storage, path: str) -> str:
+    """What a commit says that it did, such as `MERGE`; empty where it does not say."""
+    for number, line in enumerate(storage.read(path).split(b"\n"), 1):
+        if b'"commitInfo"' in line:
+            name, content = parse_line(line, f"{storage.full(path)}, line {number}")
+            operation = content.get("operation") if name == "commitInfo" else None
+            if isinstance(operation, str):
+                return operation
+    return ""

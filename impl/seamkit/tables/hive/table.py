@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Literal, Unpack, get_args
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from seambase.description import TableDescription
 from seambase.errors import UsageError
-from seambase.scan import Query, ScanWarning
+from seambase.scan import ScanWarning
 from seamkit.core.collector import gc_paused
-from seamkit.files.storage import Storage
+from seamkit.files.storage import Storage, table_address
 from seamkit.scan.arguments import (
+    RunOptions,
     ScanOptions,
 )
+from seamkit.scan.conditions import Filter
 from seamkit.scan.scan import Scan
 from seamkit.scan.units import DataFile, ReadPlan, ReadUnit
 from seamkit.tables.folder_table import FolderTable, described
@@ -29,8 +31,11 @@ from seamkit.tables.hive.descriptor import (
 )
 from seamkit.tables.hive.listing import Folders, Listed, list_files, list_folders
 from seamkit.tables.hive.row_format import RowFormat, row_format
+from seamkit.tables.table import TableState
 
 __all__ = ["HiveTable"]
+
+_Query = Literal["snapshot"]
 
 
 class HiveTable(FolderTable):
@@ -59,10 +64,11 @@ class HiveTable(FolderTable):
     """
 
     title = "Hive"
+    queries = get_args(_Query)
 
     def __init__(
         self,
-        path: str,
+        path: str | os.PathLike[str],
         storage_options: Mapping[str, Any] | None = None,
         *,
         columns: Mapping[str, str] | None = None,
@@ -72,7 +78,7 @@ class HiveTable(FolderTable):
         folders: Folders | None = None,
         allow: Sequence[str] = (),
     ) -> None:
-        self._storage = Storage(str(path), storage_options, allow=allow)
+        self._storage = Storage(table_address(path), storage_options, allow=allow)
         root = self._storage.root
         if columns is None and (partitions or properties):
             raise UsageError(f"{root}: partitions or properties of a table without columns")
@@ -101,8 +107,11 @@ class HiveTable(FolderTable):
         """Properties of the table and its serde."""
         return dict(self._description.properties)
 
-    def __repr__(self) -> str:
-        return f"<HiveTable {self._storage.root}, {self.file_format}>"
+    def _facts(self) -> str:
+        return f"{self._storage.root}, {self.file_format}"
+
+    def _states(self) -> Iterator[TableState]:
+        return iter(())
 
     def describe(self) -> TableDescription:
         """What the table is, and its files; no row is read."""
@@ -110,31 +119,26 @@ class HiveTable(FolderTable):
             self.scan(), format_name="hive", version=self.file_format, state="its files as they are"
         )
 
-    def scan(
+    def scan(  # type: ignore[override] # keywords of other formats are mistakes here
         self,
         columns: Sequence[str] | None = None,
         *,
-        filter: pc.Expression | str | None = None,  # noqa: A002  (pyarrow's name for it)
-        query: Query = "snapshot",
-        as_of: object = None,
-        batch_rows: int | None = None,
-        threads: int | None = None,
-        memory_limit_bytes: int | None = None,
-        strict: bool = False,
+        filter: Filter | None = None,  # noqa: A002  (pyarrow's name for it)
+        query: _Query = "snapshot",
+        as_of: None = None,
+        **run: Unpack[RunOptions],
     ) -> Scan:
         """Plan a read.
 
         Args:
             columns: names in the order wanted; None for all.
-            filter: rows to keep, over any columns of the table: an expression of
-                `pyarrow.compute`, or a condition in SQL, for which DuckDB must be installed.
+            filter: rows to keep, over any columns of the table: a condition in SQL, for which
+                DuckDB must be installed, an expression of `pyarrow.compute` or of Polars, or tuples
+                as pyarrow takes them.
             query: `snapshot`; a Hive table has no other view.
             as_of: None: a Hive table has no past.
-            batch_rows: most rows in a batch.
-            threads: files, or stretches of files, at once; one per core by default.
-            memory_limit_bytes: bytes that the scan's own allocator may hand out at once, and that a
-                compressed piece of a file may become.
-            strict: refuse what is passed over with a warning otherwise.
+            **run: `batch_rows`, `threads` and `memory_limit_bytes` (see `RunOptions`), and
+                `strict`: refuse what is passed over with a warning otherwise.
 
         Raises:
             UsageError: an unknown column, a filter that does not fit.
@@ -146,7 +150,7 @@ class HiveTable(FolderTable):
             raise UsageError(
                 f"{self._storage.root}: as_of is {as_of!r}, and a Hive table has no past"
             )
-        options = ScanOptions(batch_rows, threads, memory_limit_bytes, strict)
+        options = ScanOptions.of(type(self).scan, run)
         table = self._asked(query, options)
         return table._scan(table._plan(), columns, filter, options)
 

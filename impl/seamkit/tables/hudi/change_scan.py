@@ -76,6 +76,21 @@ class ChangeScan(Scan):
         """The columns asked for, in that order."""
         return pa.schema([self._all.field(name) for name in self._columns])
 
+    @property
+    def whole_schema(self) -> pa.Schema:
+        """The columns of changes."""
+        return self._all
+
+    def narrowed(self, columns: Sequence[str], condition: pc.Expression | None) -> ChangeScan:
+        """See `Scan.narrowed`."""
+        filter_columns(condition, self._all)
+        piece = copy.copy(self)
+        piece._columns = list(columns)
+        if condition is not None:
+            own = self._condition
+            piece._condition = condition if own is None else own & condition
+        return piece
+
     def to_reader(self) -> pa.RecordBatchReader:
         """A stream of batches, the oldest write first."""
         return pa.RecordBatchReader.from_batches(self.schema, self._batches())
@@ -84,7 +99,7 @@ class ChangeScan(Scan):
         """The changes as a dataset; both states of each write are read whatever is asked of it."""
         from seambase.dataset import ScanDataset
 
-        return ScanDataset(self.schema, lambda names, c: self._narrowed(names, c).to_reader())
+        return ScanDataset(self.schema, lambda names, c: self.narrowed(names, c).to_reader())
 
     def report(self) -> ScanReport:
         """What the reads so far came to, over all writes."""
@@ -105,7 +120,7 @@ class ChangeScan(Scan):
         self, number: int, columns: Sequence[str], condition: pc.Expression | None
     ) -> ChangeScan:
         """The changes of one write; see `Scan.part`."""
-        piece = self._narrowed(columns, condition)
+        piece = self.narrowed(columns, condition)
         piece._moments, piece._report = [self._moments[number]], ScanReport()
         return piece
 
@@ -115,15 +130,6 @@ class ChangeScan(Scan):
         other._other_path, other._only_merged = (path, read), only_merged
         other._report = ScanReport()
         return other
-
-    def _narrowed(self, columns: Sequence[str], condition: pc.Expression | None) -> ChangeScan:
-        """The same changes with some columns, and a further condition."""
-        piece = copy.copy(self)
-        piece._columns = list(columns)
-        if condition is not None:
-            own = self._condition
-            piece._condition = condition if own is None else own & condition
-        return piece
 
     def _batches(self) -> Iterator[pa.RecordBatch]:
         for instant, before, after in self._moments:

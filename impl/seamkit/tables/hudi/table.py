@@ -6,9 +6,10 @@ import dataclasses
 import datetime as dt
 import functools
 import operator
-from collections.abc import Callable, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, get_args
+from typing import Any, Unpack, get_args
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -19,8 +20,9 @@ from seambase.scan import Query
 from seamkit.avro import arrow_schema
 from seamkit.core.collector import gc_paused
 from seamkit.files.promotion import nullable_throughout
-from seamkit.files.storage import Storage
+from seamkit.files.storage import Storage, table_address
 from seamkit.scan.arguments import (
+    RunOptions,
     ScanOptions,
     check_choice,
     check_flag,
@@ -28,6 +30,7 @@ from seamkit.scan.arguments import (
     filtered_scan,
     instant_text,
 )
+from seamkit.scan.conditions import Filter
 from seamkit.scan.scan import Scan
 from seamkit.scan.unit_scan import UnitScan
 from seamkit.scan.units import ReadPlan
@@ -42,6 +45,7 @@ from seamkit.tables.hudi.table_format import META_COLUMNS
 from seamkit.tables.hudi.timeline.timeline import (
     Timeline,
     changes_rows,
+    instant_time,
     load_timeline,
     parse_instant,
     replaced_groups,
@@ -49,6 +53,7 @@ from seamkit.tables.hudi.timeline.timeline import (
 )
 from seamkit.tables.hudi.timeline.window import COMMIT_TIME, NOW, Window, incremental_window
 from seamkit.tables.hudi.units import ListingSource, Path, Plan, Planner, read_plan
+from seamkit.tables.table import TableState
 
 __all__ = ["HudiTable"]
 
@@ -72,16 +77,17 @@ class HudiTable(FolderTable):
 
     def __init__(
         self,
-        path: str,
+        path: str | os.PathLike[str],
         storage_options: Mapping[str, Any] | None = None,
         *,
         listing: ListingSource = "auto",
         allow: Sequence[str] = (),
     ) -> None:
         check_choice("listing", listing, get_args(ListingSource))
-        self._storage = Storage(str(path), storage_options, allow=allow)
+        address = table_address(path)
+        self._storage = Storage(address, storage_options, allow=allow)
         self._anew = partial(
-            HudiTable, str(path), storage_options, listing=listing, allow=tuple(allow)
+            HudiTable, address, storage_options, listing=listing, allow=tuple(allow)
         )
         self._storage.ahead([PROPERTIES], [TIMELINE])
         self.config = load_config(self._storage)
@@ -125,8 +131,20 @@ class HudiTable(FolderTable):
     def _as_of(self, instant: str | None) -> Window:
         return NOW if instant is None else Window(up_to=parse_instant(instant, self.config))
 
-    def __repr__(self) -> str:
-        return f"<HudiTable {self._storage.root}, table version {self.config.version}>"
+    def _facts(self) -> str:
+        return f"{self._storage.root}, table version {self.config.version}"
+
+    def _states(self) -> Iterator[TableState]:
+        newest = sorted(self._timeline.instants, key=lambda one: one.requested, reverse=True)
+        for one in newest:
+            if one.action == "savepoint" and one.state == "completed":
+                time = instant_time(one.requested, self.config)
+                yield TableState("savepoint", one.requested, time)
+        for one in newest:
+            if one.is_write:
+                operation = self._timeline.metadata(one).get("operationType") or one.action
+                time = instant_time(one.completed or one.requested, self.config)
+                yield TableState("instant", one.requested, time, str(operation))
 
     def describe(self) -> TableDescription:
         """What the table is, and the file slices that a snapshot reads; no row is read."""
@@ -145,23 +163,20 @@ class HudiTable(FolderTable):
             },
         )
 
-    def scan(
+    def scan(  # type: ignore[override] # keywords of other formats are mistakes here
         self,
         columns: Sequence[str] | None = None,
         *,
-        filter: pc.Expression | str | None = None,  # noqa: A002  (pyarrow's name for it)
+        filter: Filter | None = None,  # noqa: A002  (pyarrow's name for it)
         query: Query = "snapshot",
-        as_of: str | dt.datetime | None = None,
-        begin: str | dt.datetime | None = None,
-        end: str | dt.datetime | None = None,
-        batch_rows: int | None = None,
-        threads: int | None = None,
-        memory_limit_bytes: int | None = None,
-        strict: bool = False,
+        as_of: str | dt.date | None = None,
+        begin: str | dt.date | None = None,
+        end: str | dt.date | None = None,
         changes_alone: bool = False,
         path: Path = "auto",
         positions: bool = False,
         buckets: int | None = None,
+        **run: Unpack[RunOptions],
     ) -> Scan:
         """Plan a read.
 
@@ -169,9 +184,9 @@ class HudiTable(FolderTable):
             columns: names in the order wanted; None for all but the `_hoodie_*` columns. A `cdc`
                 query has the columns `op` (`i`, `u`, `d`), `ts_ms` (the write's requested instant),
                 `before` and `after` (the row as a struct, or null).
-            filter: rows to keep, over any columns of the table (of the query, where it is `cdc`):
-                an expression of `pyarrow.compute`, or a condition in SQL, for which DuckDB must be
-                installed.
+            filter: rows to keep, over any columns of the table (of the query, where it is `cdc`): a
+                condition in SQL, for which DuckDB must be installed, an expression of
+                `pyarrow.compute` or of Polars, or tuples as pyarrow takes them.
             query: `snapshot` merges logs, `read-optimized` reads base files alone, `incremental`
                 hands out the rows that changed after `begin` and up to `end`, `cdc` tells what
                 changed then, row by row.
@@ -179,12 +194,6 @@ class HudiTable(FolderTable):
             begin: exclusive; a requested time up to version 6, a completion time from 8 on. None
                 for the table's beginning.
             end: inclusive, or None for now.
-            batch_rows: most rows in a batch.
-            threads: slices at once; one per core by default.
-            memory_limit_bytes: what decoded logs and merged batches may take at once, and what a
-                compressed piece of a file may become.
-            strict: refuse damage that Hudi's own reader skips, and ask the archive as well for
-                files that should be there.
             changes_alone: merge what changed without the rows that it changed, as Hudi does; by
                 default an incremental query hands out rows as the table showed them at the end.
             path: `auto` chooses per slice: native where no log applies, merge otherwise.
@@ -193,6 +202,9 @@ class HudiTable(FolderTable):
             buckets: how many the table's simple bucket index has, which Hudi does not write into
                 the table (`hoodie.bucket.index.num.buckets` of its writers): a filter that names
                 record keys then opens their file groups alone. A wrong number leaves nothing out.
+            **run: `batch_rows`, `threads` and `memory_limit_bytes` (see `RunOptions`), and
+                `strict`: refuse damage that Hudi's own reader skips, and ask the archive as well
+                for files that should be there.
 
         Raises:
             UsageError: an unknown column, a filter that does not fit, a bad instant or word, a
@@ -204,7 +216,6 @@ class HudiTable(FolderTable):
         check_choice("query", query, get_args(Query))
         check_choice("path", path, get_args(Path))
         for name, value in (
-            ("strict", strict),
             ("changes_alone", changes_alone),
             ("positions", positions),
         ):
@@ -218,10 +229,12 @@ class HudiTable(FolderTable):
             path,
             positions,
             stated_buckets(self.config, buckets),
-            ScanOptions(batch_rows, threads, memory_limit_bytes, strict),
+            ScanOptions.of(type(self).scan, run),
         )
         if query == "cdc":
-            return self._within(memory_limit_bytes)._changes(request, columns, filter)
+            return self._within(request.options.memory_limit_bytes)._changes(
+                request, columns, filter
+            )
         plan, rows = request.plan(self), request.window(self).row_filter()
 
         def make(names: list[str], condition: pc.Expression | None) -> Scan:
@@ -234,7 +247,7 @@ class HudiTable(FolderTable):
         return filtered_scan(make, names, filter, plan.schema)
 
     def _changes(
-        self, request: _Query, columns: Sequence[str] | None, condition: pc.Expression | str | None
+        self, request: _Query, columns: Sequence[str] | None, condition: Filter | None
     ) -> Scan:
         """What changed in a window: the states before and after each write are read."""
         window = request.window(self)

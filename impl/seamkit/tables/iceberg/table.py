@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, Literal, Unpack, get_args
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.description import TableDescription
 from seambase.filters import filter_columns
-from seambase.scan import Query, ScanWarning
-from seamkit.files.storage import Storage
+from seambase.scan import ScanWarning
+from seamkit.files.storage import Storage, table_address
 from seamkit.scan.arguments import (
+    RunOptions,
     ScanOptions,
 )
+from seamkit.scan.conditions import Filter
 from seamkit.scan.scan import Scan
 from seamkit.scan.units import ReadPlan, ReadUnit
 from seamkit.tables.folder_table import FolderTable, Moment, described
@@ -39,11 +42,14 @@ from seamkit.tables.iceberg.metadata.location import (
 from seamkit.tables.iceberg.metadata.schema import Schema
 from seamkit.tables.iceberg.planning import Planner
 from seamkit.tables.states import refuse_taken_names
+from seamkit.tables.table import TableState, utc_time
 
 __all__ = ["IcebergTable"]
 
 _MAPPING = "schema.name-mapping.default"
 _LINEAGE_VERSION = 3
+
+_Query = Literal["snapshot", "incremental", "cdc"]
 
 
 class IcebergTable(FolderTable):
@@ -66,16 +72,16 @@ class IcebergTable(FolderTable):
     """
 
     title = "Iceberg"
-    queries = ("snapshot", "incremental", "cdc")
+    queries = get_args(_Query)
 
     def __init__(
         self,
-        path: str,
+        path: str | os.PathLike[str],
         storage_options: Mapping[str, Any] | None = None,
         *,
         allow: Sequence[str] = (),
     ) -> None:
-        address, catalogs_options = metadata_address(str(path))
+        address, catalogs_options = metadata_address(table_address(path))
         root, file = split_address(address)
         self._storage = Storage(root, storage_options or catalogs_options, allow=allow)
         self._metadata = load(self._storage, file or newest_metadata(self._storage))
@@ -111,8 +117,21 @@ class IcebergTable(FolderTable):
         """The table properties."""
         return dict(self._metadata.properties)
 
-    def __repr__(self) -> str:
-        return f"<IcebergTable {self._storage.root}, snapshot {self.snapshot_id}>"
+    def _facts(self) -> str:
+        return f"{self._storage.root}, snapshot {self.snapshot_id}"
+
+    def _states(self) -> Iterator[TableState]:
+        snapshots = self._metadata.snapshots
+        for name, reference in sorted(self.references.items()):
+            known = snapshots.get(reference.snapshot_id)
+            if known is not None:
+                kind: Literal["branch", "tag"] = "tag" if reference.kind == "tag" else "branch"
+                yield TableState(kind, name, utc_time(known.time_millis), known.operation)
+        newest = sorted(
+            snapshots.values(), key=lambda one: (one.time_millis or 0, one.sequence_number or 0)
+        )
+        for one in reversed(newest):
+            yield TableState("snapshot", one.id, utc_time(one.time_millis), one.operation)
 
     def describe(self) -> TableDescription:
         """What the table is, and the files that a snapshot reads; no row is read."""
@@ -125,27 +144,25 @@ class IcebergTable(FolderTable):
             properties={"metadata file": self.metadata_file},
         )
 
-    def scan(
+    def scan(  # type: ignore[override] # keywords of other formats are mistakes here
         self,
         columns: Sequence[str] | None = None,
         *,
-        filter: pc.Expression | str | None = None,  # noqa: A002  (pyarrow's name for it)
-        query: Query = "snapshot",
+        filter: Filter | None = None,  # noqa: A002  (pyarrow's name for it)
+        query: _Query = "snapshot",
         as_of: Moment | None = None,
         begin: Moment | None = None,
         end: Moment | None = None,
-        batch_rows: int | None = None,
-        threads: int | None = None,
-        memory_limit_bytes: int | None = None,
-        strict: bool = False,
+        **run: Unpack[RunOptions],
     ) -> Scan:
         """Plan a read.
 
         Args:
             columns: names in the order wanted; None for all. Tables of version 3 also have
                 `_row_id` and `_last_updated_sequence_number`, which are shown where they are named.
-            filter: rows to keep, over any columns of the table: an expression of
-                `pyarrow.compute`, or a condition in SQL, for which DuckDB must be installed.
+            filter: rows to keep, over any columns of the table: a condition in SQL, for which
+                DuckDB must be installed, an expression of `pyarrow.compute` or of Polars, or tuples
+                as pyarrow takes them.
             query: `snapshot`; or `incremental`, the rows that were appended after `begin` and up to
                 `end`, whatever became of them since; or `cdc`, the rows that were inserted or
                 deleted in between, with the columns of `CHANGE_COLUMNS`.
@@ -153,12 +170,9 @@ class IcebergTable(FolderTable):
                 or a time (ISO 8601, or a `datetime`); None for the current snapshot.
             begin: a snapshot as for `as_of`, whose own rows are left out; None for the beginning.
             end: the last snapshot that counts; None for the current one.
-            batch_rows: most rows in a batch.
-            threads: files at once; one per core by default.
-            memory_limit_bytes: bytes that the scan's own allocator may hand out at once, and that a
-                compressed piece of a file may become.
-            strict: refuse metadata that say otherwise elsewhere, where a warning is all: totals of
-                snapshots, statistics of manifests.
+            **run: `batch_rows`, `threads` and `memory_limit_bytes` (see `RunOptions`), and
+                `strict`: refuse metadata that say otherwise elsewhere, where a warning is all:
+                totals of snapshots, statistics of manifests.
 
         Raises:
             UsageError: an unknown column, a filter that does not fit, a snapshot that is not there.
@@ -166,7 +180,7 @@ class IcebergTable(FolderTable):
             RefusedError: legal, but not supported.
             UnavailableError: a filter in SQL without DuckDB.
         """
-        options = ScanOptions(batch_rows, threads, memory_limit_bytes, strict)
+        options = ScanOptions.of(type(self).scan, run)
         table = self._asked(query, options, as_of=as_of, begin=begin, end=end)
         if query == "snapshot":
             view = chosen_view(self._metadata, as_of)

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal, get_args
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal, Unpack, get_args
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from seambase.description import TableDescription
 from seambase.errors import InputError, UsageError
 from seambase.scan import Query, ScanWarning
 from seamkit.core.collector import gc_paused
-from seamkit.files.storage import Storage
+from seamkit.files.storage import Storage, table_address
 from seamkit.scan.arguments import (
+    RunOptions,
     ScanOptions,
     check_choice,
     check_flag,
 )
+from seamkit.scan.conditions import Filter
 from seamkit.scan.scan import Scan
 from seamkit.scan.units import ReadPlan
 from seamkit.tables.folder_table import FolderTable, described
@@ -32,11 +34,13 @@ from seamkit.tables.paimon.metadata.snapshots import (
     Snapshot,
     branch_address,
     branch_folder,
+    branch_names,
     list_snapshots,
     snapshot_at,
     window,
 )
 from seamkit.tables.paimon.planning import Planner
+from seamkit.tables.table import TableState, utc_time
 
 __all__ = ["PaimonTable"]
 
@@ -62,13 +66,13 @@ class PaimonTable(FolderTable):
 
     def __init__(
         self,
-        path: str,
+        path: str | os.PathLike[str],
         storage_options: Mapping[str, Any] | None = None,
         *,
         branch: str | None = None,
         allow: Sequence[str] = (),
     ) -> None:
-        root, self._branch = branch_address(str(path), branch)
+        root, self._branch = branch_address(table_address(path), branch)
         self._storage = Storage(root, storage_options, allow=allow)
         metadata = branch_folder(self._storage, self._branch)
         self._schemas = Schemas(metadata)
@@ -115,9 +119,17 @@ class PaimonTable(FolderTable):
         """Names of the tags, which `as_of` takes."""
         return sorted(self._snapshots.tags)
 
-    def __repr__(self) -> str:
+    def _facts(self) -> str:
         branch = "" if self._branch == MAIN else f", branch {self._branch}"
-        return f"<PaimonTable {self._storage.root}{branch}, snapshot {self.snapshot_id}>"
+        return f"{self._storage.root}{branch}, snapshot {self.snapshot_id}"
+
+    def _states(self) -> Iterator[TableState]:
+        for name in branch_names(self._storage):
+            yield TableState("branch", name, None)
+        for name in self.tags:
+            yield _state("tag", name, self._snapshots.tagged(name))
+        for number in sorted(self._snapshots.paths, reverse=True):
+            yield _state("snapshot", number, self._snapshots.load(number))
 
     def describe(self) -> TableDescription:
         """What the table is, and the files and sections that a snapshot reads; no row is read."""
@@ -132,28 +144,26 @@ class PaimonTable(FolderTable):
             properties={"merge engine": engine} if self.primary_keys else {},
         )
 
-    def scan(
+    def scan(  # type: ignore[override] # keywords of other formats are mistakes here
         self,
         columns: Sequence[str] | None = None,
         *,
-        filter: pc.Expression | str | None = None,  # noqa: A002  (pyarrow's name for it)
+        filter: Filter | None = None,  # noqa: A002  (pyarrow's name for it)
         query: Query = "snapshot",
         as_of: Point | None = None,
         begin: Point | None = None,
         end: Point | None = None,
         mode: ChangeMode = "auto",
         row_kinds: bool = False,
-        batch_rows: int | None = None,
-        threads: int | None = None,
-        memory_limit_bytes: int | None = None,
-        strict: bool = False,
+        **run: Unpack[RunOptions],
     ) -> Scan:
         """Plan a read.
 
         Args:
             columns: names in the order wanted; None for all.
-            filter: rows to keep, over any columns of the table: an expression of
-                `pyarrow.compute`, or a condition in SQL, for which DuckDB must be installed.
+            filter: rows to keep, over any columns of the table: a condition in SQL, for which
+                DuckDB must be installed, an expression of `pyarrow.compute` or of Polars, or tuples
+                as pyarrow takes them.
             query: `snapshot`; `read-optimized`, the files of the highest level alone, each
                 bucket as its last full compaction left it; `incremental`, rows that were written
                 after `begin` and up to `end`, without retracts unless `row_kinds`; or `cdc`,
@@ -172,12 +182,9 @@ class PaimonTable(FolderTable):
             row_kinds: hand out all rows of an incremental query in the mode `delta` or `changelog`,
                 retracts too, and in front of the columns `rowkind`: `+I`, `-U`, `+U` or `-D`, as in
                 Paimon's table `audit_log`.
-            batch_rows: most rows in a batch.
-            threads: buckets at once; one per core by default.
-            memory_limit_bytes: bytes that the scan's own allocator may hand out at once, and that a
-                compressed piece of a file may become.
-            strict: refuse a snapshot whose number of rows is not that of its files, where otherwise
-                a warning is all.
+            **run: `batch_rows`, `threads` and `memory_limit_bytes` (see `RunOptions`), and
+                `strict`: refuse a snapshot whose number of rows is not that of its files, where
+                otherwise a warning is all.
 
         Raises:
             UsageError: an unknown column, a filter that does not fit, a snapshot that is not there.
@@ -187,7 +194,7 @@ class PaimonTable(FolderTable):
         """
         check_choice("mode", mode, get_args(ChangeMode))
         check_flag("row_kinds", row_kinds)
-        options = ScanOptions(batch_rows, threads, memory_limit_bytes, strict)
+        options = ScanOptions.of(type(self).scan, run)
         table = self._asked(query, options, as_of=as_of, begin=begin, end=end)
         if row_kinds and query != "incremental":
             raise UsageError(f"a query {query} has no row_kinds: an incremental one has")
@@ -252,6 +259,10 @@ class PaimonTable(FolderTable):
             notes=notes,
             warnings=warnings,
         )
+
+
+def _state(kind: Literal["tag", "snapshot"], name: int | str, snapshot: Snapshot) -> TableState:
+    return TableState(kind, name, utc_time(snapshot.time_millis), snapshot.kind)
 
 
 def _contradictions(snapshot: Snapshot, rows: int) -> list[ScanWarning]:

@@ -58,6 +58,15 @@ class FakeScan(Scan):
         """One column."""
         return _BATCH.schema
 
+    @property
+    def whole_schema(self) -> pa.Schema:
+        """The same."""
+        return _BATCH.schema
+
+    def narrowed(self, columns: Sequence[str], condition: pc.Expression | None) -> Scan:
+        """Nobody asks."""
+        raise NotImplementedError
+
     def to_reader(self) -> pa.RecordBatchReader:
         """The kind's batches."""
         return pa.RecordBatchReader.from_batches(_BATCH.schema, KINDS[self._kind]())

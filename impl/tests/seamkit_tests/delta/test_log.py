@@ -291,7 +291,7 @@ def test_queries_that_a_delta_table_has_not(tmp_path: Path) -> None:
     """Refused by name."""
     table = DeltaTable(str(unpack_delta("emptied", tmp_path)))
     with pytest.raises(RefusedError, match="incremental"):
-        table.scan(query="incremental")
+        table.scan(query="incremental")  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="'x'"):
         table.scan(["x"])
     with pytest.raises(UsageError, match="twice"):

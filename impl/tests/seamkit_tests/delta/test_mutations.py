@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from functools import partial
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
 from seambase.errors import InputError, RefusedError, UsageError
-from seambase.scan import Query
 from seamkit.tables.delta.table import DeltaTable
 from seamkit_tests.samples.damage import silent_damage
 from seamkit_tests.samples.delta_tables import unpack_delta
@@ -17,7 +17,7 @@ from seamkit_tests.samples.delta_tables import unpack_delta
 TABLES = ("vectors-random-prefix", "checkpoint-vectors", "mapping-partitions", "checkpoint-v2-json")
 
 
-def _answer(table: Path, query: Query = "snapshot") -> Counter[str] | None:
+def _answer(table: Path, query: Literal["snapshot", "cdc"] = "snapshot") -> Counter[str] | None:
     """The rows as a multiset; None for a typed error or a warning."""
     try:
         scan = DeltaTable(str(table)).scan(threads=1, strict=True, query=query)

@@ -107,7 +107,7 @@ def _shown(value: Any, hive: str) -> Any:
 @pytest.mark.parametrize("table_format", ["hive", "delta"])
 @pytest.mark.parametrize("column", _COLUMNS, ids=lambda column: str(column[0]))
 def test_a_file_reads_as_its_parquet_types_say(
-    column: tuple[pa.DataType, str, Any, Any], table_format: str, tmp_path: Path
+    column: tuple[pa.DataType, str, Any, Any], table_format: Any, tmp_path: Path
 ) -> None:
     """Views, dictionaries, long offsets, other zones and widths are nothing that Parquet knows."""
     kind, hive, delta, value = column

@@ -60,6 +60,8 @@ def test_every_name_of_the_front_door_is_there() -> None:
     """What `seamkit` announces can be had, and what it lacks is told as modules tell it."""
     for name in seamkit.__all__:
         assert getattr(seamkit, name) is not None
-    assert set(seamkit.__all__) <= set(dir(seamkit))
-    with pytest.raises(AttributeError, match="has no attribute 'read_table'"):
+    assert dir(seamkit) == sorted(seamkit.__all__)
+    with pytest.raises(AttributeError, match="has no attribute 'read_table': call open_table"):
         _ = seamkit.read_table
+    with pytest.raises(AttributeError, match="did you mean 'open_table'"):
+        _ = seamkit.opentable

@@ -247,9 +247,9 @@ def test_arguments_that_make_no_sense_are_refused(tmp_path: Path) -> None:
         HiveTable(str(tmp_path), properties=COMMA)
     table = _table(tmp_path)
     with pytest.raises(UsageError):
-        table.scan(as_of=1)
+        table.scan(as_of=1)  # type: ignore[arg-type]
     with pytest.raises(RefusedError):
-        table.scan(query="incremental")
+        table.scan(query="incremental")  # type: ignore[arg-type]
     for text in (
         "",
         "int(3)",

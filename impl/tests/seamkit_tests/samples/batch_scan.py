@@ -31,6 +31,17 @@ class BatchScan(Scan):
         """See `Scan`."""
         return self._schema
 
+    @property
+    def whole_schema(self) -> pa.Schema:
+        """See `Scan`."""
+        return self._schema
+
+    def narrowed(self, columns: Sequence[str], condition: pc.Expression | None) -> Scan:
+        """See `Scan`."""
+        parts = [self.part(number, columns, condition) for number in range(self.n_parts)]
+        schema = pa.schema([self._schema.field(name) for name in columns])
+        return BatchScan(schema, *(part.to_batches for part in parts))
+
     def to_reader(self) -> pa.RecordBatchReader:
         """See `Scan`."""
         batches = (batch for part in self._parts for batch in part())

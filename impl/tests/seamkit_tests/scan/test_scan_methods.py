@@ -21,6 +21,7 @@ from seambase.scan import ScanReport
 from seamkit.scan.arguments import filtered_scan
 from seamkit.scan.scan import Scan
 from seamkit.scan.sql_scan import SqlScan
+from seamkit_tests.samples.batch_scan import BatchScan
 
 if TYPE_CHECKING:
     import pyarrow.dataset as ds
@@ -47,6 +48,15 @@ class MemoryScan(Scan):
     def schema(self) -> pa.Schema:
         """The columns asked for."""
         return ROWS.select(self.columns).schema
+
+    @property
+    def whole_schema(self) -> pa.Schema:
+        """All columns."""
+        return ROWS.schema
+
+    def narrowed(self, columns: Sequence[str], condition: pc.Expression | None) -> Scan:
+        """Those of its rows."""
+        return self.part(0, columns, condition)
 
     def to_reader(self) -> pa.RecordBatchReader:
         """The rows that meet the condition."""
@@ -137,8 +147,16 @@ def test_a_limit_that_is_no_number_of_rows_is_refused(rows: object) -> None:
 
 
 def test_a_repr_stays_short() -> None:
-    """Eight names at most."""
-    assert repr(whole()) == "<MemoryScan of a, f, s, d; 1 part>"
+    """A line a column, twenty at most."""
+    assert repr(whole()).splitlines() == [
+        "<MemoryScan of 4 columns; 1 part>",
+        "  a: int64",
+        "  f: double",
+        "  s: string",
+        "  d: decimal128(15, 2)",
+    ]
+    wide = pa.schema([pa.field(f"c{n}", pa.int8()) for n in range(30)])
+    assert repr(BatchScan(wide)).splitlines()[-1] == "  ... and 10 more"
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,10 @@ that may be stale, so the folder is listed instead.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from seambase.errors import InputError, UsageError
+from seambase.errors import InputError, SeambenchError, UsageError
 from seamkit.files.storage import Storage
 
 __all__ = ["LOG", "Checkpoint", "LogFolder", "Segment", "list_log"]
@@ -93,6 +93,16 @@ class LogFolder:
             return self.ratified
         compacted = (last for found in self.compactions.values() for last, _ in found)
         return max([*self.commits, *(c.version for c in self.checkpoints), *compacted])
+
+    def readable(self) -> Iterator[int]:
+        """The versions that can still be made, the newest first."""
+        known = {*self.commits, *(one.version for one in self.checkpoints), self.newest}
+        for version in sorted(known, reverse=True):
+            try:
+                self.segment(version)
+            except SeambenchError:
+                continue
+            yield version
 
     def segment(self, version: int | None = None) -> Segment:
         """The files that a version is made from.

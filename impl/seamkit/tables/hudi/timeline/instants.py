@@ -19,6 +19,7 @@ __all__ = [
     "State",
     "checked_write",
     "completed_as",
+    "instant_time",
     "parse_body",
     "parse_instant",
     "parse_name",
@@ -150,6 +151,17 @@ def checked_write(body: dict[str, Any], where: str) -> dict[str, Any]:
                     f"{where}: not readable as a write (a file's size or rows are no number)"
                 )
     return body
+
+
+def instant_time(text: str, config: TableConfig) -> datetime | None:
+    """The time that an instant stands for; None for digits that are no time."""
+    utc = config.raw.get("hoodie.table.timeline.timezone", "LOCAL").upper() == "UTC"
+    try:
+        moment = datetime.strptime(text[:14], "%Y%m%d%H%M%S")
+        moment = moment.replace(microsecond=1000 * int(text[14:] or 0))
+    except ValueError:
+        return None
+    return moment.replace(tzinfo=UTC) if utc else moment.astimezone(UTC)
 
 
 def parse_instant(text: str, config: TableConfig) -> str:

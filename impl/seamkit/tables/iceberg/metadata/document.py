@@ -99,6 +99,7 @@ class Snapshot:
         sequence_number: of what it committed; 0 in version 1, None where it is not told.
         totals: what its summary says that it has, by the summary's names, as far as these are
             numbers: writers leave totals out, and some count them wrongly.
+        time_millis: when it was made, since 1970; None where it is not told.
     """
 
     id: int
@@ -109,6 +110,7 @@ class Snapshot:
     operation: str
     sequence_number: int | None
     totals: Mapping[str, int]
+    time_millis: int | None = None
 
 
 @dataclass(frozen=True)
@@ -341,6 +343,7 @@ def _snapshot(one: Mapping[str, Any], where: str) -> Snapshot:
             for name, total in (one.get("summary") or {}).items()
             if name.startswith("total-") and re.fullmatch(r"\d{1,18}", str(total))
         },
+        time_millis=_optional(one.get("timestamp-ms")),
     )
 
 

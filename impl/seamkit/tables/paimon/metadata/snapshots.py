@@ -30,6 +30,7 @@ __all__ = [
     "Window",
     "branch_address",
     "branch_folder",
+    "branch_names",
     "list_snapshots",
     "snapshot_at",
     "window",
@@ -64,10 +65,14 @@ def branch_folder(table: Storage, branch: str) -> Storage:
         return table
     folder = f"branch/branch-{branch}"
     if not table.list(f"{folder}/schema"):
-        names = sorted(s.name.removeprefix("branch-") for s in table.list("branch"))
-        known = ", ".join(names) or "none"
+        known = ", ".join(branch_names(table)) or "none"
         raise UsageError(f"{table.root}: there is no branch {branch!r}; branches: {known}")
     return table.below(folder)
+
+
+def branch_names(table: Storage) -> list[str]:
+    """The branches of a table but the main one."""
+    return sorted(s.name.removeprefix("branch-") for s in table.list("branch"))
 
 
 _NEWEST_VERSION = 3

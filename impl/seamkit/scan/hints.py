@@ -1,0 +1,52 @@
+"""What is not there, told with what to call in its place."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+
+__all__ = ["Hinted", "did_you_mean"]
+
+
+def did_you_mean(name: str, known: Iterable[str], instead: Mapping[str, str]) -> str:
+    """What to call in place of a name, as the end of a sentence; empty where nothing is like it.
+
+    Args:
+        name: that is not known.
+        known: names that are.
+        instead: for names that others have, what does the same here.
+    """
+    if name in instead:
+        return f": {instead[name]}"
+    near = difflib.get_close_matches(name, sorted(known), n=1)
+    return f"; did you mean {near[0]!r}?" if near else ""
+
+
+class Hinted:
+    """Rows that can be counted; of an attribute that is not there it is said what to call instead.
+
+    Attributes:
+        instead: by names that other libraries have, what does the same here.
+    """
+
+    instead: ClassVar[Mapping[str, str]] = {}
+
+    # Type checkers are not told: they would take any name, and a length, for what is there.
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            kind = type(self)
+            hint = ""
+            if not name.startswith("_"):
+                public = (other for other in dir(kind) if not other.startswith("_"))
+                hint = did_you_mean(name, public, kind.instead)
+            raise AttributeError(
+                f"{kind.__name__!r} object has no attribute {name!r}{hint}", name=name, obj=self
+            )
+
+        def __len__(self) -> NoReturn:
+            raise TypeError(f"a {type(self).__name__} has no len(): call count_rows(), which reads")
+
+    def __bool__(self) -> bool:
+        return True

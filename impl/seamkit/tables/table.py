@@ -1,0 +1,255 @@
+"""What every table has, whatever its format: a scan, what is made of one, its states and files."""
+
+from __future__ import annotations
+
+import datetime as dt
+import itertools
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
+
+import pyarrow as pa
+
+from seambase.description import StoredFile, TableDescription
+from seambase.errors import SeambenchError, UsageError
+from seambase.scan import Query
+from seamkit.scan.conditions import Filter
+from seamkit.scan.hints import Hinted
+from seamkit.scan.scan import Scan
+from seamkit.scan.shown import Listing, html_of, schema_lines
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+
+__all__ = ["Moment", "ScanKeywords", "Table", "TableFile", "TableState", "utc_time"]
+
+_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+
+Moment = int | str | dt.date
+"""A number (or a text of its digits), a time (a `datetime`, or ISO 8601; UTC unless it says
+otherwise), or a day, whose first moment is meant."""
+
+
+def utc_time(millis: int | None) -> dt.datetime | None:
+    """A time from milliseconds since 1970; None stays None, and is what no `datetime` can be."""
+    try:
+        return None if millis is None else _EPOCH + dt.timedelta(milliseconds=millis)
+    except OverflowError:
+        return None
+
+
+class ScanKeywords(TypedDict, total=False):
+    """The keywords of `scan` of tables of all formats; each refuses those that are not its own."""
+
+    filter: Filter | None
+    query: Query
+    as_of: Moment | None
+    begin: Moment | None
+    end: Moment | None
+    batch_rows: int | None
+    threads: int | None
+    memory_limit_bytes: int | None
+    strict: bool
+    changes_alone: bool
+    path: Literal["auto", "native", "merge"]
+    positions: bool
+    buckets: int | None
+    mode: Literal["auto", "delta", "changelog", "diff"]
+    row_kinds: bool
+
+
+@dataclass(frozen=True)
+class TableState:
+    """A state of a table that can be read.
+
+    Attributes:
+        kind: `version` of Delta, `snapshot` of Iceberg and Paimon, `instant` of Hudi; or a
+            `branch`, a `tag`, a `savepoint`.
+        name: its number or name: what `scan(as_of=...)` takes. A branch of Paimon is opened
+            instead: `open_table(path, branch=name)`.
+        time: when it was made, in UTC; of a branch or a tag when what it names was; None where the
+            table does not tell.
+        operation: what made it, in the format's words; empty where the table does not tell.
+    """
+
+    kind: Literal["version", "snapshot", "instant", "branch", "tag", "savepoint"]
+    name: int | str
+    time: dt.datetime | None
+    operation: str = ""
+
+
+@dataclass(frozen=True)
+class TableFile:
+    """A file of a table as it is now, or the part of one that holds what is meant.
+
+    Attributes:
+        path: as messages name it.
+        kind: in the format's words: `data file`, `log`, `deletion vector`, ...
+        rows: that it holds (of deletes: rows that they take out), as the metadata tells; None where
+            it does not.
+        size_bytes: of the file, or of the part.
+        changed_by: paths of the files that replace its rows, take some out or add others.
+    """
+
+    path: str
+    kind: str
+    rows: int | None
+    size_bytes: int
+    changed_by: tuple[str, ...] = ()
+
+
+_WRITES = ("append", "delete", "insert", "merge", "overwrite", "update", "write")
+_INSTEAD = {
+    **dict.fromkeys(_WRITES, "tables are read here, not written"),
+    "branches": "call history()",
+    "collect": "call to_arrow() or to_polars()",
+    "count": "call count_rows()",
+    "dataset": "call scan().dataset()",
+    "df": "call to_pandas()",
+    "dtypes": "call schema",
+    "explain": "call scan().explain()",
+    "file_uris": "call files()",
+    "filter": "call scan().filter()",
+    "lazy": "call scan().lazy()",
+    "limit": "call scan().limit()",
+    "load": "call to_arrow(), or scan() with columns and a filter",
+    "metadata": "call describe()",
+    "num_rows": "call count_rows(), which reads",
+    "read": "call to_arrow(), or scan() with columns and a filter",
+    "refs": "call history()",
+    "relation": "call scan().relation(connection)",
+    "select": "call scan().select()",
+    "shape": "call count_rows(), which reads, and columns",
+    "snapshots": "call history()",
+    "tags": "call history()",
+    "to_batches": "call scan().to_batches()",
+    "to_lazy": "call scan().lazy()",
+    "to_pyarrow_dataset": "call scan().dataset()",
+    "to_pyarrow_table": "call to_arrow()",
+    "to_reader": "call scan().to_reader()",
+    "to_table": "call to_arrow()",
+    "version": "call history(1)",
+    "versions": "call history()",
+    "where": "call scan().filter()",
+}
+
+
+class Table(Hinted, ABC):
+    """A table of any format. What is read goes through `scan`; `to_pandas` and others call it."""
+
+    instead = _INSTEAD
+
+    @property
+    @abstractmethod
+    def schema(self) -> pa.Schema:
+        """The table's columns as they are now."""
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the table's columns."""
+        return list(self.schema.names)
+
+    @abstractmethod
+    def describe(self) -> TableDescription:
+        """What the table is, and what a snapshot of it reads; no row is read."""
+
+    @abstractmethod
+    def scan(self, columns: Sequence[str] | None = None, **keywords: Unpack[ScanKeywords]) -> Scan:
+        """Plans a read. `help(seamkit)` lists the options of all; each format may have more."""
+
+    @abstractmethod
+    def _states(self) -> Iterator[TableState]:
+        """What `history` lists, in its order."""
+
+    @abstractmethod
+    def _facts(self) -> str:
+        """What a line about the table says besides its class; no row is read."""
+
+    def history(self, limit: int | None = None) -> Listing[TableState]:
+        """The states that the table can be read in, and their names.
+
+        Branches, tags and savepoints come first, by name; then versions, snapshots or instants, the
+        newest first. A Hive table has no past, so the list is empty.
+
+        Args:
+            limit: most states to look for; None for all.
+
+        Raises:
+            UsageError: a negative limit.
+            InputError: metadata is missing or broken.
+        """
+        if limit is not None and (
+            isinstance(limit, bool) or not isinstance(limit, int) or limit < 0
+        ):
+            raise UsageError(f"limit is {limit!r}: a whole number from 0 on is meant")
+        return Listing(TableState, itertools.islice(self._states(), limit))
+
+    def files(self) -> Listing[TableFile]:
+        """The files that a snapshot reads, each once, those that change others behind them.
+
+        Raises:
+            InputError: metadata is missing or broken.
+            RefusedError: legal, but not supported.
+        """
+        found: dict[tuple[str, int | None], TableFile] = {}
+
+        def put(file: StoredFile, changes: Sequence[StoredFile] = ()) -> None:
+            by = tuple(dict.fromkeys(one.path for one in changes))
+            found.setdefault(
+                (file.path, file.offset),
+                TableFile(file.path, file.kind, file.rows, file.size_bytes, by),
+            )
+
+        for unit in self.describe().units:
+            for file in unit.files:
+                put(file, unit.changes)
+            for file in unit.changes:
+                put(file)
+        return Listing(TableFile, found.values())
+
+    def to_arrow(
+        self, columns: Sequence[str] | None = None, **keywords: Unpack[ScanKeywords]
+    ) -> pa.Table:
+        """All rows, or those that `scan` gives with the same arguments."""
+        return self.scan(columns, **keywords).to_table()
+
+    def to_pandas(
+        self, columns: Sequence[str] | None = None, **keywords: Unpack[ScanKeywords]
+    ) -> pd.DataFrame:
+        """The same as a pandas data frame."""
+        return self.scan(columns, **keywords).to_pandas()
+
+    def to_polars(
+        self, columns: Sequence[str] | None = None, **keywords: Unpack[ScanKeywords]
+    ) -> pl.DataFrame:
+        """The same as a Polars data frame."""
+        return self.scan(columns, **keywords).to_polars()
+
+    def head(self, rows: int = 10) -> pa.Table:
+        """The first rows that come; the rest is not read."""
+        return self.scan().head(rows)
+
+    def count_rows(self) -> int:
+        """How many rows there are; they are read, without a column of theirs."""
+        return self.scan([]).count_rows()
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self.scan().__arrow_c_stream__(requested_schema)
+
+    def __repr__(self) -> str:
+        return "\n".join([f"<{type(self).__name__} {self._facts()}>", *self._schema_lines()])
+
+    def _repr_html_(self) -> str:
+        title = f"{type(self).__name__} {self._facts()}"
+        try:
+            return html_of(title, self.scan().schema, self.head)
+        except SeambenchError as error:
+            return html_of(f"{title}: {error}", pa.schema([]), lambda _: pa.table({}))
+
+    def _schema_lines(self) -> list[str]:
+        try:
+            return schema_lines(self.schema)
+        except SeambenchError as error:  # a broken table is still shown
+            return [f"  {error}"]
