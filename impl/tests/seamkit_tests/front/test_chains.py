@@ -1,0 +1,200 @@
+"""A chain of `filter`, `select` and `limit` gives the rows that the arguments of `scan` give."""
+
+from __future__ import annotations
+
+import itertools
+import operator
+import pickle
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+import seamkit
+from seamkit_tests import SUITES_GOLDEN
+from seamkit_tests.samples.doors import bag
+
+_MARKERS = {
+    "delta": "_delta_log",
+    "hudi": ".hoodie",
+    "iceberg": "metadata",
+    "paimon": "snapshot",
+    "hive": "_hive_table.json",
+}
+#: Merged rows, masks, NaN and nulls: what each format has of them.
+_TABLES = (
+    "delta/vectors-several",
+    "delta/types",
+    "hudi/mor-v9-event",
+    "hudi/mor-v9-types",
+    "iceberg/equality-floats",
+    "iceberg/equality-null",
+    "paimon/pk-null-values",
+    "paimon/append-types-parquet",
+    "hive/text-reals",
+    "hive/orc-evolved",
+)
+
+
+def opened(name: str, folder: Path) -> seamkit.Table:
+    """A golden table, by its format and name."""
+    with zipfile.ZipFile(SUITES_GOLDEN / name / "table.zip") as archive:
+        archive.extractall(folder)
+    marker = _MARKERS[name.partition("/")[0]]
+    return seamkit.open_table(min(path.parent for path in folder.rglob(marker)))
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A condition in one kind of words, and the rows of a table that another reader finds by it."""
+
+    given: Any
+    rows: Callable[[pa.Table], pa.Table]
+
+
+def _by_pyarrow(rows: pa.Table, filters: Any) -> pa.Table:
+    sink = pa.BufferOutputStream()
+    pq.write_table(rows, sink, write_statistics=False)  # pyarrow would rule NaN out by them
+    read = pq.read_table(pa.BufferReader(sink.getvalue()), filters=filters)
+    return read.cast(rows.schema)
+
+
+def _by_duckdb(rows: pa.Table, sql: str) -> pa.Table:
+    connection = duckdb.connect()
+    connection.execute("SET TimeZone = 'UTC'")
+    numbered = rows.append_column("row number", pa.array(range(len(rows))))
+    connection.register("numbered", numbered)
+    query = f'SELECT "row number" FROM numbered WHERE {sql}'  # noqa: S608 - of this test
+    kept = connection.sql(query).to_arrow_table().column(0).to_pylist()
+    return rows.take(pa.array(sorted(kept), pa.int64()))
+
+
+def _by_polars(rows: pa.Table, test: pl.Expr) -> pa.Table:
+    frame = pl.from_arrow(rows)
+    assert isinstance(frame, pl.DataFrame)
+    kept = frame.with_row_index("row number").filter(test)["row number"].to_list()
+    return rows.take(pa.array(kept, pa.int64()))
+
+
+def conditions(name: str, sign: str, value: Any) -> Mapping[str, Condition]:
+    """One comparison in all kinds of words."""
+    compared = getattr(operator, {">=": "ge", "!=": "ne", "<": "lt"}[sign])
+    arrow, polars = compared(pc.field(name), value), compared(pl.col(name), value)
+    text = f"'{value}'" if isinstance(value, str) else repr(value)
+    sql, tuples = f'"{name}" {sign} {text}', [(name, sign, value)]
+    return {
+        "arrow": Condition(arrow, lambda rows: rows.filter(arrow)),
+        "tuples": Condition(tuples, lambda rows: _by_pyarrow(rows, tuples)),
+        "sql": Condition(sql, lambda rows: _by_duckdb(rows, sql)),
+        "polars": Condition(polars, lambda rows: _by_polars(rows, polars)),
+    }
+
+
+def _is_plain(kind: pa.DataType) -> bool:
+    tests = pa.types.is_integer, pa.types.is_string, pa.types.is_float64, pa.types.is_float32
+    return any(test(kind) for test in tests)
+
+
+def _values(rows: pa.Table, name: str, place: float = 0.5) -> Iterator[Any]:
+    """A value from some place of a column in order, but no null, NaN or infinity."""
+    values = rows.column(name).to_pylist()
+    found = sorted(v for v in values if v is not None and str(v) not in ("nan", "inf", "-inf"))
+    yield from found[int(len(found) * place) :][:1]
+
+
+def _doors(scan: seamkit.Scan) -> Iterator[pa.Table]:
+    yield scan.to_table()
+    yield scan.dataset().to_table()
+    connection = duckdb.connect()
+    seamkit.register(connection, "rows", scan)
+    yield connection.sql("FROM rows").to_arrow_table().cast(scan.schema)
+    yield pa.Table.from_batches(list(scan), scan.schema)
+    yield pickle.loads(pickle.dumps(scan)).to_table()  # noqa: S301
+
+
+@pytest.mark.parametrize("name", _TABLES)
+def test_a_chain_reads_what_the_arguments_do(tmp_path: Path, name: str) -> None:
+    """Conditions of any two kinds, joined by AND, before and after a choice of columns."""
+    table, batch_rows = opened(name, tmp_path), 2
+    scan = table.scan(batch_rows=batch_rows)
+    whole = scan.to_table()
+    names = [field.name for field in whole.schema if _is_plain(field.type)][-3:]
+    plain = whole.select(names)
+    signs = ((">=", 0.3), ("!=", 0.9))
+    tested = [(n, sign, v) for n in names for sign, at in signs for v in _values(plain, n, at)]
+    pairs = list(itertools.pairwise(tested)) or [(tested[0], tested[0])]
+    seen = 0
+    for number, (one, other) in enumerate(pairs):
+        kinds = list(conditions(*one).items())
+        kind, first = kinds[number % len(kinds)]
+        # Each kind meets each other in turn.
+        _, second = list(conditions(*other).items())[(number // len(kinds) + number + 1) % 4]
+        expected = second.rows(first.rows(plain))
+        chains = (
+            table.scan(names, filter=first.given, batch_rows=batch_rows).filter(second.given),
+            scan.filter(first.given).filter(second.given).select(names),
+            scan.select(names[:1]).filter(second.given).select(*names).filter(first.given),
+        )
+        for chain in chains:
+            assert chain.schema.names == names
+            assert bag(chain.to_table()) == bag(expected), (kind, one, other)
+            assert chain.count_rows() == len(expected)
+        for rows in _doors(chains[number % len(chains)]):
+            assert bag(rows) == bag(expected), (kind, one, other)
+        seen += len(first.rows(plain))
+    assert seen
+
+
+@pytest.mark.parametrize("name", _TABLES)
+@pytest.mark.parametrize("kind", ["arrow", "tuples", "sql", "polars"])
+def test_a_limit_holds_where_it_stands(tmp_path: Path, name: str, kind: str) -> None:
+    """Behind a limit its rows are tested; behind a filter the limit counts what it leaves."""
+    scan = opened(name, tmp_path).scan(threads=1, batch_rows=2)
+    names = [field.name for field in scan.schema if _is_plain(field.type)][-2:]
+    rows = scan.select(names).to_table()
+    [value] = _values(rows, names[0])
+    condition = conditions(names[0], ">=", value)[kind]
+    few = scan.limit(3)
+    expected = condition.rows(few.to_table().select(names))
+    matching = condition.rows(rows)
+
+    for found in _doors(few.filter(condition.given).select(names)):
+        assert bag(found) == bag(expected)
+    for found in _doors(scan.filter(condition.given).select(names).limit(2)):
+        assert len(found) == min(2, len(matching))
+        assert bag(found) <= bag(matching)
+    assert few.filter(condition.given).limit(1).count_rows() == min(1, len(expected))
+
+
+@pytest.mark.parametrize(
+    ("chain", "says"),
+    [
+        (lambda scan: scan.select("price"), "there is no column 'price'"),
+        (lambda scan: scan.select("k", "k"), "a column is asked for twice"),
+        (lambda scan: scan.filter("pric > 1"), "unknown column 'pric'"),
+        (lambda scan: scan.filter([("k", "~", 1)]), r"tuples such as \[\('a', '>', 1\)"),
+        (lambda scan: scan.filter([]), "tuples such as"),
+        (lambda scan: scan.filter([("pric", ">", 1)]), "pric"),
+        (lambda scan: scan.filter(3), "filter is a int: an expression"),
+        (lambda scan: scan.filter(pl.col("pric") > 1), "does not fit the columns: .*pric"),
+        (lambda scan: scan.filter(pl.col("k") == pl.col("k").max()), "of one row at a time"),
+        (lambda scan: scan.filter(pl.lit(value=False)), "of one row at a time"),
+        (lambda scan: scan.select("v").limit(3).filter(pc.field("k") > 1), "k"),
+        (lambda scan: scan.select("v").limit(3).select("k"), "there is no column 'k'"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(
+    tmp_path: Path, chain: Callable[[Any], Any], says: str
+) -> None:
+    """A condition or a column that is not there, or left behind by a limit, in one sentence."""
+    scan = opened("delta/vectors-several", tmp_path).scan()
+    with pytest.raises(seamkit.UsageError, match=says):
+        chain(scan).to_table()
