@@ -17,8 +17,6 @@ from seamkit.scan.sql_scan import EngineCondition, sql_condition
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Filter", "read_filter"]
-
 Filter: TypeAlias = (
     "pc.Expression | pl.Expr | str | Sequence[tuple[str, str, Any]]"
     " | Sequence[Sequence[tuple[str, str, Any]]]"

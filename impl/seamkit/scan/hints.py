@@ -6,8 +6,6 @@ import difflib
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
-__all__ = ["Hinted", "did_you_mean"]
-
 
 def did_you_mean(name: str, known: Iterable[str], instead: Mapping[str, str]) -> str:
     """What to call in place of a name, as the end of a sentence; empty where nothing is like it.

@@ -11,8 +11,6 @@ import pyarrow as pa
 
 from seambase.errors import SeambenchError
 
-__all__ = ["Listing", "html_of", "schema_lines", "shown_values"]
-
 _COLUMNS_SHOWN = 20
 _ROWS_SHOWN = 10
 _ENTRIES_SHOWN = 20

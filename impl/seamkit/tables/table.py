@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
-__all__ = ["Moment", "ScanKeywords", "Table", "TableFile", "TableState", "utc_time"]
-
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 Moment = int | str | dt.date
