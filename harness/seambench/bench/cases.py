@@ -210,13 +210,14 @@ class QueryCase:
     """One query of the suite, with the oracle's answer for each state that is asked for.
 
     Args:
+        name: of the suite.
         suite: of queries.
         number: of the query.
         memory: whether to measure memory.
     """
 
-    def __init__(self, suite: Any, number: int, *, memory: bool) -> None:
-        self.name = f"tpch/q{number:02d}"
+    def __init__(self, name: str, suite: Any, number: int, *, memory: bool) -> None:
+        self.name = f"{name}/q{number:02d}"
         self._suite = suite
         self._number = number
         self._sql: str = suite.queries[number]
@@ -230,13 +231,13 @@ class QueryCase:
         return task, expected.digest
 
     def _expect(self, dataset: Dataset, state: State) -> ExpectedAnswer:
-        """The oracle's answer; at scale 1 without updates it must be the published one."""
+        """The oracle's answer; at scale 1 without updates the published one, if there is one."""
         key = dataset.name, state
         if key not in self._answers:
             name = f"q{self._number:02d}"
             found = answer(dataset, name, self._sql, state)
             plain = dataset.expected("snapshot") == dataset.expected("base")
-            if dataset.scale == 1 and plain:
+            if dataset.scale == 1 and plain and hasattr(self._suite, "published_answers"):
                 problem = _published_problem(self._suite, self._number, found.rows)
                 if problem is not None:
                     raise SeambenchError(

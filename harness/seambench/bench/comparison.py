@@ -184,7 +184,9 @@ def _cases(options: ComparisonOptions) -> list[Case]:
     found: list[Case] = [ScanCase(name, memory=options.memory) for name in options.scans]
     if options.queries:
         suite = registry.resolve_suite(options.suite)
-        found += [QueryCase(suite, n, memory=options.memory) for n in options.queries]
+        found += [
+            QueryCase(options.suite, suite, n, memory=options.memory) for n in options.queries
+        ]
     return found
 
 

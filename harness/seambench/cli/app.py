@@ -18,6 +18,7 @@ from seambench.cli import (
     data,
     doctor,
     exchange,
+    kernels,
     listing,
     report,
     throughput,
@@ -51,6 +52,7 @@ app.command("bench")(bench.bench)
 app.command("bars")(bars.bars)
 app.command("exchange")(exchange.exchange)
 app.command("throughput")(throughput.throughput)
+app.command("kernels")(kernels.kernels)
 app.command("report")(report.report)
 app.command("list")(listing.list_all)
 app.command("doctor")(doctor.doctor)

@@ -48,6 +48,7 @@ def bench(
         typer.Option(help="Layout, repeatable (default: all in a table format)."),
     ] = None,
     reader: Readers = None,
+    suite: Annotated[str, typer.Option(help="Suite of the queries: tpch or reads.")] = "tpch",
     queries: Queries = "all",
     scans: Annotated[str, typer.Option(help="Of all,q6,count; or `none`.")] = "all,q6,count",
     scans_only: ScansOnly = None,
@@ -84,6 +85,7 @@ def bench(
     _, code = run_bench(
         datasets,
         reader or registry.resolve_suite("tpch").readers,
+        suite=suite,
         queries=queries,
         scans=scans,
         scans_only=scans_only or (),
@@ -104,6 +106,7 @@ def run_bench(
     queries: str,
     scans: str,
     scans_only: Sequence[str],
+    suite: str = "tpch",
     samples: int,
     wait: float,
     threads: int | None,
@@ -121,7 +124,12 @@ def run_bench(
     options = ComparisonOptions(
         readers=tuple(dict.fromkeys(readers)),
         datasets=tuple(datasets),
-        queries=parse_queries(queries),
+        suite=suite,
+        queries=(
+            tuple(registry.resolve_suite(suite).queries)
+            if queries == "all"
+            else parse_queries(queries)
+        ),
         scans=() if scans == "none" else tuple(parse_list(scans) or ()),
         scans_only=tuple(scans_only),
         samples=samples,

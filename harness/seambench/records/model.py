@@ -189,7 +189,7 @@ class Skipped(_Struct, frozen=True):
 class Moved(_Struct, frozen=True):
     """How much was sent and how much of it arrived."""
 
-    unit: Literal["bytes", "rows"]
+    unit: Literal["bytes", "rows", "units"]
     sent: Count
     arrived: Count
 

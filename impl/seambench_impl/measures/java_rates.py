@@ -1,27 +1,41 @@
-"""Measures scanners written in Java, in one process and a few minutes.
+"""What scanners written in Java cost, and what a JNI connector adds to the reader behind it.
 
-    seambench data --scale 1 --data data --layout mor-v9-event-avro-u20-s20
-    python -m seambench_impl.measures.java_rates data/sf1/mor-v9-event-avro-u20-s20
+    seambench data --scale 1 --layout mor-v9-event-avro-u20-s20
+    seambench kernels seambench_impl.measures.java_rates --set table=data/sf1/mor-v9-.../lineitem
 
-Values and rows a second that Java appends on one thread, the share of the copy in C, and lineitem
-by the readers `auto`, `native+jni` and `jni`, and by `jni` with one thread and with two. Wall time,
-least of several turns, the JVM warmed. Derived from TPC-H, not comparable with published results.
+Java appends rows that cost nothing to make, a million of them. With `table`, a Hudi table, one
+slice without logs and one with are read, of all columns and of four: by Hudi's reader alone, which
+hands its records to nobody, and the whole way into Arrow's columns. These have the processor
+seconds of their thread for samples.
 """
 
 from __future__ import annotations
 
-import argparse
-import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
-from seambench.contracts import registry
+import pyarrow as pa
+
+from seambench.bench.apart import Task
+from seambench.bench.kernels import Kernel, Kernels
+from seambench.bench.measure import Competitor
 from seambench.contracts.scan import ScanRequest
+from seambench.records.model import Moved, Rows
+from seambench.records.verdicts import Arrived
+from seambench.records.writer import Sample
+from seambench_impl.connector.hudi_java import SCANNER, java_loader, slice_parameters
+from seambench_impl.scan_jni import JniReader
 from seamkit.core.memory import TrackedAllocator
 from seamkit.jvm.sources import compiled_package
+from seamkit.offheap.engine.schema import EngineSchema
 from seamkit.offheap.jni.classes import JniLoader, connector_classes
-from seamkit.offheap.jni.scanner import JniCounters, JniScanner
+from seamkit.offheap.jni.scanner import JniScanner
+from seamkit.scan.unit_scan import UnitScan
+from seamkit.scan.units import ReadUnit
+
+__all__ = ["kernels"]
 
 _FIXED = ["int", "bigint", "double", "date", "timestamp", "bigint", "int", "double"]
 #: The kinds of lineitem's columns, and one more.
@@ -34,80 +48,84 @@ _LINEITEM = [
     *["string"] * 3,
     "bigint",
 ]
+_FOUR = ("l_orderkey", "l_quantity", "l_extendedprice", "l_shipdate")
 _CHUNK = 4096
 
 
-def _generate(loader: JniLoader, types: Sequence[str], rows: int) -> tuple[float, JniCounters]:
-    """Seconds and counters of one scan of rows that cost nothing to make."""
+def kernels(folder: Path, rows: int = 1_000_000, table: str = "") -> Kernels:
+    """Appending, and the slices of a table if one is named."""
+    del folder
+    made = Rows(name=f"{rows} rows that cost nothing", scale=0)
+    found = [
+        Kernel(f"java/append/{name}", Task(_appending, (types, rows)), made, "step")
+        for name, types in (("fixed-width", _FIXED), ("lineitem", _LINEITEM))
+    ]
+    for kind in ("base-alone", "with-logs") if table else ():
+        for few in (False, True):
+            over = Rows(name=f"slice {kind}, {'four' if few else 'all'} columns", scale=0)
+            for way in ("reader-alone", "whole"):
+                case = f"java/{kind}/{'four' if few else 'all'}/{way}"
+                task = Task(_reading, (way, table, kind, few))
+                found.append(Kernel(case, task, over, "step"))
+    return Kernels("scan", "jni", found)
+
+
+def _appending(types: Sequence[str], rows: int) -> Competitor:
+    """In a process of its own: Java appends rows, and they come out as Arrow."""
+    source = Path(__file__).parent / "java" / "generator"
+    loader = JniLoader(compiled_package("seambench.generator", source, connector_classes()))
     parameters = {"rows": str(rows), "types": "#".join(types)}
-    begin = time.perf_counter()
-    with JniScanner(
-        loader, "seambench.generator.GeneratorScanner", _CHUNK, parameters, TrackedAllocator()
-    ) as scan:
-        scan.open()
-        found = sum(batch.num_rows for batch in scan.batches(scan.schema()))
-    if found != rows:
-        raise ValueError(f"{found} rows came of {rows}")
-    return time.perf_counter() - begin, scan.counters()
+
+    def run() -> int:
+        scanner = "seambench.generator.GeneratorScanner"
+        with JniScanner(loader, scanner, _CHUNK, parameters, TrackedAllocator()) as scan:
+            scan.open()
+            return sum(batch.num_rows for batch in scan.batches(scan.schema()))
+
+    return Competitor(run, lambda came: _arrived(rows, came))
 
 
-def _appending(turns: int) -> None:
-    loader = JniLoader(
-        compiled_package(
-            "seambench.generator", Path(__file__).parent / "java" / "generator", connector_classes()
-        )
-    )
-    for name, types in (("fixed width", _FIXED), ("lineitem", _LINEITEM)):
-        rows = 1_000_000
-        best = min((_generate(loader, types, rows) for _ in range(turns)), key=lambda one: one[0])
-        counted = best[1]
-        inside = counted.read_s + counted.convert_s
-        sys.stdout.write(
-            f"{name}: {rows * len(types) / inside / 1e6:.1f} M values/s and "
-            f"{rows / inside / 1e6:.2f} M rows/s in Java; the copy is "
-            f"{counted.fill_s / (inside + counted.fill_s):.1%} of the path\n"
-        )
+def _reading(way: str, table: str, kind: str, few: bool) -> Competitor:
+    """In a process of its own: one slice, by one of the two ways."""
+    scan = JniReader().open(ScanRequest(table))
+    assert isinstance(scan, UnitScan)
+    unit = next(u for u in scan.plan.units if bool(u.changed_by) == (kind == "with-logs"))
+    schema = pa.schema([scan.schema.field(n) for n in (_FOUR if few else scan.schema.names)])
+    expected, _ = _whole(unit, schema)
+    read = _alone if way == "reader-alone" else _whole
+
+    def clock(_: Callable[[], Any]) -> tuple[int, Sample]:
+        rows, seconds = read(unit, schema)
+        return rows, Sample(seconds, seconds)
+
+    return Competitor(lambda: None, lambda came: _arrived(expected, came), clock)
 
 
-def _seconds(reader: str, table: Path, threads: int) -> tuple[float, int]:
-    begin = time.perf_counter()
-    scan = registry.resolve("scan", reader).open(ScanRequest(str(table), threads=threads))
-    rows = sum(batch.num_rows for batch in scan.to_reader())
-    return time.perf_counter() - begin, rows
+def _arrived(sent: int, came: int) -> Arrived:
+    return Arrived(Moved(unit="rows", sent=sent, arrived=came), came)
 
 
-def _scanning(table: Path, turns: int) -> None:
-    ways = [("auto", 2), ("native+jni", 2), ("jni", 2), ("jni", 1)]
-    least = dict.fromkeys(ways, float("inf"))
-    counts = set()
-    for _ in range(turns):
-        for way in ways:
-            seconds, rows = _seconds(way[0], table, way[1])
-            least[way] = min(least[way], seconds)
-            counts.add(rows)
-    if len(counts) > 1:
-        raise ValueError(f"the readers found different numbers of rows: {sorted(counts)}")
-    for (reader, threads), seconds in least.items():
-        sys.stdout.write(f"{reader}, {threads} threads: {seconds:.2f} s\n")
-    both = least[("jni", 2)]
-    sys.stdout.write(
-        f"jni / native+jni: {both / least[('native+jni', 2)]:.2f}; "
-        f"native+jni / auto: {least[('native+jni', 2)] / least[('auto', 2)]:.2f}; "
-        f"one thread / two: {least[('jni', 1)] / both:.2f}\n"
-    )
+def _alone(unit: ReadUnit, schema: pa.Schema) -> tuple[int, float]:
+    """Records of Hudi's reader over a slice, and its seconds, opening left out."""
+    classes = java_loader().classes
+    parameters = classes.jpype.JClass("java.util.LinkedHashMap")()
+    for name, value in slice_parameters(unit, schema).items():
+        parameters.put(name, value)
+    scanner: Any = classes.java_class(SCANNER)(_CHUNK, parameters)
+    with classes.inside():
+        scanner.open()
+        begin = time.thread_time()
+        records = int(scanner.drain())
+        seconds = time.thread_time() - begin
+        scanner.close()
+    return records, seconds
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Print the figures."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path, nargs="?", help="of one data set, with lineitem in it")
-    parser.add_argument("--turns", type=int, default=3)
-    asked = parser.parse_args(arguments)
-    _appending(max(asked.turns, 5))
-    if asked.folder is not None:
-        _scanning(asked.folder / "lineitem", asked.turns)
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def _whole(unit: ReadUnit, schema: pa.Schema) -> tuple[int, float]:
+    """The same by the whole path."""
+    parameters, expected = slice_parameters(unit, schema), EngineSchema(schema)
+    with JniScanner(java_loader(), SCANNER, _CHUNK, parameters, TrackedAllocator()) as scanner:
+        scanner.open()
+        begin = time.thread_time()
+        rows = sum(batch.num_rows for batch in scanner.batches(expected))
+        return rows, time.thread_time() - begin

@@ -1,28 +1,33 @@
 """How fast text is parsed: lineitem as a Hive table of text, beside pyarrow and DuckDB.
 
-Usage: `python -m seambench_impl.measures.text_bars [--scale 0.1] [--turns 5] [--spark]`. All take
-turns in one process with one thread; the least user time of each counts, and every sum is checked.
-Spark, which reads through Hive's own classes, is a process of its own: its least wall time counts,
-with one core, rows going nowhere.
+    seambench kernels seambench_impl.measures.text_bars
+
+All have one thread, and each must hand out what pyarrow's table has.
 """
 
 from __future__ import annotations
 
-import argparse
-import resource
-import subprocess
-import sys
-import tempfile
-import time
-from collections.abc import Callable, Iterator
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import duckdb
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.csv as csv
+import pyarrow.parquet as pq
 
 import seamkit
+from seambench.bench.apart import Task
+from seambench.bench.kernels import Kernel, Kernels
+from seambench.bench.measure import Competitor
+from seambench.data.tpch import generate_single_process, generator_version
+from seambench.engines.digest import digest_reader
+from seambench.records.facts import generated_rows
+from seambench.records.model import Origin
+from seambench.records.verdicts import ExpectedRows, Finding
+from seambench_impl.peers.snapshot_reader import plain_table
+
+__all__ = ["kernels"]
 
 _COLUMNS = {
     "l_orderkey": "bigint",
@@ -70,85 +75,42 @@ def _by_duckdb(folder: Path, names: list[str]) -> pa.Table:
 
 _READERS: dict[str, Callable[[Path, list[str]], pa.Table]] = {
     "seamkit": _by_seamkit,
-    "pyarrow.csv": _by_pyarrow,
-    "duckdb read_csv": _by_duckdb,
+    "pyarrow": _by_pyarrow,
+    "duckdb": _by_duckdb,
 }
-
-
-def _by_spark(folder: Path, turns: int) -> Iterator[tuple[int, float, tuple[int, str, str]]]:
-    """Number of columns, least seconds, and what was summed up, for all columns and a few."""
-    from seambench.engines.spark import SparkOptions, spark_session
-    from seambench.formats.hive import bundle
-
-    columns = ", ".join(f"{name} {kind}" for name, kind in _COLUMNS.items())
-    sums = "count(*), sum(l_extendedprice), max(l_shipdate)"
-    options = SparkOptions("local[1]", "1500m", bundle=bundle())
-    with spark_session(options) as (session, _log):
-        session.sql(
-            f"CREATE EXTERNAL TABLE lineitem ({columns}) ROW FORMAT DELIMITED FIELDS TERMINATED BY "
-            f"'|' LOCATION '{folder}'"
-        )
-        [found] = session.sql(f"SELECT {sums} FROM lineitem").collect()  # noqa: S608
-        for names in (list(_COLUMNS), _FEW):
-            times = []
-            for _ in range(turns):
-                begin = time.perf_counter()
-                frame = session.sql(f"SELECT {', '.join(names)} FROM lineitem")  # noqa: S608
-                frame.write.format("noop").mode("overwrite").save()
-                times.append(time.perf_counter() - begin)
-            yield len(names), min(times), (found[0], str(found[1]), str(found[2]))
 
 
 def _write(folder: Path, scale: float) -> None:
     """Lineitem with a delimiter between its fields."""
-    command = ["tpchgen-cli", "csv", "-s", str(scale), "--tables", "lineitem"]
-    command += ["--output-dir", str(folder)]
-    subprocess.run(command, check=True, capture_output=True)
-    [made] = folder.rglob("lineitem*.csv")
-    whole = csv.read_csv(made)
-    made.unlink()
+    made = folder / "made"
+    generate_single_process(scale, made, ("lineitem",))
+    whole = pq.read_table(made / "lineitem.parquet")
+    shutil.rmtree(made)
     options = csv.WriteOptions(include_header=False, delimiter="|", quoting_style="none")
     csv.write_csv(whole, folder / "lineitem.tbl", options)
 
 
-def main() -> None:
-    """Measure, and print a line a reader."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--scale", type=float, default=0.1)
-    parser.add_argument("--turns", type=int, default=5)
-    parser.add_argument("--spark", action="store_true", help="also Hive's classes in Spark")
-    asked = parser.parse_args()
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        _write(folder, asked.scale)
-        size = (folder / "lineitem.tbl").stat().st_size
-        every: set[tuple[int, str, str]] = set()
-        for names in (list(_COLUMNS), _FEW):
-            least: dict[str, float] = {}
-            sums: set[tuple[int, str, str]] = set()
-            for _ in range(asked.turns):
-                for reader, read in _READERS.items():
-                    before = resource.getrusage(resource.RUSAGE_SELF).ru_utime
-                    found = read(folder, names)
-                    took = resource.getrusage(resource.RUSAGE_SELF).ru_utime - before
-                    least[reader] = min(took, least.get(reader, took))
-                    price, day = found["l_extendedprice"], found["l_shipdate"]
-                    sums.add((found.num_rows, str(pc.sum(price)), str(pc.max(day))))
-            if len(sums) != 1:
-                sys.exit(f"the readers differ: {sums}")
-            for reader, took in least.items():
-                _tell(len(names), reader, took, size)
-            every |= sums
-        for count, took, found in _by_spark(folder, asked.turns) if asked.spark else ():
-            if {found} != every:
-                sys.exit(f"Spark differs: {found}, {every}")
-            _tell(count, "spark (wall)", took, size)
+def kernels(folder: Path, scale: float = 0.1) -> Kernels:
+    """All columns and three of sixteen, by each reader."""
+    _write(folder, scale)
+    rows = _by_pyarrow(folder, _FEW).num_rows
+    over = generated_rows(f"lineitem as text, {rows} rows", scale)
+    found = []
+    for title, names in (("all", list(_COLUMNS)), ("three", _FEW)):
+        table = _by_pyarrow(folder, names)
+        expected = ExpectedRows(digest_reader(table), table.schema)
+        for reader in _READERS:
+            task = Task(_reading, (reader, folder, names, expected))
+            found.append(Kernel(f"text/{title}/{reader}", task, over))
+    origin = Origin("tpch-derived", scale, generator_version(), {"lineitem": rows})
+    return Kernels("scan", "auto", found, origin)
 
 
-def _tell(columns: int, reader: str, seconds: float, size_bytes: int) -> None:
-    speed = f"{seconds:6.3f} s  {size_bytes / seconds / 1e6:7.0f} MB/s"
-    sys.stdout.write(f"{columns:2} columns  {reader:16} {speed}\n")
+def _reading(reader: str, folder: Path, names: list[str], expected: ExpectedRows) -> Competitor:
+    """In a process of its own."""
+    read = _READERS[reader]
 
+    def judge(found: pa.Table) -> Finding:
+        return expected.judge(plain_table(found).cast(expected.schema))
 
-if __name__ == "__main__":
-    main()
+    return Competitor(lambda: read(folder, names), judge)

@@ -1,39 +1,36 @@
 """Measures how long tables of many files take to plan, and in how much memory.
 
-    python -m seambench_suites.bench.planning --files 100000 --partitions 10000
+    seambench kernels seambench_suites.bench.planning --set files=100000 --set partitions=10000
 
 Tables are real ones multiplied: what Iceberg, Delta and Paimon wrote of one small file is written
 again for as many, with the writers' own schemas of metadata; a table of Hudi's has its names and a
 timeline, one of Hive's its names. Data files do not exist but for these names: planning reads none.
-Each plan is made in a process of its own, whose seconds and most resident bytes are printed, and
-what that process held before; `far` is the same table as on an object store, where each request
-waits: how many there are of each kind is printed, too.
+`far` is the same table as on an object store, where each request waits. A plan must
+have a unit for each file, or slice.
 """
 
 from __future__ import annotations
 
-import argparse
 import io
 import json
-import subprocess
-import sys
-import tempfile
-import time
 import zipfile
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from seambench.bench import delayed_storage
-from seambench.bench.memory import peak_of_own_process
+from seambench.bench.apart import Task
+from seambench.bench.kernels import Kernel, Kernels
+from seambench.bench.measure import Competitor, RepeatingClock, growth_of
 from seambench.contracts import registry
 from seambench.contracts.scan import ScanRequest
+from seambench.records.model import Moved, Rows
+from seambench.records.verdicts import Arrived
 from seambench_suites.bench.metadata_tables import add_metadata_table
 from seambench_suites.history.plan_kernels import write_table
 
-__all__ = ["FORMATS", "main"]
+__all__ = ["FORMATS", "kernels"]
 
 _GOLDEN = Path(str(files("seambench_suites"))) / "golden"
 
@@ -228,51 +225,33 @@ FORMATS: Mapping[str, Callable[[Path, int, int], None]] = {
 """Makes a table of a format below an empty folder: of so many files in so many partitions."""
 
 
-def _plan(address: str, delay_seconds: float) -> None:
-    """In a process of its own: plan, and print what it took."""
+def kernels(
+    folder: Path, files: int = 100_000, partitions: int = 10_000, delay_ms: float = 30.0
+) -> Kernels:
+    """A plan of each format's table, here and far away."""
+    over = Rows(name=f"{files} files in {partitions} partitions", scale=0)
+    found = []
+    for name, make in FORMATS.items():
+        root = folder / name
+        root.mkdir()
+        make(root, files, partitions)
+        # A slice of Hudi's has two.
+        units = files // 2 if name.startswith("hudi") else files
+        for where, address, delay in (("here", root, 0.0), ("far", f"delayed://{root}", delay_ms)):
+            task = Task(_planning, (str(address), units, delay / 1000), memory=True)
+            found.append(Kernel(f"planning/{name}/{where}", task, over, "step"))
+    return Kernels("scan", "auto", found)
+
+
+def _planning(address: str, units: int, delay_seconds: float) -> Competitor:
+    """In a process of its own: plan, and count the units that are planned."""
     scanner = registry.resolve("scan", "auto")
-    before = peak_of_own_process()
-    begin = time.perf_counter(), time.process_time()
-    with delayed_storage.delay(delay_seconds):
-        scan = scanner.open(ScanRequest(table=address))
-    wall, cpu = time.perf_counter() - begin[0], time.process_time() - begin[1]
-    most = peak_of_own_process()
-    requests = Counter(request.kind for request in delayed_storage.requests())
-    found = {"units": scan.n_parts, "seconds": wall, "cpu": cpu, "before": before, "most": most}
-    sys.stdout.write(json.dumps({**found, "requests": requests}) + "\n")
 
+    def run() -> Any:
+        with delayed_storage.delay(delay_seconds):
+            return scanner.open(ScanRequest(table=address))
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Make the tables, plan each, print a line for each."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--files", type=int, default=100_000)
-    parser.add_argument("--partitions", type=int, default=10_000)
-    parser.add_argument("--format", action="append", choices=list(FORMATS), help="default: all")
-    parser.add_argument("--delay-ms", type=float, default=30.0, help="of a request far away")
-    parser.add_argument("--plan", help=argparse.SUPPRESS)
-    args = parser.parse_args(arguments)
-    if args.plan:
-        _plan(args.plan, args.delay_ms / 1000)
-        return 0
-    for name in args.format or FORMATS:
-        with tempfile.TemporaryDirectory(prefix="seambench-planning-") as folder:
-            FORMATS[name](Path(folder), args.files, args.partitions)
-            for where, address in (("here", folder), ("far", f"delayed://{folder}")):
-                command = [sys.executable, "-m", __spec__.name, "--plan", address]
-                command += ["--delay-ms", str(args.delay_ms)]
-                done = subprocess.run(command, capture_output=True, text=True, check=False)
-                if done.returncode:
-                    sys.stdout.write(f"{name} {where}: {done.stderr.strip().splitlines()[-1]}\n")
-                    continue
-                found = json.loads(done.stdout)
-                sys.stdout.write(
-                    f"{name} {where}: {found['units']} units in {found['seconds']:.2f} s "
-                    f"({found['cpu']:.2f} s of CPU), {found['most'] >> 20} MiB at most, "
-                    f"{found['before'] >> 20} MiB before, {found['requests']} requests\n"
-                )
-                sys.stdout.flush()
-    return 0
+    def judge(scan: Any) -> Arrived:
+        return Arrived(Moved(unit="units", sent=units, arrived=scan.n_parts))
 
-
-if __name__ == "__main__":
-    sys.exit(main())
+    return Competitor(run, judge, RepeatingClock(), growth_of(run, judge))

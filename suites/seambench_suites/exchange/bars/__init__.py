@@ -1,4 +1,79 @@
-"""How far transfers are from what the machine can do, and from what others do with the same rows.
+"""Ways to carry rows of lineitem from one process into another, and within one.
 
-`python -m seambench_suites.exchange.bars` runs everything in turns and writes a record.
+    seambench kernels seambench_suites.exchange.bars --samples 15 --wait 600
+
+Cases are called `exchange-bars/WAY`. Bytes are those of the rows as Arrow has them, the same for
+all; a way's time counts only if the rows of one pass arrived as they were sent, or, where pages are
+not decoded, all their bytes.
 """
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from seambench.bench.apart import Task
+from seambench.bench.kernels import Kernel, Kernels
+from seambench.data.tpch import generator_version
+from seambench.records.facts import generated_rows
+from seambench.records.model import Origin
+from seambench_suites.exchange.bars.dealing import PARTS, WAYS, dealing
+from seambench_suites.exchange.bars.load import Load
+from seambench_suites.exchange.bars.slow import beside_slow
+from seambench_suites.exchange.bars.stopped import resuming
+from seambench_suites.exchange.bars.ways import FORMATS, WITHIN, carrying, decodes
+
+__all__ = ["kernels"]
+
+_TRANSPORTS = ("sockets", "grpc", "flight")
+_SCALE = 0.05
+_SLOW_PASSES = 10
+
+
+def kernels(folder: Path, passes: int = 40, stopped_seconds: float = 2.0) -> Kernels:
+    """All ways.
+
+    Args:
+        folder: not needed.
+        passes: of 65,536 rows, in each run.
+        stopped_seconds: for which the receiver of each transport reads nothing.
+    """
+    del folder
+    load = Load(passes)
+    over = generated_rows(f"lineitem, {load.rows} rows", _SCALE)
+    ways = ["copy", "flight", "flight-parallel", "grpc-calls", *WITHIN]
+    ways += [f"wire+{name}" for name in _TRANSPORTS]
+    ways += [
+        f"{kind}+{transport}+{name}"
+        for kind in ("transfer", "rows", "parallel")
+        for transport in _TRANSPORTS
+        for name in FORMATS
+    ]
+    found = []
+    for way in ways:
+        found.append(Kernel(_case(way), Task(carrying, (way, passes)), over, _kind(way)))
+    batch = generated_rows("lineitem, 65536 rows, 8 times", _SCALE)
+    for parts in PARTS:
+        for way in WAYS:
+            case = _case(f"dealing-{parts}/{way}")
+            found.append(Kernel(case, Task(dealing, (way, parts)), batch))
+    few = generated_rows(f"lineitem, {Load(_SLOW_PASSES).rows} rows", _SCALE)
+    for way in ("none-slow", "one-slow"):
+        task = Task(beside_slow, (_SLOW_PASSES, way == "one-slow"))
+        found.append(Kernel(_case(way), task, few, "step"))
+    for transport in _TRANSPORTS:
+        task = Task(resuming, (transport, stopped_seconds, passes))
+        found.append(Kernel(_case(f"stopped+{transport}"), task, over, "step"))
+    rows = {"lineitem": load.rows // passes}
+    origin = Origin("tpch-derived", _SCALE, generator_version(), rows)
+    return Kernels("exchange", "seambench", found, origin)
+
+
+def _kind(way: str) -> Literal["answer", "step", "floor"]:
+    if decodes(way):
+        return "answer"
+    return "floor" if way == "copy" else "step"
+
+
+def _case(way: str) -> str:
+    return f"exchange-bars/{way}"

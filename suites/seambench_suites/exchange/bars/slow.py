@@ -11,7 +11,12 @@ import tempfile
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
+from seambench.bench.measure import Competitor
+from seambench.records.model import Moved
+from seambench.records.verdicts import Arrived
+from seambench.records.writer import Sample
 from seambench_suites.exchange.bars.load import CHANNELS, RULE, Load
 from seamkit.exchange.formats.formats import chunk_format
 from seamkit.exchange.logic.options import ReceiverOptions
@@ -19,15 +24,31 @@ from seamkit.exchange.sink import ExchangeSink, Routing
 from seamkit.exchange.source import ExchangeSource, SourceRegistry
 from seamkit.exchange.transports.by_name import connect, serve
 
-__all__ = ["seconds_of_the_others"]
+__all__ = ["beside_slow"]
 
 _FORMAT = "arrow-batch"
 _BUFFER_BYTES = 1 << 20
 _SECONDS_TO_END = 120.0
 
 
-def seconds_of_the_others(load: Load, slow_seconds: float | None = None) -> float:
-    """Until receivers 1 to 7 have read everything.
+def beside_slow(passes: int, slow: bool) -> Competitor:
+    """The seven others, in a process of its own: with a slow one beside them, or without."""
+    load = Load(passes)
+    ten_times = 10 * _seconds_of_the_others(load)[0] if slow else None
+
+    def clock(_: Any) -> tuple[int, Sample]:
+        cpu = time.process_time()
+        seconds, rows = _seconds_of_the_others(load, ten_times)
+        return rows, Sample(seconds, time.process_time() - cpu)
+
+    def judge(rows: int) -> Arrived:
+        return Arrived(Moved(unit="rows", sent=load.rows, arrived=rows), load.rows, load.bytes)
+
+    return Competitor(lambda: None, judge, clock)
+
+
+def _seconds_of_the_others(load: Load, slow_seconds: float | None = None) -> tuple[float, int]:
+    """Until receivers 1 to 7 have read everything, and the rows that all eight have got.
 
     Args:
         load: what is dealt to the eight; an eighth of it must fit into a sink's buffer.
@@ -53,9 +74,16 @@ def seconds_of_the_others(load: Load, slow_seconds: float | None = None) -> floa
             format=bound,
         )
         stack.callback(sink.close)
+        got = [0] * CHANNELS
+
+        def read(number: int) -> None:
+            for batch in sources[number].batches(0):
+                got[number] += batch.num_rows
+                if pause and number == 0:
+                    time.sleep(pause)
+
         readers = [
-            threading.Thread(target=_read, args=(source, 0.0 if number else pause), daemon=True)
-            for number, source in enumerate(sources)
+            threading.Thread(target=read, args=(number,), daemon=True) for number in range(CHANNELS)
         ]
         begin = time.perf_counter()
         for reader in readers:
@@ -68,13 +96,7 @@ def seconds_of_the_others(load: Load, slow_seconds: float | None = None) -> floa
         for thread in (readers[0], writer):
             thread.join(_SECONDS_TO_END)
         sink.wait_finished(_SECONDS_TO_END)
-    return seconds
-
-
-def _read(source: ExchangeSource, pause: float) -> None:
-    for _ in source.batches(0):
-        if pause:
-            time.sleep(pause)
+    return seconds, sum(got)
 
 
 def _write(load: Load, sink: ExchangeSink) -> None:

@@ -5,9 +5,13 @@ from __future__ import annotations
 import threading
 import time
 from dataclasses import dataclass
+from typing import Any
 
-import psutil
-
+from seambase.errors import SeambenchError
+from seambench.bench.measure import Competitor
+from seambench.records.model import Moved
+from seambench.records.verdicts import Arrived
+from seambench.records.writer import Sample
 from seambench_suites.exchange.bars.load import CHANNELS, RULE, Load
 from seambench_suites.exchange.bars.sending import BATCHED_BYTES, Receiving
 from seamkit.exchange.formats.formats import chunk_format
@@ -15,7 +19,7 @@ from seamkit.exchange.logic.options import SinkOptions
 from seamkit.exchange.sink import ExchangeSink, Routing
 from seamkit.exchange.transports.by_name import connect
 
-__all__ = ["Stopped", "stopped"]
+__all__ = ["resuming"]
 
 _FORMAT = "arrow-batch"
 _LOOKS_A_SECOND = 20
@@ -28,39 +32,47 @@ class Stopped:
     """One run.
 
     Attributes:
-        way: `stopped+TRANSPORT+FORMAT`.
-        waited_seconds: for which nobody read.
-        peak_bytes: most that the sink held meanwhile, waiting or in flight.
-        growth_bytes: resident memory of the sending process at its most, beyond the beginning.
         resumed_seconds: from the first read to the last answer.
         resumed_cpu_seconds: of the sending process meanwhile.
         rows: that arrived.
         error: why it failed, or None.
     """
 
-    way: str
-    waited_seconds: float
-    peak_bytes: int
-    growth_bytes: int
     resumed_seconds: float
     resumed_cpu_seconds: float
     rows: int
     error: str | None
 
 
-def stopped(transport: str, seconds: float, load: Load) -> Stopped:
+def resuming(transport: str, seconds: float, passes: int) -> Competitor:
+    """In a process of its own: the time from the first read on, once nobody read for a while."""
+    load = Load(passes)
+
+    def clock(_: Any) -> tuple[Stopped, Sample]:
+        found = _stopped(transport, seconds, load)
+        return found, Sample(found.resumed_seconds, found.resumed_cpu_seconds)
+
+    def judge(found: Stopped) -> Arrived:
+        if found.error is not None:
+            raise SeambenchError(found.error)
+        arrived = Moved(unit="rows", sent=load.rows, arrived=found.rows)
+        return Arrived(arrived, load.rows, load.bytes)
+
+    return Competitor(lambda: None, judge, clock)
+
+
+def _stopped(transport: str, seconds: float, load: Load) -> Stopped:
     """Send a load to receivers of another process that do not read for so many seconds."""
     way = f"stopped+{transport}+{_FORMAT}"
     receiving = Receiving(way)
     try:
-        return _run(way, receiving, transport, seconds, load)
+        return _run(receiving, transport, seconds, load)
     finally:
         receiving.close()
 
 
-def _run(way: str, receiving: Receiving, transport: str, seconds: float, load: Load) -> Stopped:
+def _run(receiving: Receiving, transport: str, seconds: float, load: Load) -> Stopped:
     receiving.expect(load.passes)
-    before = psutil.Process().memory_info().rss
     sink = ExchangeSink(
         load.schema,
         [connect(transport, receiving.address, number) for number in range(CHANNELS)],
@@ -81,10 +93,9 @@ def _run(way: str, receiving: Receiving, transport: str, seconds: float, load: L
     writer = threading.Thread(target=write, daemon=True)
     begin = time.monotonic()
     writer.start()
-    peak = most = 0
+    peak = 0
     while time.monotonic() - begin < seconds:
         peak = max(peak, sink.buffered_bytes)
-        most = max(most, psutil.Process().memory_info().rss)
         time.sleep(1 / _LOOKS_A_SECOND)
     waits = writer.is_alive()
     waited, cpu = time.monotonic() - begin, time.process_time()
@@ -100,4 +111,4 @@ def _run(way: str, receiving: Receiving, transport: str, seconds: float, load: L
         error = "the sender had sent everything before anybody read: more passes are needed"
     elif peak > _LIMIT_BYTES + 2 * BATCHED_BYTES:
         error = f"the sink held {peak} bytes, and its limit is {_LIMIT_BYTES}"
-    return Stopped(way, waited, peak, most - before, resumed, cpu, rows, error)
+    return Stopped(resumed, cpu, rows, error)

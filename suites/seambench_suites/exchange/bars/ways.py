@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
@@ -12,14 +13,14 @@ import pyarrow as pa
 
 from seambench.bench.measure import Competitor
 from seambench.engines.digest import digest_reader
-from seambench.records.model import Floor, Moved, Rows, Step, Timing
+from seambench.records.model import Moved
 from seambench.records.verdicts import Arrived, ExpectedDigest, Finding
-from seambench.records.writer import Measurement, Sample, answered, moved
+from seambench.records.writer import Sample
 from seambench_suites.exchange.bars.alone import alone_of
 from seambench_suites.exchange.bars.load import Load
 from seambench_suites.exchange.bars.sending import Receiving, Send, sender_of, within
 
-__all__ = ["FORMATS", "WITHIN", "Way", "timing_of"]
+__all__ = ["FORMATS", "WITHIN", "Way", "carrying", "decodes"]
 
 FORMATS = ("presto", "arrow", "arrow-batch")
 #: Ways within this process.
@@ -51,22 +52,13 @@ class Way:
         self._send: Send | None = None if name in WITHIN else sender_of(name, load)
         self._arrived: dict[str, Any] = {}
 
-    @property
-    def decodes(self) -> bool:
-        """Whether the receiver makes rows of what comes; where not, bytes are counted."""
-        return self.name not in ("copy", "grpc-calls") and not self.name.startswith("wire+")
-
-    def competitor(self) -> Competitor:
-        """The way on the clock of both processes."""
-        return Competitor(self._run, self._judge, self._clock)
-
     def close(self) -> None:
         """End the other process."""
         if self._receiving is not None:
             self._receiving.close()
 
-    def _run(self) -> None:
-        """All passes; rows are let go as they come."""
+    def run(self) -> None:
+        """Carry all passes; rows are let go as they come."""
         if self._receiving is None:
             WITHIN[self.name](self._load)
         else:
@@ -79,7 +71,8 @@ class Way:
         self._send(load, self._receiving.address)
         return self._receiving.hear()
 
-    def _clock(self, run: Callable[[], Any]) -> tuple[Any, Sample]:
+    def clock(self, run: Callable[[], Any]) -> tuple[Any, Sample]:
+        """Seconds, and processor seconds of both processes."""
         mine, theirs, begin = time.process_time(), self._theirs(), time.perf_counter()
         run()
         wall = time.perf_counter() - begin
@@ -94,10 +87,10 @@ class Way:
         spent = psutil.Process(self._receiving.pid).cpu_times()
         return float(spent.user + spent.system)
 
-    def _judge(self, _: Any) -> Finding | Arrived:
+    def judge(self, _: Any) -> Finding | Arrived:
         """Rows: of one pass by their digest, of the timed run by their number."""
         load = self._load
-        if not self.decodes:
+        if not decodes(self.name):
             amount = Moved(unit="bytes", sent=self._sent_bytes, arrived=self._arrived["bytes"])
             return Arrived(amount, load.rows, load.bytes)
         found = self._arrived.get("rows", load.rows)
@@ -123,9 +116,13 @@ class Way:
         return self._load.passes * sum(memoryview(page).nbytes for page in pages)
 
 
-def timing_of(way: Way, over: Rows, measured: Measurement) -> Timing:
-    """What a record says of a way."""
-    case = f"exchange-bars/{way.name}"
-    if way.decodes:
-        return answered(case, over, measured)
-    return moved(Floor if way.name == "copy" else Step, case, over, measured)
+def decodes(way: str) -> bool:
+    """Whether a way's receiver makes rows of what comes; where not, bytes are counted."""
+    return way not in ("copy", "grpc-calls") and not way.startswith("wire+")
+
+
+def carrying(name: str, passes: int) -> Competitor:
+    """A way on the clock of both processes, in one that is its own."""
+    way = Way(name, Load(passes))
+    atexit.register(way.close)
+    return Competitor(way.run, way.judge, way.clock)
