@@ -29,8 +29,6 @@ from seambench.records.facts import implementation_info
 from seambench.records.model import Floor, Origin, Record, Rows, Step, Timing
 from seambench.records.writer import Measurement, Recording, answered, moved
 
-__all__ = ["Kernel", "Kernels", "Plan", "find_kernels", "measure_kernels"]
-
 
 @dataclass(frozen=True)
 class Kernel:

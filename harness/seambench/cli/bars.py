@@ -41,8 +41,8 @@ def bars(
         names = "; ".join(bar.name for bar in declared.bar)
         raise UsageError(f"no bar has such a name; they are: {names}")
     if commands:
-        for name in dict.fromkeys(bar.run for bar in chosen):
-            typer.echo("\n".join(declared.run[name]))
+        for name in dict.fromkeys(bar.run for bar in chosen) if only else declared.run:
+            typer.echo("\n".join([f"# {name}", *declared.run[name]]))
         return
     records = [shown.record for shown in load_records(results).records]
     judged = [judge(bar, records) for bar in chosen]

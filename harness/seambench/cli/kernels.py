@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
     from seambench.records.model import Record
 
-__all__ = ["kernels"]
-
 
 def kernels(
     module: Annotated[

@@ -34,6 +34,14 @@ def report(
             "exit code 1 while one is neither mended nor acknowledged.",
         ),
     ] = False,
+    documents: Annotated[
+        bool,
+        typer.Option(
+            "--documents",
+            help="Only write the tables of figures in README.md and docs/ of the checkout in the "
+            "current folder anew, from the records that stand.",
+        ),
+    ] = False,
     publish: Annotated[
         Path | None,
         typer.Option(help="Folder for the pages with what static hosts want to find."),
@@ -59,6 +67,11 @@ def report(
     if regressions:
         _regressions(results / "history")
         return
+    if documents:
+        for name, text in documents_now(Path(), results).items():
+            Path(name).write_text(text, encoding="utf-8")
+            typer.echo(name)
+        return
     if form is not None:
         from seambench.report import exported, load_records
 
@@ -75,6 +88,25 @@ def report(
     if picture is not None:
         typer.echo(str(pages.take_picture(index, picture)), err=True)
     typer.echo(str(index))
+
+
+def documents_now(checkout: Path, results: Path) -> dict[str, str]:
+    """Texts of a checkout's documents whose tables of figures are as the records have them."""
+    from seambench.contracts import registry
+    from seambench.records.tables import load_tables, with_tables
+    from seambench.report.views.load import load_records
+
+    suite = registry.resolve_suite("tpch")
+    records = [shown.record for shown in load_records(results).records]
+    found = {}
+    tables = load_tables(suite.tables)
+    for name in dict.fromkeys(table.document for table in tables):
+        path = checkout / name
+        if not path.is_file():
+            raise UsageError(f"{path}: no such document; run it in a checkout")
+        own = {table.name: table for table in tables if table.document == name}
+        found[name] = with_tables(path.read_text(encoding="utf-8"), own, records)
+    return found
 
 
 def _validate(results: Path) -> NoReturn:

@@ -159,14 +159,29 @@ def load_bars(path: Path) -> Bars:
 
 def judge(bar: Bar, records: Sequence[Record]) -> Judged:
     """Hold a bar against records, which are given oldest first."""
+    run = standing_run(bar, records)
+    if isinstance(run, str):
+        return Judged(bar, reason=run)
+    found = _figure(bar, run)
+    assert isinstance(found, Judged)
+    return found
+
+
+def standing_run(bar: Bar, records: Sequence[Record]) -> list[Record] | str:
+    """A record of each side of a bar, of the newest run that has its figure; or why there is none.
+
+    Args:
+        bar: whose figure is wanted.
+        records: oldest first.
+    """
     reason = "no record has it"
     for run in _runs(bar, records):
         reason_of_run = next((why for record in run if (why := _unusable(record))), None)
         found = reason_of_run or _figure(bar, run)
         if isinstance(found, Judged):
-            return found
+            return run
         reason = reason if reason != "no record has it" else found
-    return Judged(bar, reason=reason)
+    return reason
 
 
 def _unusable(record: Record) -> str | None:

@@ -46,12 +46,14 @@ class TpchSuite:
     Attributes:
         readers: whom a comparison runs where none is named: our paths, and pyarrow as a floor.
         bars: declares figures over its rows that must be met.
+        tables: declares the tables of figures in documents.
         scans_only: those among them that read a row at a time: queries would take most of the run.
     """
 
     readers: Sequence[str] = ("native", "pyarrow", "auto", "merge", "connector")
     scans_only: Sequence[str] = ("connector",)
     bars: Path = _FOLDER.parent / "bars.toml"
+    tables: Path = _FOLDER.parent / "tables.toml"
 
     @cached_property
     def queries(self) -> Mapping[int, str]:

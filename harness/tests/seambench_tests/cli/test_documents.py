@@ -10,6 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from seambench.cli.app import app
+from seambench.cli.report import documents_now
 from seambench.contracts.findings import Finding, read_findings
 from seamkit.command.parser import COMMANDS
 
@@ -63,6 +64,14 @@ def test_documents_name_what_there_is(document: Path) -> None:
     assert {name for name in names - _GROUPS if not exists(name)} == set()
     assert {path for path in _PATH.findall(text) if not (CHECKOUT / path).exists()} == set()
     assert commands <= known
+
+
+def test_tables_of_figures_are_those_of_the_records() -> None:
+    """What stands in the documents is what `report --documents` would write."""
+    written = documents_now(CHECKOUT, CHECKOUT / "results")
+    assert "README.md" in written
+    for name, text in written.items():
+        assert (CHECKOUT / name).read_text(encoding="utf-8") == text, f"{name}: report --documents"
 
 
 def test_every_command_is_told_in_the_readme() -> None:

@@ -49,9 +49,7 @@ def kernels(folder: Path, passes: int = 40, stopped_seconds: float = 2.0) -> Ker
         for transport in _TRANSPORTS
         for name in FORMATS
     ]
-    found = []
-    for way in ways:
-        found.append(Kernel(_case(way), Task(carrying, (way, passes)), over, _kind(way)))
+    found = [Kernel(_case(w), Task(carrying, (w, passes)), over, _kind(w)) for w in ways]
     batch = generated_rows("lineitem, 65536 rows, 8 times", _SCALE)
     for parts in PARTS:
         for way in WAYS:

@@ -1,0 +1,175 @@
+"""Tables of figures in documents: declared as data, written from the records that stand.
+
+    [[table]]
+    name = "merge-on-read"
+    document = "README.md"
+    columns = ["", "base files alone", "merged", "merged / base files"]
+    unit = "seconds"
+    run = "merge"
+
+    [[table.row]]
+    label = "20 % updated, all columns"
+    sides = [{ by = "native", case = "scan/all", over = "..." }, { by = "auto", ... }]
+
+A document has the table between `<!-- figures: NAME -->` and `<!-- end -->`; what stands there is
+the program's, and a test holds it against the records. The last column is the ratio of the second
+side to the first, with its interval. A row without a record that stands says so; a table without
+any row of figures says why there is none. Which records stand is told in `standing`.
+"""
+
+from __future__ import annotations
+
+import re
+import statistics
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from seambase.errors import InputError, UsageError
+from seambench.records.bars import Bar, Side, judge, standing_run
+from seambench.records.model import Record, Timing
+
+_BLOCK = re.compile(r"<!-- figures: ([\w-]+) -->\n.*?<!-- end -->", re.DOTALL)
+_NO_FIGURE = "no figure"
+
+
+class _Struct(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    pass
+
+
+class Row(_Struct, frozen=True):
+    """A line: what is compared, and each side of it; the ratio is the second's to the first."""
+
+    label: str
+    sides: list[Side]
+
+
+class Table(_Struct, frozen=True):
+    """A table of a document.
+
+    Attributes:
+        name: between the marks of the document.
+        document: path in a checkout.
+        columns: titles: of labels, of each side, and of the ratio.
+        run: which of the runs of `bars.toml` makes its records.
+        unit: seconds, or gigabytes a second (million rows a second) of what is moved.
+        scale: of the rows.
+    """
+
+    name: str
+    document: str
+    columns: list[str]
+    row: list[Row]
+    run: str
+    unit: Literal["seconds", "rate"] = "seconds"
+    scale: float = 1.0
+
+
+class Declared(_Struct, frozen=True):
+    """All tables."""
+
+    table: list[Table]
+
+
+def load_tables(path: Path) -> Sequence[Table]:
+    """Read a declaration."""
+    try:
+        tables = msgspec.convert(tomllib.loads(path.read_text("utf-8")), Declared).table
+    except (OSError, ValueError, msgspec.ValidationError) as error:
+        raise InputError(f"{path}: {error}") from error
+    for table in tables:
+        for row in table.row:
+            if len(row.sides) != len(table.columns) - 2 or len(row.sides) < 2:
+                raise InputError(f"{path}: {table.name}: {row.label!r} does not fill the columns")
+    return tables
+
+
+def with_tables(text: str, tables: Mapping[str, Table], records: Sequence[Record]) -> str:
+    """A document's text with its tables as the records have them now.
+
+    Args:
+        text: of the document.
+        tables: those that are declared for it, by name.
+        records: oldest first.
+
+    Raises:
+        UsageError: the document has others.
+    """
+    known = set(_BLOCK.findall(text))
+    if known != tables.keys():
+        raise UsageError(f"the document has the tables {sorted(known)}, not {sorted(tables)}")
+
+    def again(found: re.Match[str]) -> str:
+        table = tables[found[1]]
+        shown = rendered(table, records)
+        return f"<!-- figures: {table.name} -->\n{shown}\n<!-- end -->"
+
+    return _BLOCK.sub(again, text)
+
+
+def rendered(table: Table, records: Sequence[Record]) -> str:
+    """A table in Markdown, with what its figures are of; or why there is none."""
+    sources: dict[str, str] = {}
+    lines, reasons = [], dict[str, None]()
+    for row in table.row:
+        cells, reason = _cells(table, row, records, sources)
+        if cells is None:
+            reasons[reason] = None
+            cells = ["", *[""] * (len(row.sides) - 1), f"{_NO_FIGURE}: {reason}"]
+        lines.append(f"| {row.label} | {' | '.join(cells)} |")
+    if not sources:
+        return (
+            f"No figure stands: {'; '.join(reasons)}. The run `{table.run}` of `seambench bars "
+            "--commands` measures it, on a quiet machine and from a clean checkout."
+        )
+    head = [f"| {' | '.join(table.columns)} |", "|" + "---|" * len(table.columns)]
+    unit = "Seconds" if table.unit == "seconds" else "GB/s (million rows/s)"
+    about = f"{unit}, medians; a ratio is of samples of one round, its interval holds 95 of 100."
+    return "\n".join([*head, *lines, "", about, *sorted(sources.values())])
+
+
+def _cells(
+    table: Table, row: Row, records: Sequence[Record], sources: dict[str, str]
+) -> tuple[list[str] | None, str]:
+    """The cells of a row behind its label, or why it has none."""
+    first, second, *others = row.sides
+    bar = Bar(row.label, table.run, second, first, at_most=float("inf"), scale=table.scale)
+    run = standing_run(bar, records)
+    if isinstance(run, str):
+        return None, run
+    judged = judge(bar, records)
+    if judged.ratio is None:
+        return None, judged.reason
+    of_run = [one for one in records if one.run.id in {part.run.id for part in run}]
+    # The bar has the second side first.
+    cells = [_cell(table, first, run[1:]), _cell(table, second, run[:1])]
+    cells += [_cell(table, side, of_run) for side in others]
+    one = run[0]
+    samples = judged.ratio.count
+    busy = one.run.busy
+    others_said = "" if busy is None else f", others used {busy.during:g} % of the machine"
+    sources[one.run.id] = (
+        f"Run {one.run.id} of {one.run.started_utc[:10]}, commit {(one.run.commit or '?')[:8]}, "
+        f"{one.machine.name} ({one.machine.cpu}, {one.machine.cores} cores), {samples} warm "
+        f"samples of each in shuffled turns{others_said}."
+    )
+    return [*cells, judged.ratio.said], ""
+
+
+def _cell(table: Table, side: Side, records: Sequence[Record]) -> str:
+    found = [timing for one in records for timing in side.of(one, table.scale).values()]
+    if not found or not all(timing.hot for timing in found):
+        return ""
+    if table.unit == "rate":
+        return _rate(found[0])
+    seconds = statistics.geometric_mean([statistics.median(timing.hot) for timing in found])
+    return f"{seconds:.3g}"
+
+
+def _rate(timing: Timing) -> str:
+    seconds = statistics.median(timing.hot)
+    gigabytes, rows = (timing.bytes or 0) / seconds / 1e9, (timing.rows or 0) / seconds / 1e6
+    return f"{gigabytes:.3g} ({rows:.3g})"

@@ -1,0 +1,112 @@
+"""Tables of figures in documents: written from records that stand, and from no others."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import msgspec
+import pytest
+
+from seambase.errors import InputError, UsageError
+from seambench.contracts import registry
+from seambench.records.bars import load_bars
+from seambench.records.model import Record
+from seambench.records.tables import Table, load_tables, rendered, with_tables
+from seambench_tests.records.test_bars import QUIET, record, timing
+
+SLOW = [2.0, 2.2, 1.8, 2.1, 1.9, 2.0, 2.05]
+FAST = [1.0, 1.1, 0.9, 1.05, 0.95, 1.0, 1.02]
+
+
+def table(**more: Any) -> Table:
+    """`a` beside `b`."""
+    sides = [{"by": "b", "case": "x"}, {"by": "a", "case": "x"}]
+    made = {
+        "name": "t",
+        "document": "README.md",
+        "columns": ["", "b", "a", "a / b"],
+        "row": [{"label": "row", "sides": sides}],
+        "run": "r",
+    }
+    return msgspec.convert(made | more, Table)
+
+
+def two(slow: list[float], fast: list[float], run: str = "aaaaaaaa", **of: Any) -> list[Record]:
+    """A run of both."""
+    parts = (("a", slow), ("b", fast))
+    return [record(name, run, [timing("x", hot)], **of) for name, hot in parts]
+
+
+def test_a_row_tells_medians_and_the_interval_of_their_ratio() -> None:
+    """Beside them stand run, date, commit, machine and number of samples."""
+    shown = rendered(table(), two(SLOW, FAST))
+    assert "| row | 1 | 2 | 2.00 x (" in shown
+    assert re.search(r"Run aaaaaaaa of \d{4}-\d\d-\d\d, commit \w+, .* 7 warm samples", shown)
+
+
+def test_no_difference_is_said_where_the_interval_holds_one() -> None:
+    """Nobody reads a factor out of noise."""
+    shown = rendered(table(), two([1.0, 1.2, 0.8, 1.1, 0.9, 1.05, 0.95], [1.0] * 7))
+    assert "no difference seen (" in shown
+
+
+@pytest.mark.parametrize(
+    ("records", "reason"),
+    [
+        ([], "no record has it"),
+        (two(SLOW[:6], FAST), "6 warm samples are fewer than 7"),
+        (two(SLOW, FAST, dirty=True), "its checkout had changes"),
+        (two(SLOW, FAST, busy=None), "nobody looked what else the machine did"),
+        (two(SLOW, FAST, busy=QUIET | {"during": 40.0}), "others used 40 % of the machine"),
+    ],
+    ids=["none", "few", "dirty", "unwatched", "busy"],
+)
+def test_no_figure_is_made_of_what_does_not_stand(records: list[Record], reason: str) -> None:
+    """The table is not there; the reason and the run that measures it are."""
+    shown = rendered(table(), records)
+    assert shown.startswith("No figure stands: ")
+    assert reason in shown
+    assert "The run `r`" in shown
+    assert "|" not in shown
+
+
+def test_a_row_without_figures_says_so_beside_others() -> None:
+    """One missing side does not take the others' figures away, nor is it passed over."""
+    other = {"label": "other", "sides": [{"by": "b", "case": "x"}, {"by": "z", "case": "x"}]}
+    rows = [*msgspec.to_builtins(table())["row"], other]
+    shown = rendered(table(row=rows), two(SLOW, FAST))
+    assert "| row | 1 | 2 |" in shown
+    assert "| other |  |  | no figure: no record has it |" in shown
+
+
+def test_a_document_gets_its_tables_and_keeps_the_rest() -> None:
+    """What was changed by hand between the marks is written anew; marks must be the declared."""
+    text = "before\n<!-- figures: t -->\n| row | 1 | 3 | 3.00 x |\n<!-- end -->\nafter\n"
+    written = with_tables(text, {"t": table()}, two(SLOW, FAST))
+    assert written.startswith("before\n<!-- figures: t -->\n|  | b | a | a / b |\n")
+    assert written.endswith("<!-- end -->\nafter\n")
+    assert "3.00" not in written
+    assert with_tables(written, {"t": table()}, two(SLOW, FAST)) == written
+    with pytest.raises(UsageError, match=r"has the tables \['t'\], not \['u'\]"):
+        with_tables(text, {"u": table(name="u")}, [])
+
+
+def test_declared_tables_are_made_by_runs_that_are_declared() -> None:
+    """Each names a run of `bars.toml`, and its rows fill their columns."""
+    suite = registry.resolve_suite("tpch")
+    runs = load_bars(suite.bars).run
+    tables = load_tables(suite.tables)
+    assert tables
+    assert {one.run for one in tables} <= runs.keys()
+
+
+def test_rows_that_do_not_fill_the_columns_are_refused(tmp_path: Any) -> None:
+    """A side too few would shift the ratio under another title."""
+    path = tmp_path / "tables.toml"
+    path.write_text(
+        '[[table]]\nname = "t"\ndocument = "README.md"\ncolumns = ["", "a", "a / b"]\nrun = "r"\n'
+        '[[table.row]]\nlabel = "row"\nsides = [{ by = "a", case = "x" }, { by = "b", case = "x" }]'
+    )
+    with pytest.raises(InputError, match="does not fill the columns"):
+        load_tables(path)
