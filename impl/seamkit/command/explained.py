@@ -1,4 +1,4 @@
-"""What a table's metadata says, line by line: its state, properties, columns and files."""
+"""What a table's metadata or a Parquet file's footer says, line by line."""
 
 from __future__ import annotations
 
@@ -8,10 +8,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
+from seambase.errors import InputError
 from seambase.walk import Met
 from seamkit.command.tables import format_of, opened_table
+from seamkit.files.parquet import open_parquet
 from seamkit.tables.table import Table
 from seamkit.tables.table_format import TableFormat
+
+_TAIL_BYTES = 8  # of a Parquet file: the footer's length, and the magic again
 
 
 def explained_log(format_: TableFormat, file: Path) -> Iterator[Met]:
@@ -54,3 +60,35 @@ def _explained(format_: TableFormat, table: Table) -> Iterator[Met]:
     for line in table.scan().explain().splitlines()[1:]:
         path, _, file = line.strip().partition(" ")
         yield Met(0, 0, 1, path, file.strip())
+
+
+def explain_parquet(path: Path) -> Iterator[Met]:
+    """The footer of a file, then its row groups and their columns."""
+    try:
+        content = pa.OSFile(str(path))
+    except OSError as error:
+        raise InputError(f"{path}: not readable ({error})") from error
+    with content:
+        footer, size = open_parquet(content, str(path)).metadata, content.size()
+    begin = size - _TAIL_BYTES - footer.serialized_size
+    about = f"{footer.num_rows} rows, version {footer.format_version}"
+    yield Met(0, size, 0, "Parquet file", about)
+    yield Met(begin, footer.serialized_size, 0, "footer", f"written by {footer.created_by}")
+    for field in footer.schema.to_arrow_schema():
+        yield Met(begin, 0, 1, field.name, f"{field.type}{'' if field.nullable else ' not null'}")
+    for number in range(footer.num_row_groups):
+        group = footer.row_group(number)
+        columns = [group.column(i) for i in range(group.num_columns)]
+        start = min((_first_byte(column) for column in columns), default=0)
+        length = sum(column.total_compressed_size for column in columns)
+        yield Met(start, length, 0, f"row group {number}", f"{group.num_rows} rows")
+        for column in columns:
+            how = f"{column.physical_type}, {column.compression}, "
+            how += " ".join(sorted(column.encodings))
+            length = column.total_compressed_size
+            yield Met(_first_byte(column), length, 1, column.path_in_schema, how)
+
+
+def _first_byte(column: Any) -> int:
+    """A column's dictionary, where there is one, lies before its data."""
+    return int(column.dictionary_page_offset or column.data_page_offset)

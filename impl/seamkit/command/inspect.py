@@ -118,8 +118,7 @@ def _rows(given: argparse.Namespace, kind: str, options: dict[str, object]) -> I
 
 
 def _table(given: argparse.Namespace, kind: str) -> Iterator[Met]:
-    from seamkit.command.explained import explained_log, explained_table
-    from seamkit.command.parquet_file import explain_parquet
+    from seamkit.command.explained import explain_parquet, explained_log, explained_table
 
     file = Path(given.table)
     if kind == "parquet":

@@ -9,7 +9,8 @@ one key that begins with `$`:
 - `{"$bytes": BASE64}`, `{"$number": "nan"}`, `{"$decimal": TEXT}`, `{"$date": TEXT}`,
   `{"$moment": TEXT}`, `{"$uuid": TEXT}`;
 - `{"$tuple": [...]}`, `{"$set": [...]}`, `{"$map": [[KEY, VALUE], ...]}`;
-- `{"$type": BASE64}` and so on: see `seamkit.ranges.arrow`.
+- `{"$type": BASE64}`, `{"$schema": BASE64}`, `{"$value": BASE64}`, `{"$condition": BASE64}`: what
+  Arrow itself writes of it, see `arrow_text`.
 
 Keys and secrets of a storage are not written: who executes a plan brings their own.
 """
@@ -17,8 +18,10 @@ Keys and secrets of a storage are not written: who executes a plan brings their 
 from __future__ import annotations
 
 import base64
+import binascii
 import datetime as dt
 import functools
+import hashlib
 import math
 import types
 import uuid
@@ -28,10 +31,10 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from seambase.errors import InputError, RefusedError
 from seamkit.files.storage import Storage
-from seamkit.ranges.arrow import arrow_text, read_arrow
 from seamkit.ranges.hints import arguments, fits, parameters
 from seamkit.ranges.words import known_words
 
@@ -49,7 +52,8 @@ _ATOMS: Mapping[type, tuple[str, Callable[[Any], str], Callable[[str], Any]]] = 
     float: ("$number", repr, float),
 }
 _READS = {tag: read for tag, _, read in _ATOMS.values()}
-_ARROW = ("type", "schema", "value", "condition")
+#: Arrow's things; the one field of a type's or value's schema; bytes of a condition's digest.
+_ARROW, _FIELD, _DIGEST = ("type", "schema", "value", "condition"), "value", 32
 
 
 @functools.cache
@@ -322,3 +326,68 @@ def _attribute(value: object, name: str) -> object:
 def _shown(stated: object) -> str:
     text = repr(stated)
     return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def arrow_text(value: object) -> tuple[str, str] | None:
+    """Which of Arrow's things a value is, and its text; None where it is none of them.
+
+    A schema is Arrow's IPC message of it, a type that of a schema with one field, a value a stream
+    of one batch with one row. A condition is what Arrow makes of one to send it to another process,
+    behind the SHA-256 of it.
+    """
+    if isinstance(value, pa.DataType):
+        return "type", _base64(pa.schema([(_FIELD, value)]).serialize())
+    if isinstance(value, pa.Schema):
+        return "schema", _base64(value.serialize())
+    if isinstance(value, pa.Scalar):
+        sink = pa.BufferOutputStream()
+        batch = pa.record_batch([pa.array([value], value.type)], [_FIELD])
+        with pa.ipc.new_stream(sink, batch.schema) as writer:
+            writer.write_batch(batch)
+        return "value", _base64(sink.getvalue())
+    if isinstance(value, pc.Expression):
+        _, (content,) = value.__reduce__()
+        own = content.to_pybytes()
+        return "condition", _base64(hashlib.sha256(own).digest() + own)
+    return None
+
+
+def read_arrow(kind: str, text: object) -> object:
+    """What a text of `arrow_text` stands for."""
+    if kind not in _ARROW or not isinstance(text, str):
+        raise ValueError(f"{kind!r} is none of {', '.join(_ARROW)}, or has no text")
+    try:
+        content = pa.py_buffer(base64.b64decode(text, validate=True))
+        if kind == "condition":
+            return _condition(content.to_pybytes())
+        if kind == "value":
+            return _scalar(content)
+        schema = pa.ipc.read_schema(content)
+    except (pa.ArrowException, binascii.Error, OSError, IndexError, StopIteration) as error:
+        raise ValueError(f"no {kind} of Arrow's: {str(error).splitlines()[0]}") from error
+    if kind == "schema":
+        return schema
+    if schema.names != [_FIELD]:
+        raise ValueError("no type of Arrow's: it has other fields")
+    return schema.field(0).type
+
+
+def _condition(content: bytes) -> pc.Expression:
+    """A condition. Arrow believes its bytes, so they must be those that were written."""
+    digest, own = content[:_DIGEST], content[_DIGEST:]
+    if hashlib.sha256(own).digest() != digest:
+        raise ValueError("no condition of Arrow's: its digest is another")
+    return pc.Expression._deserialize(pa.py_buffer(own))
+
+
+def _scalar(content: pa.Buffer) -> pa.Scalar:
+    with pa.ipc.open_stream(content) as reader:
+        batch = reader.read_next_batch()
+    batch.validate(full=True)
+    if batch.schema.names != [_FIELD] or batch.num_rows != 1:
+        raise ValueError("no value of Arrow's: it is no batch of one row")
+    return batch.column(0)[0]
+
+
+def _base64(content: pa.Buffer) -> str:
+    return base64.b64encode(content).decode("ascii")

@@ -1,15 +1,34 @@
-"""Data files of a Hive table, opened under the table's names and types."""
+"""Data files of a Hive table, opened under the table's names and types.
+
+Columns of Parquet, ORC and Avro files are found by name, in any case of letters, at every depth:
+Hive's names are in lower case. They are found by position where the table's properties say so, or
+where an ORC file has names of positions alone (`_col0`, `_col1`, ...), as Hive's first versions
+wrote them.
+"""
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from seamkit.avro.data_file import AvroReader
+from seamkit.files.columns import Finder, FoundReader, Place, places
+from seamkit.files.orc import OrcReader
+from seamkit.files.parquet import ParquetReader
+from seamkit.files.promotion import LosslessTypes
 from seamkit.files.reader import FileReader
 from seamkit.files.storage import Storage
-from seamkit.tables.hive.column_files import open_column_file
 from seamkit.tables.hive.descriptor import Description
 from seamkit.tables.hive.json_reader import JsonReader
 from seamkit.tables.hive.line_reader import LineReader
 from seamkit.tables.hive.row_format import RowFormat
 from seamkit.tables.hive.sequence_reader import SequenceReader
+
+_PLACES = re.compile(r"_col\d+")
+_BY_POSITION = ("parquet.column.index.access", "orc.force.positional.evolution")
 
 
 def open_data_file(
@@ -31,3 +50,57 @@ def open_data_file(
     if kind == "sequence":
         return SequenceReader(storage, path, description.columns, rows)
     return open_column_file(storage, path, description)
+
+
+class HiveTypes(LosslessTypes):
+    """Type rules: a file's types widen to the table's.
+
+    An instant becomes what a clock in UTC shows; the smaller integers of Hive are ints in Avro, and
+    must fit.
+    """
+
+    def promotes(self, have: pa.DataType, want: pa.DataType) -> bool:
+        """Whether values of a file's type are read as the table's."""
+        kinds = pa.types
+        if kinds.is_timestamp(have) and kinds.is_timestamp(want):
+            return True
+        if kinds.is_int32(have) and kinds.is_integer(want):
+            return True
+        return super().promotes(have, want)
+
+    def promote(self, column: pa.Array, want: pa.DataType) -> pa.Array:
+        """The values in the table's type; digits below its unit are cut off."""
+        have = column.type
+        if pa.types.is_timestamp(have) and pa.types.is_timestamp(want):
+            utc = pc.cast(column, pa.timestamp(have.unit, None))
+            return pc.cast(utc, want, safe=False)
+        return super().promote(column, want)
+
+
+_TYPES = HiveTypes()
+
+
+def open_column_file(storage: Storage, path: str, description: Description) -> FileReader:
+    """Open a data file of a table whose format is `parquet`, `orc` or `avro`.
+
+    Args:
+        storage: the table's folder.
+        path: the file below it.
+        description: the table.
+    """
+    reader = _reader(storage, path, description.format)
+    own, by_name = list(reader.schema), places(reader.schema, lambda field: (field.name.lower(),))
+    if any(description.properties.get(name, "").lower() == "true" for name in _BY_POSITION) or (
+        description.format == "orc" and own and all(_PLACES.fullmatch(f.name) for f in own)
+    ):
+        pairs = zip(description.columns, by_name, strict=False)
+        by_name = [replace(place, keys=(name,)) for name, place in pairs]
+    return FoundReader(reader, Finder(None, Place("", (), by_name), reader.name))
+
+
+def _reader(storage: Storage, path: str, kind: str) -> FileReader:
+    if kind == "parquet":
+        return ParquetReader(storage, path, _TYPES, int96_unit="us")
+    if kind == "orc":
+        return OrcReader(storage, path, _TYPES)
+    return AvroReader(storage, path, _TYPES)

@@ -56,7 +56,7 @@ def scan(path):
 
 def explain(path):
     from pathlib import Path
-    from seamkit.command.parquet_file import explain_parquet
+    from seamkit.command.explained import explain_parquet
     try:
         return f"{[*explain_parquet(Path(path))][0].what}"
     except SeambenchError as error:
