@@ -32,8 +32,6 @@ from seambench.engines.spark import running_cluster
 from seambench.records.model import Skipped
 from seambench.records.verdicts import Arrived, ExpectedAnswer, ExpectedRows, Finding
 
-__all__ = ["SCANNED", "SCANS", "Case", "QueryCase", "ScanCase", "Told"]
-
 #: Pure scans: name and columns (None: all of them).
 SCANS: Mapping[str, list[str] | None] = {
     "all": None,

@@ -33,8 +33,6 @@ from seambench.records.facts import implementation_info
 from seambench.records.model import Answered, Conformance, Origin, Record, Rows, Timing
 from seambench.records.writer import Measurement, Recording, answered
 
-__all__ = ["ComparisonOptions", "compare_readers"]
-
 
 @dataclass(frozen=True)
 class ComparisonOptions:

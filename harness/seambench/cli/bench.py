@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from seambench.data import Dataset
     from seambench.records.model import Conformance, Record
 
-__all__ = ["bench", "run_bench"]
-
 _FAILURES_SHOWN = 20
 
 

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
     from seambench.records.model import Timing
 
-__all__ = ["exchange"]
-
 
 def exchange(
     implementation: Annotated[

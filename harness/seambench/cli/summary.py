@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from seambench.records.model import Record, Timing
 
-__all__ = ["geometric_mean", "median_seconds", "print_summary"]
-
 
 def median_seconds(timing: Timing) -> float | None:
     """Median of the hot samples; None where there is no time."""

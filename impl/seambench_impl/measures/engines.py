@@ -35,16 +35,6 @@ from seamkit.scan.scan import Scan as LibraryScan
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = [
-    "Arro3Files",
-    "AutoFarAway",
-    "DuckDBFiles",
-    "EngineAnew",
-    "PolarsFiles",
-    "PolarsFrame",
-    "SparkFiles",
-]
-
 _BATCH_ROWS = 131_072
 _KEPT_BYTES = 512 << 20
 _FAR_SECONDS = 0.03

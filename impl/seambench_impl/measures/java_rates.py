@@ -35,8 +35,6 @@ from seamkit.offheap.jni.scanner import JniScanner
 from seamkit.scan.unit_scan import UnitScan
 from seamkit.scan.units import ReadUnit
 
-__all__ = ["kernels"]
-
 _FIXED = ["int", "bigint", "double", "date", "timestamp", "bigint", "int", "double"]
 #: The kinds of lineitem's columns, and one more.
 _LINEITEM = [

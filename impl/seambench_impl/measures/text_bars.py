@@ -27,8 +27,6 @@ from seambench.records.model import Origin
 from seambench.records.verdicts import ExpectedRows, Finding
 from seambench_impl.peers.snapshot_reader import plain_table
 
-__all__ = ["kernels"]
-
 _COLUMNS = {
     "l_orderkey": "bigint",
     "l_partkey": "bigint",

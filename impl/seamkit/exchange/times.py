@@ -7,8 +7,6 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = ["RoundTrips", "Spent"]
-
 
 class Spent:
     """What one thread spends nanoseconds on; a part within another stops that one's clock.

@@ -19,18 +19,6 @@ from seamkit.scan.hints import did_you_mean
 from seamkit.scan.scan import Scan
 from seamkit.scan.sql_scan import EngineCondition, SqlScan
 
-__all__ = [
-    "DEFAULT_BATCH_ROWS",
-    "RunOptions",
-    "ScanOptions",
-    "check_choice",
-    "check_flag",
-    "chosen_columns",
-    "filtered_scan",
-    "instant_text",
-    "keywords_of",
-]
-
 DEFAULT_BATCH_ROWS = 256 * 1024
 """Large enough that its columns lie on huge pages and per-batch work does not show; a batch of wide
 rows stays below 100 MB."""

@@ -14,8 +14,6 @@ from seamkit.tables.table import ScanKeywords, Table
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["register"]
-
 
 def register(
     connection: duckdb.DuckDBPyConnection,

@@ -8,8 +8,6 @@ from typing import Any
 
 from seamkit.files.storage import Storage
 
-__all__ = ["TableFormat"]
-
 
 def _none(_address: str) -> bool:
     return False

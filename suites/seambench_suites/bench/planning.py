@@ -30,8 +30,6 @@ from seambench.records.verdicts import Arrived
 from seambench_suites.bench.metadata_tables import add_metadata_table
 from seambench_suites.history.plan_kernels import write_table
 
-__all__ = ["FORMATS", "kernels"]
-
 _GOLDEN = Path(str(files("seambench_suites"))) / "golden"
 
 

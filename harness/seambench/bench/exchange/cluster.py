@@ -20,8 +20,6 @@ from seambase import errors
 from seambase.errors import SeambenchError
 from seambench.bench.exchange.host import spent_by_all
 
-__all__ = ["Cluster", "Ran", "Way"]
-
 #: Until a process has started and imported what it needs.
 _SECONDS_TO_START = 120.0
 _UNIX = "unix:{folder}/{{index}}-{{step}}"

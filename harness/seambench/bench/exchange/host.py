@@ -37,8 +37,6 @@ from seambench.contracts.exchange import (
 )
 from seambench.engines.digest import digest_reader
 
-__all__ = ["Host", "Node", "main", "spent_by_all"]
-
 #: Of these the longest of all sides counts.
 _LONGEST_COUNTS = ("network", "overall")
 

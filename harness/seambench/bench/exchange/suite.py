@@ -29,8 +29,6 @@ from seambench.records.model import Floor, Moved, Origin, Record, Rows, Timing
 from seambench.records.verdicts import Arrived, Finding
 from seambench.records.writer import Measurement, Recording, Sample, answered, moved
 
-__all__ = ["WITHIN", "ExchangeOptions", "Workers", "hosts_of", "local_share", "measure_exchanges"]
-
 #: Transports by which rows never leave their process: all workers of a run are in one.
 WITHIN = ("pass-through", "local")
 

@@ -30,8 +30,6 @@ from seambench.seams.exchange.elsewhere import open_mixed
 from seambench.seams.exchange.rows import sorted_rows
 from seambench.seams.serde.values import flat_type, plain_values
 
-__all__ = ["attempt_exchange", "check_exchange"]
-
 #: Seconds that a reader waits for something to come. One that waits so long was told nothing.
 _PATIENCE = 30.0
 #: All writers and readers of a case must run at once; started are only as many as one has needed.

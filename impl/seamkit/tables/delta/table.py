@@ -37,8 +37,6 @@ from seamkit.tables.delta.time_travel import (
 from seamkit.tables.folder_table import FolderTable, Moment, described, parsed_moment
 from seamkit.tables.table import TableState, utc_time
 
-__all__ = ["DeltaTable"]
-
 _Query = Literal["snapshot", "cdc"]
 
 

@@ -18,8 +18,6 @@ from seamkit.tables.delta.log.folder import LOG, LogFolder
 from seamkit.tables.delta.log.history import first_stated
 from seamkit.tables.folder_table import micros
 
-__all__ = ["asked_version", "asked_window", "commit_times", "stated_operation"]
-
 
 def asked_version(
     as_of: int | dt.datetime, storage: Storage, folder: LogFolder, configuration: Mapping[str, str]

@@ -33,8 +33,6 @@ from seamkit.tables.hive.listing import Folders, Listed, list_files, list_folder
 from seamkit.tables.hive.row_format import RowFormat, row_format
 from seamkit.tables.table import TableState
 
-__all__ = ["HiveTable"]
-
 _Query = Literal["snapshot"]
 
 

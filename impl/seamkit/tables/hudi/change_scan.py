@@ -29,8 +29,6 @@ from seamkit.tables.states import image_schema
 if TYPE_CHECKING:
     import pyarrow.dataset as ds
 
-__all__ = ["ChangeScan", "Moment"]
-
 _KEY = ("_hoodie_partition_path", "_hoodie_record_key")
 
 Moment = tuple[str, Callable[[], UnitScan], Callable[[], UnitScan]]

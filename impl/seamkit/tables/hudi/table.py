@@ -55,8 +55,6 @@ from seamkit.tables.hudi.timeline.window import COMMIT_TIME, NOW, Window, increm
 from seamkit.tables.hudi.units import ListingSource, Path, Plan, Planner, read_plan
 from seamkit.tables.table import TableState
 
-__all__ = ["HudiTable"]
-
 
 class HudiTable(FolderTable):
     """A table as its timeline shows it at the time of the call.

@@ -44,8 +44,6 @@ from seamkit.tables.iceberg.planning import Planner
 from seamkit.tables.states import refuse_taken_names
 from seamkit.tables.table import TableState, utc_time
 
-__all__ = ["IcebergTable"]
-
 _MAPPING = "schema.name-mapping.default"
 _LINEAGE_VERSION = 3
 

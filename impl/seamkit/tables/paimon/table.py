@@ -42,8 +42,6 @@ from seamkit.tables.paimon.metadata.snapshots import (
 from seamkit.tables.paimon.planning import Planner
 from seamkit.tables.table import TableState, utc_time
 
-__all__ = ["PaimonTable"]
-
 
 class PaimonTable(FolderTable):
     """A table as its snapshots show it at the time of the call.

@@ -24,8 +24,6 @@ from seamkit.exchange.sink import ExchangeSink, Routing
 from seamkit.exchange.source import ExchangeSource, SourceRegistry
 from seamkit.exchange.transports.by_name import connect, serve
 
-__all__ = ["beside_slow"]
-
 _FORMAT = "arrow-batch"
 _BUFFER_BYTES = 1 << 20
 _SECONDS_TO_END = 120.0

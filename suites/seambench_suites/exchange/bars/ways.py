@@ -20,8 +20,6 @@ from seambench_suites.exchange.bars.alone import alone_of
 from seambench_suites.exchange.bars.load import Load
 from seambench_suites.exchange.bars.sending import Receiving, Send, sender_of, within
 
-__all__ = ["FORMATS", "WITHIN", "Way", "carrying", "decodes"]
-
 FORMATS = ("presto", "arrow", "arrow-batch")
 #: Ways within this process.
 WITHIN: Mapping[str, Callable[[Load], Sequence[Any]]] = {

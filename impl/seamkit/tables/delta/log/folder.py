@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from seambase.errors import InputError, SeambenchError, UsageError
 from seamkit.files.storage import Storage
 
-__all__ = ["LOG", "Checkpoint", "LogFolder", "Segment", "list_log"]
-
 LOG = "_delta_log"
 _COMMIT = re.compile(r"(\d{20})\.json")
 _COMPACTED = re.compile(r"(\d{20})\.(\d{20})\.compacted\.json")

@@ -13,19 +13,6 @@ from seamkit.avro import read_container
 from seamkit.tables.hudi.config.properties import TableConfig
 from seamkit.tables.spelling import check_names
 
-__all__ = [
-    "WRITES",
-    "Instant",
-    "State",
-    "checked_write",
-    "completed_as",
-    "instant_time",
-    "parse_body",
-    "parse_instant",
-    "parse_name",
-    "parse_write",
-]
-
 State = Literal["requested", "inflight", "completed"]
 
 WRITES = ("commit", "deltacommit", "replacecommit")

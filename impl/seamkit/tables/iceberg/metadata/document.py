@@ -23,19 +23,6 @@ from seamkit.files.storage import Storage
 from seamkit.tables.folder_table import Moment, micros, parsed_moment
 from seamkit.tables.iceberg.metadata.schema import Field, Schema, field_path, read_schema
 
-__all__ = [
-    "REFERENCE",
-    "PartitionField",
-    "PartitionKinds",
-    "PartitionSpec",
-    "Reference",
-    "Snapshot",
-    "TableMetadata",
-    "View",
-    "chosen_view",
-    "load",
-]
-
 _VERSIONS = (1, 2, 3)
 _MOST_BYTES = 1 << 30
 #: What compressed metadata may become: JSON is made smaller by a tenth to a thirtieth.

@@ -20,22 +20,6 @@ from seamkit.tables.folder_table import Moment, micros, parsed_moment
 from seamkit.tables.paimon.metadata.json_files import field, read_json
 from seamkit.tables.spelling import check_names
 
-__all__ = [
-    "MAIN",
-    "ChangeMode",
-    "ManifestList",
-    "Point",
-    "Snapshot",
-    "SnapshotFolder",
-    "Window",
-    "branch_address",
-    "branch_folder",
-    "branch_names",
-    "list_snapshots",
-    "snapshot_at",
-    "window",
-]
-
 #: The branch whose schemas and snapshots lie in the table's own folder.
 MAIN = "main"
 
