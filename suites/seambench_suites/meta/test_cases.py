@@ -42,10 +42,9 @@ def test_every_golden_table_has_a_case() -> None:
     assert [table.folder for table in TABLES if table.folder not in read] == []
 
 
-@pytest.mark.parametrize("case", _cases(), ids=lambda case: case.id)
-def test_requirement_is_a_sentence(case: ScanCase) -> None:
+def test_requirements_are_sentences() -> None:
     """A case says in words what it requires."""
-    assert len(case.requirement.split()) >= 4
+    assert [case.id for case in _cases() if len(case.requirement.split()) < 4] == []
 
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda t: f"{t.format.name}/{t.spec.name}")
