@@ -1,0 +1,194 @@
+"""States and files of tables of all formats, held to what the tables' own metadata say."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import seamkit
+from seamkit_tests.front.test_chains import opened
+from seamkit_tests.samples.doors import bag
+
+State = tuple[str, int | str, int | None]
+"""Kind, name, and time in milliseconds."""
+
+
+def _delta(folder: Path) -> Iterator[State]:
+    """Commits by their files: the time that they state, or else that of the file."""
+    for path in sorted((folder / "_delta_log").glob("*.json")):
+        if re.fullmatch(r"\d{20}\.json", path.name):
+            lines = [json.loads(line) for line in path.read_text().splitlines()]
+            said: Any = next((one["commitInfo"] for one in lines if "commitInfo" in one), {})
+            millis = said.get("inCommitTimestamp", path.stat().st_mtime_ns // 10**6)
+            yield "version", int(path.stem), millis
+
+
+def _iceberg(folder: Path) -> Iterator[State]:
+    """Snapshots and references of the newest metadata file."""
+    files = (folder / "metadata").glob("v*.metadata.json")
+    newest = max(files, key=lambda path: int(path.name[1:].partition(".")[0]))
+    said = json.loads(newest.read_text())
+    times = {one["snapshot-id"]: one["timestamp-ms"] for one in said["snapshots"]}
+    for id_, millis in times.items():
+        yield "snapshot", id_, millis
+    for name, reference in said.get("refs", {}).items():
+        yield reference["type"], name, times[reference["snapshot-id"]]
+
+
+def _paimon(folder: Path) -> Iterator[State]:
+    """Files of snapshots and tags, and folders of branches."""
+    for path in folder.glob("snapshot/snapshot-*"):
+        yield "snapshot", int(path.name[9:]), json.loads(path.read_text())["timeMillis"]
+    for path in folder.glob("tag/tag-*"):
+        yield "tag", path.name[4:], json.loads(path.read_text())["timeMillis"]
+    for path in folder.glob("branch/branch-*"):
+        yield "branch", path.name[7:], None
+
+
+def _hudi(folder: Path) -> Iterator[State]:
+    """Completed writes by the names of their files; when they completed is not compared."""
+    names = "commit|deltacommit|replacecommit"
+    for path in (folder / ".hoodie").rglob("*"):
+        if match := re.fullmatch(rf"(\d{{17}})(_\d+)?\.({names})", path.name):
+            yield "instant", match[1], None
+
+
+@pytest.mark.parametrize(
+    ("name", "witness"),
+    [
+        ("delta/travel", _delta),
+        ("delta/vectors-restore", _delta),
+        ("iceberg/travel", _iceberg),
+        ("iceberg/expired", _iceberg),
+        ("paimon/travel", _paimon),
+        ("paimon/core-branches", _paimon),
+        ("hudi/mor-v9-event", _hudi),
+        ("hudi/mor-v6-event", _hudi),
+        ("hudi/mor-v9-replaced", _hudi),
+    ],
+)
+def test_states_are_those_that_the_metadata_name(tmp_path: Path, name: str, witness: Any) -> None:
+    """All of them, with their times, the newest first; each can be read."""
+    table = opened(name, tmp_path)
+    root = Path(re.split(r"[ ,]", repr(table))[1])
+    found = table.history()
+    expected = list(witness(root))
+    timed = [one for one in found if one.kind != "instant"]
+
+    assert {(one.kind, one.name) for one in found} == {state[:2] for state in expected}
+    times = {(one.kind, one.name): one.time for one in timed}
+    for kind, key, millis in expected:
+        if millis is not None and name != "delta/vectors-restore":  # unpacked in one millisecond
+            at = dt.datetime.fromtimestamp(0, dt.UTC) + dt.timedelta(milliseconds=millis)
+            assert times[kind, key] == at
+    points = [one for one in found if one.kind in ("version", "snapshot", "instant")]
+    moments = [one.time for one in points]
+    assert None not in moments
+    assert moments == sorted(moments, key=lambda time: time or 0, reverse=True)
+    assert found[:2] == table.history(limit=2)
+    assert all(one.operation for one in points)
+    for one in found:
+        if one.kind == "branch" and isinstance(table, seamkit.PaimonTable):
+            assert seamkit.PaimonTable(root, branch=str(one.name)).branch == one.name
+        else:
+            table.scan(as_of=one.name).to_table()
+    if name != "paimon/core-branches" and name != "iceberg/travel":
+        newest = table.scan(as_of=points[0].name).to_table()
+        assert bag(newest) == bag(table.to_arrow())
+
+
+def test_a_hive_table_has_no_past(tmp_path: Path) -> None:
+    """Its list of states is empty, and says which columns it would have."""
+    table = opened("hive/orc-evolved", tmp_path)
+    assert table.history() == []
+    assert repr(table.history()) == "none (kind, name, time, operation)"
+    with pytest.raises(seamkit.UsageError, match="limit is -1"):
+        table.history(limit=-1)
+
+
+def test_a_day_means_its_first_moment(tmp_path: Path) -> None:
+    """In every format that has a past: the same rows, or the same refusal, as for its text."""
+    for name in ("delta/vectors-several", "iceberg/travel", "paimon/travel", "hudi/mor-v9-event"):
+        table = opened(name, tmp_path / name)
+        for day in (dt.date(1999, 12, 31), dt.date(2100, 1, 1)):
+            answers: list[Any] = []
+            for moment in (day, day.isoformat(), dt.datetime.combine(day, dt.time())):
+                try:
+                    answers.append(bag(table.scan(as_of=moment).to_table()))
+                except seamkit.UsageError as error:
+                    answers.append(type(error))
+            assert answers[0] == answers[1] == answers[2]
+            assert day.year == 1999 or answers[0] == bag(table.to_arrow())
+
+
+@pytest.mark.parametrize(
+    ("name", "rows", "kinds"),
+    [
+        ("delta/vectors-several", 8, {"data file", "deletion vector"}),
+        ("iceberg/equality-and-positions", None, {"data file", "equality deletes"}),
+        ("paimon/pk-levels", 41, {"data file", "sorted run"}),
+        ("hudi/mor-v9-event", None, {"data file", "log"}),
+        ("hive/orc-evolved", None, {"data file"}),
+    ],
+)
+def test_files_are_there_once_with_what_changes_them(
+    tmp_path: Path, name: str, rows: int | None, kinds: set[str]
+) -> None:
+    """Each lies in the table, has its size there, and what changes it is listed, too."""
+    table = opened(name, tmp_path)
+    files = table.files()
+    sizes = {path.name: path.stat().st_size for path in tmp_path.rglob("*") if path.is_file()}
+
+    assert kinds <= {one.kind for one in files}
+    assert len({(one.path, one.kind, one.size_bytes) for one in files}) == len(files)
+    for one in files:
+        own = sizes[Path(one.path).name]
+        assert one.size_bytes <= own if one.kind == "deletion vector" else one.size_bytes == own
+    paths = {one.path for one in files}
+    changed = [one for one in files if one.changed_by]
+    assert all(set(one.changed_by) <= paths for one in changed)
+    assert bool(changed) == (len(kinds) > 1)
+    if rows is not None:
+        assert sum(one.rows or 0 for one in files if "vector" not in one.kind) == rows
+    assert all(one.path[-20:] in repr(files) for one in files)
+
+
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        (lambda table: table.to_panda(), "did you mean 'to_pandas'"),
+        (lambda table: table.read(), "call to_arrow"),
+        (lambda table: table.write(), "tables are read here, not written"),
+        (lambda table: table.snapshots(), "call history"),
+        (lambda table: table.scan().collect(), "call to_table"),
+        (lambda table: table.scan().where("k = 1"), r"call filter\(\)"),
+        (lambda table: table.scan(limit=5), r"scan\(\) has no keyword 'limit': call scan\(...\).l"),
+        (lambda table: table.scan(colums=["k"]), "did you mean 'columns'"),
+        (lambda table: table.scan(snapshot_id=5), "say as_of="),
+        (lambda table: table.scan(nonsense=5), "it has columns, filter, query"),
+        (lambda table: len(table), r"has no len\(\): call count_rows"),
+        (lambda table: len(table.scan()), r"has no len\(\): call count_rows"),
+    ],
+)
+def test_what_is_not_there_says_what_is(tmp_path: Path, asked: Any, says: str) -> None:
+    """A method, a keyword or a length that others have, in every format."""
+    for name in ("delta/vectors-several", "hive/orc-evolved", "hudi/mor-v9-event"):
+        table = opened(name, tmp_path / name)
+        with pytest.raises((AttributeError, TypeError, seamkit.UsageError), match=says):
+            asked(table)
+        assert table
+
+
+def test_a_notebook_shows_first_rows(tmp_path: Path) -> None:
+    """Columns with types, rows, nulls as such."""
+    table = opened("hive/orc-evolved", tmp_path)
+    for shown in (table._repr_html_(), table.scan()._repr_html_()):
+        assert "<th>k<br>int32</th>" in shown
+        assert "<td>null</td>" in shown
+        assert shown.count("<tr>") == 3
