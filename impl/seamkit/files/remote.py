@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 import pyarrow as pa
 
 from seambase.errors import UnavailableError, UsageError, without_secrets
+from seambase.extras import how_to_install
 from seamkit.files.ranges import FarFile, Ranges
 
 _T = TypeVar("_T")
@@ -101,6 +102,17 @@ def _within(seconds: float, request: Callable[[], _T]) -> _T:
         raise TimeoutError(f"no answer within {seconds:.0f} seconds") from error
 
 
+#: What brings a kind of storage, where fsspec does not know it or an extra of ours does.
+_PACKAGES = {
+    "abfss": "adlfs",
+    "adl": "adlfs",
+    "gcs": "seamkit[gcs]",
+    "gs": "seamkit[gcs]",
+    "s3": "seamkit[s3]",
+    "s3a": "seamkit[s3]",
+}
+
+
 class RemoteFiles:
     """The files of one fsspec file system.
 
@@ -136,12 +148,15 @@ class RemoteFiles:
             made = partial(fsspec.url_to_fs, root, **{**fixed, **options})
             self._fs, _ = _within(self._retry.most_seconds, made)
         except ImportError as error:
-            raise UnavailableError(f"{root}: {error}") from error
+            raise UnavailableError(f"{root}: {error}{_advice(root)}") from error
         except (ValueError, TypeError) as error:
-            raise UsageError(f"{root}: {self._plain(error)}") from None
+            reason = self._plain(error)
+            if reason.startswith("Protocol not known") and _advice(root):
+                raise UnavailableError(f"{root}: {reason}{_advice(root)}") from None
+            raise UsageError(f"{root}: {reason}") from None
         except Exception as error:  # a file system may connect when it is made
-            reason = self._plain(OSError(_text(error)))
-            raise UnavailableError(f"{root}: {reason}") from None
+            reason = self._plain(OSError(_text(error).partition("\n")[0]))
+            raise UnavailableError(f"{root}: {reason}{_advice(root)}") from None
 
     def ahead(self, files: Iterable[str], folders: Iterable[str]) -> None:
         """Ask at once for files and listings that will be read soon, each by one call."""
@@ -280,6 +295,21 @@ class RemoteFiles:
 
     def _path(self, full: str) -> str:
         return str(self._fs._strip_protocol(full))
+
+
+def _advice(root: str) -> str:
+    """What a kind of storage needs, as the end of a sentence; empty where nobody knows."""
+    from fsspec.registry import known_implementations
+
+    scheme = root.partition("://")[0]
+    if scheme in ("hdfs", "viewfs"):
+        return (
+            ": it takes a Java (JAVA_HOME) and Hadoop's jars (CLASSPATH) and libhdfs "
+            "(ARROW_LIBHDFS_DIR), where webhdfs://HOST:PORT/ takes none of them"
+        )
+    package = known_implementations.get(scheme, {}).get("class", "fsspec").partition(".")[0]
+    needed = _PACKAGES.get(scheme, package)
+    return "" if needed == "fsspec" else f": {how_to_install(needed)}"
 
 
 def _tag(info: Mapping[str, Any]) -> Hashable | None:

@@ -179,15 +179,25 @@ def test_options_are_checked(local: Path, monkeypatch: pytest.MonkeyPatch) -> No
         Storage("")
     with pytest.raises(UsageError, match="a local folder has no options"):
         Storage(str(local), {"key": "x"})
-    with pytest.raises(UsageError, match="nowhere"):
+    with pytest.raises(UsageError, match="Protocol not known: nowhere"):
         Storage("nowhere://bucket/table")
+    with pytest.raises(UnavailableError, match="not known: abfss: pip install 'adlfs'"):
+        Storage("abfss://container@account/table")
 
     def missing(*_: Any, **__: Any) -> None:
         raise ImportError("Install s3fs to access S3")
 
     monkeypatch.setattr(fsspec, "url_to_fs", missing)
-    with pytest.raises(UnavailableError, match="Install s3fs"):
+    with pytest.raises(UnavailableError, match=r"Install s3fs to .*: pip install 'seamkit\[s3\]'"):
         Storage("s3://bucket/table")
+
+    def without_java(*_: Any, **__: Any) -> None:
+        raise OSError("Unable to load libjvm\ndlopen(/usr/lib/jvm) failed\nanother line")
+
+    monkeypatch.setattr(fsspec, "url_to_fs", without_java)
+    with pytest.raises(UnavailableError, match="Unable to load libjvm: it takes a Java") as raised:
+        Storage("hdfs://host:8020/table")
+    assert "\n" not in str(raised.value)
 
 
 @pytest.mark.parametrize("kind", ["local", "memory"])

@@ -85,10 +85,12 @@ def test_what_is_no_table_is_told(catalog: Any, address: str, error: str) -> Non
 def test_a_folder_that_a_catalog_writes_has_no_newest_file(catalog: Any) -> None:
     """Only the catalog knows; the path of a metadata file says which is meant."""
     location = catalog.load_table("ns.t").location()
-    with pytest.raises(seamkit.UsageError, match="only the catalog knows"):
-        seamkit.open_table(location)
-
     file = catalog.load_table("ns.t").metadata_location
+    with pytest.raises(seamkit.UsageError, match="only the catalog knows") as raised:
+        seamkit.open_table(location)
+    assert "iceberg://CATALOG/NAMESPACE.TABLE" in str(raised.value)
+    assert str(raised.value).endswith(f"such as {file.removeprefix('file://')}")
+
     assert seamkit.open_table(file).scan().count_rows() == 3
 
 

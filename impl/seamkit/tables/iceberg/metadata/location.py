@@ -18,7 +18,7 @@ server says for this table, with credentials that it hands out.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -32,6 +32,7 @@ METADATA = "metadata"
 _HINT = f"{METADATA}/version-hint.text"
 ENDINGS = (".metadata.json", ".gz.metadata.json", ".metadata.json.gz")
 _VERSIONED = re.compile(r"v(\d{1,18})(\.metadata\.json|\.gz\.metadata\.json|\.metadata\.json\.gz)")
+_NUMBERED = re.compile(r"(\d{1,18})-[^/]*\.metadata\.json")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 
 
@@ -75,9 +76,12 @@ def newest_metadata(storage: Storage) -> str:
         return f"{METADATA}/{named}"
     if not versions:
         if any(name.endswith(ENDINGS) for name in names):
+            likely = _highest_number(names)
+            such = f", such as {storage.full(f'{METADATA}/{likely}')}" if likely else ""
             raise UsageError(
                 f"{storage.full(METADATA)}: metadata files are named as a catalog names them, and "
-                "only the catalog knows the newest: give the path of the file that is meant"
+                f"only the catalog knows the newest: name the table by it, {SCHEME}CATALOG/"
+                f"NAMESPACE.TABLE, or give the path of the file that is meant{such}"
             )
         raise InputError(f"{storage.full(METADATA)}: there is no metadata file")
     is_number = re.fullmatch(r"\d{1,18}", hint)
@@ -87,6 +91,15 @@ def newest_metadata(storage: Storage) -> str:
     while number + 1 in versions:
         number += 1
     return f"{METADATA}/{versions[number]}"
+
+
+def _highest_number(names: Collection[str]) -> str:
+    """Of files that catalogs have numbered the last; empty where none is.
+
+    It need not be the newest: who loses a race leaves a file with the same number, or a higher one.
+    """
+    numbered = {name: int(match[1]) for name in names if (match := _NUMBERED.match(name))}
+    return max(numbered, key=lambda name: (numbered[name], name), default="")
 
 
 @dataclass
