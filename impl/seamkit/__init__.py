@@ -77,6 +77,9 @@ each file is told once a scan through Python's `warnings`, as a `TableWarning` w
 `report` lists them afterwards. `warnings.simplefilter("error", seamkit.TableWarning)` ends such a
 read, `strict=True` refuses it with an `InputError`.
 
+What takes all rows at once (`to_table` and its like, `count_rows`) says on a terminal's standard
+error how far it is, from its third second on, unless the environment has `SEAMKIT_PROGRESS=0`.
+
 Off-heap columns (`seamkit.offheap`), serdes of pages and rows (`seamkit.serde`) and the exchange
 (`seamkit.exchange`) are packages of their own; the last two need extras of the installation.
 `scan_to_json(scan)` writes a planned scan as data, `scan_from_json(text)` reads it, or some of its

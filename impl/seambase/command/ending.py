@@ -34,6 +34,8 @@ def ended(program: str, arguments: Sequence[str], command: Callable[[], int]) ->
         command: does the work, and says the exit code or raises.
     """
     _write_any_name()
+    # What goes on is told by the command; the library's own line would come between.
+    os.environ.setdefault("SEAMKIT_PROGRESS", "0")
     with _termination_as_interrupt(), warnings.catch_warnings():
         try:
             _require_text(arguments)

@@ -22,6 +22,7 @@ from seambase.statistics import ColumnStatistics, TableStatistics
 from seambase.where import require_c_names
 from seamkit.engines.files import EnginePlan, MaskedPart
 from seamkit.scan.hints import Hinted
+from seamkit.scan.progress import Progress
 from seamkit.scan.shown import html_of, schema_lines
 
 if TYPE_CHECKING:
@@ -279,7 +280,8 @@ class Scan(Hinted, ABC):
 
     def to_table(self) -> pa.Table:
         """All rows."""
-        return self.to_reader().read_all()
+        with Progress() as progress, self.to_reader() as reader:
+            return pa.Table.from_batches(list(progress.counted(reader)), reader.schema)
 
     to_arrow = to_table
 
@@ -369,7 +371,8 @@ class Scan(Hinted, ABC):
 
     def count_rows(self) -> int:
         """How many rows there are; none is kept."""
-        return sum(batch.num_rows for batch in self.to_reader())
+        with Progress() as progress, self.to_reader() as reader:
+            return sum(batch.num_rows for batch in progress.counted(reader))
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         require_c_names(self.schema)

@@ -26,6 +26,7 @@ from seamkit.scan.arguments import ScanOptions
 from seamkit.scan.engine_units import engine_share, masked_unit
 from seamkit.scan.events_cache import EventsCache, UnitMatches
 from seamkit.scan.native_path import Wanted
+from seamkit.scan.progress import Progress
 from seamkit.scan.pruning import (
     RuledOutBy,
     ruled_out_by,
@@ -124,14 +125,20 @@ class UnitScan(Scan):
     def to_table(self) -> pa.Table:
         """All rows, units in the order of the plan."""
         rows = self._state.rows
-        try:
-            batches = list(self._numbered_batches(self._columns, self._condition))
-        except InputError as error:
-            if not self._planned_anew(error, rows):
-                raise
-            batches = list(self._numbered_batches(self._columns, self._condition))
+        with Progress() as progress:
+            try:
+                batches = list(self._seen(progress))
+            except InputError as error:
+                if not self._planned_anew(error, rows):
+                    raise
+                batches = list(self._seen(progress))
         numbered = sorted(batches, key=lambda pair: pair[0])
         return pa.Table.from_batches([batch for _, batch in numbered], schema=self.schema)
+
+    def _seen(self, progress: Progress) -> Iterator[tuple[int, pa.RecordBatch]]:
+        for number, batch in self._numbered_batches(self._columns, self._condition):
+            progress.rows += batch.num_rows
+            yield number, batch
 
     def dataset(self) -> ds.Dataset:
         """A dataset that DuckDB and Polars query, with columns and filters pushed down.
