@@ -13,8 +13,9 @@ _OURS = ("seambase", "seamkit", "seambench")
 
 
 def how_to_install(requirement: str) -> str:
-    """What to type to get the packages of an extra, such as `seamkit[duckdb]`."""
-    return f"pip install '{requirement}'"
+    """What to type to get a package, or those of an extra, such as `seamkit[jvm]`."""
+    plain = requirement.replace("-", "").replace("_", "").isalnum()
+    return f"pip install {requirement if plain else repr(requirement)}"
 
 
 @contextmanager
@@ -22,7 +23,8 @@ def needs(requirement: str, what: str) -> Iterator[None]:
     """Around imports of packages that an extra brings.
 
     Args:
-        requirement: the distribution with its extra: `seamkit[duckdb]`.
+        requirement: what brings them, as a user would ask for it: a package that people know by
+            its name, `duckdb`, or a distribution of ours with its extra, `seamkit[jvm]`.
         what: what needs the packages, as the sentence's subject: "a filter in SQL".
 
     Raises:

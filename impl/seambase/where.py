@@ -105,7 +105,7 @@ def _rows_alone(rows: int) -> pa.RecordBatch:
 
 
 def _duckdb() -> ModuleType:
-    with needs("seamkit[duckdb]", "a filter in SQL"):
+    with needs("duckdb", "a filter in SQL"):
         import duckdb
     return duckdb
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -19,7 +20,7 @@ from seambase.command.terminal import JSON_SCHEMA, print_json
 from seambase.errors import SeambenchError
 from seambase.extras import how_to_install
 from seambench.cli.shared.common import DataFolder, console, data_folder
-from seambench.contracts.peers.catalogue import packages_of_peers
+from seambench.contracts.peers.catalogue import catalogue, packages_of_peers
 
 #: Packages of extras: module, distribution, what people call it, what brings it, what needs it.
 _PACKAGES = (
@@ -27,8 +28,8 @@ _PACKAGES = (
     ("jpype", "jpype1", "JPype", "seambench[jvm]", "serdes presto-jvm and spark-jvm"),
     ("google.protobuf", "protobuf", "protobuf", "seambench[exchange]", "exchanges of ours"),
     ("grpc", "grpcio", "gRPC", "seambench[exchange]", "exchanges over grpc"),
-    ("pandas", "pandas", "pandas", "seambench[peers]", "data frames of pandas"),
-    ("polars", "polars", "Polars", "seambench[peers]", "data frames of Polars"),
+    ("pandas", "pandas", "pandas", "pandas", "data frames of pandas"),
+    ("polars", "polars", "Polars", "polars", "data frames of Polars"),
     ("s3fs", "s3fs", "s3fs", "seamkit[s3]", "tables at s3://"),
     ("gcsfs", "gcsfs", "gcsfs", "seamkit[gcs]", "tables at gs://"),
 )
@@ -86,7 +87,10 @@ def examine(data: Path) -> Iterator[Finding]:
     """
     yield _python()
     yield _program(
-        "C compiler", ("cc", "gcc", "clang"), "building from source", "install gcc or clang"
+        "C compiler",
+        ("cc", "gcc", "clang"),
+        "building from source",
+        "install gcc or clang",
     )
     yield _core()
     yield from _seams()
@@ -225,9 +229,21 @@ def _peer(package: str, names: Sequence[str]) -> Finding:
     try:
         found = f"{package} {metadata.version(package)}"
     except metadata.PackageNotFoundError:
-        advice = f"pip install {package}, or name {names[0]}@VERSION"
+        advice = _how_to_get(package, names[0])
         return Finding(package, False, "no", advice, f"peers {', '.join(names)}")
     return Finding(package, True, f"{found}: {', '.join(names)}")
+
+
+def _how_to_get(package: str, peer: str) -> str:
+    """The version that is judged here, or an environment of its own where it has what it needs."""
+    from importlib import metadata
+
+    for asked in metadata.requires("seambench") or ():
+        requirement = asked.partition(";")[0].strip()
+        if re.split("[^A-Za-z0-9_-]", requirement)[0] == package:
+            return how_to_install(requirement)
+    versions = next(known.versions for (_, name), known in catalogue().items() if name == peer)
+    return f"name {peer}@{versions[-1]}: it gets an environment of its own"
 
 
 def _program(subject: str, names: tuple[str, ...], needed_for: str, advice: str) -> Finding:

@@ -190,7 +190,7 @@ class Scan(Hinted, ABC):
             UnavailableError: Polars is not installed.
             UsageError: the scan has no columns.
         """
-        with needs("seamkit[polars]", "a lazy frame of Polars"):
+        with needs("polars", "a lazy frame of Polars"):
             import polars  # noqa: F401, ICN001
         from seamkit.engines.in_polars import polars_frame
 
@@ -302,7 +302,7 @@ class Scan(Hinted, ABC):
         Raises:
             UnavailableError: pandas is not installed.
         """
-        with needs("seamkit[pandas]", "a data frame"):
+        with needs("pandas", "a data frame"):
             import pandas  # noqa: F401, ICN001 - Arrow makes the frame, with pandas' classes
         frame: pd.DataFrame = self.to_table().to_pandas(**options)
         return frame
@@ -314,7 +314,7 @@ class Scan(Hinted, ABC):
             RefusedError: the name of a column has a NUL, at which Polars would end it.
             UnavailableError: Polars is not installed.
         """
-        with needs("seamkit[polars]", "a Polars data frame"):
+        with needs("polars", "a Polars data frame"):
             import polars  # noqa: F401, ICN001
         from seamkit.engines.in_polars import frame_of
 

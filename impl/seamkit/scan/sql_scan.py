@@ -69,7 +69,7 @@ def sql_condition(text: str, schema: pa.Schema) -> EngineCondition:
             pa.schema([shown.field(name) for name in columns]), []
         )
 
-    with needs("seamkit[duckdb]", "a filter in SQL"):
+    with needs("duckdb", "a filter in SQL"):
         import duckdb
     with duckdb.connect() as connection:
         condition = parse_filter(text, schema, "filter", connection)

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import typer
+from rich.markup import escape
 
 from seambase.errors import UnavailableError
 from seambench.cli.shared.common import console, error_console
@@ -32,7 +33,10 @@ def demo() -> None:
         good, broken = pool.map(lambda run: list(run.check()), both)
     case = next(case for case in both[0].cases() if case.id == shown.shown)
     _tell(shown, case, [*good, *broken])
-    if any(one.outcome != "pass" for one in good) or not any(one.failed for one in broken):
+    # Whoever has the judge alone lacks the good reader, and is told what brings it.
+    if any(one.outcome not in ("pass", "unavailable") for one in good) or not any(
+        one.failed for one in broken
+    ):
         raise typer.Exit(1)
 
 
@@ -51,6 +55,9 @@ def _tell(shown: Demo, case: Case, seen: Sequence[Outcome]) -> None:
         told = ", ".join(f"{count} {outcome}" for outcome, count in counts.most_common())
         colour = "red" if counts["fail"] else "green"
         out.print(f"[bold]{word:6}[/]  [{colour}]{told}[/]  {name}", soft_wrap=True)
+    absent = next((one for one in seen if one.outcome == "unavailable"), None)
+    if absent is not None:
+        out.print(f"[dim]{escape(absent.reason or '')}[/]", soft_wrap=True)
     wrong = next(o for o in seen if o.case == shown.shown and o.implementation == shown.broken)
     out.print(f"\nwhat is wrong with it: {shown.remark}\n{case.id}: {case.requirement}")
     for line in [] if wrong.difference is None else difference_lines(wrong.difference):

@@ -185,7 +185,7 @@ def _in_polars(*, lazy: bool) -> Callable[[_Asked, str], None]:
 
     def compare(asked: _Asked, what: str) -> None:
         try:
-            with needs("seambench[peers]", "rows in Polars"):
+            with needs("polars", "rows in Polars"):
                 import polars as pl
         except UnavailableError as error:
             raise _ClosedError(str(error)) from error

@@ -36,7 +36,7 @@ def test_a_command_that_moved_says_where_it_is(
 
     assert (done.code, done.out) == (2, "")
     assert done.err == (
-        f"seambench: `seambench {name}` is `seamkit {name}` now: pip install 'seamkit'\n"
+        f"seambench: `seambench {name}` is `seamkit {name}` now: pip install seamkit\n"
     )
 
 

@@ -27,6 +27,10 @@ _CHECKS = (
 _OWN = (
     (("check", "--seam", "scan", "--impl", "auto"), 1, "pip install 'seambench[seamkit]'"),
     (("doctor",), 0, "pip install 'seambench[seamkit]'"),
+    (("doctor",), 0, "name pypaimon@"),
+    (("doctor",), 0, "pip install 'hudi=="),
+    (("demo",), 0, "broken  10 fail, 6 pass"),
+    (("check", "--seam", "exchange", "--case", "*/flat/plain/*"), 1, "arrow-flight"),
     (("list", "implementations"), 0, "hudi-rs"),
 )
 _CAPABILITIES = {"formats.delta": True, "query.snapshot": True}

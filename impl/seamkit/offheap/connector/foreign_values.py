@@ -100,7 +100,7 @@ class ArrowValue(PlainValue):
 
 
 def _pandas() -> ModuleType:
-    with needs("seamkit[pandas]", "a value out of pandas"):
+    with needs("pandas", "a value out of pandas"):
         import pandas as pd
     return pd
 

@@ -62,7 +62,7 @@ def _require_advice(table: Any) -> None:
     try:
         table.scan(filter="k = 1").to_table()
     except seamkit.UnavailableError as error:
-        if "pip install 'seamkit[duckdb]'" in str(error):
+        if "pip install duckdb" in str(error):
             return
         raise
     sys.exit("a condition in SQL was read without DuckDB")
