@@ -108,19 +108,23 @@ def name_mapping(text: str, where: str) -> NameMapping:
     try:
         parsed = json.loads(text)
         _check_mapping(parsed)
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise InputError(f"{where}: the name mapping is not readable ({error!r})") from error
+    except (ValueError, TypeError, RecursionError) as error:
+        raise InputError(f"{where}: the name mapping is not readable: {error}") from error
     found: NameMapping = parsed
     return found
 
 
 def _check_mapping(parsed: Any) -> None:
+    if not isinstance(parsed, list):
+        raise TypeError("fields that are no list")
     for one in parsed:
+        if not isinstance(one, dict) or not isinstance(one.get("names"), list):
+            raise TypeError("a field without a list of names")
         if not all(isinstance(name, str) for name in one["names"]):
             raise TypeError("a name that is no text")
         if one.get("field-id") is not None and not isinstance(one["field-id"], int):
             raise TypeError("an id that is no number")
-        _check_mapping(one.get("fields") or ())
+        _check_mapping(one.get("fields") or [])
 
 
 def file_columns(schema: pa.Schema, mapping: NameMapping | None, where: str) -> Place:

@@ -273,3 +273,26 @@ def test_a_column_without_a_name_is_null_whatever_its_manifest_says(
         with duckdb.connect() as connection:
             found = opened.scan().relation(connection).filter(test).select("k").fetchall()
         assert sorted(found) == [(one,) for one in wanted]
+
+
+@pytest.mark.parametrize(
+    ("mapping", "reason"),
+    [
+        # DuckDB's name_mapping/v1.metadata.json holds an object, which its own later versions mend.
+        ('{"type": "struct", "fields": [{"field-id": 1, "names": ["k"]}]}', "are no list"),
+        ('[{"field-id": 1}]', "without a list of names"),
+        ('[{"field-id": 1, "names": "k"}]', "without a list of names"),
+        ('[{"field-id": 1, "names": ["k"], "fields": [7]}]', "without a list of names"),
+        ('[{"field-id": "1", "names": ["k"]}]', "an id that is no number"),
+        ("[", "Expecting value"),
+    ],
+)
+def test_a_name_mapping_of_another_shape_is_refused_with_what_is_wrong(
+    mapping: str, reason: str, tmp_path: Path
+) -> None:
+    """The sentence says which part is not as the specification wants it, in no Python's words."""
+    table = _made(tmp_path / "t")
+    given = {"schema.name-mapping.default": mapping}
+    _edit(table.folder / "metadata/v1.metadata.json", lambda one: one.update(properties=given))
+    with pytest.raises(InputError, match=f"the name mapping is not readable: .*{reason}"):
+        IcebergTable(str(table.folder)).scan().to_table()
