@@ -191,6 +191,8 @@ class TableFormat:
             each with its meaning: features of tables, which a reader that does not state them must
             refuse.
         asked: those among them that are about what is asked of a reader, not what a table has.
+        first_words: those that a new reader states first.
+        first_cases: the pattern of the cases that it is put to first, below those of the format.
     """
 
     name: str
@@ -207,6 +209,8 @@ class TableFormat:
     forms: str = ""
     capabilities: Mapping[str, str] = field(default_factory=dict, hash=False)
     asked: frozenset[str] = frozenset()
+    first_words: tuple[str, ...] = ()
+    first_cases: str = "*"
 
     @property
     def features(self) -> frozenset[str]:

@@ -2,21 +2,58 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shlex
 from collections.abc import Mapping
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
 from seambase.errors import UsageError
 from seambench.cli.shared.common import console
 
+if TYPE_CHECKING:
+    from seambench.contracts.formats import TableFormat
+
 #: Words of a kind that templates have in capitals.
 _PUT_IN = ("program", "head", "task", "excuse")
-_LANGUAGES = ("python", "c", "rust", "go", "java")
+_FACTS = ".seambench.json"
+
+
+class _Language(NamedTuple):
+    """How what is written in a language is built and named.
+
+    Attributes:
+        name: of the implementation, after it is built; `{}` is what it is built as.
+        sources: folders of templates besides the language's own.
+        built: whether `make` builds it.
+        of_scanner: whether it is there for scanners alone.
+    """
+
+    name: str
+    sources: tuple[str, ...] = ()
+    built: bool = True
+    of_scanner: bool = False
+
+
+_LANGUAGES = {
+    "python": _Language("{}:read", built=False),
+    "c": _Language("lib:./{}.so", ("native",)),
+    "c++": _Language("lib:./{}.so", ("native",), of_scanner=True),
+    "rust": _Language("cmd:./{}"),
+    "go": _Language("cmd:./{}"),
+    "java": _Language(
+        "cmd:java --add-opens=java.base/java.nio=ALL-UNNAMED "
+        "-cp target/classes:target/lib/* Reader",
+        of_scanner=True,
+    ),
+    "javascript": _Language("cmd:node {}.mjs", of_scanner=True),
+}
+_FOLDERS = {"c++": "cpp"}
 
 
 class _Kind(NamedTuple):
@@ -24,13 +61,14 @@ class _Kind(NamedTuple):
 
     Attributes:
         seam: it is for.
-        python: module and class of the one in Python.
-        java: class of the one in Java; empty where there is none.
+        python: module and class of the one in Python; empty where it is a function.
+        java: class of the one in Java by StarRocks' contract; empty where there is none.
         program: what it is built as in other languages.
-        cases: its first cases.
+        cases: its first cases; empty where the format decides.
         head: what it is, at the beginning of a sentence.
         task: what comes back from it.
         excuse: what it says that it does, before a `yet`.
+        comes: what comes of its first cases.
     """
 
     seam: str
@@ -40,15 +78,16 @@ class _Kind(NamedTuple):
     cases: str
     head: str
     task: str
-    excuse: str
+    excuse: str = ""
+    comes: str = "it refuses, so all fail"
 
 
 _KINDS = {
     "scanner": _Kind(
-        *("scan", "reader:Reader", "MyScanner", "reader", "scan/hudi/event-v9/*"),
+        *("scan", "", "", "reader", ""),
         "A scanner",
         "the rows of the request's table, as an Arrow IPC stream",
-        "reads no tables",
+        comes="it gives no rows, so rows are missing",
     ),
     "column": _Kind(
         *("column", "columns:Columns", "MyColumns", "columns", "column/fixed/*"),
@@ -77,17 +116,28 @@ def new(
         Path | None, typer.Argument(help="New folder (default: my-WHAT).", show_default=False)
     ] = None,
     lang: Annotated[
-        str, typer.Option(help="python, c, rust, go, or java (scanner, column).")
+        str,
+        typer.Option(
+            help="python, c, rust or go; of a scanner also c++, java, javascript; of columns java."
+        ),
     ] = "python",
+    table_format: Annotated[
+        str | None,
+        typer.Option(
+            "--format", help="Of a scanner: the table format that it reads (`list formats`)."
+        ),
+    ] = None,
 ) -> None:
     """Write a skeleton of an implementation, and say how it is built and checked."""
     if what not in _KINDS:
         raise UsageError(f"no skeleton of {what!r}; there are {', '.join(_KINDS)}")
     kind, skeletons = _KINDS[what], files("seambench.conformance") / "skeletons"
-    sources = [skeletons / "any" / lang, skeletons / what / lang]
-    there = [one for one in _LANGUAGES if one != "java" or kind.java]
+    there = [one for one in _LANGUAGES if _is_there(kind, one)]
     if lang not in there:
         raise UsageError(f"no skeleton of {what!r} in {lang!r}; there are {', '.join(there)}")
+    if table_format is not None and kind.cases:
+        raise UsageError(f"a {what} is of no table format: --format goes with scanner")
+    format_ = None if kind.cases else _format(table_format)
     target = folder or Path(f"my-{what}")
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise UsageError(f"{target} is there already, and not empty")
@@ -96,14 +146,47 @@ def new(
         raise UsageError(f"{name!r} is no name for it: letters, digits, dots, - and _")
     words = {"NAME": name, **{word.upper(): getattr(kind, word) for word in _PUT_IN}}
     target.mkdir(parents=True, exist_ok=True)
-    if lang != "python":
-        built = {"java": kind.java, "c": f"{kind.program}.so"}.get(lang, kind.program)
-        facts = (skeletons / what / "facts.json").read_text(encoding="utf-8")
-        (target / f"{built}.seambench.json").write_text(_filled(facts, words), encoding="utf-8")
-    for source in sources:
+    if lang != "python" or format_ is not None:
+        built = "Reader" if lang == "java" and not kind.java else kind.program
+        file = target / f"{kind.java if lang == 'java' and kind.java else built}{_FACTS}"
+        if format_ is None:
+            facts = (skeletons / what / "facts.json").read_text(encoding="utf-8")
+        else:
+            facts = _facts(format_)
+        file.write_text(_filled(facts, words), encoding="utf-8")
+    own = _FOLDERS.get(lang, lang)
+    for source in (
+        skeletons / "any" / own,
+        *_shared(skeletons / what, lang),
+        skeletons / what / own,
+    ):
         if source.is_dir():
             _copy(source, target, words)
-    _tell(kind, lang, target)
+    _tell(kind, lang, target, format_)
+
+
+def _is_there(kind: _Kind, lang: str) -> bool:
+    """Whether there is a skeleton of a kind in a language."""
+    of_scanner = _LANGUAGES[lang].of_scanner
+    return not of_scanner or not kind.cases or (lang == "java" and bool(kind.java))
+
+
+def _shared(folder: Traversable, lang: str) -> list[Traversable]:
+    return [folder / name for name in _LANGUAGES[lang].sources]
+
+
+def _format(name: str | None) -> TableFormat:
+    """The table format that a scanner reads first; of all announced ones if none is named."""
+    from seambench.contracts.formats import announced_formats, resolve_format
+
+    return announced_formats()[0] if name is None else resolve_format(name)
+
+
+def _facts(format_: TableFormat) -> str:
+    """What a new reader of a format states."""
+    words = (f"formats.{format_.name}", "query.snapshot", "named-columns", *format_.first_words)
+    facts = {"name": "NAME", "version": "0.1", "capabilities": dict.fromkeys(words, True)}
+    return json.dumps(facts, indent=2) + "\n"
 
 
 def _copy(source: Traversable, target: Path, words: Mapping[str, str]) -> None:
@@ -122,24 +205,23 @@ def _filled(text: str, words: Mapping[str, str]) -> str:
     return re.sub(rf"\b(?:{'|'.join(words)})\b", lambda found: words[found[0]], text)
 
 
-def _tell(kind: _Kind, lang: str, target: Path) -> None:
-    if lang == "python":
+def _tell(kind: _Kind, lang: str, target: Path, format_: TableFormat | None) -> None:
+    if lang == "python" and kind.python:
         name = kind.python
-    elif lang == "java":
+    elif lang == "java" and kind.java:
         name = f"java:{kind.java} --classpath ."
-    elif lang == "c":
-        name = f"lib:./{kind.program}.so"
     else:
-        name = f"cmd:./{kind.program}"
+        name = shlex.quote(_LANGUAGES[lang].name.format(kind.program))
+    cases = kind.cases if format_ is None else f"scan/{format_.name}/{format_.first_cases}"
     out = console()
     for entry in sorted(path for path in target.rglob("*") if path.is_file()):
         out.print(f"wrote {entry}", markup=False, soft_wrap=True)
     out.print("\nnext:")
-    build = "" if lang in ("python", "java") else " && make"
+    built = _LANGUAGES[lang].built and not (lang == "java" and kind.java)
     check = f"seambench check --seam {kind.seam} --impl {name}"
     for line in (
-        f"cd {target}{build}",
-        f"{check} --case '{kind.cases}'    # it refuses, so all fail",
+        f"cd {target}{' && make' if built else ''}",
+        f"{check} --case '{cases}'    # {kind.comes}",
         "seambench explain CASE    # what one of them wants",
         f"{check}    # all that it states; docs/doors.md says what passes through the door",
     ):

@@ -57,4 +57,5 @@ FORMAT = TableFormat(
     capabilities=_CAPABILITIES,
     asked=frozenset({"delta.row-tracking"}),
     forms="seambench.formats.delta.forms:forms",
+    first_cases="checkpoints/*",
 )

@@ -73,4 +73,6 @@ FORMAT = TableFormat(
     writer=writer,
     capabilities=_CAPABILITIES,
     forms="seambench.formats.hive.forms:forms",
+    first_words=("hive.parquet",),
+    first_cases="writers/*",
 )

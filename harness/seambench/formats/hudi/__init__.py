@@ -75,4 +75,13 @@ FORMAT = TableFormat(
     writer=writer,
     capabilities=_CAPABILITIES,
     forms="seambench.formats.hudi.forms:forms",
+    first_words=(
+        "table-version.9",
+        "query.read-optimized",
+        "merge.event-time",
+        "merge.commit-time",
+        "blocks.avro",
+        "blocks.delete",
+    ),
+    first_cases="event-v9/*",
 )

@@ -64,4 +64,6 @@ FORMAT = TableFormat(
     home=writer.location,
     capabilities=_CAPABILITIES,
     forms="seambench.formats.iceberg.forms:forms",
+    first_words=("iceberg.v2",),
+    first_cases="writers/*",
 )

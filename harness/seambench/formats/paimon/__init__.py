@@ -73,4 +73,6 @@ FORMAT = TableFormat(
     capabilities=_CAPABILITIES,
     asked=frozenset({"paimon.tags"}),
     forms="seambench.formats.paimon.forms:forms",
+    first_words=("merge.deduplicate",),
+    first_cases="deduplicate/*",
 )

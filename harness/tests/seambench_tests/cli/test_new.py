@@ -1,4 +1,4 @@
-"""Skeletons build, run and fail honestly: every case is refused, none is right by chance."""
+"""Skeletons build, run and fail honestly: they refuse, or give no rows; none is right by chance."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -15,31 +16,45 @@ from typer.testing import CliRunner
 from seambench.cli.app import app
 
 COMPILERS = {"c": "cc", "rust": "cargo", "go": "go"}
+#: What a language of a scanner is built and run by.
+TOOLS = {
+    "python": "python",
+    "c++": "c++",
+    "java": "mvn",
+    "javascript": "npm",
+    **COMPILERS,
+}
+FIRST = {
+    "delta": "scan/delta/checkpoints/commits-gone",
+    "hive": "scan/hive/parquet/written",
+    "hudi": "scan/hudi/event-v9/all-rows",
+    "iceberg": "scan/iceberg/partitions/buckets/zero",
+    "paimon": "scan/paimon/deduplicate/buckets/newest",
+}
 CASES = {
-    "scanner": "scan/hudi/event-v9/update",
     "serde": "serde/presto/bigint_1_rows/decode",
     "exchange": "exchange/rows/skew/*",
     "column": "column/fixed/int/some/*",
 }
 BUILT = [
     pytest.param(what, lang, marks=[] if lang == "c" else [pytest.mark.slow])
-    for what in ("scanner", "column", "serde", "exchange")
+    for what in sorted(CASES)
     for lang in COMPILERS
 ]
 
 
-def _new(folder: Path, what: str, lang: str) -> tuple[Path, list[str]]:
+def _new(folder: Path, what: str, lang: str, *more: str) -> tuple[Path, list[str]]:
     """A skeleton, and the command that checks it, as it was told."""
-    target = folder / f"{what}-{lang}"
-    done = CliRunner().invoke(app, ["new", what, str(target), "--lang", lang])
+    target = folder / f"{what}-{lang.replace('+', 'p')}"
+    done = CliRunner().invoke(app, ["new", what, str(target), "--lang", lang, *more])
     assert done.exit_code == 0, done.exception
     told = next(line for line in done.stdout.splitlines() if "seambench check" in line)
     return target, shlex.split(told.partition("#")[0])
 
 
-def _check(folder: Path, command: list[str], what: str) -> list[dict[str, str]]:
+def _check(folder: Path, command: list[str], case: str) -> list[dict[str, str]]:
     """Outcomes of a few cases, with the command as told, from within the folder."""
-    command = [*command[: command.index("--case")], "--case", CASES[what], "--json"]
+    command = [*command[: command.index("--case")], "--case", case, "--json"]
     program = "import sys; from seambench.cli import main; main(sys.argv[1:])"
     done = subprocess.run(
         [sys.executable, "-c", program, *command[1:]],
@@ -67,7 +82,7 @@ def test_skeletons_in_python_refuse_every_case(what: str, tmp_path: Path) -> Non
     """They are found from the folder they lie in, and refuse by name."""
     folder, command = _new(tmp_path, what, "python")
 
-    assert _refused(_check(folder, command, what))
+    assert _refused(_check(folder, command, CASES[what]))
 
 
 @pytest.mark.parametrize(("what", "lang"), BUILT)
@@ -78,7 +93,46 @@ def test_skeletons_build_and_refuse_every_case(what: str, lang: str, tmp_path: P
     folder, command = _new(tmp_path, what, lang)
     subprocess.run(["make"], cwd=folder, check=True, capture_output=True)
 
-    assert _refused(_check(folder, command, what))
+    assert _refused(_check(folder, command, CASES[what]))
+
+
+def _misses_rows(folder: Path, command: list[str], format_name: str) -> bool:
+    """Whether the first case says that rows are missing, and nothing else."""
+    [outcome] = _check(folder, command, FIRST[format_name])
+    difference: Any = outcome.get("difference") or {}
+    return (
+        outcome["outcome"] == "fail"
+        and ", 0 read" in outcome["reason"]
+        and difference["missing_rows"] > 0
+        and difference["unexpected_rows"] == 0
+    )
+
+
+@pytest.mark.parametrize("format_name", sorted(FIRST))
+def test_a_scanner_in_python_gives_no_rows_of_any_format(format_name: str, tmp_path: Path) -> None:
+    """It states what its format needs, and its first verdict is that rows are missing."""
+    folder, command = _new(tmp_path, "scanner", "python", "--format", format_name)
+
+    assert _misses_rows(folder, command, format_name)
+
+
+@pytest.mark.parametrize(
+    "lang",
+    [
+        pytest.param(lang, marks=[] if lang in ("c", "c++") else [pytest.mark.slow])
+        for lang in TOOLS
+        if lang != "python"
+    ],
+)
+def test_a_scanner_is_built_and_gives_no_rows(lang: str, tmp_path: Path) -> None:
+    """`make` is all it takes, where what builds it is there."""
+    if shutil.which(TOOLS[lang]) is None or shutil.which("make") is None:
+        pytest.skip(f"no {TOOLS[lang]} or make on this machine")
+    folder, command = _new(tmp_path, "scanner", lang, "--format", "delta")
+    flags = ["CFLAGS=-O1 -Wall -Wextra -Werror", "CXXFLAGS=-O1 -std=c++17 -Wall -Wextra -Werror"]
+    subprocess.run(["make", *(flags if lang[0] == "c" else [])], cwd=folder, check=True)
+
+    assert _misses_rows(folder, command, "delta")
 
 
 @pytest.mark.parametrize(
@@ -86,6 +140,9 @@ def test_skeletons_build_and_refuse_every_case(what: str, lang: str, tmp_path: P
     [
         (["reader"], "no skeleton of 'reader'; there are scanner, column"),
         (["scanner", "--lang", "cobol"], "no skeleton of 'scanner' in 'cobol'"),
+        (["serde", "--format", "delta"], "--format goes with scanner"),
+        (["serde", "--lang", "java"], "no skeleton of 'serde' in 'java'"),
+        (["scanner", "--format", "csv"], "unknown table format 'csv'"),
         (["scanner", "taken"], "taken is there already, and not empty"),
         (["scanner", "a b"], "'a b' is no name for it"),
     ],

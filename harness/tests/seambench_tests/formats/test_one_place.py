@@ -11,13 +11,6 @@ from seambench.contracts.formats import format_names
 
 ROOT = Path(seambench.__file__).parent
 
-#: Files that name a format, each with its reason.
-EXCEPTIONS = {
-    "cli/checks/new.py": "what a new scanner is asked first is one format's tables",
-    "conformance/skeletons/scanner/facts.json": "as above",
-    "conformance/skeletons/scanner/python/reader.py": "as above",
-}
-
 
 def _words() -> list[str]:
     """The formats of this package, as names and as their files spell them."""
@@ -37,7 +30,7 @@ def test_no_file_outside_a_format_names_it(word: str) -> None:
         and "formats" not in file.relative_to(ROOT).parts
         and _names(file, word)
     ]
-    assert sorted(set(found) - set(EXCEPTIONS)) == []
+    assert sorted(set(found)) == []
 
 
 def _names(file: Path, word: str) -> bool:
@@ -46,8 +39,3 @@ def _names(file: Path, word: str) -> bool:
         # Differences are called that, too: of times, and in file formats of integers.
         return '"delta"' in text or "delta table" in text or "delta lake" in text
     return word in text
-
-
-def test_exceptions_are_still_needed() -> None:
-    """A file that no longer names a format is no exception."""
-    assert all(_names(ROOT / name, "hudi") for name in EXCEPTIONS)

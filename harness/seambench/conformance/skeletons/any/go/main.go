@@ -1,9 +1,8 @@
-// HEAD to begin with: the request is read, and refused. See docs/doors.md of Seambench.
+// HEAD to begin with: the request is read, and answered in answer.go. See docs/doors.md of Seambench.
 package main
 
 import (
 	"bufio"
-	"errors"
 	"fmt"
 	"os"
 )
@@ -20,9 +19,4 @@ func main() {
 		fmt.Fprintln(os.Stderr, "refused:", reason)
 		os.Exit(2)
 	}
-}
-
-// What comes back: TASK.
-func answer(_ string) error {
-	return errors.New("NAME EXCUSE yet")
 }

@@ -1,37 +1,23 @@
-"""A scanner to begin with: it states what it will read, and refuses everything."""
+"""A scanner to begin with: a table without rows. See docs/doors.md of Seambench."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from seambase.errors import RefusedError
-from seambench.contracts.common import Kind
-from seambench.contracts.scan import Scan, ScanRequest
+import pyarrow as pa
 
 
-class Reader:
-    """Implements `seambench.contracts.scan.Scanner`."""
+def read(path: str, columns: list[str] | None = None) -> pa.Table:
+    """The rows of a table: return a table or frame of any library that has `__arrow_c_stream__`.
 
-    name = "NAME"
-    version = "0.1"
-    kind: Kind = "peer"
-    #: Cases about anything else are not asked; `seambench list seams --json` has all words.
-    capabilities: Mapping[str, bool] = dict.fromkeys(
-        (
-            *("formats.hudi", "table-version.9", "query.snapshot", "query.read-optimized"),
-            *("merge.event-time", "merge.commit-time", "blocks.avro", "blocks.delete"),
-        ),
-        True,
-    )
+    Args:
+        path: folder of the table.
+        columns: names, in the order wanted. Further parameters (`as_of`, `filter`, `threads`, ...)
+            get what else a request has; what there is no parameter for is refused for you.
 
-    def open(self, request: ScanRequest) -> Scan:
-        """Plan a read of `request.table`; rows are read when the scan is asked for them.
-
-        Return an object with `schema`, `to_reader()`, `dataset()` and `report()`:
-        `help(seambench.contracts.scan.Scan)` says what each is.
-
-        Raises:
-            RefusedError: always, so far. Keep it for what your reader does not support: a refusal
-                that says so is never counted as a wrong answer.
-        """
-        raise RefusedError(f"NAME reads no tables yet, so not {request.table} either")
+    Raises:
+        NotImplementedError: what this does not support. A refusal that says so is never counted as
+            a wrong answer.
+    """
+    if columns is None:
+        raise NotImplementedError(f"NAME does not find the columns of {path} by itself yet")
+    # No rows so far, of columns of text.
+    return pa.schema([(name, pa.string()) for name in columns]).empty_table()
