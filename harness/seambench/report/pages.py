@@ -86,11 +86,12 @@ def render(pages: Pages) -> Iterator[tuple[str, str]]:
     views: dict[str, Mapping[str, Any]] = {
         "index": {
             "start": start_of(
-                quiet,
+                quiet.of(visitors=False),
                 pages.columns,
                 # Who wins is told by the newest runs in which somebody could.
                 families(quiet.records, known, comparing=True),
                 pages.known,
+                figured.of(visitors=True),
             ),
             "machine": _machine(pages.loaded),
             "ratio": RATIO,
@@ -150,6 +151,7 @@ def _environment(pages: Pages) -> jinja2.Environment:
         "percent": percent,
         "size": size,
         "mark": mark,
+        "own": _own(pages.loaded),
         "heat": _heat,
         "xs_of": _xs_of,
         "cell_at": _cell_at,
@@ -164,6 +166,12 @@ def _environment(pages: Pages) -> jinja2.Environment:
         "writing_chart": charts.writing_chart,
     }
     return environment
+
+
+def _own(loaded: Loaded) -> set[str]:
+    """Names of this project's implementations, as timings have them."""
+    about = [shown.record.implementation for shown in loaded.records]
+    return {one.name for one in about if one.kind != "peer"}
 
 
 def _machine(loaded: Loaded) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
@@ -98,7 +98,7 @@ def _rate_points(name: str, by_rows: Mapping[int, Rate]) -> list[Point]:
 
 @dataclass(frozen=True)
 class Bar:
-    """A competitor's speed as a bar; `percent` of the fastest, the plain copy included."""
+    """A competitor's speed as a bar; `percent` of the family's fastest, plain copies included."""
 
     name: str
     percent: float
@@ -113,14 +113,14 @@ def rate_bars(family: Family, group: Group) -> list[Bar]:
     """Speeds of a group at its largest number of rows, and that of the plain copy."""
     count = group.rows[-1]
     found = [
-        (name, one, one.bytes_per_second or 1 / max(one.stat.median, 1e-12))
+        (name, one, _speed(one))
         for name in family.competitors
         if (one := group.rates.get(name, {}).get(count)) and one.stat
     ]
     if not found:
         return []
     copy = copy_speed(group, count)
-    most = max([speed for _, _, speed in found] + ([copy] if copy else []))
+    most = max(_speeds(family))
     made = [
         Bar(name, 100 * speed / most, rate_text(one), one.link, one.times, one.same)
         for name, one, speed in sorted(found, key=lambda one: -one[2])
@@ -128,6 +128,21 @@ def rate_bars(family: Family, group: Group) -> list[Bar]:
     if copy:
         made.append(Bar("plain copy", 100 * copy / most, rate(copy), is_copy=True))
     return made
+
+
+def _speed(one: Rate) -> float:
+    """Bytes a second, or how often a second where it is not known how much moved."""
+    assert one.stat is not None
+    return one.bytes_per_second or 1 / max(one.stat.median, 1e-12)
+
+
+def _speeds(family: Family) -> Iterator[float]:
+    """All speeds that bars of a family show, so that they have one scale."""
+    for group in family.groups:
+        count = group.rows[-1]
+        rates = (by_rows.get(count) for by_rows in group.rates.values())
+        yield from (_speed(one) for one in rates if one and one.stat)
+        yield copy_speed(group, count) or 0.0
 
 
 def rate_text(one: Rate) -> str:

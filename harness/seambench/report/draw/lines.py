@@ -91,9 +91,14 @@ def line_chart(
     return Markup(f'{head}{escape(title)}">{"".join(parts)}</svg>')  # noqa: S704 - parts are escaped
 
 
+def _shape(number: int) -> str:
+    """The mark of a line: with each round of the colours each gets the next mark."""
+    return _SHAPES[MARKS[(number + number // len(MARKS)) % len(MARKS)]]
+
+
 def mark(number: int, *, faint: bool = False) -> Markup:
     """The mark of a line, for legends."""
-    shape = _SHAPES[MARKS[number % len(MARKS)]]
+    shape = _shape(number)
     style = "faint" if faint else f"c{number % len(MARKS)}"
     head = f'<svg viewBox="-7 -7 14 14" class="mark {style}" aria-hidden="true">'
     return Markup(f'{head}<path d="{shape}"/></svg>')  # noqa: S704 - of our own constants
@@ -201,7 +206,7 @@ def _band(scale: _Scale, line: Line) -> Iterator[str]:
 
 
 def _line(scale: _Scale, line: Line) -> Iterator[str]:
-    shape = _SHAPES[MARKS[line.number % len(MARKS)]]
+    shape = _shape(line.number)
     yield f'<g class="line {_style(line)}" data-line="{escape(line.name)}">'
     if len(line.points) > 1:
         path = "L".join(f"{scale.x(p.x)} {scale.y(p.y)}" for p in line.points)

@@ -36,8 +36,8 @@ def badge(column: Column) -> tuple[str, str]:
         "refused": f"{counts['refused']} of {asked} refused",
         "right": f"{counts['right']} of {asked} right",
     }[worst]
-    left = f"seambench {column.seam}"
-    return f"{column.name} {column.version}, {left}: {said}", _picture(left, said, _COLOURS[worst])
+    left = f"seambench {column.seam}, {column.name} {column.version}"
+    return f"{left}: {said}", _picture(left, said, _COLOURS[worst])
 
 
 def _picture(left: str, right: str, colour: str) -> str:

@@ -6,6 +6,7 @@ A file that is no sound record is no result, but it does not vanish: it is named
 from __future__ import annotations
 
 import re
+import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -40,12 +41,14 @@ class Shown:
         path: the file it came from.
         source: that file's name below the results folder.
         link: of its copy beside the page.
+        is_visitors: it lies in a checkout, and is none of the records that came with it.
     """
 
     record: Record
     path: Path
     source: str
     link: str
+    is_visitors: bool = False
 
     @property
     def label(self) -> str:
@@ -67,6 +70,11 @@ class Loaded:
     records: list[Shown] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
 
+    def of(self, *, visitors: bool) -> Loaded:
+        """The records of visitors, or those of all others."""
+        kept = [shown for shown in self.records if shown.is_visitors is visitors]
+        return Loaded(kept, self.problems)
+
 
 def load_records(results_dir: Path) -> Loaded:
     """Read every record below a results folder.
@@ -79,15 +87,27 @@ def load_records(results_dir: Path) -> Loaded:
     """
     loaded = Loaded()
     paths = record_paths(results_dir)
+    came = _came_with_checkout(results_dir)
     for path, name in zip(paths, _copy_names(paths), strict=True):
         source = path.relative_to(results_dir).as_posix()
+        own = came is not None and source not in came
         try:
-            loaded.records.append(Shown(load_record(path), path, source, f"records/{name}"))
+            loaded.records.append(Shown(load_record(path), path, source, f"records/{name}", own))
         except SeambenchError as error:
             reason = str(error).removeprefix(f"{path}: ")
             loaded.problems.append(Problem(source, reason))
     loaded.records.sort(key=lambda shown: (shown.record.run.started_utc, shown.source))
     return loaded
+
+
+def _came_with_checkout(results_dir: Path) -> frozenset[str] | None:
+    """Files of the folder that are part of a checkout; None where there is none, or nothing is."""
+    git = ["git", "-C", str(results_dir), "ls-files", "-z", "."]
+    try:
+        done = subprocess.run(git, capture_output=True, text=True, check=False)
+    except OSError:
+        return None
+    return frozenset(done.stdout.split("\0")[:-1]) or None
 
 
 def with_figures(loaded: Loaded, *, quiet: bool = False) -> Loaded:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from seambench.report.views.outcomes import KINDS, SAID, Column, Share, shares_of
+from seambench.report.views.outcomes import KINDS, SAID, Column, Share, shares_of, unfolded
 
 _MOST_GROUPS = 60
 #: A case of a table in several variants is one rule: `archived@v6`, `archived@v9`.
@@ -46,19 +46,24 @@ class Row:
     path: str
     cells: Sequence[Cell]
 
-    @property
-    def said(self) -> str:
-        """How many implementations have which worst outcome, for where cells are folded away."""
-        counts = Counter(cell.kind for cell in self.cells)
+    def said(self, first: int) -> str:
+        """How many of the first columns have which worst outcome, where cells are folded away."""
+        counts = Counter(cell.kind for cell in self.cells[:first])
         return ", ".join(f"{counts[kind]} {_SHORT[kind]}" for kind in KINDS if counts[kind])
 
 
 @dataclass(frozen=True)
 class Matrix:
-    """One seam: its columns, the shares of each by kind, and a row for each group of cases."""
+    """One seam: its columns, the shares of each by kind, and a row for each group of cases.
+
+    Attributes:
+        first: how many columns are shown at once: the newest versions of others and one of ours.
+            The others are our other ways and older versions.
+    """
 
     seam: str
     cases: int
+    first: int
     columns: Sequence[Column]
     shares: Sequence[Sequence[Share]]
     rows: Sequence[Row]
@@ -70,7 +75,13 @@ def matrices(columns: Sequence[Column]) -> list[Matrix]:
     return [_matrix(s, [one for one in columns if one.seam == s]) for s, _ in seams.most_common()]
 
 
-def _matrix(seam: str, columns: Sequence[Column]) -> Matrix:
+def _matrix(seam: str, every: Sequence[Column]) -> Matrix:
+    first = unfolded(every)
+    rest = [one for one in every if one not in first]
+    # Our other ways, then older versions of others, newest first.
+    ours = [one for one in rest if not one.is_peer]
+    older = [one for one in reversed(rest) if one.is_peer]
+    columns = [*first, *ours, *older]
     cases = {case for column in columns for case in column.outcomes}
     depth = _depth(cases)
     counts: list[dict[str, Counter[str]]] = []
@@ -83,7 +94,8 @@ def _matrix(seam: str, columns: Sequence[Column]) -> Matrix:
         Row(path, [Cell.of(one.get(path, Counter())) for one in counts])
         for path in sorted({_group(case, depth) for case in cases})
     ]
-    return Matrix(seam, len(cases), columns, [shares_of(column) for column in columns], rows)
+    shares = [shares_of(column) for column in columns]
+    return Matrix(seam, len(cases), len(first), columns, shares, rows)
 
 
 def _depth(cases: Iterable[str]) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import urlencode
 
@@ -58,6 +58,7 @@ class Column:
         asked: the name by which commands know it.
         link: copy of its newest record.
         date: of that record.
+        commit: of Seambench, which asked.
         outcomes: by case, its kind and its word.
         reasons: by case, where it has one.
         known: by case that was expected to fail, why it was.
@@ -74,6 +75,7 @@ class Column:
     asked: str = ""
     link: str = ""
     date: str = ""
+    commit: str = ""
     outcomes: dict[str, tuple[str, Word]] = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)
     known: dict[str, str] = field(default_factory=dict)
@@ -106,6 +108,7 @@ class Column:
     def add(self, shown: Shown, part: Conformance) -> None:
         """Take over the outcomes of a newer run."""
         self.link, self.date = shown.link, shown.record.run.started_utc[:10]
+        self.commit = shown.commit
         self.asked = shown.record.implementation.name
         refused, should = set(part.refused), set(part.should)
         for case, word in part.cases():
@@ -197,6 +200,19 @@ def counts_of(column: Column, group: str | None = None) -> Counter[str]:
         for case, (kind, _) in column.outcomes.items()
         if group is None or group_of(case) == group
     )
+
+
+def unfolded(columns: Sequence[Column]) -> list[Column]:
+    """The columns of a seam that a visitor meets first, peers before ours.
+
+    Of others the newest version of each; of this project's the one that offers the most.
+    """
+    newest = newest_versions(columns)
+    own = [column for column in newest if not column.is_peer]
+    best = max(
+        own, key=lambda one: sum(counts_of(one).values()) - counts_of(one)["off"], default=None
+    )
+    return [*(one for one in newest if one.is_peer), *([best] if best else [])]
 
 
 @dataclass(frozen=True)

@@ -101,7 +101,15 @@ class RunSet:
     def label(self) -> str:
         """For people."""
         when = f"{self.started[:10]}, scale {self.scale:g}, commit {self.commit}"
-        return f"{when}, {self.place}"
+        whose = "your run: " if self.is_visitors else ""
+        loads = self.newest.machine.load_before
+        load = f", load {loads[0]:.1f} before it" if loads else ""
+        return f"{whose}{when}, {self.place}{load}"
+
+    @property
+    def is_visitors(self) -> bool:
+        """Whether a visitor made it, here, and it came with no checkout."""
+        return any(shown.is_visitors for shown in self.shown)
 
     @property
     def newest(self) -> Record:

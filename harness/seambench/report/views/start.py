@@ -17,6 +17,7 @@ from seambench.report.views.outcomes import (
     matrix_link,
     newest_versions,
     shares_of,
+    unfolded,
 )
 from seambench.report.views.runs import RunSet, is_of_tables, is_scan, run_sets
 from seambench.report.views.throughput import Family, Group
@@ -114,25 +115,31 @@ class Cost:
 
 @dataclass(frozen=True)
 class Start:
-    """All of the first page."""
+    """All of the first page; `visitors_cost` is of a run that came with no checkout."""
 
     finding: str
     wrong_link: str
     right: Right
     cost: Cost | None
+    visitors_cost: Cost | None
     winners: tuple[Family, Sequence[Group]] | None
 
 
 def start_of(
-    loaded: Loaded, columns: Sequence[Column], comparing: Sequence[Family], known: Known
+    loaded: Loaded,
+    columns: Sequence[Column],
+    comparing: Sequence[Family],
+    known: Known,
+    visitors: Loaded | None = None,
 ) -> Start:
     """Put the first page together.
 
     Args:
-        loaded: all records.
+        loaded: all records that came with the checkout, or all if there is none.
         columns: implementations in their versions.
         comparing: families in which several compete.
         known: the cases of today.
+        visitors: the other records.
     """
     newest = newest_versions(columns)
     floors = _floors()
@@ -142,7 +149,8 @@ def start_of(
     )
     link = matrix_link(wrong[0], kind="wrong") if wrong else "matrix.html"
     right = _right(newest, known, floors)
-    return Start(_finding(newest, wrong), link, right, _cost(loaded), _winners(comparing))
+    costs = _cost(loaded), _cost(visitors) if visitors else None
+    return Start(_finding(newest, wrong), link, right, *costs, _winners(comparing))
 
 
 def _floors() -> set[tuple[str, str]]:
@@ -166,10 +174,15 @@ def _finding(newest: Sequence[Column], wrong: Sequence[Column]) -> str:
     if not newest:
         return "No conformance was recorded yet."
     cases = len({case for column in newest for case in column.outcomes})
-    count = f"{len(newest)} implementation{'s' if len(newest) > 1 else ''}"
+    # However many ways this project has of its own, at a seam it is one.
+    found = len({(c.seam, c.name if c.is_peer else "") for c in newest})
+    count = f"{found} implementation{'s' if found > 1 else ''}"
     if not wrong:
         return f"{cases:,} cases, {count}: none gives wrong rows without a word."
-    said = [f"{c.name} {c.version} ({_counted(_ways(c))})" for c in wrong[:4]]
+    said = [
+        f"{'' if c.is_peer else 'our '}{c.name} {c.version} ({_counted(_ways(c))})"
+        for c in wrong[:4]
+    ]
     more = f" and {len(wrong) - 4} more" if len(wrong) > 4 else ""
     verb = "gives" if len(wrong) == 1 else "give"
     return (
@@ -187,12 +200,13 @@ def _right(newest: Sequence[Column], known: Known, floors: Collection[tuple[str,
     of_formats: list[Column] = []
     others: list[tuple[Column, Sequence[Share]]] = []
     formats: set[str] = set()
+    first = [one for seam in {c.seam for c in newest} for one in unfolded(_of(newest, seam))]
     for column in newest:
         groups = {group_of(case) for case in column.outcomes}
         if groups <= names:
             of_formats.append(column)
             formats |= {g for g in groups if counts_of(column, g).keys() - {"off"}}
-        else:
+        elif column in first:
             others.append((column, shares_of(column, offered=True)))
     listed = sorted(formats)
     ordered = sorted(of_formats, key=lambda c: (-_ways(c), -counts_of(c)["wrong"], c.name))
@@ -210,6 +224,10 @@ def _right(newest: Sequence[Column], known: Known, floors: Collection[tuple[str,
         variants=[row for row in own if row is not best],
         others=others,
     )
+
+
+def _of(columns: Sequence[Column], seam: str) -> list[Column]:
+    return [column for column in columns if column.seam == seam]
 
 
 def _right_row(column: Column, formats: Sequence[str], known: Mapping[str, int]) -> RightRow:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
 from pathlib import Path
 
 import pytest
 
+from seambench.report.draw.lines import mark
 from seambench.report.exports.badge import badges
 from seambench.report.script import joined
 from seambench.report.views.load import load_records
 from seambench.report.views.matrix import Cell, matrices
 from seambench.report.views.outcomes import Column, columns_of, shares_of, version_key
 from seambench.report.views.pairs import grids
+from seambench.report.views.runs import is_of_tables, run_sets
 from seambench_tests.samples.report_records import make_record, make_results, write_record
 
 
@@ -136,14 +140,62 @@ def test_versions_are_ordered_as_numbers() -> None:
     assert sorted(versions, key=version_key) == ["unknown", "0.9", "0.10.0", "1.0", "1.0rc1"]
 
 
+def test_columns_shown_at_once_are_the_newest_of_others_and_one_of_ours(tmp_path: Path) -> None:
+    """Our other ways and older versions come behind a fold, and count in no summary of a rule."""
+    make_results(tmp_path)
+    files = (tmp_path / "runs" / "hudi-rs").rglob("*.json")
+    [older] = [one for one in map(json.loads, map(Path.read_text, files)) if one.get("conformance")]
+    older["implementation"]["version"] = "0.0.9"
+    older["run"]["id"] = "00000001"
+    write_record(tmp_path, older)
+    [table] = matrices(columns(tmp_path))
+
+    assert [column.key for column in table.columns] == [
+        *("hudi-rs@0.1.0", "auto@0.1.0"),
+        *("merge@0.1.0", "hudi-rs@0.0.9"),
+    ]
+    assert table.first == 2
+    assert {row.path: row.said(table.first) for row in table.rows}["scan/deletes"] == (
+        "1 wrong, 1 right"
+    )
+
+
+@pytest.mark.parametrize("inside", [True, False])
+def test_a_visitors_records_are_told_from_those_of_the_checkout(
+    tmp_path: Path, *, inside: bool
+) -> None:
+    """What git does not know beside what it knows is a visitor's; without git nobody's."""
+    make_results(tmp_path)
+    if inside:
+        git = ["git", "-C", str(tmp_path)]
+        subprocess.run([*git, "init", "-q"], check=True)
+        subprocess.run([*git, "add", "runs/hudi-rs"], check=True)
+    records = load_records(tmp_path).records
+
+    whose = {shown.record.implementation.name for shown in records if shown.is_visitors}
+    assert ("auto" in whose) is inside
+    assert "hudi-rs" not in whose
+    labels = [one.label for one in run_sets(records, is_of_tables) if one.is_visitors]
+    assert bool(labels) is inside
+    assert all("your run: " in label and ", load " in label for label in labels)
+
+
+def test_no_two_lines_are_alike() -> None:
+    """Each of 64 lines has a colour and a mark that no other has together."""
+    drawn = [str(mark(number)) for number in range(64)]
+
+    assert len(set(drawn)) == 64
+
+
 def test_a_badge_says_the_worst(tmp_path: Path) -> None:
     """Wrong answers come before right ones; what is not offered is not counted."""
     made = badges(columns(make_results(tmp_path)))
     texts = {name: text for name, (text, _) in made.items()}
 
     assert set(texts) == {"scan-auto.svg", "scan-merge.svg", "scan-hudi-rs.svg"}
-    assert texts["scan-hudi-rs.svg"].startswith("hudi-rs 0.1.0, seambench scan: 1 of ")
+    assert texts["scan-hudi-rs.svg"].startswith("seambench scan, hudi-rs 0.1.0: 1 of ")
     assert texts["scan-hudi-rs.svg"].endswith(" wrong")
+    assert all(text in picture for text, picture in made.values())
 
 
 def test_shares_lead_to_their_cases(tmp_path: Path) -> None:
