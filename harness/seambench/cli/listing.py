@@ -12,14 +12,15 @@ from seambase.command.terminal import JSON_SCHEMA, plain_text, print_json
 from seambase.errors import SeambenchError, UsageError
 from seambench.cli.shared.common import DataFolder, console, data_folder
 
-_KINDS = ("seams", "formats", "implementations", "cases", "data", "queries")
+_KINDS = ("seams", "capabilities", "formats", "implementations", "cases", "data", "queries")
 
 
 def list_all(
     what: Annotated[
         str | None,
         typer.Argument(
-            help="seams, formats, implementations, cases, data or queries (default: a summary)."
+            help="seams, capabilities, formats, implementations, cases, data or queries "
+            "(default: a summary)."
         ),
     ] = None,
     folder: DataFolder = None,
@@ -30,6 +31,7 @@ def list_all(
         raise UsageError(f"{what!r} cannot be listed; choose from {', '.join(_KINDS)}")
     makers = {
         "seams": _seams,
+        "capabilities": _capabilities,
         "formats": _formats,
         "implementations": _implementations,
         "cases": _cases,
@@ -99,6 +101,25 @@ def _seams() -> list[dict[str, Any]]:
         }
         for name in registry.seams()
     ]
+
+
+def _capabilities() -> list[dict[str, Any]]:
+    """Every word that implementations may state, by seam and table format."""
+    from seambench.contracts import registry
+    from seambench.contracts.formats import announced_formats
+
+    rows = []
+    for seam in registry.seams():
+        words = registry.find_seam(seam).words
+        about: dict[str, str] = {}
+        for one in announced_formats():
+            about |= dict.fromkeys((f"formats.{one.name}", *one.capabilities), one.name)
+        rows += [
+            {"seam": seam, "of": about.get(word, "") if seam == "scan" else "", "word": word}
+            | {"meaning": meaning}
+            for word, meaning in words.items()
+        ]
+    return sorted(rows, key=lambda row: (row["seam"], row["of"]))
 
 
 def _cases() -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from seambase.command.terminal import plain_text
 from seambench.cli.shared.common import console
-from seambench.conformance.advice import additions, groups, likeness
+from seambench.conformance.advice import Group, additions, groups
 from seambench.contracts.outcomes import Difference, Outcome
 
 if TYPE_CHECKING:
@@ -64,25 +64,32 @@ def row_lines(shown: ShownRows) -> list[str]:
 def show_outcomes(
     outcomes: Iterable[Outcome], progress: Progress, extra: Sequence[str] = ()
 ) -> list[Outcome]:
-    """Show what does not go well as it comes; of failures that are alike only the first few.
+    """Show what does not go well: what is no failure as it comes, failures once all are known.
 
-    With each stands the command that repeats it.
+    Those that are alike stand together, the largest group first; of each only the first few, with
+    the command that repeats it.
     """
     seen: list[Outcome] = []
     told: Counter[tuple[str, str, str]] = Counter()
-    for outcome in outcomes:
-        seen.append(outcome)
-        progress.now(f"{outcome.implementation}: {outcome.case}")
-        progress.advance()
-        if outcome.outcome not in ("pass", "not-offered"):
-            alike = likeness(outcome) if outcome.failed else outcome.said
-            key = (outcome.implementation, outcome.outcome, alike)
-            told[key] += 1
-            if told[key] <= (_ALIKE_SHOWN if outcome.failed else 1):
-                with progress.aside():
-                    _show(outcome, extra)
-    with progress.aside():
-        _show_rest(seen, told)
+    red = 0
+    try:
+        for outcome in outcomes:
+            seen.append(outcome)
+            red += outcome.failed
+            failed = f"; {red} failed" if red else ""
+            progress.now(f"{outcome.implementation}: {outcome.case}{failed}")
+            progress.advance()
+            if outcome.outcome not in ("pass", "not-offered") and not outcome.failed:
+                key = (outcome.implementation, outcome.outcome, outcome.said)
+                told[key] += 1
+                if told[key] == 1:
+                    with progress.aside():
+                        _show(outcome, extra)
+    finally:  # an interrupted check tells what it has
+        with progress.aside():
+            _show_rest(told)
+            for group in groups(seen):
+                _show_group(group, extra)
     return seen
 
 
@@ -127,7 +134,7 @@ def _show(outcome: Outcome, extra: Sequence[str]) -> None:
     out.print(f"    [dim]{escape(again(outcome, extra))}[/]", soft_wrap=True)
 
 
-def _show_rest(seen: Sequence[Outcome], told: Mapping[tuple[str, str, str], int]) -> None:
+def _show_rest(told: Mapping[tuple[str, str, str], int]) -> None:
     """How many more there are of what was shown."""
     from rich.markup import escape
 
@@ -135,15 +142,21 @@ def _show_rest(seen: Sequence[Outcome], told: Mapping[tuple[str, str, str], int]
     for (name, word, reason), count in told.items():
         if count > 1 and word in ("xfail", "unavailable"):
             out.print(f"{word} {escape(name)}: {count - 1} more cases: {escape(reason)}")
-    for group in groups(seen):
-        more = len(group.members) - _ALIKE_SHOWN
-        if more > 0:
-            last = group.members[-1].case
-            out.print(
-                f"[red]{group.outcome}[/] {escape(group.implementation)}: {more} more are alike, "
-                f"such as {escape(last)}: {escape(plain_text(group.likeness))}",
-                soft_wrap=True,
-            )
+
+
+def _show_group(group: Group, extra: Sequence[str]) -> None:
+    """Failures that are alike: the first few, and how many more there are."""
+    from rich.markup import escape
+
+    for outcome in group.members[:_ALIKE_SHOWN]:
+        _show(outcome, extra)
+    more = len(group.members) - _ALIKE_SHOWN
+    if more > 0:
+        console().print(
+            f"[red]{group.outcome}[/] {escape(group.implementation)}: {more} more are alike, "
+            f"such as {escape(group.members[-1].case)}: {escape(plain_text(group.likeness))}",
+            soft_wrap=True,
+        )
 
 
 def _show_counts(seam: str, seen: Sequence[Outcome]) -> None:
@@ -173,11 +186,16 @@ def _show_ways_on(seam: str, cases: Sequence[Case], stated: Mapping[str, frozens
             continue
         out.print(
             f"{escape(name)}: {left:,} of {len(cases):,} cases were not offered; what stating "
-            f"more would add (seambench list seams --json says what {seam}'s words mean):",
+            f"more would add (seambench list capabilities says what {seam}'s words mean):",
             soft_wrap=True,
         )
         for one in additions(cases, words):
             out.print(f"    add {escape(', '.join(one.words))}: {one.cases:,} cases more")
+
+
+def _counted(group: Group) -> str:
+    count = len(group.members)
+    return f"{count} that are alike" if count > 1 else "them"
 
 
 def _show_next(seen: Sequence[Outcome]) -> None:
@@ -187,14 +205,18 @@ def _show_next(seen: Sequence[Outcome]) -> None:
     failed = [outcome for outcome in seen if outcome.failed]
     if not failed:
         return
-    first, names = failed[0], {outcome.implementation for outcome in failed}
+    largest = groups(seen)[0]
+    first, names = largest.members[0], {outcome.implementation for outcome in failed}
     words = ["seambench", "check", "--seam", first.seam]
     for name in sorted(names):
         words += ["--impl", name]
     out = console()
     out.print("next:")
     for line, why in (
-        (f"seambench explain {shlex.quote(first.case)}", "what the first of them wants"),
+        (
+            f"seambench explain {shlex.quote(first.case)}",
+            f"what the first of {_counted(largest)} wants",
+        ),
         (shlex.join([*words, "--last-failed"]), "these alone, once something is mended"),
     ):
         out.print(f"    {escape(line)}    [dim]# {why}[/]", soft_wrap=True)

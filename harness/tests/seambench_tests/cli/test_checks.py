@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 from xml.etree import ElementTree as ET
@@ -15,9 +15,11 @@ from typer.testing import CliRunner, Result
 from seambase.errors import RefusedError
 from seambench.cli.app import app
 from seambench.cli.checks.choice import matches
+from seambench.cli.checks.shown import show_end, show_outcomes
 from seambench.conformance.advice import additions, groups, likeness
 from seambench.conformance.load import load_cases
 from seambench.contracts.outcomes import Difference, Outcome
+from seambench.contracts.progress import Progress
 from seambench.contracts.seam import Case
 
 CHECKOUT = Path(__file__).parents[4]
@@ -251,3 +253,30 @@ def test_whoever_is_asked_for_refusals_alone_has_no_verdict() -> None:
 
     assert done.exit_code == 1
     assert "none that has an answer" in str(done.exception)
+
+
+def test_the_most_telling_failures_come_first(capsys: pytest.CaptureFixture[str]) -> None:
+    """Alike ones stand together, the largest group first, and next asks for one of it."""
+    crash = Outcome("scan", "mine", "scan/a/first", "crash", reason="it died")
+    fails = [
+        Outcome("scan", "mine", f"scan/b/{n}", "fail", reason=f"{n} rows expected")
+        for n in range(5)
+    ]
+    outcomes = [crash, *fails]
+
+    def broken_off() -> Iterator[Outcome]:
+        yield from outcomes
+        raise KeyboardInterrupt
+
+    with Progress("checking") as progress:
+        seen = show_outcomes(outcomes, progress)
+    show_end("scan", seen, (), {})
+    said = capsys.readouterr().out
+
+    assert said.index("scan/b/0: 0 rows") < said.index("scan/b/2: 2 rows") < said.index("it died")
+    assert "2 more are alike, such as scan/b/4" in said
+    assert "explain scan/b/0" in said
+    assert "the first of 5 that are alike" in said
+    with pytest.raises(KeyboardInterrupt), Progress("checking") as progress:
+        show_outcomes(broken_off(), progress)
+    assert "it died" in capsys.readouterr().out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 import re
 from pathlib import Path
 
@@ -12,6 +13,8 @@ from typer.testing import CliRunner
 from seambench.cli.app import app
 from seambench.cli.report import documents_now
 from seambench.contracts.findings import Finding, read_findings
+from seambench.contracts.formats import announced_formats
+from seambench.contracts.registry import find_seam, seams
 from seamkit.command.parser import COMMANDS
 
 CHECKOUT = Path(__file__).parents[4]
@@ -103,3 +106,40 @@ def test_every_finding_has_its_page(finding: Finding) -> None:
     assert all(part in page for part in parts)
     assert (folder / f"{finding.name}.zip").exists() == finding.attaches
     assert f"({finding.name}.md)" in (folder / "README.md").read_text(encoding="utf-8")
+
+
+def _tables() -> dict[str, dict[str, str]]:
+    """What the page on doors must say of words of the scan seam: by heading, as the code has it."""
+    words = dict(find_seam("scan").words)
+    tables = {
+        f"### Of readers of {one.title}": {
+            word: words.pop(word) for word in (f"formats.{one.name}", *one.capabilities)
+        }
+        for one in announced_formats()
+    }
+    return {"### Of scanners, whatever the format": words, **tables}
+
+
+@pytest.mark.skipif(not DOCUMENTS, reason="an installed package has no documents")
+@pytest.mark.parametrize("heading", _tables())
+def test_each_word_of_a_reader_stands_in_a_table(heading: str) -> None:
+    """The tables of capabilities in docs/doors.md are those of the code, word by word."""
+    text = (CHECKOUT / "docs" / "doors.md").read_text(encoding="utf-8")
+    rows = [f"| `{word}` | {meaning} |" for word, meaning in _tables()[heading].items()]
+    lines = [heading, "", "| word | meaning |", "|---|---|", *rows, ""]
+
+    assert "\n".join(lines) in f"{text}\n"
+
+
+def test_capabilities_are_listed() -> None:
+    """`seambench list capabilities` has every word of every seam, with its format and meaning."""
+    done = CliRunner().invoke(app, ["list", "capabilities", "--json"])
+    listed = json.loads(done.stdout)["capabilities"]
+
+    assert {(row["seam"], row["word"]) for row in listed} == {
+        (seam, word) for seam in seams() for word in find_seam(seam).words
+    }
+    assert {"seam": "scan", "of": "delta", "word": "delta.vectors"}.items() <= next(
+        row.items() for row in listed if row["word"] == "delta.vectors"
+    )
+    assert "delta.vectors" in CliRunner().invoke(app, ["list", "capabilities"]).stdout

@@ -15,7 +15,7 @@ class Columns:
     name = "NAME"
     version = "0.1"
     kind: Kind = "peer"
-    #: Cases about anything else are not asked; `seambench list seams --json` has all words.
+    #: Cases about anything else are not asked; `seambench list capabilities` has all words.
     capabilities: Mapping[str, bool] = dict.fromkeys(("kinds.int", "kinds.string"), True)
 
     def chunks(self, request: ColumnRequest) -> list[ColumnChunk]:

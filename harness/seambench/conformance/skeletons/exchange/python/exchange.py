@@ -15,7 +15,7 @@ class Exchange:
     name = "NAME"
     version = "0.1"
     kind: Kind = "peer"
-    #: Cases about anything else are not asked; `seambench list seams --json` has all words.
+    #: Cases about anything else are not asked; `seambench list capabilities` has all words.
     capabilities: Mapping[str, bool] = dict.fromkeys(
         (
             *("partitions.hash", "partitions.single", "transports.pass-through"),

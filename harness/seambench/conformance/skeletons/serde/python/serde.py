@@ -17,7 +17,7 @@ class Serde:
     name = "NAME"
     version = "0.1"
     kind: Kind = "peer"
-    #: Cases about anything else are not asked; `seambench list seams --json` has all words.
+    #: Cases about anything else are not asked; `seambench list capabilities` has all words.
     capabilities: Mapping[str, bool] = dict.fromkeys(
         ("serialize", "deserialize", "formats.presto", "types.bigint", "types.varchar"), True
     )
