@@ -30,6 +30,7 @@ class Verdict(NamedTuple):
     reason: str = ""
     difference: Difference | None = None
     refusal: bool = False
+    answer: int = 0
 
 
 def run_one(case: Case, implementation: Any) -> tuple[Word, str]:
@@ -43,10 +44,10 @@ def verdict(case: Case, implementation: Any) -> Verdict:
     return outcome_of(lambda: _judge(seam, case, implementation))
 
 
-def outcome_of(check: Callable[[], None]) -> Verdict:
-    """Run a check."""
+def outcome_of(check: Callable[[], int | None]) -> Verdict:
+    """Run a check, which may tell the right answer that came of several."""
     try:
-        check()
+        answer = check()
     except NotOffered as reason:
         return Verdict("not-offered", str(reason))
     except Mismatch as reason:
@@ -61,7 +62,7 @@ def outcome_of(check: Callable[[], None]) -> Verdict:
         return Verdict("timeout", str(reason))
     except Exception as error:  # whatever a foreign implementation raises
         return Verdict("error", f"{type(error).__name__}: {error}")
-    return Verdict("pass")
+    return Verdict("pass", answer=answer or 0)
 
 
 def missing_capability(case: Case, implementation: Any) -> str | None:
@@ -76,35 +77,37 @@ def _lacks_features_alone(case: Case, implementation: Any) -> bool:
     return all(need in case.must_honour for need in case.needs if not stated.get(need))
 
 
-def _judge(seam: Seam, case: Case, implementation: Any) -> None:
+def _judge(seam: Seam, case: Case, implementation: Any) -> int | None:
     """Put a case to an implementation."""
     missing = missing_capability(case, implementation)
     if missing is not None and not _lacks_features_alone(case, implementation):
         raise NotOffered(f"no {missing}")
     held = _held(implementation)
+    answer = None
     if missing is not None:
-        _must_not_be_wrong(seam, case, implementation, missing)
+        answer = _must_not_be_wrong(seam, case, implementation, missing)
     elif case.refused:
         with must_refuse(case.refused, case.says, implementation.kind):
             seam.attempt(case, implementation)
     else:
         with told_as_mismatch():
-            seam.check(case, implementation)
+            answer = seam.check(case, implementation)
     # Young objects first: a collection of all looks at every case that was loaded.
     for generation in range(3):
         if _held(implementation) > held:
             gc.collect(generation)
     if (still := _held(implementation) - held) > 0:
         raise Mismatch(f"{still} blocks of memory are still held afterwards")
+    return answer
 
 
-def _must_not_be_wrong(seam: Seam, case: Case, implementation: Any, missing: str) -> None:
+def _must_not_be_wrong(seam: Seam, case: Case, implementation: Any, missing: str) -> int | None:
     """Whoever does not offer what a case needs may refuse it or be right, but never wrong."""
     # What comes in from outside says that it refuses, not in which of our words.
     refusals = SeambenchError if implementation.kind == "peer" else RefusedError
     try:
         with told_as_mismatch():
-            seam.check(case, implementation)
+            return seam.check(case, implementation)
     except Mismatch as problem:
         if isinstance(problem.__cause__, refusals):
             raise NotOffered(f"no {missing}; refused as it must be") from problem

@@ -20,7 +20,7 @@ from typing import Any
 import pyarrow as pa
 
 from seambase.errors import UsageError
-from seambench.contracts.outcomes import Difference
+from seambench.contracts.outcomes import Difference, short_digest
 
 __all__ = [
     "canonical",
@@ -237,7 +237,9 @@ def differing_rows(
         [[shown(value) for value in side[key]] for key in sorted(one.elements())[:_MOST_ROWS]]
         for one, side in zip(only, sides, strict=True)
     )
-    return Difference(list(names), missing, unexpected, only[0].total(), only[1].total())
+    told = json.dumps([list(names), *(sorted(one.elements()) for one in only)])
+    totals = (only[0].total(), only[1].total())
+    return Difference(list(names), missing, unexpected, *totals, short_digest(told))
 
 
 def shown(value: Any) -> str:

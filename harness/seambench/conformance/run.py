@@ -42,6 +42,7 @@ class Run:
         jobs: processes of an implementation at once.
         narrow: of an implementation's name and the chosen cases, those to put to it, in order.
         stated: capabilities of each implementation, once its cases were put to it.
+        known: the files of known failures that were looked into, likewise.
     """
 
     seam: str
@@ -54,6 +55,7 @@ class Run:
     jobs: int = 1
     narrow: Callable[[str, list[Case]], list[Case]] | None = None
     stated: dict[str, frozenset[str]] = field(default_factory=dict, compare=False)
+    known: list[Xfails] = field(default_factory=list, compare=False)
 
     def cases(self, extra: str | None = None) -> list[Case]:
         """The cases that are chosen.
@@ -88,7 +90,8 @@ class Run:
                 yield from crew.map(self.check_one, cases)
                 self.stated[name] = crew.first.capabilities
                 excuses |= dict.fromkeys([crew.first.xfails] if crew.first.xfails else [])
-        for excuse in map(load_xfails, excuses):
+        self.known.extend(map(load_xfails, excuses))
+        for excuse in self.known:
             if excuse.implementation in {name.partition(AT)[0] for name in self.implementations}:
                 yield from self._stale(excuse)
 
@@ -160,6 +163,7 @@ def _outcome(case: Case, name: str, version: str, answer: Mapping[str, Any]) -> 
         difference=Difference(**rows) if rows else None,
         must_refuse=bool(case.refused),
         refusal=answer.get("refusal", False),
+        answer=answer.get("answer", 0),
     )
 
 

@@ -5,7 +5,8 @@ first says whether it is ready, then reads one JSON object per line and answers 
 request has a `number`, which its answer repeats, names a case (`case`, `root`, `golden`) and what
 to `do` with it: `check`, or a request of the seam's own (`Seam.requests`). Before the first, `load`
 without a case has it read the case files. An answer has `outcome`, `reason`, `seconds`,
-`difference` where wrong rows came, and what that request adds. Whatever the implementation itself
+`difference` where wrong rows came, `answer` where one of several right ones did, and what that
+request adds. Whatever the implementation itself
 prints goes to standard error.
 """
 
@@ -104,16 +105,18 @@ def _answer(
     if request["do"] == "check":
         return _members(verdict(case, implementation))
     answer: dict[str, Any] = {}
-    found = outcome_of(
-        lambda: answer.update(seam.requests[request["do"]](case, implementation, request))
-    )
+
+    def ask() -> None:
+        answer.update(seam.requests[request["do"]](case, implementation, request))
+
+    found = outcome_of(ask)
     return {**answer, **_members(found)}
 
 
 def _members(found: Verdict) -> Mapping[str, Any]:
     """A verdict as members of an answer."""
     members: dict[str, Any] = {"outcome": found.word, "reason": found.reason}
-    members["refusal"] = found.refusal
+    members |= {"refusal": found.refusal, "answer": found.answer}
     return members | ({"difference": asdict(found.difference)} if found.difference else {})
 
 

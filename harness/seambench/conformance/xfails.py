@@ -12,13 +12,15 @@ A file is given on the command line, or named by the implementation's attribute 
     until = "0.5.0"                 # last one
     without = ["0.4.1"]             # versions between these that pass
     outcomes = ["fail", "crash"]    # words that it ends with; absent: a wrong answer or a refusal
-    digest = "0123456789ab"         # of the rows that differ, as a failed check says it
+    digests = ["0123456789ab"]      # what comes, in one version or another: `refusal`, or a digest
+                                    # of the wrong answer; absent: any
+
+`seambench check --write-digests` fills the last in.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -27,10 +29,10 @@ from typing import Literal
 
 from seambase.errors import UsageError
 from seambench.contracts.data_files import read_toml
-from seambench.contracts.outcomes import Difference, Outcome
+from seambench.contracts.outcomes import Outcome
 from seambench.contracts.peers.catalogue import AT, within
 
-__all__ = ["Xfail", "Xfails", "digest_of", "judge", "load_xfails"]
+__all__ = ["Xfail", "Xfails", "judge", "load_xfails", "write_digests"]
 
 
 @dataclass(frozen=True)
@@ -42,8 +44,8 @@ class Xfail:
         until: last version that was.
         without: versions between these that were not.
         outcomes: words that it ends with: a wrong answer excuses no crash.
-        digest: of the rows that differ (`digest_of`); empty where they differ from run to run, or
-            the answer is no rows.
+        digests: of what comes (`Outcome.digest`), in one version or another; none where it differs
+            from run to run.
     """
 
     id: str
@@ -53,7 +55,7 @@ class Xfail:
     until: str = ""
     without: Sequence[str] = ()
     outcomes: Sequence[Literal["fail", "error", "timeout", "crash"]] = ("fail",)
-    digest: str = ""
+    digests: Sequence[str] = ()
 
     def holds_for(self, version: str) -> bool:
         """Whether it is about a version."""
@@ -78,9 +80,8 @@ class Xfails:
 
     def judge(self, outcome: Outcome) -> Outcome:
         """The outcome in the light of what was expected."""
-        entry = self.entries.get(outcome.case)
-        name = outcome.implementation.partition(AT)[0]
-        if entry is None or name != self.implementation or not entry.holds_for(outcome.version):
+        entry = self.entry_of(outcome)
+        if entry is None:
             return outcome
         if outcome.outcome == "pass":
             reason = f"passes, but {self.source.name} expects a failure: {entry.reason}"
@@ -88,9 +89,16 @@ class Xfails:
         if not outcome.failed and outcome.outcome != "fail":
             return outcome
         if other := _other_than(entry, outcome):
-            reason = f"{outcome.reason}; it is known to fail ({entry.reason}), but {other}"
-            return replace(outcome, reason=reason)
+            return replace(outcome, known=f"it is known to fail ({entry.reason}), but {other}")
         return replace(outcome, outcome="xfail", known=entry.reason, came=outcome.outcome)
+
+    def entry_of(self, outcome: Outcome) -> Xfail | None:
+        """The entry about an outcome's implementation, version and case."""
+        entry = self.entries.get(outcome.case)
+        name = outcome.implementation.partition(AT)[0]
+        if entry is None or name != self.implementation or not entry.holds_for(outcome.version):
+            return None
+        return entry
 
     def stale(self, seam: str, known: Iterable[str]) -> list[Outcome]:
         """An error for each entry of a seam that names no case."""
@@ -111,19 +119,42 @@ def _other_than(entry: Xfail, outcome: Outcome) -> str:
     """How an outcome is another than the one that is known; empty where it is that one."""
     if outcome.outcome not in entry.outcomes:
         return f"with {' or '.join(entry.outcomes)}, not with {outcome.outcome}"
-    found = digest_of(outcome.difference) if outcome.difference else ""
-    if entry.digest and found != entry.digest:
-        return f"by other rows (digest {found or 'none'}, not {entry.digest})"
+    found = outcome.digest
+    if found and entry.digests and found not in entry.digests:
+        return f"in another way (digest {found}, not {' or '.join(entry.digests)})"
     return ""
 
 
-def digest_of(difference: Difference) -> str:
-    """A short digest of the rows in which an answer differs, whatever their order."""
-    sides = (difference.missing, difference.unexpected)
-    counts = (difference.missing_rows, difference.unexpected_rows)
-    said = [list(difference.columns), *(sorted(map(list, side)) for side in sides)]
-    text = json.dumps([*said, *counts], ensure_ascii=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
+def write_digests(file: Xfails, outcomes: Iterable[Outcome]) -> int:
+    """Write what came of known failures into their file, in place of what it has of these cases.
+
+    Args:
+        file: as it was read.
+        outcomes: of one run over all the versions that its entries are about.
+
+    Returns:
+        How many entries are others now.
+    """
+    found: dict[str, set[str]] = {}
+    for one in outcomes:
+        entry = file.entry_of(one)
+        if entry and one.digest and (one.came or one.outcome) in entry.outcomes:
+            found.setdefault(one.case, set()).add(one.digest)
+    text = file.source.read_text(encoding="utf-8")
+    head, *blocks = re.split(r"(?m)^(?=\[\[xfail\]\]$)", text)
+    changed = 0
+    for at, block in enumerate(blocks):
+        [id_] = re.findall(r'(?m)^id = "([^"]*)"$', block)
+        if new := sorted(found.get(id_, ())):
+            listed = ", ".join(f'"{one}"' for one in new)
+            kept = re.sub(r"(?m)^digests = .*\n", "", block).rstrip("\n")
+            ending = "\n" if block is blocks[-1] else "\n\n"
+            blocks[at] = f"{kept}\ndigests = [{listed}]{ending}"
+            changed += blocks[at] != block
+    if changed:
+        file.source.write_text(head + "".join(blocks), encoding="utf-8")
+        load_xfails.cache_clear()
+    return changed
 
 
 @cache

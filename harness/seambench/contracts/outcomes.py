@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
@@ -11,6 +13,7 @@ from seambench.contracts.common import Level
 
 __all__ = [
     "FAILING",
+    "REFUSAL",
     "WORDS",
     "CrashError",
     "Difference",
@@ -20,6 +23,7 @@ __all__ = [
     "ProtocolError",
     "TimedOutError",
     "Word",
+    "short_digest",
 ]
 
 Word = Literal[
@@ -34,6 +38,9 @@ Word = Literal[
     "crash",
 ]
 WORDS: tuple[str, ...] = get_args(Word)
+REFUSAL = "refusal"
+"""What stands for a refusal where wrong answers have a digest."""
+_FOLDERS = re.compile(r"/[^\s'\"]*/")
 FAILING = frozenset({"fail", "xpass", "error", "timeout", "crash"})
 """Words that fail a run; the others do not."""
 
@@ -48,6 +55,7 @@ class Difference:
         unexpected: rows that came and were not expected.
         missing_rows: how many of the first there are in all.
         unexpected_rows: how many of the second.
+        digest: of all of them, every bit that counts, whatever their order.
     """
 
     columns: Sequence[str]
@@ -55,6 +63,7 @@ class Difference:
     unexpected: Sequence[Sequence[str]]
     missing_rows: int
     unexpected_rows: int
+    digest: str = ""
 
 
 class Mismatch(Exception):  # noqa: N818 - it is a finding about another's answer, not our error
@@ -104,8 +113,10 @@ class Outcome:
         difference: of a wrong answer that is rows.
         must_refuse: what the case asks for is a refusal, no answer.
         refusal: of a `fail`: a refusal in a sentence came, and no wrong answer.
-        known: of an `xfail` or `xpass`: why it was expected to fail.
+        known: of an `xfail` or `xpass`: why it was expected to fail; of another failure than the
+            known one: how it is another.
         came: of an `xfail`: the word that it would have had.
+        answer: of a case with several right answers, which of them came, from 1; 0 for others.
     """
 
     seam: str
@@ -122,12 +133,29 @@ class Outcome:
     refusal: bool = False
     known: str = ""
     came: Word | None = None
+    answer: int = 0
+
+    @property
+    def digest(self) -> str:
+        """What tells this wrong answer from others: of its rows, else of the reason.
+
+        `REFUSAL` where a refusal came; empty where no answer did.
+        """
+        if "fail" not in (self.outcome, self.came):
+            return ""
+        if self.refusal:
+            return REFUSAL
+        if self.difference is not None:
+            return self.difference.digest
+        return short_digest(_FOLDERS.sub("", self.reason))
 
     @property
     def said(self) -> str:
         """What came, and what was known of it, in a line."""
         if self.outcome == "xfail":
             return f"{self.known} ({self.came}: {self.reason})"
+        if self.known and self.outcome != "xpass":
+            return f"{self.reason}; {self.known}"
         return self.reason
 
     @property
@@ -142,4 +170,9 @@ class Outcome:
 
     def to_json(self) -> dict[str, Any]:
         """The outcome as one JSON object."""
-        return asdict(self) | {"seconds": round(self.seconds, 3)}
+        return asdict(self) | {"seconds": round(self.seconds, 3), "digest": self.digest}
+
+
+def short_digest(text: str) -> str:
+    """A digest for people to copy."""
+    return hashlib.sha256(text.encode()).hexdigest()[:12]

@@ -149,8 +149,11 @@ class Seam(ABC):
         """
 
     @abstractmethod
-    def check(self, case: Any, implementation: Any) -> None:
+    def check(self, case: Any, implementation: Any) -> int | None:
         """Put a case to an implementation that states what it needs, and judge the answer.
+
+        Returns:
+            Of a case with several right answers, which of them came, from 1.
 
         Raises:
             Mismatch: the answer is wrong.

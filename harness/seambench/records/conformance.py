@@ -73,6 +73,7 @@ def conformance_of(
             for case, one in last.items()
             if one.difference is not None
         },
+        answers={case: one.answer for case, one in last.items() if one.answer},
         consumer=consumer,
     )
 

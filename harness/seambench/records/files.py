@@ -54,6 +54,7 @@ def _case_problems(part: Conformance) -> list[str]:
         "should": part.should,
         "slow": part.slow,
         "differences": part.differences,
+        "answers": part.answers,
     }
     for name, listed in of_cases.items():
         found += [f"{name} names {case}, which was not run" for case in listed if case not in words]

@@ -277,6 +277,7 @@ class Differing(_Struct, frozen=True):
         unexpected: rows that came and were not expected.
         missing_rows: how many of the first there are in all.
         unexpected_rows: how many of the second.
+        digest: of all of them; records from before it was kept have none.
     """
 
     columns: list[str]
@@ -284,6 +285,7 @@ class Differing(_Struct, frozen=True):
     unexpected: list[list[str]]
     missing_rows: Count
     unexpected_rows: Count
+    digest: str = ""
 
 
 class Consumer(_Struct, frozen=True):
@@ -318,6 +320,7 @@ class Conformance(_Struct, frozen=True):
         should: cases of the level `should`: both readings of their rule have defenders.
         slow: seconds of cases that took one or more.
         differences: of cases with wrong rows, some of these rows.
+        answers: of cases with several right answers, which of them came, from 1.
         consumer: who read what this implementation wrote or sent; absent: it was judged alone.
     """
 
@@ -330,6 +333,7 @@ class Conformance(_Struct, frozen=True):
     should: list[str] = []
     slow: dict[str, Seconds] = {}
     differences: dict[str, Differing] = {}
+    answers: dict[str, Count] = {}
     consumer: Consumer | None = None
 
     def cases(self) -> Iterator[tuple[str, Word]]:

@@ -17,6 +17,7 @@ from seamkit.offheap.engine.schema import EngineSchema
 from seamkit.offheap.jni.classes import JniLoader, scanner_classes
 from seamkit.offheap.jni.scanner import JniScanner
 from seamkit.scan.units import ReadContext, ReadUnit
+from seamkit.tables.hudi.merge.blocks import refuse_merge
 from seamkit.tables.hudi.merge.fold import SliceChanges
 
 _JAVA = Path(__file__).parent / "java" / "hudi"
@@ -61,6 +62,7 @@ def slice_parameters(unit: ReadUnit, schema: pa.Schema) -> dict[str, str]:
     changes = unit.changes
     assert isinstance(changes, SliceChanges)  # so the merge path is planned
     source, slice_ = changes.source, changes.slice_
+    refuse_merge(slice_, source)
     instant = source.window.up_to or source.timeline.last_completed()
     return {
         "base_path": source.storage.full("").rstrip("/"),

@@ -34,10 +34,11 @@ _NOTE = "_judged_note"
 
 
 class Seen(NamedTuple):
-    """What a test took, and the functions that ran in this process meanwhile."""
+    """What a test took, the functions that ran in this process meanwhile, and whether it passed."""
 
     seconds: float
     places: frozenset[Place]
+    passed: bool
 
 
 def preload(modules: Iterable[str], tests: Sequence[str]) -> None:
@@ -55,33 +56,38 @@ def preload(modules: Iterable[str], tests: Sequence[str]) -> None:
                 importlib.import_module(name)
 
 
-def failure(tests: Sequence[str], prepare: Callable[[], object], seconds: float) -> str:
+def failure(
+    tests: Sequence[str], without: Sequence[str], prepare: Callable[[], object], seconds: float
+) -> str:
     """The first test that fails in a fork; empty where all pass.
 
     Args:
         tests: files, modules or ids.
+        without: ids of tests that are not run.
         prepare: what is done in the fork before.
         seconds: how long all may take; no end is a failure.
     """
     with tempfile.NamedTemporaryFile("r", encoding="utf-8") as told:
-        code = _in_fork(lambda: _run(tests, prepare, told.name, Seeing(set())), seconds)
+        options = ["-x", *(f"--deselect={test}" for test in without)]
+        code = _in_fork(lambda: _run(tests, options, prepare, told.name, Seeing(set())), seconds)
         found = told.read()
     return "" if code == 0 else found.partition("\0")[0] or f"it ended with {code}"
 
 
 def seen(tests: Sequence[str], package: Path, seconds: float) -> Mapping[str, Seen] | str:
-    """Which functions of a package each test runs, or the first test that fails."""
+    """Which functions of a package each test runs, or what kept them from being run."""
     with tempfile.NamedTemporaryFile("r", encoding="utf-8") as told:
         met: set[Place] = set()
         code = _in_fork(
-            lambda: _run(tests, lambda: _watch(package, met), told.name, Seeing(met)), seconds
+            lambda: _run(tests, [], lambda: _watch(package, met), told.name, Seeing(met)), seconds
         )
         failed, _, found = told.read().partition("\0")
-    if code != 0:
+    tests_failed = int(pytest.ExitCode.TESTS_FAILED)
+    if code not in (0, tests_failed):
         return failed or f"it ended with {code}"
     return {
-        test: Seen(took, frozenset((file, line) for file, line in places))
-        for test, (took, places) in json.loads(found).items()
+        test: Seen(took, frozenset((file, line) for file, line in places), passed)
+        for test, (took, places, passed) in json.loads(found).items()
     }
 
 
@@ -133,22 +139,26 @@ class Seeing:
 
     def __init__(self, met: set[Place]) -> None:
         self.failed = ""
-        self.tests: dict[str, tuple[float, list[Place]]] = {}
+        self.tests: dict[str, tuple[float, list[Place], bool]] = {}
         self._met = met
+        self._ok = True
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
         """Note what runs while a test does."""
         self._met.clear()
+        self._ok = True
         begin = time.perf_counter()
         done = yield
-        self.tests[item.nodeid] = (time.perf_counter() - begin, sorted(self._met))
+        took = time.perf_counter() - begin
+        self.tests[item.nodeid] = (took, sorted(self._met), self._ok)
         return done
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Note the first failure."""
-        if report.failed and not self.failed:
-            self.failed = report.nodeid
+        if report.failed:
+            self._ok = False
+            self.failed = self.failed or report.nodeid
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Likewise of what cannot be collected."""
@@ -156,10 +166,18 @@ class Seeing:
             self.failed = report.nodeid
 
 
-def _run(tests: Sequence[str], prepare: Callable[[], object], told: str, plugin: Seeing) -> int:
+def _run(
+    tests: Sequence[str],
+    more: Sequence[str],
+    prepare: Callable[[], object],
+    told: str,
+    plugin: Seeing,
+) -> int:
     """In the fork: run tests and tell what came of them."""
     prepare()
-    options = ["-x", "-q", "-p", "no:cacheprovider", "--pyargs", "-m", _MARKS]
+    options = [*more, "-q", "-p", "no:cacheprovider", "--pyargs", "-m", _MARKS]
+    # The modules that pytest would rewrite are imported before: that is what a fork is for.
+    options += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
     code = pytest.main([*options, *tests], plugins=[plugin])
     Path(told).write_text(f"{plugin.failed}\0{json.dumps(plugin.tests)}", encoding="utf-8")
     return int(code)

@@ -13,9 +13,10 @@ import pytest
 
 from seambase.errors import UsageError
 from seambench.conformance.load import load_cases
+from seambench.conformance.plain import differing_rows
 from seambench.conformance.run import run_checks
-from seambench.conformance.xfails import digest_of, load_xfails
-from seambench.contracts.outcomes import FAILING, WORDS
+from seambench.conformance.xfails import load_xfails, write_digests
+from seambench.contracts.outcomes import FAILING, REFUSAL, WORDS, Outcome
 from seambench_suites.cases import ROOT
 
 RIGHT = "seambench_suites.meta.simulated:SimulatedReader"
@@ -47,7 +48,7 @@ def test_expected_failures(tmp_path: Path, name: str, word: str) -> None:
     ("key", "says"),
     [
         ('outcomes = ["crash"]', "but with crash, not with fail"),
-        ('digest = "000000000000"', "but by other rows (digest "),
+        ('digests = ["000000000000", "refusal"]', "but in another way (digest "),
     ],
 )
 def test_another_failure_than_the_known_one_is_not_excused(
@@ -58,20 +59,56 @@ def test_another_failure_than_the_known_one_is_not_excused(
     file.write_text(f"{file.read_text()}{key}\n")
     (outcome,) = run_checks("scan", [WRONG], patterns=[CASE], xfails=[file])
 
-    assert (outcome.outcome, says in outcome.reason) == ("fail", True), outcome.reason
+    assert (outcome.outcome, says in outcome.said) == ("fail", True), outcome.said
 
 
-def test_the_rows_that_are_known_are_excused(tmp_path: Path) -> None:
-    """The digest that a failure tells is the one that excuses it, whatever the order of rows."""
-    (failed,) = run_checks("scan", [WRONG], patterns=[CASE])
-    assert failed.difference is not None
-    found = digest_of(failed.difference)
-    turned = replace(failed.difference, missing=failed.difference.missing[::-1])
+def test_written_digests_excuse_what_came_and_nothing_else(tmp_path: Path) -> None:
+    """What the command writes excuses this reader's failure, and no other way to be wrong."""
     file = _file(tmp_path, WRONG, CASE)
-    file.write_text(f'{file.read_text()}digest = "{found}"\n')
-    (outcome,) = run_checks("scan", [WRONG], patterns=[CASE], xfails=[file])
+    file.write_text(f'{file.read_text()}\n[[xfail]]\nid = "scan/x/y"\nreason = "other"\n')
+    asked = run_checks("scan", [WRONG], patterns=[CASE], xfails=[file])
+    known = [one for one in asked if one.outcome == "xfail"]
+    assert write_digests(load_xfails(file), known) == 1
+    assert write_digests(load_xfails(file), known) == 0
+    again = run_checks("scan", [WRONG], patterns=[CASE], xfails=[file])
+    (other,) = run_checks(
+        "scan", ["seambench_suites.meta.wrong:LosesTheLastBatch"], patterns=[CASE]
+    )
+    others = [replace(other, refusal=True, difference=None), other]
+    wrong = [load_xfails(file).judge(replace(one, implementation=WRONG)) for one in others]
 
-    assert (outcome.outcome, digest_of(turned)) == ("xfail", found)
+    assert [one.outcome for one in again] == ["xfail"]
+    assert [one.digest == REFUSAL for one in wrong] == [True, False]
+    assert [(one.outcome, "in another way" in one.said) for one in wrong] == [("fail", True)] * 2
+    assert load_xfails(file).entries["scan/x/y"].digests == ()
+
+
+@pytest.mark.parametrize(
+    "came",
+    [
+        [(n, "b") for n in range(19)] + [(19, "c")],
+        [(n, "b") for n in range(19)] + [(19, "b" * 200)],
+        [(n, "b") for n in range(19)] + [(19, 1)],
+        [(n, "b") for n in range(19)],
+        [(n, "a" if n else "b") for n in range(20)],
+    ],
+)
+def test_every_row_and_every_value_counts_for_a_digest(came: list[tuple[object, ...]]) -> None:
+    """A digest is of all rows, also those that no message shows, and not of their order."""
+    want = [(n, "a") for n in range(20)]
+    known = differing_rows(want, [(n, "b") for n in range(20)], ["k", "v"])
+    turned = differing_rows(want[::-1], [(n, "b") for n in range(20)][::-1], ["k", "v"])
+
+    assert turned.digest == known.digest != differing_rows(want, came, ["k", "v"]).digest
+
+
+def test_a_failure_without_rows_is_known_by_its_sentence() -> None:
+    """Folders are not part of it; a crash has no digest, and no digest excuses it."""
+    one = Outcome("scan", "x", "scan/a", "fail", reason="types differ in /tmp/a1/t: int32")
+    other = replace(one, reason="types differ in /tmp/b2/t: int32")
+
+    assert one.digest == other.digest != replace(one, reason="types differ: int8").digest
+    assert replace(one, outcome="crash").digest == ""
 
 
 def test_other_implementations_are_not_excused(tmp_path: Path) -> None:
@@ -155,6 +192,17 @@ def test_known_failures_of_announced_implementations_name_cases(name: str, file:
     known = [case.id for case in load_cases(seam)]
 
     assert [one.case for one in load_xfails(file).stale(seam, known)] == []
+
+
+@pytest.mark.parametrize(("name", "file"), sorted(_announced()))
+def test_known_failures_of_announced_implementations_are_these_and_no_others(
+    name: str, file: Path
+) -> None:
+    """An entry has the digests of what comes in place of the right answer."""
+    known = load_xfails(file).entries.values()
+    without = [one.id for one in known if "fail" in one.outcomes and not one.digests]
+
+    assert without == [], f"seambench check --seam {name.partition('.')[0]} --write-digests"
 
 
 def test_many_implementations_have_such_a_file() -> None:

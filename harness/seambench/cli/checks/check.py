@@ -20,6 +20,7 @@ from seambench.conformance.remembered import remember
 
 if TYPE_CHECKING:
     from seambench.conformance.run import Run
+    from seambench.conformance.xfails import Xfails
     from seambench.contracts.outcomes import Outcome
     from seambench.contracts.progress import Progress
     from seambench.records.writer import Recording
@@ -116,6 +117,14 @@ def check(
             "--record", help="Write a record of each implementation's outcomes, or of its pairs'."
         ),
     ] = False,
+    write_digests: Annotated[
+        bool,
+        typer.Option(
+            "--write-digests",
+            help="Write into the files of known failures what they came as, so that nothing else "
+            "is excused; ask all versions that they are about (NAME@all).",
+        ),
+    ] = False,
     results: Results = Path("results"),
 ) -> None:
     """Run the conformance cases of a seam; exit code 0 only when nothing failed."""
@@ -128,7 +137,7 @@ def check(
     if finding is not None:
         _check_finding(finding, impl, as_json=as_json)
         return
-    _require_choice_of_a_check(extra, words, last_failed or failed_first)
+    _require_choice_of_a_check(extra, words, last_failed or failed_first, write_digests)
     if classpath is not None:
         os.environ["CLASSPATH"] = classpath  # where the processes of implementations look, too
     workers = jobs or len(os.sched_getaffinity(0))
@@ -162,14 +171,16 @@ def check(
     _require_answers(seen, () if extra or case or words or last_failed else names)
     if recorded is not None:
         _record(recorded, run, extra, seen, results)
+    _write_digests(run.known if write_digests else (), seen)
     if any(outcome.failed for outcome in seen):
         raise typer.Exit(1)
 
 
-def _require_choice_of_a_check(extra: str | None, words: str | None, last: bool) -> None:
-    if extra is not None and (words or last):
+def _require_choice_of_a_check(extra: str | None, *of_a_check: str | bool | None) -> None:
+    if extra is not None and any(of_a_check):
         raise UsageError(
-            "-k, --last-failed and --failed-first choose cases of a check, not of an extra pass"
+            "-k, --last-failed, --failed-first and --write-digests are about cases of a check, not "
+            "of an extra pass"
         )
 
 
@@ -179,6 +190,16 @@ def _check_finding(name: str, impl: Sequence[str] | None, *, as_json: bool) -> N
     if impl is not None and len(impl) > 1:
         raise UsageError("--finding asks one implementation")
     check_finding(name, impl[0] if impl else None, as_json=as_json)
+
+
+def _write_digests(files: Sequence[Xfails], seen: Sequence[Outcome]) -> None:
+    from seambench.conformance.xfails import write_digests
+
+    for file in files:
+        changed = write_digests(file, seen)
+        error_console().print(
+            f"{file.source}: {changed} entries changed", markup=False, soft_wrap=True
+        )
 
 
 def _record(

@@ -7,6 +7,7 @@ import json
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -14,7 +15,7 @@ import typer
 from seambase.command.terminal import JSON_SCHEMA, plain_text, print_json
 from seambase.errors import UsageError
 from seambench.cli.checks.shown import row_lines
-from seambench.cli.shared.common import console
+from seambench.cli.shared.common import Results, console
 from seambench.contracts.explain import Explanation, Step
 
 if TYPE_CHECKING:
@@ -27,8 +28,12 @@ def explain(
         str, typer.Option(help="Implementation for the command that is shown.")
     ] = "cmd:./reader",
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+    results: Results = Path("results"),
 ) -> None:
-    """Tell a case in full: rule, source, the table's life, request, rows, the command to run it."""
+    """Tell a case in full: rule, source, the table's life, request, rows, the command to run it.
+
+    Where several answers are right, it says who was recorded to give which.
+    """
     from seambench.conformance.load import load_cases
     from seambench.contracts.registry import find_seam
 
@@ -36,6 +41,7 @@ def explain(
     found, chosen = _found(seam, case, {one.id: one for one in load_cases(seam)})
     told = find_seam(seam).explain(found)
     request = find_seam(seam).asked(found)
+    gave = _answers_of(case, results) if len(told.expected) > 1 else {}
     alone = shlex.join(
         ["seambench", "check", "--seam", seam, *chosen, "--impl", impl, "--case", case]
     )
@@ -48,6 +54,7 @@ def explain(
                 "needs": list(found.needs),
                 **dataclasses.asdict(told),
                 "asked": json.loads(request) if request else None,
+                "answers": gave,
                 "command": alone,
             }
         )
@@ -61,7 +68,7 @@ def explain(
         ("life of the table", list(_life(told.life))),
         ("what is asked", [f"{name}: {value}" for name, value in told.request.items()]),
         ("as a program gets it", [request] if request else []),
-        ("what must come", list(_expected(told))),
+        ("what must come", list(_expected(told, gave))),
         ("as it is written down", told.definition.splitlines()),
         ("alone", [alone, f"{alone} --keep DIR    # leaves what it reads there"]),
     ]
@@ -93,10 +100,24 @@ def _life(steps: Sequence[Step]) -> Iterator[str]:
         yield from ([] if step.rows is None else row_lines(step.rows))
 
 
-def _expected(told: Explanation) -> Iterator[str]:
+def _answers_of(case: str, results: Path) -> dict[str, int]:
+    """Which of several right answers each implementation was last recorded to give."""
+    from seambench.report.views.load import load_records
+
+    return {
+        shown.label: part.answers[case]
+        for shown in load_records(results).records
+        for part in shown.record.conformance
+        if case in part.answers
+    }
+
+
+def _expected(told: Explanation, gave: Mapping[str, int]) -> Iterator[str]:
     if told.outcome:
         yield told.outcome
     for number, rows in enumerate(told.expected):
         if number:
             yield "or as well:"
         yield from (row_lines(rows) if rows.rows else ["  no rows"])
+        if came := [name for name, answer in gave.items() if answer == number + 1]:
+            yield f"   recorded from {', '.join(came)}"

@@ -60,10 +60,10 @@ class _ScanSeam(Seam):
             raise UsageError("--golden: golden tables of the scan seam belong to its case files")
         return scan_cases(root)
 
-    def check(self, case: ScanCase, implementation: Scanner) -> None:
+    def check(self, case: ScanCase, implementation: Scanner) -> int | None:
         from seambench.seams.scan.check import check_scan
 
-        check_scan(case, implementation)
+        return check_scan(case, implementation)
 
     def attempt(self, case: ScanCase, implementation: Scanner) -> None:
         from seambench.seams.scan.check import read_case

@@ -1,6 +1,7 @@
 package seambench.hive;
 
 import java.io.IOException;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -12,6 +13,7 @@ import org.apache.hadoop.hive.serde2.SerDeException;
 import org.apache.hadoop.hive.serde2.objectinspector.StructField;
 import org.apache.hadoop.hive.serde2.objectinspector.StructObjectInspector;
 import org.apache.hadoop.io.Writable;
+import org.apache.hadoop.io.WritableUtils;
 import org.apache.hadoop.mapred.FileSplit;
 import org.apache.hadoop.mapred.InputFormat;
 import org.apache.hadoop.mapred.JobConf;
@@ -42,6 +44,10 @@ public final class HiveScanner extends ConnectorScanner {
     private RecordReader<Object, Object> records;
     private Object key;
     private Object value;
+    private JobConf job;
+    /** Lines at the end of the file that are no rows, and those that may turn out to be such. */
+    private int footer;
+    private final ArrayDeque<Writable> ahead = new ArrayDeque<Writable>();
     private StructObjectInspector rows;
     private StructField[] fields;
 
@@ -63,7 +69,7 @@ public final class HiveScanner extends ConnectorScanner {
                     : whole.prune(selected.child(required[i]), required[i]);
         }
         initOffHeapTableWriter(pruned, required, fetchSize);
-        JobConf job = job(required);
+        job = job(required);
         openSerde(job);
         fields = new StructField[required.length];
         for (int i = 0; i < required.length; i++) {
@@ -87,9 +93,6 @@ public final class HiveScanner extends ConnectorScanner {
         job.set("hive.io.file.readcolumn.ids", String.join(",", ids));
         job.set("hive.io.file.readcolumn.names", String.join(",", read));
         job.setBoolean("hive.io.file.read.all.columns", false);
-        if (!parameters.text("SerDe." + FOOTER).isEmpty()) {
-            throw new RefusedException("lines at the end that are no rows (" + FOOTER + ")");
-        }
         Properties properties = properties();
         String[] all = (String[]) properties.stringPropertyNames().toArray(new String[0]);
         for (int i = 0; i < all.length; i++) {
@@ -147,15 +150,36 @@ public final class HiveScanner extends ConnectorScanner {
         for (int i = 0; i < skipped && records.next(key, value); i++) {
             continue;
         }
+        String last = parameters.text("SerDe." + FOOTER);
+        footer = last.isEmpty() ? 0 : Integer.parseInt(last);
+        if (footer > 0 && offset + length < path.getFileSystem(job).getFileStatus(path).getLen()) {
+            throw new RefusedException("lines at the end that are no rows (" + FOOTER
+                    + "), and only a part of the file is read");
+        }
+    }
+
+    /** The next line that is a row; null at the end. Input formats leave the footer to the engine. */
+    private Writable next() throws IOException {
+        if (footer == 0) {
+            return records.next(key, value) ? (Writable) value : null;
+        }
+        while (ahead.size() <= footer && records.next(key, value)) {
+            ahead.addLast(WritableUtils.clone((Writable) value, job));
+        }
+        return ahead.size() > footer ? (Writable) ahead.removeFirst() : null;
     }
 
     @Override
     public int getNext() throws IOException {
         int count = 0;
-        for (; count < fetchSize && records.next(key, value); count++) {
+        for (; count < fetchSize; count++) {
+            Writable line = next();
+            if (line == null) {
+                break;
+            }
             Object row;
             try {
-                row = serde.deserialize((Writable) value);
+                row = serde.deserialize(line);
             } catch (SerDeException error) {
                 throw new IOException("a row is broken", error);
             }
