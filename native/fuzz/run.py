@@ -5,6 +5,7 @@ and is neither a pass nor a failure.
 """
 
 import argparse
+import os
 import shutil
 import subprocess
 import sys
@@ -28,7 +29,8 @@ def main() -> int:
             "unavailable: the fuzz targets need clang and libFuzzer's runtime "
             "(Debian 12: apt-get install clang libclang-rt-14-dev)"
         )
-        return 0
+        # Where tests say what they may lack (docs: CONTRIBUTING.md), this is no success.
+        return int("clang" not in os.environ.get("SEAMBENCH_MAY_LACK", "clang"))
     flags = ["-DSEAM_FUZZ=ON", "-DSEAM_SANITIZE=ON", f"-DCMAKE_C_COMPILER={clang}"]
     commands = (
         ["cmake", "-S", str(ROOT), "-B", str(BUILD), "-G", "Ninja", *flags],

@@ -62,8 +62,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the marker, and refuse options that mean nothing before any test is collected."""
+    """Register the marker, look at skips, and refuse options that mean nothing at once."""
+    from seambench.conformance.lacking import Lacking
+
     config.addinivalue_line("markers", _MARKER)
+    if not hasattr(config, "workerinput"):  # the process that hears of all tests
+        config.pluginmanager.register(Lacking())
     for text in config.getoption("--impl"):
         _split(text)
 

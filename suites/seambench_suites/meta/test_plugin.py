@@ -83,3 +83,66 @@ def test_wrong_option_is_refused(tmp_path: Path) -> None:
 
     assert run.returncode == 4
     assert "SEAM=NAME" in run.stdout + run.stderr
+
+
+_SKIPPING = """
+import pytest
+
+def test_engine():
+    pytest.skip("unavailable: no engine here")
+
+def test_module():
+    pytest.importorskip("no_such_module_at_all")
+
+def test_compiler():
+    pytest.skip("no rustc or make on this machine")
+
+@pytest.mark.xfail(reason="unavailable: known")
+def test_known():
+    assert False
+
+def test_other():
+    pytest.skip("not offered: x")
+"""
+
+
+@pytest.mark.parametrize(
+    ("may_lack", "processes", "code", "named"),
+    [
+        (None, "0", 0, []),
+        ("", "2", 1, ["no engine here", "no_such_module_at_all", "no rustc or make"]),
+        ("no rustc*; no_such*", "0", 1, ["no engine here"]),
+        ("no *;no_such_module_at_all", "0", 0, []),
+    ],
+)
+def test_what_a_machine_lacks_is_named_and_fails_where_it_must_be_there(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    may_lack: str | None,
+    processes: str,
+    code: int,
+    named: list[str],
+) -> None:
+    """Skips for want of something are counted in a line; who wants all run names what may lack."""
+    (tmp_path / "test_skipping.py").write_text(_SKIPPING)
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    monkeypatch.delenv("SEAMBENCH_MAY_LACK", raising=False)
+    if may_lack is not None:
+        monkeypatch.setenv("SEAMBENCH_MAY_LACK", may_lack)
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-n", processes, "-p", "no:cacheprovider", "."],
+        cwd=tmp_path,
+        env={**os.environ, "PYTEST_ADDOPTS": ""},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    lines = done.stdout.splitlines()
+    [lacking] = [line for line in lines if line.startswith("not run, for lack of ")]
+    wrong = [line for line in lines if line.startswith("FAILED: this machine must not lack ")]
+
+    assert done.returncode == code, done.stdout
+    assert lacking.count("(1)") == 3
+    assert [word in line for line in wrong for word in named] == [True] * len(named)
+    assert sum(line.count("(1)") for line in wrong) == len(named)

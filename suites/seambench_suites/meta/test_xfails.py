@@ -194,15 +194,26 @@ def test_known_failures_of_announced_implementations_name_cases(name: str, file:
     assert [one.case for one in load_xfails(file).stale(seam, known)] == []
 
 
+#: Their systems run in a JVM or on Spark; what they fail by is not written down yet.
+_WITHOUT_DIGESTS = frozenset(
+    {"spark-hudi", "spark-paimon", "spark-hive", "spark-jvm", "presto-jvm", "paimon-java"}
+)
+
+
 @pytest.mark.parametrize(("name", "file"), sorted(_announced()))
 def test_known_failures_of_announced_implementations_are_these_and_no_others(
     name: str, file: Path
 ) -> None:
     """An entry has the digests of what comes in place of the right answer."""
-    known = load_xfails(file).entries.values()
-    without = [one.id for one in known if "fail" in one.outcomes and not one.digests]
+    known = load_xfails(file)
+    without = [
+        one.id for one in known.entries.values() if "fail" in one.outcomes and not one.digests
+    ]
 
-    assert without == [], f"seambench check --seam {name.partition('.')[0]} --write-digests"
+    if known.implementation in _WITHOUT_DIGESTS:
+        assert without, f"{file.name} has them: take it off this list"
+    else:
+        assert without == [], f"seambench check --seam {name.partition('.')[0]} --write-digests"
 
 
 def test_many_implementations_have_such_a_file() -> None:
