@@ -196,7 +196,7 @@ def test_known_failures_of_announced_implementations_name_cases(name: str, file:
 
 #: Their systems run in a JVM or on Spark; what they fail by is not written down yet.
 _WITHOUT_DIGESTS = frozenset(
-    {"spark-hudi", "spark-paimon", "spark-hive", "spark-jvm", "presto-jvm", "paimon-java"}
+    {"spark-hudi", "spark-paimon", "spark-hive", "spark-jvm", "presto-jvm"}
 )
 
 

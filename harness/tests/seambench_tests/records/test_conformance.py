@@ -41,6 +41,18 @@ def test_every_word_is_kept_with_its_reason(tmp_path: Path) -> None:
     assert len(failures([made])) == 5
 
 
+def test_which_of_several_right_answers_came_is_kept_and_told(tmp_path: Path) -> None:
+    """A check says which came, its record keeps it, and `explain` names who gave it."""
+    case, results = "scan/paimon/aggregation/merge-map/newest", str(tmp_path)
+    command = ["check", "--impl", "auto", "--case", case, "--json", "--record"]
+    checked = CliRunner().invoke(app, [*command, "--results", results])
+    told = CliRunner().invoke(app, ["explain", case, "--results", results]).output.splitlines()
+    other = told.index("  or as well:")
+
+    assert json.loads(checked.stdout)["answer"] == 1
+    assert [at < other for at, line in enumerate(told) if "recorded from auto" in line] == [True]
+
+
 @pytest.mark.parametrize("word", ["fail", "xfail"])
 @pytest.mark.parametrize("refusal", [True, False])
 def test_wrong_rows_and_refusals_are_told_apart(word: str, refusal: bool) -> None:
