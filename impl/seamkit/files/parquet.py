@@ -373,10 +373,9 @@ class ParquetReader(FileReader):
         if pa.types.is_nested(kind):
             return ()
         known = [chunk.statistics for chunk in _chunks(self._file, name)]
-        if any(one is None or not one.has_min_max for one in known):
-            return ()
-        if any(not one.has_null_count or one.null_count for one in known):
-            return ()
+        for one in known:
+            if one is None or not one.has_min_max or not one.has_null_count or one.null_count:
+                return ()
         try:
             return [pa.scalar(one.min, kind) for one in known]
         except (*PARQUET_ERRORS, ValueError, OverflowError) as error:

@@ -150,6 +150,10 @@ class Storage:
         allow: addresses of folders that the table's metadata may name beside its own host; see
             `elsewhere`.
 
+    Attributes:
+        root: the folder, or its address.
+        bound: what one compressed piece of a file may become; readers of files hold to it.
+
     Raises:
         UsageError: no path at all, options for a local folder, options that the file system does
             not know, or a kind of storage that nobody knows.
@@ -167,7 +171,7 @@ class Storage:
         allow: Sequence[str] = (),
     ) -> None:
         self._files: _Files
-        self._bound = Bound()
+        self.bound = Bound()
         self._options, self._retry, self._ranges = dict(options or {}), retry, ranges
         self._allow, self._home = _checked_allow(allow), _host(root)
         if is_far(root):
@@ -192,13 +196,8 @@ class Storage:
     def within(self, limit_bytes: int | None) -> Storage:
         """The same storage for a read with a limit of memory; see `bound`."""
         child = copy.copy(self)
-        child._bound = Bound.of(limit_bytes)
+        child.bound = Bound.of(limit_bytes)
         return child
-
-    @property
-    def bound(self) -> Bound:
-        """What one compressed piece of a file may become; readers of files hold to it."""
-        return self._bound
 
     def elsewhere(self, root: str) -> Storage:
         """Another folder that the table's metadata names, with the same options if it is at home.
@@ -220,7 +219,7 @@ class Storage:
             )
         options = self._options if at_home else None
         found = Storage(root, options, retry=self._retry, ranges=self._ranges, allow=self._allow)
-        found._home, found._bound = self._home, self._bound
+        found._home, found.bound = self._home, self.bound
         return found
 
     def _is_allowed(self, root: str) -> bool:

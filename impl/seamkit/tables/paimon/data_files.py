@@ -146,9 +146,9 @@ def _check_ranges(reader: ParquetReader, entry: FileEntry, written: TableSchema)
         name = f"_KEY_{written.merge_keys[0]}"
         if name not in reader.schema.names:
             name = written.merge_keys[0]
-        where = f"{entry.where}: {entry.name}"
+        where, wide = f"{entry.where}: {entry.name}", _wide(types[0])
         low, high = (
-            row_values(data, types, where)[0].cast(_wide(types[0])).as_py()
+            row_values(data, types, where)[0].cast(wide).as_py()
             for data in (entry.min_key, entry.max_key)
         )
         if low is not None and high is not None:
@@ -165,7 +165,8 @@ def _check_range(
     greatest, leasts = reader.greatest(name, kind), reader.leasts(name, kind)
     if greatest is None or not leasts:
         return
-    least = min(one.cast(_wide(kind)).as_py() for one in leasts)
+    wide = _wide(kind)
+    least = min(one.cast(wide).as_py() for one in leasts)
     # Parquet lets bounds be wider than the values. Those of parquet-mr are the values themselves.
     is_exact = reader.created_by.startswith("parquet-mr")
     within = stated[0] <= least <= greatest <= stated[1]
