@@ -12,7 +12,7 @@ ARGS ?=
 WHEELS := .venv/wheels
 export UV_FIND_LINKS ?= $(CURDIR)/$(WHEELS)
 
-.PHONY: bench test beyond nightly all wheels clean help
+.PHONY: bench test beyond nightly all wheels docs clean help
 
 help:  ## what there is
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -35,6 +35,9 @@ all: test beyond  ## everything CI runs
 
 wheels: $(TOX)  ## what others install, into dist/; make wheels ARGS="3.12 3.13" tries it in these Pythons
 	$(TOX) run -q -e wheels $(if $(ARGS),-- $(ARGS))
+
+docs: $(TOX)  ## the documentation as a site, into build/docs
+	$(TOX) run -q -e docs
 
 $(TOX): requirements-tox.txt pyproject.toml
 	$(PYTHON) -m venv .venv

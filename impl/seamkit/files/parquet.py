@@ -83,12 +83,6 @@ def _check_rows(footer: pq.FileMetaData, where: str) -> None:
         raise InputError(f"{where}: {rows} rows in row groups, {footer.num_rows} in the file")
 
 
-#: Columns come as the types they are stored by. What is older than the switch knows no others.
-PLAIN_TYPES: dict[str, Any] = (
-    {"arrow_extensions_enabled": False} if int(pa.__version__.partition(".")[0]) >= 21 else {}
-)
-
-
 def _how(source: Any) -> dict[str, Any]:
     """How pyarrow reads a file: by streams of pages, so that memory does not grow with the file.
 
@@ -99,7 +93,7 @@ def _how(source: Any) -> dict[str, Any]:
         "page_checksum_verification": True,
         "pre_buffer": False,
         "buffer_size": buffer_bytes,
-        **PLAIN_TYPES,
+        "arrow_extensions_enabled": False,
     }
 
 
