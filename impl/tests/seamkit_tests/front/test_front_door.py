@@ -53,6 +53,16 @@ def test_a_hudi_table_is_found(hudi: Path) -> None:
         assert isinstance(seamkit.open_table(path), seamkit.HudiTable)
 
 
+def test_a_tilde_is_the_users_home(delta: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By every door: the front, a format's class, a scan at once; paths of any kind."""
+    monkeypatch.setenv("HOME", str(delta.parent))
+    address = f"~/{delta.name}"
+    tables = (seamkit.open_table(address), seamkit.DeltaTable(Path(address)))
+
+    assert [table.count_rows() for table in tables] == [4, 4]
+    assert seamkit.scan_table(address, ["k"]).count_rows() == 4
+
+
 @pytest.mark.parametrize(
     ("names", "error", "says"),
     [
