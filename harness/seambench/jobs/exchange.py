@@ -18,7 +18,7 @@ if __package__ in (None, ""):
     sys.path.append(str(Path(__file__).resolve().parents[2]))
 
 from seambase.errors import SeambenchError
-from seambench.bench.exchange.on_spark import SparkWorkers
+from seambench.bench.exchange.on_spark import SparkWorkers, end_barriers
 from seambench.bench.exchange.suite import ExchangeOptions, measure_exchanges
 from seambench.engines.spark import SparkOptions, parse_settings, spark_session
 from seambench.records.files import write_record
@@ -69,7 +69,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         session = SparkOptions(asked.master, memory="1g", conf=parse_settings(asked.conf))
         with spark_session(session) as (spark, _log):
             workers = SparkWorkers(spark, options.implementation, options.scale, options.timeout)
-            records = measure_exchanges(options, None, workers, "exchange-spark")
+            try:
+                records = measure_exchanges(options, None, workers, "exchange-spark")
+            finally:
+                end_barriers(spark)
         for one in records:
             write_record(asked.results, one)
     except SeambenchError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
@@ -64,6 +65,19 @@ class SparkWorkers:
 
     def close(self) -> None:
         """The session is its owner's."""
+
+
+def end_barriers(spark: Any) -> None:
+    """End the timer of Spark's barriers: a JVM whose own tasks had some would never end.
+
+    No barrier job can follow in this JVM. Releases in whose timer nothing keeps the JVM have none.
+    """
+    from py4j.protocol import Py4JError
+
+    with contextlib.suppress(Py4JError, AttributeError):
+        barriers = getattr(spark.sparkContext._jvm.org.apache.spark, "BarrierTaskContext$")
+        timer = "org$apache$spark$BarrierTaskContext$$timer"
+        getattr(getattr(barriers, "MODULE$"), timer)().cancel()
 
 
 def _run_task(asked: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,8 @@ up by a little with each commit is found where it has come to the margin. For ti
 the least of the runs after is slower, by a margin that grows with the noise, than the worst of the
 best runs before; instructions are counted without noise, and one commit is enough. asv's own step
 detection names neither a step in twelve commits nor any creep. A regression stays one until it is
-mended, or somebody writes into `acknowledged.toml` beside the results what it is the price of.
+mended, when the newest figures are as good as the best before it, or somebody writes into
+`acknowledged.toml` beside the results what it is the price of.
 """
 
 from __future__ import annotations
@@ -96,7 +97,7 @@ def steps(points: Sequence[Point]) -> list[Step]:
     """Where times became worse for good, at once or little by little; points are oldest first."""
     values = [point.value for point in points]
     margin = max(_MARGIN, 1 + _DEVIATIONS * _noise(values))
-    found: list[Step] = []
+    found: list[tuple[Step, float]] = []
     begin, best, best_end = 0, math.inf, 0
     for at in range(_LEAST_RUNS, len(points) - _LEAST_RUNS + 1):
         before = values[max(begin, at - _WINDOW) : at]
@@ -107,9 +108,9 @@ def steps(points: Sequence[Point]) -> list[Step]:
             continue
         at_once = len(before) >= _LEAST_RUNS and after > margin * max(before)
         last_good = points[at - 1 if at_once else best_end].commit
-        found.append(Step(last_good, points[at].commit, after / best))
+        found.append((Step(last_good, points[at].commit, after / best), best))
         begin, best = at, math.inf
-    return found
+    return _unmended(found, max(values[-_LEAST_RUNS:], default=0), margin)
 
 
 def _noise(values: Sequence[float]) -> float:
@@ -125,15 +126,20 @@ def rises(points: Sequence[Point], margin: float = _COUNT_MARGIN) -> list[Step]:
         points: oldest first.
         margin: how many times as much it must be.
     """
-    found: list[Step] = []
+    found: list[tuple[Step, float]] = []
     least, last_good = math.inf, ""
     for point in points:
         if point.value > margin * least:
-            found.append(Step(last_good, point.commit, point.value / least))
+            found.append((Step(last_good, point.commit, point.value / least), least))
             least = math.inf
         if point.value <= _COUNT_NOISE * least:
             least, last_good = min(least, point.value), point.commit
-    return found
+    return _unmended(found, points[-1].value if points else 0, margin)
+
+
+def _unmended(found: Sequence[tuple[Step, float]], newest: float, margin: float) -> list[Step]:
+    """Those of steps, each with the best before it, above which the newest figure still is."""
+    return [step for step, best in found if newest > margin * best]
 
 
 class Acknowledged(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from seambench_tests.report.test_costs import with_times
 from seambench_tests.samples.report_records import make_record, write_record
 
 SAMPLES = Path(__file__).parents[1] / "samples"
+CHECKOUT = Path(__file__).parents[4]
 
 
 def points(times: list[float]) -> list[history.Point]:
@@ -76,6 +78,37 @@ def test_a_creep_is_named() -> None:
     assert [(step.last_good, step.first_bad) for step in counts][:1] == [("c5", "c7")]
 
 
+def _recorded() -> dict[str, list[history.Point]]:
+    """Counts on record that neither rose nor fell by themselves."""
+    found = {
+        kernel.label: list(kernel.points)
+        for kernel in history.kernels(CHECKOUT / "results" / "history", [])
+        if kernel.unit == history.COUNTED and len(kernel.points) >= 8
+    }
+    return {
+        name: listed
+        for name, listed in found.items()
+        if max(p.value for p in listed) < 1.01 * min(p.value for p in listed)
+    }
+
+
+def test_what_is_planted_into_recorded_counts_is_named() -> None:
+    """A step of 5 % by its commit, and a creep of 1 % a commit; without either nothing is."""
+    recorded = _recorded()
+    assert len(recorded) >= 3
+    for name, listed in recorded.items():
+        middle = len(listed) // 2
+        stepped = [
+            replace(p, value=p.value * (1.05 if at >= middle else 1)) for at, p in enumerate(listed)
+        ]
+        crept = [replace(p, value=p.value * 1.01**at) for at, p in enumerate(listed)]
+        assert history.rises(listed) == [], name
+        [step] = history.rises(stepped)
+        assert step.first_bad == listed[middle].commit
+        assert step.last_good in {p.commit for p in listed[:middle]}
+        assert history.rises(crept), name
+
+
 def test_noise_is_no_regression() -> None:
     """Of a hundred series of forty commits with a noise of 1 % hardly one shows any."""
     found = [history.steps(points(noisy([1.0] * 40, seed))) for seed in range(100)]
@@ -126,6 +159,8 @@ def test_results_of_asv_become_curves_by_commit(tmp_path: Path) -> None:
         ([100.0, 103.0, 103.0], [("c0", "c1")]),
         ([100.0, 90.0, 95.0, 95.0, 200.0], [("c1", "c2"), ("c3", "c4")]),
         ([100.0, 99.0, 100.0, 101.5], [("c1", "c3")]),
+        ([100.0, 110.0, 110.0, 101.0], []),
+        ([100.0, 110.0, 120.0, 111.0], [("c0", "c1")]),
     ],
 )
 def test_a_count_that_rises_is_a_regression_at_once(
