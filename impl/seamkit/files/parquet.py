@@ -27,6 +27,7 @@ from seamkit.files.kept import KEPT
 from seamkit.files.promotion import LOSSLESS, TypeRules, resolve_batch
 from seamkit.files.ranges import FarFile
 from seamkit.files.reader import FileReader, RowsWanted
+from seamkit.files.spreading import long_dictionaries, texts_within
 from seamkit.files.statistics import (
     FileStatistics,
     footer_statistics,
@@ -237,26 +238,34 @@ class ParquetReader(FileReader):
         if not present:
             yield from self._without_columns(schema, wanted.batch_rows, self.rows_in(row_groups))
             return
-        if self._storage.bound.is_stated:
-            self._check_pages(present, row_groups)
-        file, schema = self._encoded(schema, wanted.encoded, row_groups)
+        long = self._check_pages(present, row_groups) if self._storage.bound.is_stated else ()
+        kept = dictionary_columns(self._file, schema, wanted.encoded)
+        file, schema = self._encoded(schema, kept, long, row_groups)
         rows = 0
         try:
             for batch in self._pieces(file, present, wanted):
                 rows += batch.num_rows
                 batch = decimals_of(batch, self._decimals)
-                yield resolve_batch(batch, schema, self._rules, self.name)
+                pieces = (
+                    texts_within(batch, kept, self._storage.bound, self.name) if long else (batch,)
+                )
+                for piece in pieces:
+                    yield resolve_batch(piece, schema, self._rules, self.name)
         except PARQUET_ERRORS as error:
             raise InputError(f"{self.name}: broken after row {rows} ({error})") from error
         footer_rows = self.rows_in(row_groups)
         if rows != footer_rows:
             raise InputError(f"{self.name}: {rows} rows, but its footer says {footer_rows}")
 
-    def _check_pages(self, names: Collection[str], row_groups: Sequence[int] | None) -> None:
+    def _check_pages(
+        self, names: Collection[str], row_groups: Sequence[int] | None
+    ) -> Sequence[str]:
+        """Refuse pages that become too large; the columns whose texts may, once they are spread."""
         groups = range(self.num_row_groups) if row_groups is None else row_groups
-        own, bound = self._file.metadata, self._storage.bound
+        own, bound, read = self._file.metadata, self._storage.bound, self._reading_at()
         try:
-            check_page_sizes(own, names, groups, self._reading_at(), bound, self.name)
+            check_page_sizes(own, names, groups, read, bound, self.name)
+            return long_dictionaries(own, names, groups, read, bound, self.name)
         except PARQUET_ERRORS as error:
             raise InputError(f"{self.name}: its pages are not readable ({error})") from error
 
@@ -302,21 +311,24 @@ class ParquetReader(FileReader):
             )
 
     def _encoded(
-        self, schema: pa.Schema, names: Collection[str], row_groups: Sequence[int] | None
+        self,
+        schema: pa.Schema,
+        names: Sequence[str],
+        long: Sequence[str],
+        row_groups: Sequence[int] | None,
     ) -> tuple[pq.ParquetFile, pa.Schema]:
-        """The file opened to hand out texts as dictionaries, and the schema that this gives.
+        """The file opened to hand out texts as dictionaries, and the schema that `names` give.
 
         Decimals may come as bytes, unless it is the file as it was opened first.
         """
         read = self._names.intersection(schema.names)
-        names = dictionary_columns(self._file, schema, names)
         decimals = not self._decimals.keys().isdisjoint(read)
-        if not names:
+        if not names and not long:
             self._expect(self._content, read, row_groups)
             return self._file_of_bytes() if decimals else self._file, schema
         content = self._opened_again()
         self._expect(content, read, row_groups)
-        file = self._opened_by(content, decimals=decimals, read_dictionary=names)
+        file = self._opened_by(content, decimals=decimals, read_dictionary=[*names, *long])
         return file, with_dictionaries(schema, names)
 
     def _file_of_bytes(self) -> pq.ParquetFile:

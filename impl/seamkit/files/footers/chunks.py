@@ -16,7 +16,8 @@ before it reads them; they take a small read a page.
 from __future__ import annotations
 
 import binascii
-from collections.abc import Callable, Collection, Sequence
+import math
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -148,7 +149,7 @@ def _check_spans(
         )
 
 
-_OF_DATA = (0, 3)  # of the enum PageType
+_OF_DATA, _DICTIONARY = (0, 3), 2  # of the enum PageType
 #: Of a page header: bounds of a page, which may be long texts, lie in it.
 _HEADER_BYTES = (1 << 9, 1 << 16, 1 << 24)
 #: Of pyarrow's names the codecs whose growth is known, `""` for no compression.
@@ -173,29 +174,55 @@ def check_page_sizes(
         bound: what a page may become.
         where: the file, for messages.
     """
-    paths = [footer.schema.column(i).path for i in range(footer.num_columns)]
-    for number, path in enumerate(paths):
+    for number, path in chunk_paths(footer, names):
+        for group in row_groups:
+            chunk = footer.row_group(group).column(number)
+            if most_of_pages(chunk) > bound.most:
+                _check_chunk(chunk, read, bound, f"{where}, column {path!r}, row group {group}")
+
+
+def chunk_paths(
+    footer: pq.FileMetaData, names: Collection[str] | None
+) -> Iterator[tuple[int, str]]:
+    """Numbers and paths of the chunks in which some columns lie; of all for None."""
+    for number in range(footer.num_columns):
+        path = footer.schema.column(number).path
         if names is None or path in names or path.partition(".")[0] in names:
-            for group in row_groups:
-                chunk = footer.row_group(group).column(number)
-                if _may_be_large(chunk, bound):
-                    _check_chunk(chunk, read, bound, f"{where}, column {path!r}, row group {group}")
+            yield number, path
 
 
-def _may_be_large(chunk: pq.ColumnChunkMetaData, bound: Bound) -> bool:
+def most_of_pages(chunk: pq.ColumnChunkMetaData) -> int | float:
+    """The most bytes that the pages of a chunk may become; infinity where nobody knows."""
     codec = _CODECS.get(chunk.compression)
     if codec is None:
-        return True
+        return math.inf
     packed = chunk.total_compressed_size
-    return bool((most_bytes(codec, packed) if codec else packed) > bound.most)
+    return int(most_bytes(codec, packed) if codec else packed)
+
+
+def dictionary_bytes(
+    chunk: pq.ColumnChunkMetaData, read: Callable[[int, int], bytes], where: str
+) -> int:
+    """What the dictionary in front of a chunk's pages becomes; 0 where there is none.
+
+    Args:
+        chunk: which has a page.
+        read: gives bytes from an offset on, fewer where the file ends.
+        where: the chunk, for messages.
+    """
+    header = _header(read, _begin(chunk), where)
+    return int(header.uncompressed_bytes) if header.type == _DICTIONARY else 0
+
+
+def _begin(chunk: pq.ColumnChunkMetaData) -> int:
+    at = int(chunk.data_page_offset)
+    return min(at, chunk.dictionary_page_offset) if chunk.dictionary_page_offset else at
 
 
 def _check_chunk(
     chunk: pq.ColumnChunkMetaData, read: Callable[[int, int], bytes], bound: Bound, where: str
 ) -> None:
-    at = chunk.data_page_offset
-    if chunk.dictionary_page_offset:
-        at = min(at, chunk.dictionary_page_offset)
+    at = _begin(chunk)
     end = at + chunk.total_compressed_size
     values = 0
     while at < end and values < chunk.num_values:

@@ -48,6 +48,7 @@ from seamkit.files.private_forms import PrivateForm
 from seamkit.files.promotion import LOSSLESS, resolve_batch
 from seamkit.files.ranges import FarFile, near
 from seamkit.files.reader import FileReader
+from seamkit.files.spreading import long_dictionaries
 from seamkit.files.storage import read_part
 
 _T = TypeVar("_T")
@@ -148,6 +149,8 @@ class PagedFile:
         Returns:
             None where the pages that hold them are most of all, or a column cannot be read so.
         """
+        if self._has_long_texts(schema, row_group):
+            return None
         columns = []
         wanted = whole = n_wanted = 0
         for name in schema.names:
@@ -166,6 +169,17 @@ class PagedFile:
             return None
         self._counts.add(sum(len(column.pages) for column in columns), n_wanted)
         return self._resolved(self._batches(columns, row_group, positions, batch_rows), schema)
+
+    def _has_long_texts(self, schema: pa.Schema, row_group: int) -> bool:
+        """Whether only a reader of whole row groups keeps within a stated limit of memory."""
+        if not self._bound.is_stated:
+            return False
+        names, where = self._names.intersection(schema.names), self._where
+        with self._readable():
+            found = long_dictionaries(
+                self._footer, names, [row_group], self._read, self._bound, where
+            )
+        return bool(found)
 
     def _resolved(
         self, batches: Iterator[pa.RecordBatch], schema: pa.Schema

@@ -87,6 +87,27 @@ def _parquet(**how: Any) -> Callable[[], bytes]:
     return make
 
 
+def _dictionary(make: Callable[[], pa.Array], **how: Any) -> Callable[[], bytes]:
+    """Some kilobytes of which each text of a dictionary is named often."""
+
+    def content() -> bytes:
+        out = io.BytesIO()
+        how.setdefault("compression", "zstd")
+        pq.write_table(pa.table({"a": make()}), out, **how)
+        return out.getvalue()
+
+    return content
+
+
+def _often(text: str, rows: int) -> pa.Array:
+    indices = pa.array([0] * rows, pa.int32())
+    return pa.DictionaryArray.from_arrays(indices, [text])
+
+
+def _in_a_list(text: str, rows: int) -> pa.Array:
+    return pa.ListArray.from_arrays(pa.array([0, rows], pa.int32()), _often(text, rows))
+
+
 def _orc(texts: pa.Array, **how: Any) -> Callable[[], bytes]:
     def make() -> bytes:
         out = io.BytesIO()
@@ -164,6 +185,22 @@ def _delta_vector(folder: Path) -> None:
         told.unlink()
 
 
+def _delta_checkpoint(folder: Path) -> None:
+    """A path of a megabyte that a hundred actions have."""
+    unpack_delta("vectors-several", folder.parent).rename(folder)
+    log = folder / "_delta_log"
+    last = max(log.glob("*.json")).stem
+    path = _often("a" * 1_000_000, _BYTES // 1_000_000)
+    pq.write_table(
+        pa.table({"add": pa.StructArray.from_arrays([path], ["path"])}),
+        log / f"{last}.checkpoint.parquet",
+        compression="zstd",
+    )
+    (log / "_last_checkpoint").write_text(json.dumps({"version": int(last), "size": len(path)}))
+    for told in log.glob("*.crc"):
+        told.unlink()
+
+
 def _hudi_block(folder: Path) -> None:
     unpack_table("mor-v9-parquet-blocks", folder)
     _, found = _last_block(folder)
@@ -205,6 +242,13 @@ _KINDS: dict[str, Callable[[Path], object]] = {
     ),
     "parquet brotli": _hive("parquet", "a.parquet", _parquet(compression="brotli")),
     "parquet that lies": _hive("parquet", "a.parquet", _lying_parquet),
+    "parquet list of texts": _hive(
+        "parquet",
+        "a.parquet",
+        _dictionary(lambda: _in_a_list("a" * 1_000_000, _BYTES // 1_000_000)),
+        "array<string>",
+    ),
+    "delta checkpoint": _delta_checkpoint,
     "orc texts": _hive("orc", "a.orc", _orc(pa.array(["a" * 1000] * (_BYTES // 1000)))),
     "orc dictionary": _hive(
         "orc",
@@ -250,6 +294,22 @@ def read(folder: str) -> None:
     sys.stdout.write(json.dumps([ended, grown]))
 
 
+def count(folder: str) -> None:
+    """Read a Hive table batch by batch, as `read` does; print rows and bytes of what came."""
+    import seamkit.tables.hive.table as hive
+
+    pa.set_memory_pool(pa.system_memory_pool())
+    pq.read_table(pa.BufferReader(_parquet_of(_TEXT)))
+    how = json.loads((Path(folder).parent / "how.json").read_text())
+    table = hive.HiveTable(folder, columns=how["columns"], file_format=how["format"])
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    rows = size = 0
+    for batch in table.scan(memory_limit_bytes=_LIMIT, threads=1).to_reader():
+        rows, size = rows + batch.num_rows, size + batch.nbytes
+    grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) << 10
+    sys.stdout.write(json.dumps([f"{rows} rows of {size // 1_000_000} MB", grown]))
+
+
 def _parquet_of(rows: pa.Table) -> pa.Buffer:
     out = pa.BufferOutputStream()
     pq.write_table(rows, out, compression="zstd")
@@ -261,8 +321,17 @@ def test_what_is_unpacked_is_bounded_by_the_limit(kind: str, tmp_path: Path) -> 
     """The refusal names the file, its place, what the bytes become and the option."""
     folder = tmp_path / "t"
     _KINDS[kind](folder)
-    code = f"from {__name__} import read; read({str(folder)!r})"
 
+    ended, grown = _read_apart(folder, "read")
+
+    assert re.search(r"(become|bytes).* may have \d+ \(memory_limit_bytes\)", ended)
+    assert str(folder) in ended or kind == "hfile"
+    assert grown < _LIMIT + _BESIDE
+
+
+def _read_apart(folder: Path, how: str) -> tuple[str, int]:
+    """How a process of its own ends that reads a table, and by how much it grows."""
+    code = f"from {__name__} import {how}; {how}({str(folder)!r})"
     done = subprocess.run(
         [sys.executable, "-c", code],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
@@ -273,9 +342,38 @@ def test_what_is_unpacked_is_bounded_by_the_limit(kind: str, tmp_path: Path) -> 
 
     assert done.returncode == 0, done.stderr[-2000:]
     ended, grown = json.loads(done.stdout)
-    assert re.search(r"(become|bytes).* may have \d+ \(memory_limit_bytes\)", ended)
-    assert str(folder) in ended or kind == "hfile"
-    assert grown < _LIMIT + _BESIDE
+    return ended, grown
+
+
+@pytest.mark.parametrize("version", ["1.0", "2.0"])
+@pytest.mark.parametrize("kind", ["flat", "struct", "lists"])
+def test_texts_of_a_dictionary_come_in_batches_within_the_limit(
+    kind: str, version: Any, tmp_path: Path
+) -> None:
+    """All rows, equal to those without a limit; a process takes little more than the limit."""
+    rows = _BYTES // 1_000_000
+    texts = _often("a" * 1_000_000, rows)
+    makers: dict[str, tuple[str, Callable[[], pa.Array]]] = {
+        "flat": ("string", lambda: texts),
+        "struct": ("struct<t:string>", lambda: pa.StructArray.from_arrays([texts], ["t"])),
+        "lists": (
+            "array<string>",
+            lambda: pa.ListArray.from_arrays(pa.array(range(rows + 1), pa.int32()), texts),
+        ),
+    }
+    word, make = makers[kind]
+    folder = tmp_path / "t"
+    content = _dictionary(make, data_page_version=version)
+    _hive("parquet", "a.parquet", content, word)(folder)
+    assert (folder / "a.parquet").stat().st_size < 4000
+
+    ended, grown = _read_apart(folder, "count")
+
+    assert ended == f"{rows} rows of {rows} MB"
+    assert grown < 2 * _LIMIT + _BESIDE
+    table = seamkit.HiveTable(str(folder), columns={"a": word}, file_format="parquet")
+    limited = table.scan(memory_limit_bytes=_LIMIT, threads=1).to_table()
+    assert limited.equals(table.scan().to_table())
 
 
 @pytest.mark.parametrize("limit", [None, 128 << 20])

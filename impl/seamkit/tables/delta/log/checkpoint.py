@@ -8,15 +8,17 @@ of the same checkpoint names, so they are not read.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from seambase.errors import InputError
 from seamkit.files.parquet import PARQUET_ERRORS, open_parquet
-from seamkit.files.storage import Storage
+from seamkit.files.spreading import check_whole, long_dictionaries
+from seamkit.files.storage import Storage, read_part
 from seamkit.files.texts import check_texts
 from seamkit.tables.delta.log.actions import parse_line
 from seamkit.tables.delta.log.folder import LOG, Checkpoint
@@ -93,7 +95,13 @@ def _parquet_actions(
         if told is not None and told != content.size():
             raise InputError(f"{where}: {content.size()} bytes, the checkpoint says {told}")
         file = open_parquet(content, where, storage.bound)
-        table = file.read(columns=_columns(file.schema_arrow, fields), use_threads=False)
+        names = _columns(file.schema_arrow, fields)
+        if storage.bound.is_stated:
+            groups, read = range(file.num_row_groups), partial(read_part, content)
+            long = long_dictionaries(file.metadata, names, groups, read, storage.bound, where)
+            again = partial(_with_dictionaries, content, where, file.metadata)
+            check_whole(again, long, storage.bound, where)
+        table = file.read(columns=names, use_threads=False)
     except PARQUET_ERRORS as error:
         raise InputError(f"{where}: not readable as a checkpoint ({error})") from error
     if table.num_rows != file.metadata.num_rows:
@@ -107,6 +115,12 @@ def _parquet_actions(
             column = table.column(name).combine_chunks()
             for content in column.filter(column.is_valid()).to_pylist():
                 yield name, content, where
+
+
+def _with_dictionaries(
+    content: pa.NativeFile, where: str, footer: pq.FileMetaData, paths: Sequence[str]
+) -> pq.ParquetFile:
+    return open_parquet(content, where, metadata=footer, read_dictionary=list(paths))
 
 
 def _columns(schema: pa.Schema, wanted: Mapping[str, tuple[str, ...]]) -> list[str]:

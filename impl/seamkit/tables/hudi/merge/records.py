@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,8 @@ from seamkit.files.parquet import (
     with_dictionaries,
 )
 from seamkit.files.promotion import resolve_batch
+from seamkit.files.spreading import long_dictionaries, texts_within
+from seamkit.files.storage import read_part
 from seamkit.scan.merging.log_index import spread
 from seamkit.scan.units import ReadContext
 from seamkit.tables.hudi.config.properties import DeleteMarker
@@ -205,13 +208,21 @@ def _parquet_rows(
     content = pa.BufferReader(pa.py_buffer(block.content))
     file = open_parquet(content, where, bound)
     encoded = dictionary_columns(file, schema, schema.names)
-    file = open_parquet(content, where, metadata=file.metadata, read_dictionary=encoded)
     present = [n for n in schema.names if n in file.schema_arrow.names]
+    long: Sequence[str] = ()
+    if bound.is_stated:
+        groups, read = range(file.num_row_groups), partial(read_part, content)
+        long = long_dictionaries(file.metadata, present, groups, read, bound, where)
+    own = {"metadata": file.metadata, "read_dictionary": [*encoded, *long]}
+    file = open_parquet(content, where, **own)
     decoded = with_dictionaries(schema, encoded)
     rows = 0
     for batch in _parquet_batches(file, present, context, where):
         rows += batch.num_rows
-        yield spread(resolve_batch(batch, decoded, HUDI_TYPES, where), encoded, context.allocator)
+        pieces = texts_within(batch, encoded, bound, where) if long else (batch,)
+        for piece in pieces:
+            resolved = resolve_batch(piece, decoded, HUDI_TYPES, where)
+            yield spread(resolved, encoded, context.allocator)
     if rows != file.metadata.num_rows:
         raise InputError(f"{where}: {rows} rows, but its footer says {file.metadata.num_rows}")
     if not rows:
