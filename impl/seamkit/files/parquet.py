@@ -24,6 +24,7 @@ from seamkit.files.footers.chunks import (
     names_extensions,
 )
 from seamkit.files.kept import KEPT
+from seamkit.files.null_counts import NullCounts
 from seamkit.files.promotion import LOSSLESS, TypeRules, resolve_batch
 from seamkit.files.ranges import FarFile
 from seamkit.files.reader import FileReader, RowsWanted
@@ -241,10 +242,11 @@ class ParquetReader(FileReader):
         long = self._check_pages(present, row_groups) if self._storage.bound.is_stated else ()
         kept = dictionary_columns(self._file, schema, wanted.encoded)
         file, schema = self._encoded(schema, kept, long, row_groups)
-        rows = 0
+        rows, nulls = 0, NullCounts(self._file.metadata, row_groups)
         try:
             for batch in self._pieces(file, present, wanted):
                 rows += batch.num_rows
+                nulls.add(batch)
                 batch = decimals_of(batch, self._decimals)
                 pieces = (
                     texts_within(batch, kept, self._storage.bound, self.name) if long else (batch,)
@@ -256,6 +258,7 @@ class ParquetReader(FileReader):
         footer_rows = self.rows_in(row_groups)
         if rows != footer_rows:
             raise InputError(f"{self.name}: {rows} rows, but its footer says {footer_rows}")
+        nulls.check(self.name)
 
     def _check_pages(
         self, names: Collection[str], row_groups: Sequence[int] | None

@@ -6,6 +6,8 @@ import json
 import struct
 from collections.abc import Iterator
 
+import pyarrow as pa
+
 from seambench.formats.hudi.damage import block_positions
 from seambench_suites.mutations.avro_places import Names, field_spans, innermost, varint
 from seambench_suites.mutations.parquet_places import parquet_place
@@ -13,6 +15,8 @@ from seambench_suites.mutations.parquet_places import parquet_place
 _DELETES, _AVRO, _PARQUET = 1, 3, 5
 #: The entry of a block's header that is the schema of its records.
 _SCHEMA = 2
+_CHUNK_HEAD = 3  # the length of a chunk of ORC, and whether it is compressed
+_TYPES = 4  # of ORC's footer
 _PARTS = ("", "size", "version", "type", "header", "length", "content", "total")
 
 
@@ -88,7 +92,11 @@ def properties_place(content: bytes, at: int) -> str:
 
 
 def orc_place(content: bytes, at: int) -> str:
-    """`magic`, `stripes`, `metadata`, `footer`, `postscript FIELD` or `tail` of an ORC file."""
+    """`magic`, `stripes`, `metadata`, `footer FIELDS`, `postscript FIELD` or `tail` of an ORC file.
+
+    The fields are those within which another bit there is seen when the footer is unpacked; none
+    are named where it does not unpack then, or is none of Snappy's one chunk.
+    """
     tail = len(content) - 1
     postscript = tail - content[-1]
     if at == tail:
@@ -99,10 +107,42 @@ def orc_place(content: bytes, at: int) -> str:
     sizes = {number: value for _, _, number, value in _fields(content, postscript, tail)}
     footer = postscript - sizes.get(1, 0)
     if at >= footer:
-        return "footer"
+        return f"footer {_footer_fields(content[footer:postscript], at - footer)}".rstrip()
     if at >= footer - sizes.get(5, 0):
         return "metadata"
     return "magic" if at < 3 else "stripes"
+
+
+def _footer_fields(chunk: bytes, at: int) -> str:
+    """Numbers of the fields that a byte of a footer's compressed chunk becomes a part of."""
+    changed = bytearray(chunk)
+    changed[at] ^= 1
+    try:
+        whole, other = (_unpacked(bytes(one)) for one in (chunk, changed))
+    except (OSError, IndexError):
+        return ""
+    pairs = zip(whole, other, strict=False)
+    places = [number for number, (one, another) in enumerate(pairs) if one != another]
+    if at < _CHUNK_HEAD or len(whole) != len(other) or not places:
+        return ""
+    return _path_of(whole, 0, len(whole), places[0])
+
+
+def _unpacked(chunk: bytes) -> bytes:
+    size, _ = varint(chunk, _CHUNK_HEAD)
+    unpacked: bytes = pa.decompress(chunk[_CHUNK_HEAD:], size, "snappy", asbytes=True)
+    return unpacked
+
+
+def _path_of(content: bytes, at: int, end: int, wanted: int) -> str:
+    for begin, after, number, _ in _fields(content, at, end):
+        if begin <= wanted < after:
+            if number != _TYPES or at:
+                return str(number)
+            _, inner = varint(content, begin)
+            _, inner = varint(content, inner)
+            return f"{number}.{_path_of(content, inner, after, wanted)}"
+    return ""
 
 
 def _fields(content: bytes, at: int, end: int) -> Iterator[tuple[int, int, int, int]]:

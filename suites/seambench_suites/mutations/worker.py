@@ -12,6 +12,8 @@ import resource
 from collections.abc import Mapping
 from typing import Any
 
+import pyarrow as pa
+
 from seambase.errors import SeambenchError
 from seambench.conformance.worker import serve
 from seambench.contracts.scan import Scanner, ScanRequest
@@ -32,7 +34,7 @@ def _answer(_: object, scanner: Scanner, request: Mapping[str, Any]) -> Mapping[
         scan = scanner.open(ScanRequest(**asked, threads=1))
         with scan.to_reader() as reader:
             read = reader.read_all()
-        rows = sorted(map(repr, read.to_pylist()))
+        rows = sorted(map(repr, _with_numbers(read).to_pylist()))
         text = "\n".join([*map(str, read.schema), *rows])
         warnings = [warning.reason for warning in scan.report().warnings]
     except SeambenchError as error:
@@ -41,6 +43,17 @@ def _answer(_: object, scanner: Scanner, request: Mapping[str, Any]) -> Mapping[
         return {"outcome": "raw", "reason": f"{type(error).__name__}: {error}"}
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
     return {"outcome": "read", "digest": digest, "rows": len(rows), "warnings": warnings}
+
+
+def _with_numbers(table: pa.Table) -> pa.Table:
+    """The columns of dates and moments as numbers: Python has none beyond the year 9999."""
+    fields = [
+        field.with_type(pa.int32() if pa.types.is_date32(field.type) else pa.int64())
+        if pa.types.is_date32(field.type) or pa.types.is_timestamp(field.type)
+        else field
+        for field in table.schema
+    ]
+    return table.cast(pa.schema(fields))
 
 
 if __name__ == "__main__":

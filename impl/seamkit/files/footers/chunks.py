@@ -110,7 +110,7 @@ def check_chunks(source: pa.NativeFile, footer: pq.FileMetaData, where: str) -> 
     rules = ffi.new("struct seam_parquet_rules *")
     rules.n_leaves, rules.n_groups = len(columns), footer.num_row_groups
     held = ffi.from_buffer("int64_t[]", spans)
-    rules.spans, rules.lists_levels = held, _lists_levels(footer)
+    rules.spans, rules.lists_levels = held, is_by_parquet_mr(footer)
     error: Any = new_error()
     code = lib.seam_parquet_check_chunks(
         ffi.cast("uint8_t *", body.address), body.size, leaves, rules, error
@@ -121,11 +121,11 @@ def check_chunks(source: pa.NativeFile, footer: pq.FileMetaData, where: str) -> 
     _check_spans(spans, begin, footer, where)
 
 
-def _lists_levels(footer: pq.FileMetaData) -> bool:
-    """Whether the writer names RLE among a chunk's encodings where it has levels, and there alone.
+def is_by_parquet_mr(footer: pq.FileMetaData) -> bool:
+    """Whether the writer is parquet-mr.
 
-    Of data pages of the first format parquet-mr does; Arrow's writers always name it, DuckDB's
-    never do.
+    Of data pages of the first format it names RLE among a chunk's encodings where it has levels,
+    and there alone; Arrow's writers always do, DuckDB's never.
     """
     try:
         return (footer.created_by or "").startswith("parquet-mr")

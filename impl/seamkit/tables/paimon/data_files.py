@@ -108,8 +108,10 @@ def open_data_file(
     if lost and not set(lost) <= set(schema.partition_keys):
         raise InputError(f"{reader.name}: the column {lost[0]!r} of its schema is missing")
     _check_columns(reader, schema, expected)
-    if is_live and isinstance(reader, ParquetReader) and schema.primary_keys:
-        _check_ranges(reader, entry, written)
+    if isinstance(reader, ParquetReader):
+        _check_partition(reader, entry, schema)
+        if is_live and schema.primary_keys:
+            _check_ranges(reader, entry, written)
     if schema.fields == written.fields:
         return reader
     file = Place("", (), places_of(written.fields))
@@ -131,6 +133,36 @@ def _check_columns(reader: FileReader, schema: TableSchema, expected: Sequence[s
     for name in reader.schema.names:
         if name not in expected and not name.startswith("_"):
             raise InputError(f"{reader.name}: its schema does not know the column {name!r}")
+
+
+def _check_partition(reader: ParquetReader, entry: FileEntry, schema: TableSchema) -> None:
+    """Hold the values of partition columns, which files have too, against the manifest's."""
+    names = schema.partition_keys
+    if not any(name in reader.schema.names for name in names):
+        return
+    fields = [pa.field(name, schema.field(name).type) for name in names]
+    values = row_values(entry.partition, [field.type for field in fields], entry.where)
+    known = reader.statistics(pa.schema(fields)).columns
+    for name, value in zip(names, values, strict=True):
+        one = known.get(name)
+        if one is not None and not _may_be_all(one, value, entry.rows):
+            shown = "nothing but nulls" if one.least is None else f"{one.least} to {one.greatest}"
+            raise InputError(
+                f"{reader.name}: the values of {name} are {shown}, and its manifest says that they "
+                f"are those of the partition {value}"
+            )
+
+
+def _may_be_all(known: ColumnRange, value: pa.Scalar, rows: int) -> bool:
+    """Whether a column of so many rows may have one value, or null, in all of them."""
+    if not value.is_valid:
+        return known.nulls is None or known.nulls == rows
+    if rows and known.nulls == rows:
+        return False
+    is_below = known.least is not None and pc.less(value, known.least).as_py()
+    return not is_below and not (
+        known.greatest is not None and pc.greater(value, known.greatest).as_py()
+    )
 
 
 def _check_ranges(reader: ParquetReader, entry: FileEntry, written: TableSchema) -> None:

@@ -14,6 +14,7 @@ import pytest
 from seambase.errors import InputError
 from seambench.formats.forms.footer import Binary, Footer, Listed, Number, Struct
 from seamkit.files.parquet import open_parquet
+from seamkit.tables.hive.table import HiveTable
 
 # Of a row group's column of texts: the bytes of its texts, no histogram of repetition levels, one
 # of two definition levels (2 zero, 1 one).
@@ -350,6 +351,49 @@ def test_what_a_footer_says_twice_must_agree(name: str) -> None:
     edit(footer)
     with pytest.raises(InputError, match=why):
         open_parquet(pa.BufferReader(footer.file()), "f")
+
+
+def _more_nulls(footer: Footer) -> None:
+    _chunk(footer, 0)[12][3] = Number(6, 2)
+
+
+def _struct_required(footer: Footer) -> None:
+    """Levels are counted from one less on: what is there in the pages is one too high, a null."""
+    _set(footer.schema.items[2], 3, 0)
+
+
+_MISCOUNTED: dict[str, tuple[Callable[[Footer], object], str]] = {
+    "one null more": (_more_nulls, "column 'a' has 1 nulls, and its footer counts 2"),
+    "a struct that is required": (
+        _struct_required,
+        "column 's.x' has 3 nulls, and its footer counts 1",
+    ),
+}
+
+
+@pytest.mark.parametrize("batch_rows", [1, 7])
+@pytest.mark.parametrize("name", _MISCOUNTED)
+def test_nulls_that_are_read_are_those_that_the_footer_counts(
+    name: str, batch_rows: int, tmp_path: Path
+) -> None:
+    """Of flat columns and, of parquet-mr, of those within structs; whichever columns are read."""
+    rows = pa.table({"a": [1, None, 3], "s": [{"x": 1}, {"x": None}, {"x": 3}]})
+    out = io.BytesIO()
+    pq.write_table(rows, out, store_schema=False, use_dictionary=False)
+    edit, why = _MISCOUNTED[name]
+    footer = Footer(out.getvalue())
+    _as_parquet_mr(footer)
+    file = tmp_path / "a.parquet"
+    file.write_bytes(footer.file())
+    columns = {"a": "bigint", "s": "struct<x:bigint>"}
+    table = HiveTable(str(tmp_path), columns=columns, file_format="parquet")
+    assert table.scan(batch_rows=batch_rows).to_table().to_pylist() == rows.to_pylist()
+
+    edit(footer)
+    file.write_bytes(footer.file())
+    for chosen in (None, [why.split("'")[1][0]]):
+        with pytest.raises(InputError, match=why):
+            table.scan(chosen, batch_rows=batch_rows).to_table()
 
 
 @pytest.mark.parametrize("writer", ["pyarrow", "polars", "duckdb"])

@@ -9,9 +9,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from seambase.errors import InputError, RefusedError, UsageError
+from seamkit.files.statistics import ColumnRange
+from seamkit.tables.paimon.data_files import _may_be_all
 from seamkit.tables.paimon.table import PaimonTable
 from seamkit_tests.samples.damage import silent_damage
 from seamkit_tests.samples.paimon_tables import unpack_paimon
@@ -44,6 +47,46 @@ def _run(name: str, folder: Path, seed: int, count: int) -> dict[str, str]:
 def test_no_damage_changes_rows_in_silence(name: str, tmp_path: Path) -> None:
     """Every file removed, emptied, cut and flipped, a few times each."""
     assert _run(name, tmp_path, seed=7, count=1) == {}
+
+
+def test_files_of_two_partitions_in_each_others_place_are_refused(tmp_path: Path) -> None:
+    """Files of one length and number of rows, by the values of their partition columns."""
+    table = unpack_paimon("core-partition-names", tmp_path)
+    files = {file: file.read_bytes() for file in table.rglob("data-*.parquet")}
+    pairs = [
+        (one, other)
+        for one, other in itertools.combinations(sorted(files), 2)
+        if len(files[one]) == len(files[other])
+    ]
+    assert len(pairs) > 1
+    for one, other in pairs:
+        one.write_bytes(files[other])
+        other.write_bytes(files[one])
+        with pytest.raises(InputError, match="its manifest says that they are those of the part"):
+            PaimonTable(str(table)).scan().to_table()
+        one.write_bytes(files[one])
+        other.write_bytes(files[other])
+
+
+@pytest.mark.parametrize(
+    ("known", "value", "may_be"),
+    [
+        (ColumnRange(0, pa.scalar(1), pa.scalar(1)), 1, True),
+        (ColumnRange(0, pa.scalar(1), pa.scalar(1)), 2, False),
+        (ColumnRange(0, pa.scalar(1), pa.scalar(1)), 0, False),
+        (ColumnRange(0, pa.scalar(1), pa.scalar(1)), None, False),
+        (ColumnRange(3), None, True),
+        (ColumnRange(3), 1, False),
+        (ColumnRange(), 1, True),
+        (ColumnRange(), None, True),
+        (ColumnRange(None, pa.scalar(0), pa.scalar(2)), 1, True),
+    ],
+)
+def test_what_a_footer_tells_of_a_partition_column(
+    known: ColumnRange, value: int | None, may_be: bool
+) -> None:
+    """Of three rows; what is not told rules nothing out."""
+    assert _may_be_all(known, pa.scalar(value, pa.int64()), 3) == may_be
 
 
 @pytest.mark.parametrize("lost", range(17))

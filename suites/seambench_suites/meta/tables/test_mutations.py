@@ -26,6 +26,7 @@ from seambench_suites.mutations.changes import (
 )
 from seambench_suites.mutations.footer_fields import random_field
 from seambench_suites.mutations.places import place
+from seambench_suites.mutations.worker import _with_numbers
 
 
 @pytest.fixture
@@ -274,6 +275,28 @@ def test_a_bit_of_orc_is_told_by_its_place() -> None:
     assert said(content.rindex(b"a_name")) == " in footer"
     assert said(content.rindex(b"ORC")) == " in postscript 8000"
     assert said(len(content) - 1) == " in tail"
+
+
+def test_a_bit_of_a_packed_footer_of_orc_is_told_by_its_field() -> None:
+    """A letter of a name, in a chunk of Snappy: it is one of the names of a type."""
+    out = io.BytesIO()
+    orc.write_table(pa.table({"a_name": ["some text"]}), out, compression="snappy")
+    content = out.getvalue()
+    at = content.rindex(b"a_name")
+
+    def said(place_: int) -> str:
+        return place(Mutation("a.orc", "flip", 8 * place_), {"a.orc": content})
+
+    assert [said(at + letter) for letter in range(6)] == [" in footer 4.3"] * 6
+    assert said(len(content) - 2 - content[-1]) != " in footer 4.3"
+
+
+def test_dates_beyond_those_of_python_are_read() -> None:
+    """The worker looks at rows as numbers: another date is another answer, and no breakdown."""
+    far = pa.array([1 << 30], pa.int32()).cast(pa.date32())
+    rows = pa.table({"d": far, "t": pa.array([1 << 62], pa.timestamp("us")), "k": [1]})
+
+    assert _with_numbers(rows).to_pylist() == [{"d": 1 << 30, "t": 1 << 62, "k": 1}]
 
 
 @pytest.mark.parametrize(
