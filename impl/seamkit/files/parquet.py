@@ -23,8 +23,8 @@ from seamkit.files.footers.chunks import (
     footer_without_arrow,
     names_extensions,
 )
+from seamkit.files.footers.null_counts import NullCounts
 from seamkit.files.kept import KEPT
-from seamkit.files.null_counts import NullCounts
 from seamkit.files.promotion import LOSSLESS, TypeRules, resolve_batch
 from seamkit.files.ranges import FarFile
 from seamkit.files.reader import FileReader, RowsWanted
