@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
+import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -93,6 +95,13 @@ _BY_ID = {"iceberg": _iceberg, "delta by id": _delta("id")}
 _ALL = {**_BY_ID, "delta by name": _delta("name")}
 
 
+#: Doors through which DuckDB asks for columns and rows.
+_VIEWS: Mapping[str, Callable[[Any, duckdb.DuckDBPyConnection], object]] = {
+    "dataset": lambda table, engine: engine.register("t", table.scan().dataset()),
+    "relation": lambda table, engine: table.scan().relation(engine).create_view("t"),
+}
+
+
 @pytest.mark.parametrize("name", _ALL)
 def test_swapped_names_are_found_by_their_key(name: str, tmp_path: Path) -> None:
     """By ids whatever the names say, and by physical names whatever the ids say.
@@ -110,6 +119,11 @@ def test_swapped_names_are_found_by_their_key(name: str, tmp_path: Path) -> None
         for chosen in (["a"], ["a", "b"]):
             rows = table.scan(columns=chosen, filter=condition, batch_rows=1).to_table()
             assert rows["a"].to_pylist() == expected
+        for view in _VIEWS:
+            with duckdb.connect() as engine:
+                _VIEWS[view](table, engine)
+                found = engine.sql(f"SELECT a FROM t WHERE {condition}").fetchall()  # noqa: S608
+                assert [value for (value,) in sorted(found)] == expected, view
 
 
 def test_a_column_without_an_id_is_nobodys_where_another_has_one(tmp_path: Path) -> None:
