@@ -6,6 +6,8 @@ TOX := .venv/bin/tox
 # Environments that use one core most of the time, two at once; one that fails shows all it printed.
 # Those that keep both cores busy, or hold a page to its time, run alone.
 PAIRED := $(TOX) run-parallel --parallel 2 --parallel-no-spinner
+# While a command is silent, the time is told every 20 seconds.
+TOLD := .ci/told
 # Knobs for the run, e.g. make bench ARGS="--scale 1 --reader hudi-rs"
 ARGS ?=
 # pyspark comes as source only: built once here, not once more for each environment.
@@ -18,11 +20,13 @@ help:  ## what there is
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
 
 bench: $(TOX)  ## generate data, run the comparison, check every answer, build the page
-	$(TOX) run -q -e bench $(if $(ARGS),-- $(ARGS))
+	@echo 'setting up .tox/bench: packages are fetched the first time, then data are made'
+	$(TOLD) $(TOX) run -q -e bench $(if $(ARGS),-- $(ARGS))
 
 test: $(TOX)  ## lint, types, C tests, Python tests, quick conformance
-	failed=0; $(PAIRED) -e native,types,lint,bare,alone || failed=1; \
-	$(TOX) run -e tests,conformance || failed=1; exit $$failed
+	@echo 'setting up environments below .tox: packages are fetched the first time'
+	failed=0; $(TOLD) $(PAIRED) -e native,types,lint,bare,alone || failed=1; \
+	$(TOLD) $(TOX) run -e conformance,tests || failed=1; exit $$failed
 
 beyond: $(TOX)  ## what needs engines, a browser or the history: Spark, a JVM, an object store, the page, asv
 	failed=0; $(PAIRED) -e spark,history,jvm,storage || failed=1; \

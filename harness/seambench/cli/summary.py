@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from seambench.records.model import Record, Timing
 
 
+#: Characters between columns, and of the shortest one.
+_GAP, _LEAST = 2, 7
+
+
 def median_seconds(timing: Timing) -> float | None:
     """Median of the hot samples; None where there is no time."""
     return statistics.median(timing.hot) if timing.hot else None
@@ -29,7 +33,7 @@ def geometric_mean(values: Sequence[float | None]) -> float | None:
 
 
 def print_summary(records: Sequence[Record], out: Console) -> None:
-    """Print one table per kind of case, and the verdicts."""
+    """Print one table per kind of case, the verdicts, and what the machine did meanwhile."""
     datasets = list(
         dict.fromkeys(_dataset(timing) for record in records for timing in record.timings)
     )
@@ -45,6 +49,12 @@ def print_summary(records: Sequence[Record], out: Console) -> None:
     if queries:
         title = f"{len(queries)} queries: geometric mean of their median seconds"
         _print_table(records, datasets, title, queries.__contains__, out)
+    loads = [load for one in records for load in one.machine.load_before[:1]]
+    if loads:  # others' work makes times longer
+        cores = records[0].machine.cores
+        out.print(
+            f"load when the readers began: {min(loads):.1f} to {max(loads):.1f} on {cores} cores"
+        )
     out.print(f"[dim]{NOTE}[/dim]")
 
 
@@ -58,24 +68,44 @@ def _print_table(
     from rich.markup import escape
     from rich.table import Table
 
-    out.print(f"[bold]{title}[/bold]")
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("reader")
+    read = [record for record in records if any(takes(timing.case) for timing in record.timings)]
+    rows = []
     for dataset in datasets:
-        table.add_column(escape(dataset), justify="right")
-    table.add_column("answers", justify="right")
-    for record in records:
-        timings = [timing for timing in record.timings if takes(timing.case)]
-        if not timings:
-            continue
-        cells = []
-        for dataset in datasets:
-            here = [timing for timing in timings if _dataset(timing) == dataset]
-            value = geometric_mean([median_seconds(timing) for timing in here])
-            cells.append("-" if value is None else f"{value:.3f}")
-        table.add_row(escape(record.implementation.name), *cells, _verdict(timings))
-    out.print(table)
+        here = [
+            [t for t in one.timings if takes(t.case) and _dataset(t) == dataset] for one in read
+        ]
+        values = (geometric_mean([median_seconds(timing) for timing in own]) for own in here)
+        rows.append([escape(dataset), *("-" if v is None else f"{v:.3f}" for v in values)])
+    verdicts = [_verdict([t for t in one.timings if takes(t.case)]) for one in read]
+    out.print(f"[bold]{title}[/bold]")
+    # Data sets go down, since there are more of them; readers that do not fit begin a new block.
+    wide = max([len(dataset) for dataset in datasets] + [len("data")])
+    for some in _blocks([record.implementation.name for record in read], out.width - wide):
+        table = Table(box=None, pad_edge=False, header_style="bold")
+        table.add_column("data", no_wrap=True)
+        for at in some:
+            name = escape(read[at].implementation.name)
+            table.add_column(name, justify="right", overflow="fold")
+        for row in rows:
+            table.add_row(row[0], *(row[1 + at] for at in some))
+        out.print(table)
+    for record, verdict in zip(read, verdicts, strict=True):
+        out.print(f"{escape(record.implementation.name)}: {verdict}", soft_wrap=True)
     out.print()
+
+
+def _blocks(names: Sequence[str], width: int) -> list[list[int]]:
+    """Numbers of the columns that stand beside each other in so many characters; at least one."""
+    blocks: list[list[int]] = [[]]
+    left = width
+    for at, name in enumerate(names):
+        needs = _GAP + max(len(name), _LEAST)
+        if needs > left and blocks[-1]:
+            blocks.append([])
+            left = width
+        blocks[-1].append(at)
+        left -= needs
+    return blocks
 
 
 def _verdict(timings: Sequence[Timing]) -> str:

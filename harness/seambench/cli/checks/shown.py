@@ -166,9 +166,9 @@ def _show_counts(seam: str, seen: Sequence[Outcome]) -> None:
 
     words = [word for word, _ in Counter(map(word_of, seen)).most_common()]
     table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column(f"{seam} seam")
+    table.add_column(f"{seam} seam", overflow="fold")
     for word in words:
-        table.add_column(word, justify="right")
+        table.add_column(word, justify="right", overflow="fold")
     for name in dict.fromkeys(outcome.implementation for outcome in seen):
         counts = Counter(word_of(o) for o in seen if o.implementation == name)
         table.add_row(escape(name), *(str(counts[word]) for word in words))

@@ -103,7 +103,10 @@ def test_list_is_a_summary_first(seambench: Any, tmp_path: Path) -> None:
 
     assert len(short) < 48
     assert any(line.split()[:1] == ["scan"] and "hudi" in line for line in short)
-    assert "in full: seambench list seams|formats|implementations|cases|data|queries" in short
+    assert (
+        "in full: seambench list seams|capabilities|formats|implementations|cases|data|queries"
+        in short
+    )
     assert "scan/hudi/event-v9/" in cases
 
 
