@@ -82,7 +82,7 @@ def _write(folder: Path, scale: float) -> None:
     """Lineitem with a delimiter between its fields."""
     made = folder / "made"
     generate_single_process(scale, made, ("lineitem",))
-    whole = pq.read_table(made / "lineitem.parquet")
+    whole = plain_table(pq.read_table(made / "lineitem.parquet"))
     shutil.rmtree(made)
     options = csv.WriteOptions(include_header=False, delimiter="|", quoting_style="none")
     csv.write_csv(whole, folder / "lineitem.tbl", options)
