@@ -111,7 +111,9 @@ def test_outcomes_as_json_hold_the_rows(checked: _Checked) -> None:
         "unexpected": [['"updated"', '"base"', "5"]],
         "missing_rows": 1,
         "unexpected_rows": 1,
+        "digest": rows[WRONG]["digest"],
     }
+    assert len(rows[WRONG]["digest"]) == 12
 
 
 def test_junit_has_a_case_each(checked: _Checked) -> None:
