@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -36,6 +36,11 @@ from seamkit.files.statistics import (
     that_may_match,
 )
 from seamkit.files.storage import Storage, read_part
+
+if TYPE_CHECKING:
+    import pyarrow.dataset as ds
+
+_T = TypeVar("_T")
 
 PARQUET_ERRORS = (OSError, pa.ArrowException, UnicodeDecodeError)
 """What pyarrow raises of a broken file, names in it that are no text among it."""
@@ -344,21 +349,21 @@ class ParquetReader(FileReader):
     ) -> pq.ParquetFile:
         """The file opened once more by the known footer: to parse it anew would cost more."""
         if decimals and self._footer_of_bytes is None:
-            self._footer_of_bytes = self._made_footer_of_bytes()
+            made = functools.partial(footer_of_bytes, self._file.metadata, self._decimals)
+            self._footer_of_bytes = self._kept("footer of bytes", made)
             self._decimals = {} if self._footer_of_bytes is None else self._decimals
         footer = self._footer_of_bytes if decimals and self._decimals else self._file.metadata
         return pq.ParquetFile(content, metadata=footer, **options, **_how(content), **self._how)
 
-    def _made_footer_of_bytes(self) -> pq.FileMetaData | None:
-        """The footer without decimals, which depends on the file alone."""
-        key = ("footer of bytes", self._identity)
-        known = None if self._identity is None else KEPT.get(key)
+    def _kept(self, what: str, make: Callable[[], _T]) -> _T:
+        """What is made of the footer alone: once, as long as the file stays as it is."""
+        key = (what, self._identity)
+        known: tuple[_T] | None = None if self._identity is None else KEPT.get(key)
         if known is None:
-            known = (footer_of_bytes(self._file.metadata, self._decimals),)
+            known = (make(),)
             if self._identity is not None:
                 KEPT.put(key, known, _footer_memory(self._file.metadata))
-        (found,) = known
-        return found
+        return known[0]
 
     def greatest(self, name: str, kind: pa.DataType) -> int | None:
         """See `FileReader.greatest`."""
@@ -459,15 +464,10 @@ class ParquetReader(FileReader):
         """
         if counted is None and len(alike) < len(schema):
             return list(range(self.num_row_groups))
-        import pyarrow.dataset as ds
-
         own = self._file.schema_arrow
         try:
             if counted is None and not any(_holds_floats(own.field(name).type) for name in alike):
-                # A file of nothing but the footer, as it was read: of Parquet's types alone.
-                footer = pa.BufferOutputStream()
-                self._file.metadata.write_metadata_file(footer)
-                fragment = ds.ParquetFileFormat().make_fragment(pa.BufferReader(footer.getvalue()))
+                fragment = self._kept("fragment", self._footer_alone)
                 left = fragment.subset(filter=condition, schema=schema)
                 return [group.id for group in left.row_groups]
             known = pa.schema([own.field(n) for n in alike if counted is None or n in counted])
@@ -478,6 +478,14 @@ class ParquetReader(FileReader):
         except (*PARQUET_ERRORS, ValueError, OverflowError) as error:
             raise InputError(f"{self.name}: its statistics are not readable ({error})") from error
         return that_may_match(told, condition, schema)
+
+    def _footer_alone(self) -> ds.ParquetFileFragment:
+        """A file of nothing but the footer, as it was read: of Parquet's types alone."""
+        import pyarrow.dataset as ds
+
+        footer = pa.BufferOutputStream()
+        self._file.metadata.write_metadata_file(footer)
+        return ds.ParquetFileFormat().make_fragment(pa.BufferReader(footer.getvalue()))
 
 
 def _holds_floats(kind: pa.DataType) -> bool:
