@@ -158,6 +158,8 @@ def test_check_prints_one_object_per_case(seambench: Any, fake: str, outcome: st
                 "refusal",
                 "known",
                 "came",
+                "answer",
+                "digest",
             ),
         }
         assert line["difference"] is None

@@ -181,7 +181,7 @@ def test_options_are_checked(local: Path, monkeypatch: pytest.MonkeyPatch) -> No
         Storage(str(local), {"key": "x"})
     with pytest.raises(UsageError, match="Protocol not known: nowhere"):
         Storage("nowhere://bucket/table")
-    with pytest.raises(UnavailableError, match="not known: abfss: pip install 'adlfs'"):
+    with pytest.raises(UnavailableError, match="not known: abfss: pip install adlfs"):
         Storage("abfss://container@account/table")
 
     def missing(*_: Any, **__: Any) -> None:

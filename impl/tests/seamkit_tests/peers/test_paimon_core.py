@@ -58,8 +58,10 @@ def test_bounds_that_do_not_fit_are_refused(asked: dict[str, str], says: str) ->
     ("request_", "says"),
     [
         (ScanRequest("t", query="cdc"), "cdc queries are not offered"),
-        (ScanRequest("t", strict=True), "nor changes"),
-        (ScanRequest("t", where="k > 1"), "nor changes"),
+        (ScanRequest("t", strict=True), "nor strict"),
+        (ScanRequest("t", where="k > 1"), "neither a filter"),
+        (ScanRequest("t", query="incremental", changes_alone=True), "neither changes alone"),
+        (ScanRequest("t", query="incremental", row_kinds=True), "nor their kinds"),
         (ScanRequest("t"), "t is no Paimon table"),
     ],
 )
