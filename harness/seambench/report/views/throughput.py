@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
 from seambench.contracts.common import TimedFamily
-from seambench.records.model import Floor, Timing
+from seambench.records.model import Answered, Floor, Timing
 from seambench.report.views.load import Shown
 from seambench.report.views.runs import RunSet, is_of_tables, run_sets
 from seambench.report.views.stats import Stat
@@ -27,6 +27,7 @@ class Rate:
         copy: the seconds of a plain copy of as many bytes.
         times: as fast as so many times the best peer, or the best of the others.
         same: no difference from the best.
+        spent: seconds of the last run by what its sides spent them on, as they count them.
     """
 
     stat: Stat | None
@@ -39,6 +40,7 @@ class Rate:
     times: float | None = None
     best: bool = False
     same: bool = False
+    spent: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def bytes_per_second(self) -> float | None:
@@ -248,5 +250,6 @@ def _judged(
                 times=min(others) / stat.median if others and stat else None,
                 best=len(timed) > 1 and name == best,
                 same=bool(stat and best and name != best and stat.overlaps(timed[best])),
+                spent=timing.spent if isinstance(timing, Answered) else {},
             ),
         )

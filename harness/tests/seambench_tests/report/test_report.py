@@ -120,6 +120,14 @@ def test_the_first_view_needs_no_script(site: Path) -> None:
     assert "1 wrong without a word" in page(site, "pairs")
 
 
+def test_an_exchange_says_where_its_time_went(site: Path) -> None:
+    """Beside the time of a run stands what its sides spent it on, and nothing that took none."""
+    seams = page(site, "seams")
+
+    assert "<small>serialize chunk 12.5 ms</small>" in seams
+    assert "<small>wait " not in seams
+
+
 def test_stale_readers_are_called_so(site: Path) -> None:
     """Whoever reads base files alone is named stale by design, and has no ratio."""
     assert re.search(r'class="stale"><th scope="row">native · hudi', page(site, "index"))
