@@ -95,13 +95,25 @@ def test_parts_of_a_file_make_up_the_whole(text: Path) -> None:
     assert cut == whole
 
 
+@pytest.mark.parametrize(("lines", "rows"), [("-1", 2), ("0", 2), ("1", 1), ("2", 0), ("9", 0)])
+def test_lines_at_the_end_may_be_no_rows(text: Path, lines: str, rows: int) -> None:
+    """`skip.footer.line.count` leaves so many out, those of a file with fewer among them."""
+    counts = {"SerDe.skip.header.line.count": "1", "SerDe.skip.footer.line.count": lines}
+    assert scanned(text, **counts) == [{"v": "one", "k": 1}, {"v": "two", "k": 2}][:rows]
+
+
 @pytest.mark.parametrize(
     ("wrong", "says", "error"),
     [
         ({"serde": "no.such.Serde"}, "serde no.such.Serde is not among the jars", RefusedError),
         ({"serde": "java.lang.Object"}, "java.lang.Object is no serde", RefusedError),
         ({"input_format": "java.lang.Object"}, "is no input format", RefusedError),
-        ({"SerDe.skip.footer.line.count": "1"}, "skip.footer.line.count", RefusedError),
+        (
+            {"SerDe.skip.footer.line.count": "1", "block_length": "8"},
+            "only a part of the file is read",
+            RefusedError,
+        ),
+        ({"SerDe.skip.footer.line.count": "many"}, "many", InputError),
         ({"data_file_path": "/nowhere/at/all"}, "/nowhere/at/all", InputError),
         ({"hive_column_types": "int"}, "2 columns have 1 types", InputError),
         ({"hive_column_types": "int#uniontype<int>"}, "uniontype", InputError),

@@ -160,7 +160,7 @@ public final class HiveScanner extends ConnectorScanner {
 
     /** The next line that is a row; null at the end. Input formats leave the footer to the engine. */
     private Writable next() throws IOException {
-        if (footer == 0) {
+        if (footer <= 0) {
             return records.next(key, value) ? (Writable) value : null;
         }
         while (ahead.size() <= footer && records.next(key, value)) {
