@@ -207,6 +207,7 @@ class ExchangeSink:
             "shuffle_time": drivers["shuffle_time"],
             "serialize_chunk_time": drivers["serialize_chunk_time"],
             "wait_time": self._waited_ns,
+            "rpc_count": sum(one.answers for one in trips),
             "network_time": max(one.network_ns for one in trips),
             "overall_time": max(max(one.last_ns for one in trips) - first, 0),
         }

@@ -130,6 +130,7 @@ def test_both_sides_say_what_they_did(
     assert (sent["shuffle_time"] > 0) == (routing == "hash")
     assert (sent["serialize_chunk_time"] > 0) == (not passes)
     assert sent["overall_time"] > 0
+    assert sent["rpc_count"] == sent["requests_sent"] > 0
     assert (came["deserialize_chunk_time"] > 0) == (not passes)
     assert came["receiver_process_total_time"] > 0
     assert (came["closure_block_count"] > 0) == withholds
