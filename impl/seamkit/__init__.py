@@ -42,8 +42,8 @@ Fastest in DuckDB is a name for the table: what needs no merge is then read by D
 of a folder that is a table of several formats, `format="delta"` says which is meant. The classes
 (`DeltaTable(path)`, ...) open tables of a known format: type checkers know which queries and
 keywords these have. A table has `schema`, `columns`, `history()` (versions, snapshots or instants,
-branches and tags with their times, as `as_of` takes them), `files()` (with rows, bytes, and what
-changes them), `describe()`, and `scan(...)`, whose options are
+branches and tags with their times, as `as_of` takes them), `files()` or `files(as_of)` (with rows,
+bytes, and what changes them), `describe()`, and `scan(...)`, whose options are
 
 - `columns`: names, in the order wanted;
 - `filter`: SQL as text (that needs DuckDB), an expression of `pyarrow.compute`, one of Polars that
@@ -57,7 +57,7 @@ changes them), `describe()`, and `scan(...)`, whose options are
 
 `to_arrow`, `to_pandas` and `to_polars` of a table take the same; `head`, `count_rows` and whatever
 reads Arrow take all of it. `scan_table(path, ...)` opens and scans at once. (`seamkit.scan` is a
-package, which is why it is not called that.)
+package: Python could be made to call it, but no type checker would believe it.)
 
 A scan has `schema`, `to_table` (or `to_arrow`), `to_reader`, `to_batches`, `to_pandas`,
 `to_polars`, `head`, `count_rows`, `dataset`, `relation`, `lazy`, `spark_frame`, and `explain`,
@@ -189,6 +189,7 @@ _INSTEAD = {
     "read_delta": _OPEN,
     "read_iceberg": _OPEN,
     "read_table": _OPEN,
+    "scan": _OPEN,
     "scan_delta": _OPEN,
     "scan_iceberg": _OPEN,
 }

@@ -65,3 +65,17 @@ def test_every_name_of_the_front_door_is_there() -> None:
         _ = seamkit.read_table
     with pytest.raises(AttributeError, match="did you mean 'open_table'"):
         _ = seamkit.opentable
+
+
+def test_a_call_of_the_package_scan_names_the_function() -> None:
+    """Before anything was scanned it is no attribute yet, later a package that cannot be called."""
+    for names, says in (
+        (
+            "",
+            "AttributeError: module 'seamkit' has no attribute 'scan': call open_table(path)",
+        ),
+        ("; seamkit.Scan", "TypeError: seamkit.scan is a package: call seamkit.scan_table(path, "),
+    ):
+        asked = [sys.executable, "-c", f"import seamkit{names}; seamkit.scan('trips')"]
+        done = subprocess.run(asked, capture_output=True, text=True, check=False, timeout=60)
+        assert says in done.stderr
