@@ -10,7 +10,7 @@ from typing import ClassVar, Self, get_args
 
 import pyarrow.compute as pc
 
-from seambase.description import StoredFile, TableDescription, UnitDescription
+from seambase.description import TableDescription
 from seambase.errors import InputError, RefusedError, UsageError
 from seambase.scan import Query
 from seamkit.files.storage import Storage
@@ -23,7 +23,8 @@ from seamkit.scan.arguments import (
 from seamkit.scan.conditions import Filter
 from seamkit.scan.scan import Scan
 from seamkit.scan.unit_scan import ReadRows, UnitScan
-from seamkit.scan.units import DataFile, ReadPlan, ReadUnit, Runs
+from seamkit.scan.units import ReadPlan
+from seamkit.tables.stored_files import described_units, plan_of
 from seamkit.tables.table import Moment, Table
 
 __all__ = ["FolderTable", "Moment", "described", "micros", "parsed_moment"]
@@ -164,35 +165,15 @@ def described(
         unit_word: what units are called.
         properties: further facts.
     """
-    assert isinstance(scan, UnitScan)
-    plan = scan.plan
+    plan = plan_of(scan)
     return TableDescription(
         table=plan.table,
         format=format_name,
         version=version,
         state=state,
         key=list(key),
-        units=[_unit(unit) for unit in plan.units],
+        units=described_units(plan),
         unit_word=unit_word,
         properties=dict(properties),
         warnings=list(plan.warnings),
     )
-
-
-def _unit(unit: ReadUnit) -> UnitDescription:
-    """Of sorted runs the first, the oldest, counts as data; those above it change its rows."""
-    files, later = list(unit.files), []
-    if isinstance(unit.changes, Runs):
-        files = list(unit.changes.runs[0])
-        later = [_stored(file, "sorted run") for run in unit.changes.runs[1:] for file in run]
-    return UnitDescription(
-        name=unit.name,
-        group=unit.group,
-        files=[_stored(file, "data file") for file in files],
-        changes=[*later, *unit.changed_by],
-        reason=unit.reason,
-    )
-
-
-def _stored(file: DataFile, kind: str) -> StoredFile:
-    return StoredFile(kind, file.name, file.size_bytes, file.rows)

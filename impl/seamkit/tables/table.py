@@ -18,6 +18,7 @@ from seamkit.scan.conditions import Filter
 from seamkit.scan.hints import Hinted
 from seamkit.scan.scan import Scan
 from seamkit.scan.shown import Listing, html_of, schema_lines
+from seamkit.tables.stored_files import described_units, plan_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -80,7 +81,7 @@ class TableState:
 
 @dataclass(frozen=True)
 class TableFile:
-    """A file of a table as it is now, or the part of one that holds what is meant.
+    """A file of a state of a table, or the part of one that holds what is meant.
 
     Attributes:
         path: as messages name it.
@@ -184,10 +185,14 @@ class Table(Hinted, ABC):
             raise UsageError(f"limit is {limit!r}: a whole number from 0 on is meant")
         return Listing(TableState, itertools.islice(self._states(), limit))
 
-    def files(self) -> Listing[TableFile]:
+    def files(self, as_of: Moment | None = None) -> Listing[TableFile]:
         """The files that a snapshot reads, each once, those that change others behind them.
 
+        Args:
+            as_of: the state that is meant, as `scan` takes it; None for the newest.
+
         Raises:
+            UsageError: no such state.
             InputError: metadata is missing or broken.
             RefusedError: legal, but not supported.
         """
@@ -200,7 +205,7 @@ class Table(Hinted, ABC):
                 TableFile(file.path, file.kind, file.rows, file.size_bytes, by),
             )
 
-        for unit in self.describe().units:
+        for unit in described_units(plan_of(self.scan(as_of=as_of))):
             for file in unit.files:
                 put(file, unit.changes)
             for file in unit.changes:

@@ -138,11 +138,10 @@ class HudiTable(FolderTable):
             if one.action == "savepoint" and one.state == "completed":
                 time = instant_time(one.requested, self.config)
                 yield TableState("savepoint", one.requested, time)
-        for one in newest:
-            if one.is_write:
-                operation = self._timeline.metadata(one).get("operationType") or one.action
-                time = instant_time(one.completed or one.requested, self.config)
-                yield TableState("instant", one.requested, time, str(operation))
+        for one, body in self._timeline.newest_writes():
+            operation = body.get("operationType") or one.action
+            time = instant_time(one.completed or one.requested, self.config)
+            yield TableState("instant", one.requested, time, str(operation))
 
     def describe(self) -> TableDescription:
         """What the table is, and the file slices that a snapshot reads; no row is read."""

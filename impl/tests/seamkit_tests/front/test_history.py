@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 import re
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 
 import seamkit
+from seamkit_tests import SUITES_GOLDEN
 from seamkit_tests.front.test_chains import opened
 from seamkit_tests.samples.doors import bag
 
@@ -103,6 +105,82 @@ def test_states_are_those_that_the_metadata_name(tmp_path: Path, name: str, witn
         assert bag(newest) == bag(table.to_arrow())
 
 
+@pytest.mark.parametrize("version", ["v6", "v8", "v9"])
+def test_instants_that_were_archived_are_states_too(tmp_path: Path, version: str) -> None:
+    """All that the writer made, the newest first; who asks for few does not open the archive."""
+    name = f"hudi/archived/{version}"
+    made = tomllib.loads((SUITES_GOLDEN / name / "origin.toml").read_text())["instants"]
+    table = opened(name, tmp_path)
+    found = table.history()
+
+    assert [one.name for one in found] == sorted(made, reverse=True)
+    assert [one.operation for one in found] == ["UPSERT"] * (len(made) - 1) + ["BULK_INSERT"]
+    [*_, archive] = [*tmp_path.rglob("history/*.parquet"), *tmp_path.rglob("archived/.commits_*")]
+    archive.write_bytes(b"no archive")
+    table = seamkit.open_table(next(tmp_path.rglob(".hoodie")).parent)
+    assert table.history(limit=2) == found[:2]
+    with pytest.raises(seamkit.InputError, match=re.escape(archive.name)):
+        table.history()
+
+
+def _kept_by_delta(root: Path, version: int | str) -> set[str]:
+    """Paths that commits up to a version add and do not remove; a new vector is both."""
+    kept: set[str] = set()
+    for number in range(int(version) + 1):
+        lines = (root / "_delta_log" / f"{number:020}.json").read_text().splitlines()
+        actions = [json.loads(line) for line in lines]
+        kept -= {one["remove"]["path"] for one in actions if "remove" in one}
+        kept |= {one["add"]["path"] for one in actions if "add" in one}
+    return kept
+
+
+def _kept_by_hudi(root: Path, instant: int | str) -> set[str]:
+    """Base files and logs of version 9, whose names end with what wrote them."""
+    names = [path.name for path in root.iterdir() if re.search(r"_\d{17}\.", path.name)]
+    return {one for one in names if re.findall(r"_(\d{17})\.", one)[-1] <= str(instant)}
+
+
+@pytest.mark.parametrize(
+    ("name", "witness"),
+    [("delta/travel", _kept_by_delta), ("hudi/archived/v9", _kept_by_hudi)],
+)
+def test_files_are_those_of_the_state_that_is_meant(
+    tmp_path: Path, name: str, witness: Any
+) -> None:
+    """Of each state those that the log keeps until then, or that were written until then."""
+    table = opened(name, tmp_path)
+    root = Path(re.split(r"[ ,]", repr(table))[1])
+    seen = []
+    for state in table.history():
+        files = table.files(state.name)
+        seen.append({Path(one.path).name for one in files if one.kind != "deletion vector"})
+        assert seen[-1] == witness(root, state.name)
+    assert table.files() == table.files(table.history()[0].name)
+    assert len(set(map(frozenset, seen))) > 1
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("iceberg/travel", lambda one: (one["snapshot-id"], int(one["summary"]["total-records"]))),
+        ("paimon/travel", lambda one: (one["id"], one["totalRecordCount"])),
+    ],
+)
+def test_files_of_a_state_have_its_rows(tmp_path: Path, name: str, said: Any) -> None:
+    """As many as each snapshot itself says that its data files have."""
+    table = opened(name, tmp_path)
+    root = Path(re.split(r"[ ,]", repr(table))[1])
+    newest = max(root.glob("metadata/v*.json"), default=None)
+    texts = [path.read_text() for path in root.glob("snapshot/snapshot-*")]
+    snapshots = json.loads(newest.read_text())["snapshots"] if newest else map(json.loads, texts)
+    expected = dict(map(said, snapshots))
+
+    assert len(set(expected.values())) > 1
+    for id_, rows in expected.items():
+        data = [one for one in table.files(id_) if one.kind in ("data file", "sorted run")]
+        assert sum(one.rows or 0 for one in data) == rows
+
+
 def test_a_hive_table_has_no_past(tmp_path: Path) -> None:
     """Its list of states is empty, and says which columns it would have."""
     table = opened("hive/orc-evolved", tmp_path)
@@ -110,6 +188,8 @@ def test_a_hive_table_has_no_past(tmp_path: Path) -> None:
     assert repr(table.history()) == "none (kind, name, time, operation)"
     with pytest.raises(seamkit.UsageError, match="limit is -1"):
         table.history(limit=-1)
+    with pytest.raises(seamkit.UsageError, match="a Hive table has no past"):
+        table.files("2026-11-01")
 
 
 def test_a_day_means_its_first_moment(tmp_path: Path) -> None:

@@ -327,6 +327,15 @@ class Timeline:
         writes |= {instant: self.metadata(instant) for instant in self._completed.values()}
         return sorted(writes.items(), key=lambda write: write[0].requested)
 
+    def newest_writes(self) -> Iterator[Write]:
+        """All of them, the newest first; the archive is read only by who goes on so far."""
+        for instant in reversed(self._completed.values()):
+            yield instant, self.metadata(instant)
+        # A savepoint, or an archival that was cut off, leaves active what is archived as well.
+        for instant, body in self._archived_writes.items():
+            if instant.requested not in self._completed:
+                yield instant, body
+
     @cached_property
     def _archived_writes(self) -> Mapping[Instant, dict[str, Any]]:
         """Kept, since it is slow to read."""
