@@ -1,4 +1,4 @@
-"""The dataset door: a stream of batches dressed as a `pyarrow.dataset.Dataset`.
+"""A stream of batches dressed as a `pyarrow.dataset.Dataset`.
 
 DuckDB and Polars query any subclass of `Dataset` and hand the columns and the filter they need to
 its `scanner(columns=, filter=)`. DuckDB does not apply a filter again that it handed over, so what

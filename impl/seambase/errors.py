@@ -28,7 +28,7 @@ def without_secrets(text: str) -> str:
 class SeambenchError(Exception):
     """Base of everything Seambench raises on purpose. `exit_code` is the command line's.
 
-    No message has what opens doors: see `without_secrets`.
+    No message has a password or a key: see `without_secrets`.
     """
 
     exit_code = 1

@@ -1,4 +1,4 @@
-"""What came of cases through every door of a scan, for each reader and table format."""
+"""What came of cases through every outlet of a scan, for each reader and table format."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ _DETAILS = (" (", ": ")
 
 
 class HeldWays(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A reader over all tables of a format, through every door.
+    """A reader over all tables of a format, through every outlet.
 
     Attributes:
         format: of the tables.
         impl: the reader.
         version: of the reader.
         date: of the run.
-        doors: how many opened for some case.
-        answers: cases through a door that opened.
+        outlets: how many opened for some case.
+        answers: cases through an outlet that opened.
         differences: of these, answers with other rows than the plain read has.
-        closed: by door, how many cases did not take it for which reason.
+        closed: by outlet, how many cases did not take it for which reason.
     """
 
     format: str
     impl: str
     version: str
     date: str
-    doors: int
+    outlets: int
     answers: int
     differences: int
     closed: dict[str, dict[str, int]]
 
 
 def held_ways(outcomes: Sequence[Outcome]) -> list[HeldWays]:
-    """The outcomes of a pass over doors, counted by implementation and format; of another none."""
+    """The outcomes of a pass over outlets by implementation and format; of another none."""
     if not all("#" in one.case for one in outcomes):
         return []
     found = []
@@ -50,23 +50,23 @@ def held_ways(outcomes: Sequence[Outcome]) -> list[HeldWays]:
         closed: dict[str, Counter[str]] = {}
         for one in mine:
             if one.outcome == "not-offered":
-                closed.setdefault(_door(one), Counter())[_kind(one.reason)] += 1
+                closed.setdefault(_outlet(one), Counter())[_kind(one.reason)] += 1
         found.append(
             HeldWays(
                 format=group,
                 impl=impl,
                 version=mine[0].version,
                 date=dt.date.today().isoformat(),
-                doors=len({_door(one) for one in asked}),
+                outlets=len({_outlet(one) for one in asked}),
                 answers=len(asked),
                 differences=sum(one.failed for one in asked),
-                closed={door: dict(reasons) for door, reasons in sorted(closed.items())},
+                closed={outlet: dict(reasons) for outlet, reasons in sorted(closed.items())},
             )
         )
     return found
 
 
-def _door(outcome: Outcome) -> str:
+def _outlet(outcome: Outcome) -> str:
     return outcome.case.rpartition("#")[2]
 
 

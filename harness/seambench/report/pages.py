@@ -57,7 +57,7 @@ class Pages:
         history: asv's folder of results.
         random: what came of random tables, `results/random`.
         forms: what came of tables in other forms, `results/forms`.
-        ways: what came through the doors of readers, `results/ways`.
+        ways: what came through the outlets of scans, `results/ways`.
         asv_pages: whether its own pages lie beside ours.
         badges: file and text of each.
         built: when, for people.

@@ -1,4 +1,4 @@
-"""Readers to be timed with: engines over base files by themselves, and ours through their doors.
+"""Readers to be timed with: engines over base files by themselves, and ours through each outlet.
 
     seambench bench --reader engine --reader seambench_impl.measures.engines:DuckDBFiles
 

@@ -1,4 +1,4 @@
-"""The front door: what lies in a folder tells its table format."""
+"""`open_table`: what lies in a folder tells its table format."""
 
 from __future__ import annotations
 

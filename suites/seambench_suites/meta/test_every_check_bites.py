@@ -560,9 +560,9 @@ _ALL = {
 #: Places of the part that all seams share, and who reaches them.
 _ELSEWHERE = {
     "blocks of memory are still held afterwards": "test_finds_wrong_serdes.Leaking",
-    "rows counted, {asked.whole.num_rows} read": "test_invariants._WrongReader, door count_rows",
-    "a row that the full read has not": "test_invariants._WrongReader, door head",
-    "rows, Polars has": "test_invariants._WrongReader, door lazy",
+    "rows counted, {asked.whole.num_rows} read": "test_invariants._WrongReader, outlet count_rows",
+    "a row that the full read has not": "test_invariants._WrongReader, outlet head",
+    "rows, Polars has": "test_invariants._WrongReader, outlet lazy",
     "of the table as it stands": "tables.wrong_forms.BelievesArrowsSchema",
 }
 
@@ -572,12 +572,12 @@ def _cases(seam: str) -> Sequence[Case]:
     return load_cases(seam)
 
 
-def _is_asked_by(case: Case, door: str) -> bool:
-    """Whether a scan case draws a door, and has rows enough that some can be lost."""
+def _is_asked_by(case: Case, outlet: str) -> bool:
+    """Whether a scan case draws an outlet, and has rows enough that some can be lost."""
     if not isinstance(case, ScanCase) or case.one_of_many or case.refused or case.request.where:
         return False
-    drawn_door = drawn(zlib.crc32(case.id.encode())).door
-    return drawn_door == door and len(case.expected_answers()[0]) > 2
+    drawn_outlet = drawn(zlib.crc32(case.id.encode())).outlet
+    return drawn_outlet == outlet and len(case.expected_answers()[0]) > 2
 
 
 def _case(seam: str, pattern: str, implementation: Any) -> Case:

@@ -17,7 +17,7 @@ from seambench.seams.scan.cases import ScanCase
 from seambench.seams.scan.check import unpacked
 from seambench.seams.scan.every_way import check_ways
 from seambench.seams.scan.invariants import hold_invariants
-from seambench.seams.scan.ways import DOORS, Way, all_ways, drawn, hold_way, pairwise
+from seambench.seams.scan.ways import OUTLETS, Way, all_ways, drawn, hold_way, pairwise
 from seambench_suites.meta import wrong
 from seambench_suites.meta.simulated import SimulatedReader, SimulatedScan
 
@@ -52,80 +52,80 @@ def test_rows_that_depend_on_a_bound_are_found() -> None:
 
 
 class _Wrong(SimulatedScan):
-    """A scan that is right as a stream, and wrong through one door."""
+    """A scan that is right as a stream, and wrong through one outlet."""
 
-    door = ""
+    outlet = ""
 
     def to_table(self) -> pa.Table:
         """All rows, or none."""
-        return self.table.slice(0, 0) if self.door == "to_table" else self.table
+        return self.table.slice(0, 0) if self.outlet == "to_table" else self.table
 
     def count_rows(self) -> int:
         """Their number, or one more."""
-        return int(self.table.num_rows) + (self.door == "count_rows")
+        return int(self.table.num_rows) + (self.outlet == "count_rows")
 
     def head(self, rows: int) -> pa.Table:
         """The first ones, or as often the very first."""
-        if self.door == "head":
+        if self.outlet == "head":
             return pa.concat_tables([self.table.slice(0, 1)] * rows)
         return self.table.slice(0, rows)
 
     def limit(self, rows: int) -> SimulatedScan:
         """As many, or none of them."""
-        most = 0 if self.door == "limit" else rows
+        most = 0 if self.outlet == "limit" else rows
         return SimulatedScan(self.table.slice(0, most), None)
 
     def lazy(self) -> pl.LazyFrame:
         """All rows, or none that a filter is put to."""
         frame = pl.from_arrow(self.table)
         assert isinstance(frame, pl.DataFrame)
-        return frame.lazy().filter(pl.lit(self.door != "lazy"))
+        return frame.lazy().filter(pl.lit(self.outlet != "lazy"))
 
 
 class _WrongReader(SimulatedReader):
     """Gives such scans."""
 
-    door = ""
+    outlet = ""
 
     def open(self, request: ScanRequest) -> _Wrong:
-        """The right rows, and a door that may be wrong."""
+        """The right rows, and an outlet that may be wrong."""
         scan = _Wrong(super().open(request).table, request.batch_rows)
-        scan.door = self.door
+        scan.outlet = self.outlet
         return scan
 
 
-@pytest.mark.parametrize("door", ["to_table", "count_rows", "head", "limit", "lazy"])
-def test_a_door_that_gives_other_rows_is_found(door: str) -> None:
-    """Each door is compared with the plain stream, whatever the settings."""
+@pytest.mark.parametrize("outlet", ["to_table", "count_rows", "head", "limit", "lazy"])
+def test_an_outlet_that_gives_other_rows_is_found(outlet: str) -> None:
+    """Each outlet is compared with the plain stream, whatever the settings."""
     reader, right = _WrongReader(), _WrongReader()
-    reader.door = door
+    reader.outlet = outlet
     case = _case(f"{_TABLE}/snapshot")
 
-    assert check_ways(case, right, {"door": door}) == {"closed": ""}
-    with pytest.raises(Mismatch, match=door):
-        check_ways(case, reader, {"door": door})
+    assert check_ways(case, right, {"outlet": outlet}) == {"closed": ""}
+    with pytest.raises(Mismatch, match=outlet):
+        check_ways(case, reader, {"outlet": outlet})
 
 
-def test_the_pass_says_why_a_door_is_closed() -> None:
-    """Each door has a verdict of its own; one that the scan has not is `not-offered`, with why."""
+def test_the_pass_says_why_an_outlet_is_closed() -> None:
+    """Each outlet has a verdict; one that the scan has not is `not-offered`, with why."""
     name = f"{SimulatedReader.__module__}:SimulatedReader"
     outcomes = list(Run("scan", [name], patterns=[f"{_TABLE}/snapshot#*"]).extra_pass("ways"))
-    by_door = {one.case.partition("#")[2]: (one.outcome, one.reason) for one in outcomes}
+    by_outlet = {one.case.partition("#")[2]: (one.outcome, one.reason) for one in outcomes}
 
-    assert list(by_door) == list(DOORS)
-    assert by_door["dataset"] == ("pass", "")
-    assert by_door["lazy"] == ("not-offered", "the scan has no lazy")
-    assert by_door["relation"] == ("not-offered", "the scan has no relation")
+    assert list(by_outlet) == list(OUTLETS)
+    assert by_outlet["dataset"] == ("pass", "")
+    assert by_outlet["lazy"] == ("not-offered", "the scan has no lazy")
+    assert by_outlet["relation"] == ("not-offered", "the scan has no relation")
 
 
 def test_a_limit_of_settings_is_tried_where_a_case_asks_several_questions() -> None:
     """All settings of the newest state, of other questions those that meet each two."""
-    assert len(all_ways()) == len(DOORS) * 4 * 2 * 2 * 2
+    assert len(all_ways()) == len(OUTLETS) * 4 * 2 * 2 * 2
     assert set(pairwise()) < set(all_ways())
 
 
 def test_every_two_settings_come_together() -> None:
-    """Of doors, sizes of batches, threads, memory and filters; far fewer ways than all."""
+    """Of outlets, sizes of batches, threads, memory and filters; far fewer ways than all."""
     ways = pairwise()
     settings = [tuple(vars(way).items()) for way in ways]
     met = {pair for one in settings for pair in itertools.combinations(one, 2)}
@@ -133,7 +133,7 @@ def test_every_two_settings_come_together() -> None:
     for name, value in itertools.chain.from_iterable(settings):
         values.setdefault(name, set()).add(value)
 
-    assert values["door"] == set(DOORS)
+    assert values["outlet"] == set(OUTLETS)
     for one, other in itertools.combinations(vars(ways[0]), 2):
         for pair in itertools.product(values[one], values[other]):
             assert ((one, pair[0]), (other, pair[1])) in met
@@ -142,14 +142,14 @@ def test_every_two_settings_come_together() -> None:
 
 
 @pytest.mark.parametrize("way", pairwise(), ids=str)
-def test_a_door_that_a_scan_has_not_says_so(way: Way) -> None:
+def test_an_outlet_that_a_scan_has_not_says_so(way: Way) -> None:
     """Of a reader of streams and datasets alone those are compared, and of others it is told."""
     case = _case(f"{_TABLE}/snapshot")
     with unpacked(case) as request:
         why = hold_way(SimulatedReader(), request, way, case.id)
 
     has = ("to_reader", "dataset", "dataset in DuckDB", "dataset in Polars")
-    assert (why is None) == (way.door in has), why
+    assert (why is None) == (way.outlet in has), why
 
 
 def test_refusals_have_no_rows_to_compare() -> None:

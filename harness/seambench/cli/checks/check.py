@@ -88,7 +88,7 @@ def check(
             "--pass",
             help="An extra pass in place of the check: `invariants` (scan: every case asked in "
             "every way, and readers compared), `forms` (scan: every table in other physical "
-            "forms), `ways` (scan: every case through every door), `matrix` (serde: everybody's "
+            "forms), `ways` (scan: every case through every outlet), `matrix` (serde: everybody's "
             "bytes read by everybody).",
         ),
     ] = None,

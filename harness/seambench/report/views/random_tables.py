@@ -1,4 +1,4 @@
-"""What came of random tables, tables in other forms, and doors: how many answers were wrong."""
+"""What came of random tables, tables in other forms, and outlets: how many answers were wrong."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def varied_tables(folder: Path, problems: list[Problem]) -> list[HeldForms]:
 
 
 def asked_ways(folder: Path, problems: list[Problem]) -> list[HeldWays]:
-    """What came through the doors of readers, `results/ways`; see `random_tables`."""
+    """What came through the outlets of scans, `results/ways`; see `random_tables`."""
     return _counts(folder, HeldWays, problems)
 
 

@@ -126,10 +126,10 @@ class _ScanSeam(Seam):
         return {"forms": vary_forms, "invariants": compare_readers, "ways": vary_ways}
 
     def pass_cases(self, name: str, cases: Sequence[ScanCase]) -> Sequence[Case]:
-        from seambench.seams.scan.every_way import through_doors
+        from seambench.seams.scan.every_way import through_outlets
         from seambench.seams.scan.forms import varied
 
-        return {"forms": varied, "ways": through_doors}.get(name, list)(cases)
+        return {"forms": varied, "ways": through_outlets}.get(name, list)(cases)
 
 
 SEAM = _ScanSeam()

@@ -2,7 +2,7 @@
 
 However a reader is asked, the rows are the same: in small batches or one big one, by one thread or
 four, some columns at a time, filtered by it or afterwards (by conditions that the case's name
-decides), counted or read; through which door, the pass `ways` asks. And whichever
+decides), counted or read; through which outlet, the pass `ways` asks. And whichever
 reader is asked: the connector path and the merge path, through the metadata table or a listing,
 with record positions or by key. Cases say themselves that compaction, log compaction and archiving
 change nothing, by expecting the same rows.

@@ -1,8 +1,9 @@
-"""Doors and settings: whichever way rows leave a scan, and however it is set, they are the same.
+"""Outlets and settings: whichever way rows leave a scan, and however it is set, they are the same.
 
-A way is a door, a size of batches, a number of threads, a limit of memory, and whether a condition
-goes through the door: in SQL, for Arrow or for Polars, as the door takes it. What the rows must be
-comes from the plain read, which a case's own rows judge, and from DuckDB, Arrow or Polars over it.
+A way is an outlet, a size of batches, a number of threads, a limit of memory, and whether a
+condition goes through the outlet: in SQL, for Arrow or for Polars, as it takes it. What the rows
+must be comes from the plain read, which a case's own rows judge, and from DuckDB, Arrow or Polars
+over it.
 """
 
 from __future__ import annotations
@@ -36,14 +37,14 @@ class Way:
     """One way to ask for rows.
 
     Attributes:
-        door: a name of `DOORS`.
+        outlet: a name of `OUTLETS`.
         batch_rows: most rows in a batch; None for the scanner's choice.
         threads: tasks at once.
         memory_limit_bytes: None for none.
-        filtered: a condition goes through the door.
+        filtered: a condition goes through the outlet.
     """
 
-    door: str
+    outlet: str
     batch_rows: int | None
     threads: int
     memory_limit_bytes: int | None
@@ -52,12 +53,12 @@ class Way:
     def __str__(self) -> str:
         limit = "a little memory" if self.memory_limit_bytes else "any memory"
         asked = ", filtered" if self.filtered else ""
-        return f"{self.door} ({self.batch_rows} rows, {self.threads} threads, {limit}{asked})"
+        return f"{self.outlet} ({self.batch_rows} rows, {self.threads} threads, {limit}{asked})"
 
 
 @dataclass(frozen=True)
 class _Asked:
-    """What a door is to give: the scan, the rows of a plain read, and a condition."""
+    """What an outlet is to give: the scan, the rows of a plain read, and a condition."""
 
     scan: Scan
     whole: pa.Table
@@ -69,7 +70,7 @@ class _Asked:
 
 
 class _ClosedError(Exception):
-    """Why a scan has no such door, or a door not these rows."""
+    """Why a scan has no such outlet, or an outlet not these rows."""
 
 
 def _arrow_rows(asked: _Asked) -> pa.Table:
@@ -88,7 +89,7 @@ def _compared(asked: _Asked, what: str, found: Iterable[pa.RecordBatch]) -> None
 
 
 def _own(method: str) -> Callable[[_Asked, str], None]:
-    """A door without a condition: a method of the scan that gives a table."""
+    """An outlet without a condition: a method of the scan that gives a table."""
 
     def compare(asked: _Asked, what: str) -> None:
         _compared(replace(asked, condition=None), what, _method(asked.scan, method)().to_batches())
@@ -219,7 +220,7 @@ def _in_polars(*, lazy: bool) -> Callable[[_Asked, str], None]:
     return compare
 
 
-DOORS: Mapping[str, Callable[[_Asked, str], None]] = {
+OUTLETS: Mapping[str, Callable[[_Asked, str], None]] = {
     "to_reader": lambda asked, what: _compared(
         replace(asked, condition=None), what, list(asked.scan.to_reader())
     ),
@@ -239,7 +240,7 @@ DOORS: Mapping[str, Callable[[_Asked, str], None]] = {
 """Each asks for rows and raises `Mismatch` where they are others than they must be."""
 
 _DIMENSIONS: tuple[Sequence[Any], ...] = (
-    tuple(DOORS),
+    tuple(OUTLETS),
     (1, 2, 3, None),
     (1, 4),
     (None, _SMALL_MEMORY_BYTES),
@@ -249,7 +250,7 @@ _DIMENSIONS: tuple[Sequence[Any], ...] = (
 
 @cache
 def all_ways() -> Sequence[Way]:
-    """Every door under every setting."""
+    """Every outlet under every setting."""
     return [Way(*values) for values in itertools.product(*_DIMENSIONS)]
 
 
@@ -271,7 +272,7 @@ def _pairs(values: Sequence[Any]) -> set[Any]:
 
 
 def drawn(number: int) -> Way:
-    """One of them, so that neighbours by number have different doors."""
+    """One of them, so that neighbours by number have different outlets."""
     return pairwise()[number % len(pairwise())]
 
 
@@ -301,7 +302,7 @@ def hold_way(scanner: Scanner, request: ScanRequest, way: Way, seed: str) -> str
     for condition in tested:
         scan = scanner.open(asked)
         try:
-            DOORS[way.door](_Asked(scan, whole, condition), str(way))
+            OUTLETS[way.outlet](_Asked(scan, whole, condition), str(way))
         except _ClosedError as closed:
             why = str(closed)
     return why

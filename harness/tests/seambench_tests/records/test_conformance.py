@@ -194,24 +194,24 @@ def test_a_pass_over_varied_tables_is_counted(tmp_path: Path) -> None:
     assert not (tmp_path / "runs").exists()
 
 
-def test_a_pass_through_doors_is_counted(tmp_path: Path) -> None:
-    """Doors and answers are counted, and reasons of closed doors without what tells cases apart."""
+def test_a_pass_through_outlets_is_counted(tmp_path: Path) -> None:
+    """Outlets and answers are counted, and reasons of closed ones without what tells two apart."""
     asked = ["check", "--pass", "ways", "--impl", "auto", "--record", "--results", str(tmp_path)]
-    patterns = [f"scan/hive/text/rows#{door}" for door in ("to_table", "plans")]
+    patterns = [f"scan/hive/text/rows#{outlet}" for outlet in ("to_table", "plans")]
     cases = [part for one in patterns for part in ("--case", one)]
     done = CliRunner().invoke(app, [*asked, *cases])
     assert done.exit_code == 0, done.output
     held = json.loads((tmp_path / "ways" / "auto-hive.json").read_bytes())
 
-    assert (held["doors"], held["answers"], held["differences"]) == (2, 2, 0)
+    assert (held["outlets"], held["answers"], held["differences"]) == (2, 2, 0)
     assert not (tmp_path / "runs").exists()
 
 
-def test_a_closed_door_is_counted_by_its_reason() -> None:
+def test_a_closed_outlet_is_counted_by_its_reason() -> None:
     """What stands in brackets, or behind a colon, does not tell reasons apart."""
     reasons = ["no rows (k < 1)", "no rows (k < 2)", "no rows: of a limit"]
     came = [outcome("a/b#plans", "not-offered", one) for one in reasons]
     [held] = held_ways([*came, outcome("a/b#head", "fail", "2 rows expected")])
 
     assert held.closed == {"plans": {"no rows": 3}}
-    assert (held.doors, held.answers, held.differences) == (1, 1, 1)
+    assert (held.outlets, held.answers, held.differences) == (1, 1, 1)

@@ -265,11 +265,11 @@ def test_tables_in_other_forms_are_shown(results: Path, tmp_path: Path) -> None:
     assert "<code>forms/broken.json</code>" in page(site, "about")
 
 
-def test_doors_are_shown_with_why_they_were_closed(results: Path, tmp_path: Path) -> None:
-    """How many answers came through doors, how many were wrong, and which stayed closed."""
+def test_outlets_are_shown_with_why_they_were_closed(results: Path, tmp_path: Path) -> None:
+    """How many answers came through outlets, how many were wrong, and which stayed closed."""
     folder = results / "ways"
     folder.mkdir()
-    held = {"format": "hudi", "impl": "auto", "version": "1", "date": "2026-01-02", "doors": 13}
+    held = {"format": "hudi", "impl": "auto", "version": "1", "date": "2026-01-02", "outlets": 13}
     held |= {"answers": 8642, "differences": 3, "closed": {"plans": {"no plan": 40, "other": 2}}}
     (folder / "auto-hudi.json").write_text(json.dumps(held))
     (folder / "broken.json").write_text(json.dumps({**held, "closed": None}))

@@ -1,1 +1,1 @@
-"""Engines of others that read tables of several formats, each by its own door."""
+"""Engines of others that read tables of several formats."""

@@ -1,1 +1,1 @@
-"""Readers of Iceberg tables by others: Python libraries, and engines by their own doors."""
+"""Readers of Iceberg tables by others: Python libraries, and engines."""

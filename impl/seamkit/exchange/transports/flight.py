@@ -232,7 +232,7 @@ def _server_class() -> Any:
     """The class that Flight calls; made when Flight is there."""
     module = flight()
 
-    class Door(module.FlightServerBase):  # type: ignore[name-defined,misc]  # imported when used
+    class Service(module.FlightServerBase):  # type: ignore[name-defined,misc]  # imported when used
         """Hands streams on."""
 
         def __init__(self, server: FlightServer, location: str, **options: Any) -> None:
@@ -250,4 +250,4 @@ def _server_class() -> Any:
             except InputError as error:
                 raise module.FlightServerError(str(error)) from error
 
-    return Door
+    return Service

@@ -1,4 +1,4 @@
-"""Whole Arrow columns into off-heap columns: the vectorised door.
+"""Whole Arrow columns into off-heap columns, vectorised.
 
 A column that is wanted as it is goes to the core in one call. Where parts were pruned away, or
 clocks have to be read, its children go there one by one, and then the offsets or null flags.

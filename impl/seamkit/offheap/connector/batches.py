@@ -13,7 +13,7 @@ from seambase.where import Filter, parse_filter
 from seamkit.core.memory import TrackedAllocator
 from seamkit.offheap.columns.types import UNKNOWN, from_arrow
 from seamkit.offheap.connector.arrow_columns import unzoned
-from seamkit.offheap.connector.generator import Door, check_door
+from seamkit.offheap.connector.generator import Append, check_append
 from seamkit.offheap.connector.scanner import ConnectorScanner
 from seamkit.offheap.connector.selected import prune_columns
 
@@ -30,7 +30,7 @@ class BatchScanner(ConnectorScanner):
         nested: dotted paths of the parts asked for; by default all.
         zone: of the clocks that show timestamps with a zone.
         predicate: DuckDB SQL over the source's columns; rows for which it is not true are left out.
-        door: how rows are appended.
+        append: how rows are appended.
         allocator: where all memory comes from.
     """
 
@@ -44,11 +44,11 @@ class BatchScanner(ConnectorScanner):
         nested: Sequence[str] = (),
         zone: tzinfo = UTC,
         predicate: str = "",
-        door: Door = "columns",
+        append: Append = "columns",
         allocator: TrackedAllocator | None = None,
     ) -> None:
         self.path = path
-        self._door = check_door(door)
+        self._mode = check_append(append)
         wanted = list(schema.names if required is None else required)
         # Only columns asked for have to be of a type that a column holds.
         columns = {
@@ -99,7 +99,7 @@ class BatchScanner(ConnectorScanner):
 
     def _append(self, batch: pa.RecordBatch) -> None:
         columns = [batch.column(name) for name in self._names]
-        if self._door == "columns" and columns:
+        if self._mode == "columns" and columns:
             self.append_batch(pa.RecordBatch.from_arrays(columns, names=self._names))
             return
         for appender, column in zip(self.appenders, columns, strict=True):

@@ -19,15 +19,15 @@ from seamkit.offheap.connector.scanner import ConnectorScanner
 from seamkit.offheap.connector.selected import prune_columns
 
 #: How rows are appended: one after the other, or as whole Arrow columns.
-Door = Literal["rows", "columns"]
+Append = Literal["rows", "columns"]
 
 
-def check_door(door: str) -> Door:
-    """The door of that name."""
-    for known in get_args(Door):
-        if door == known:
-            return cast("Door", known)
-    raise UsageError(f"the door is 'rows' or 'columns', not '{door}'")
+def check_append(append: str) -> Append:
+    """The way of appending of that name."""
+    for known in get_args(Append):
+        if append == known:
+            return cast("Append", known)
+    raise UsageError(f"append is 'rows' or 'columns', not '{append}'")
 
 
 class GeneratorScanner(ConnectorScanner):
@@ -42,7 +42,7 @@ class GeneratorScanner(ConnectorScanner):
         required: columns asked for, in order; by default all.
         nested: dotted paths of the parts asked for.
         zone: of the clocks that show timestamps with a zone; the values have none.
-        door: how rows are appended.
+        append: how rows are appended.
         allocator: where all memory comes from.
     """
 
@@ -57,7 +57,7 @@ class GeneratorScanner(ConnectorScanner):
         required: Sequence[str] | None = None,
         nested: Sequence[str] = (),
         zone: tzinfo = UTC,
-        door: Door = "rows",
+        append: Append = "rows",
         allocator: TrackedAllocator | None = None,
     ) -> None:
         wanted = list(columns if required is None else required)
@@ -68,22 +68,22 @@ class GeneratorScanner(ConnectorScanner):
             raise UsageError("null_percent is 0 to 100, and there are 0 rows or more")
         self._rows = rows
         self._recipe = (seed, null_percent)
-        self._door = check_door(door)
+        self._mode = check_append(append)
         self._next = 0
 
     @classmethod
     def from_parameters(
         cls, fetch_size: int, parameters: Parameters, allocator: TrackedAllocator | None = None
     ) -> Self:
-        """From `column_names`, `column_types`, `rows`, `seed`, `null_percent` and `door`."""
-        own = ("column_names", "column_types", "rows", "seed", "null_percent", "door")
+        """From `column_names`, `column_types`, `rows`, `seed`, `null_percent` and `append`."""
+        own = ("column_names", "column_types", "rows", "seed", "null_percent", "append")
         common = Common.read(parameters, own)
         columns = split_columns(
             needed(parameters, "column_names"),
             needed(parameters, "column_types"),
             "column_names and column_types",
         )
-        door: Any = parameters.get("door", "rows")
+        append: Any = parameters.get("append", "rows")
         scanner = cls(
             columns,
             number(parameters, "rows", 0),
@@ -93,7 +93,7 @@ class GeneratorScanner(ConnectorScanner):
             required=common.required,
             nested=common.nested,
             zone=common.zone,
-            door=door,
+            append=append,
             allocator=allocator,
         )
         scanner.predicate = common.predicate
@@ -116,7 +116,7 @@ class GeneratorScanner(ConnectorScanner):
             if column.kind is not Kind.UNKNOWN
         ]
         items = [generated(source, name, rows, *self._recipe) for name, source in known]
-        if self._door == "columns" and rows:
+        if self._mode == "columns" and rows:
             arrays = [
                 pa.array(column, arrow_type(source))
                 for column, (_, source) in zip(items, known, strict=True)

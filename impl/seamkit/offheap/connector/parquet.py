@@ -32,9 +32,9 @@ class ParquetScanner(BatchScanner):
     def from_parameters(
         cls, fetch_size: int, parameters: Parameters, allocator: TrackedAllocator | None = None
     ) -> Self:
-        """From `data_file_path` and `door`."""
-        common = Common.read(parameters, ("data_file_path", "door"))
-        door: Any = parameters.get("door", "columns")
+        """From `data_file_path` and `append`."""
+        common = Common.read(parameters, ("data_file_path", "append"))
+        append: Any = parameters.get("append", "columns")
         return cls(
             needed(parameters, "data_file_path"),
             fetch_size,
@@ -42,7 +42,7 @@ class ParquetScanner(BatchScanner):
             nested=common.nested,
             zone=common.zone,
             predicate=common.predicate,
-            door=door,
+            append=append,
             allocator=allocator,
         )
 

@@ -144,7 +144,7 @@ class ConnectorScanner(abc.ABC):
             appender.items.extend(column)
 
     def append_batch(self, batch: pa.RecordBatch) -> int:
-        """Append whole Arrow columns: the vectorised door.
+        """Append whole Arrow columns, vectorised.
 
         Args:
             batch: one column per appender, in their order, each of the type that
@@ -212,7 +212,7 @@ class ConnectorScanner(abc.ABC):
     def _flush(self) -> None:
         """Append what the appenders gathered, all or nothing; of bad items the first row's is told.
 
-        The vectorised door does this first, so that rows keep their order.
+        `append_batch` does this first, so that rows keep their order.
         """
         first: BadItemError | None = None
         starts = [appender.rows for appender in self.appenders]

@@ -86,16 +86,16 @@ def parquet(tmp_path: Path) -> str:
     return str(path)
 
 
-@pytest.mark.parametrize("door", ["rows", "columns"])
+@pytest.mark.parametrize("append", ["rows", "columns"])
 @pytest.mark.parametrize("fetch_size", [0, 1, 3, 4096])
-def test_a_parquet_file_is_its_rows(parquet: str, door: str, fetch_size: int) -> None:
+def test_a_parquet_file_is_its_rows(parquet: str, append: str, fetch_size: int) -> None:
     """Columns come as asked for, missing ones NULL, names by case, clocks read, any chunks."""
     parameters = {
         "data_file_path": parquet,
         "required_fields": "t,Name,name,s",
         "nested_fields": "s.l.$0.y,s.zz",
         "time_zone": "Asia/Shanghai",
-        "door": door,
+        "append": append,
     }
     scanner = connector_scanner("parquet", fetch_size, parameters)
     chunks = _chunks(scanner)
@@ -313,13 +313,13 @@ def test_generated_rows_by_parameters() -> None:
         "null_percent": "50",
     }
     first = _columns(connector_scanner("generator", 3, parameters))
-    assert first == _columns(connector_scanner("generator", 3, parameters | {"door": "columns"}))
+    assert first == _columns(connector_scanner("generator", 3, parameters | {"append": "columns"}))
     assert first != _columns(connector_scanner("generator", 3, parameters | {"seed": "6"}))
     assert [len(column) for column in first] == [7, 7]
     assert (
         connector_scanner("generator", 3, parameters | {"predicate": "a > 1"}).predicate == "a > 1"
     )
-    for wrong in ({"door": "window"}, {"rows": "-1"}, {"null_percent": "101"}, {"rows": "x"}):
+    for wrong in ({"append": "window"}, {"rows": "-1"}, {"null_percent": "101"}, {"rows": "x"}):
         with pytest.raises(UsageError):
             connector_scanner("generator", 3, parameters | wrong)
 
@@ -498,13 +498,13 @@ def test_every_allocation_of_nested_rows_may_fail() -> None:
 
 
 def test_every_allocation_of_whole_columns_may_fail() -> None:
-    """The same at the vectorised door, with parts chosen."""
+    """The same by whole columns, with parts chosen."""
     names = dict(zip("abcd", map(parse, _NESTED), strict=True))
     for n in itertools.count(1):
         allocator = TrackedAllocator()
         allocator.fail_after(n)
         scanner = GeneratorScanner(
-            names, 9, 4, nested=["c.$0.b", "d.$1"], door="columns", allocator=allocator
+            names, 9, 4, nested=["c.$0.b", "d.$1"], append="columns", allocator=allocator
         )
         chunks = 0
         with suppress(MemoryError):

@@ -1,4 +1,4 @@
-"""Arrow bytes of others: an unsound batch is an error that names it, at every door."""
+"""Arrow bytes of others: an unsound batch is an error that names it, wherever it comes in."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _as_a_serde(batch: pa.RecordBatch) -> Any:
     return ArrowIpcSerde().deserialize(request, _stream(batch))
 
 
-_DOORS: dict[str, Callable[[pa.RecordBatch], Any]] = {
+_WAYS_IN: dict[str, Callable[[pa.RecordBatch], Any]] = {
     "a stream": lambda batch: sound_stream(_stream(batch), "it"),
     "a chunk": lambda batch: chunk_format("arrow", batch.schema).decode(_stream(batch)),
     "a serde": _as_a_serde,
@@ -84,12 +84,12 @@ _DOORS: dict[str, Callable[[pa.RecordBatch], Any]] = {
 }
 
 
-@pytest.mark.parametrize("door", _DOORS)
+@pytest.mark.parametrize("way", _WAYS_IN)
 @pytest.mark.parametrize("unsound", _UNSOUND)
-def test_an_unsound_batch_is_refused_before_it_is_used(unsound: str, door: str) -> None:
+def test_an_unsound_batch_is_refused_before_it_is_used(unsound: str, way: str) -> None:
     """Wherever it comes in: an error, and no row of it."""
     with pytest.raises(InputError):
-        _DOORS[door](pa.record_batch([_UNSOUND[unsound]], ["k"]))
+        _WAYS_IN[way](pa.record_batch([_UNSOUND[unsound]], ["k"]))
 
 
 @pytest.mark.parametrize("unsound", _UNSOUND)

@@ -95,7 +95,7 @@ _BY_ID = {"iceberg": _iceberg, "delta by id": _delta("id")}
 _ALL = {**_BY_ID, "delta by name": _delta("name")}
 
 
-#: Doors through which DuckDB asks for columns and rows.
+#: Outlets through which DuckDB asks for columns and rows.
 _VIEWS: Mapping[str, Callable[[Any, duckdb.DuckDBPyConnection], object]] = {
     "dataset": lambda table, engine: engine.register("t", table.scan().dataset()),
     "relation": lambda table, engine: table.scan().relation(engine).create_view("t"),

@@ -174,7 +174,7 @@ _EDITS = {
         "other numbers of values than it has rows",
     ),
 }
-_DOORS = """
+_OUTLETS = """
 import sys
 from functools import partial
 from pathlib import Path
@@ -200,7 +200,7 @@ def scan(name, *condition):
     plan = ReadPlan("here", schema, [ReadUnit(name, [file], {})])
     return UnitScan(plan, schema.names, *condition)
 
-doors = {
+outlets = {
     "to_table": lambda name: scan(name).to_table(),
     "filter": lambda name: scan(name, some).to_table(),
     "count_rows": lambda name: scan(name, some).count_rows(),
@@ -211,18 +211,18 @@ doors = {
     "lazy": lambda name: scan(name).lazy().filter(pl.col("id") > 5).collect(),
 }
 for name in sys.argv[2:]:
-    for door, call in doors.items():
+    for outlet, call in outlets.items():
         try:
             call(name)
         except seamkit.InputError as error:
-            print(name, door, "refused", error, sep="|")
+            print(name, outlet, "refused", error, sep="|")
         else:
-            print(name, door, "read", "", sep="|")
+            print(name, outlet, "read", "", sep="|")
 """
 
 
 def test_footers_that_contradict_themselves_are_refused(tmp_path: Path) -> None:
-    """Through every door one InputError: bounds shorter than their type end pyarrow's process.
+    """Through every outlet one InputError: bounds shorter than their type end pyarrow's process.
 
     Repetition is 0, 1 or 2, and a chunk has a value for each row, as parquet.thrift says.
     """
@@ -241,7 +241,7 @@ def test_footers_that_contradict_themselves_are_refused(tmp_path: Path) -> None:
     for number, (old, new, _) in enumerate(_EDITS.values()):
         _with_footer(tmp_path / f"file {number}", old, new)
     found = subprocess.run(
-        [sys.executable, "-c", _DOORS, str(tmp_path), *files],
+        [sys.executable, "-c", _OUTLETS, str(tmp_path), *files],
         capture_output=True,
         text=True,
         timeout=120,
@@ -250,9 +250,9 @@ def test_footers_that_contradict_themselves_are_refused(tmp_path: Path) -> None:
     assert found.returncode == 0, found.stderr
     answers = [answer.split("|") for answer in found.stdout.splitlines()]
     assert len(answers) == 8 * len(files)
-    for name, door, word, why in answers:
-        assert (word == "refused") == bool(files[name]), (name, door)
-        assert files[name] in why, (name, door)
+    for name, outlet, word, why in answers:
+        assert (word == "refused") == bool(files[name]), (name, outlet)
+        assert files[name] in why, (name, outlet)
 
 
 def _chunk(footer: Footer, column: int) -> Struct:

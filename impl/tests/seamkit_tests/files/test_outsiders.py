@@ -278,7 +278,7 @@ def test_no_message_has_secrets() -> None:
         ("a?b: no address", "a?b: no address"),
     ],
 )
-def test_addresses_lose_what_opens_doors(text: str, plain: str) -> None:
+def test_addresses_lose_their_secrets(text: str, plain: str) -> None:
     """Passwords, tokens in place of users, queries; containers of accounts stay."""
     assert without_secrets(text) == plain
 

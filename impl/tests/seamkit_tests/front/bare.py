@@ -42,7 +42,7 @@ def packages() -> set[str]:
 
 
 def rows_of(golden: Path, name: str, marker: str) -> int:
-    """Rows of a golden table, through the library's front door."""
+    """Rows of a golden table, through `open_table`."""
     import seamkit
 
     with tempfile.TemporaryDirectory() as folder:

@@ -20,7 +20,7 @@ import pytest
 
 import seamkit
 from seamkit_tests import SUITES_GOLDEN
-from seamkit_tests.samples.doors import bag
+from seamkit_tests.samples.outlets import bag
 
 _MARKERS = {
     "delta": "_delta_log",
@@ -110,7 +110,7 @@ def _values(rows: pa.Table, name: str, place: float = 0.5) -> Iterator[Any]:
     yield from found[int(len(found) * place) :][:1]
 
 
-def _doors(scan: seamkit.Scan) -> Iterator[pa.Table]:
+def _outlets(scan: seamkit.Scan) -> Iterator[pa.Table]:
     yield scan.to_table()
     yield scan.dataset().to_table()
     connection = duckdb.connect()
@@ -147,7 +147,7 @@ def test_a_chain_reads_what_the_arguments_do(tmp_path: Path, name: str) -> None:
             assert chain.schema.names == names
             assert bag(chain.to_table()) == bag(expected), (kind, one, other)
             assert chain.count_rows() == len(expected)
-        for rows in _doors(chains[number % len(chains)]):
+        for rows in _outlets(chains[number % len(chains)]):
             assert bag(rows) == bag(expected), (kind, one, other)
         seen += len(first.rows(plain))
     assert seen
@@ -166,9 +166,9 @@ def test_a_limit_holds_where_it_stands(tmp_path: Path, name: str, kind: str) -> 
     expected = condition.rows(few.to_table().select(names))
     matching = condition.rows(rows)
 
-    for found in _doors(few.filter(condition.given).select(names)):
+    for found in _outlets(few.filter(condition.given).select(names)):
         assert bag(found) == bag(expected)
-    for found in _doors(scan.filter(condition.given).select(names).limit(2)):
+    for found in _outlets(scan.filter(condition.given).select(names).limit(2)):
         assert len(found) == min(2, len(matching))
         assert bag(found) <= bag(matching)
     assert few.filter(condition.given).limit(1).count_rows() == min(1, len(expected))

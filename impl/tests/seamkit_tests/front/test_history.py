@@ -15,7 +15,7 @@ import pytest
 import seamkit
 from seamkit_tests import SUITES_GOLDEN
 from seamkit_tests.front.test_chains import opened
-from seamkit_tests.samples.doors import bag
+from seamkit_tests.samples.outlets import bag
 
 State = tuple[str, int | str, int | None]
 """Kind, name, and time in milliseconds."""

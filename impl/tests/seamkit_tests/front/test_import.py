@@ -56,7 +56,7 @@ def test_reading_a_table_imports_what_reading_needs(tmp_path: Path, name: str) -
     assert {module for module in _HEAVY if module in found} == set()
 
 
-def test_every_name_of_the_front_door_is_there() -> None:
+def test_every_name_of_the_package_is_there() -> None:
     """What `seamkit` announces can be had, and what it lacks is told as modules tell it."""
     for name in seamkit.__all__:
         assert getattr(seamkit, name) is not None

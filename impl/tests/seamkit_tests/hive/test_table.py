@@ -51,7 +51,7 @@ def _read(reader: LineReader, batch_rows: int = 3, **how: Any) -> list[Any]:
 
 
 def test_a_descriptor_tells_what_lies_in_the_folder(tmp_path: Path) -> None:
-    """The front door finds it; names become lower case; columns of partitions come last."""
+    """`open_table` finds it; names become lower case; columns of partitions come last."""
     (tmp_path / "P=7").mkdir()
     (tmp_path / "P=7" / "f").write_text("1|a\n")
     stated = {

@@ -48,7 +48,7 @@ def test_damage_is_refused_or_reported(logs: list[bytes], seed: int) -> None:
 def test_a_file_that_is_shorter_than_its_commit_states_is_refused(
     name: str, tmp_path: Path
 ) -> None:
-    """By every door, with the file and both lengths, wherever it was cut; one as long is read."""
+    """By every outlet, with the file and both lengths, wherever it was cut; one as long is read."""
     folder = unpack_table(name, tmp_path)
     (slice_,) = HudiTable(str(folder)).slices()[:1]
     assert slice_.base is not None

@@ -23,8 +23,8 @@ from seamkit.files.kept import CACHE_BYTES
 from seamkit.tables.hudi.listing.metadata_table import has_partition
 from seamkit.tables.hudi.merge.keys import RECORD_KEY
 from seamkit.tables.hudi.table import HudiTable
-from seamkit_tests.samples.doors import DOORS, Filter, bag, comparable, compare
 from seamkit_tests.samples.golden_tables import golden_table_names, unpack_table
+from seamkit_tests.samples.outlets import OUTLETS, Filter, bag, comparable, compare
 
 _FORMS = {form.name: form for form in forms()}
 
@@ -62,12 +62,12 @@ def _filters(table: HudiTable, rows: pa.Table, most: int, chance: random.Random)
     return chosen + list(itertools.islice(_random_filters(rows, chance), most - len(chosen)))
 
 
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("outlet", OUTLETS)
 @pytest.mark.parametrize("name", ["mor-v9-event", "mor-v6-event", "mor-v9-typed-delete"])
 def test_row_groups_that_are_no_neighbours_keep_their_changes(
-    name: str, door: str, tmp_path: Path
+    name: str, outlet: str, tmp_path: Path
 ) -> None:
-    """Two keys leave groups between them out: rows replaced or deleted stay so, at every door."""
+    """Two keys leave groups between them out: rows replaced or deleted stay so, at every outlet."""
     folder = unpack_table(name, tmp_path)
     whole = HudiTable(str(folder)).scan().to_table()
     assert _FORMS["row-groups-1"].change(folder)
@@ -76,7 +76,7 @@ def test_row_groups_that_are_no_neighbours_keep_their_changes(
         options = {"batch_rows": 1 + number % 3, "threads": 1 + number % 2 * 3}
         seamkit.keep_at_most(0)
         seamkit.keep_at_most(CACHE_BYTES)
-        found = DOORS[door](table, test, options)
+        found = OUTLETS[outlet](table, test, options)
         assert bag(found) == bag(whole.filter(test.expression)), (test.sql, options)
 
 
@@ -94,10 +94,10 @@ def _check(name: str, folder: Path, most: int) -> None:
         table = HudiTable(str(folder), listing=source)
         assert bag(table.scan(columns).to_table()) == bag(whole), rows
         for test in filters:
-            door = chance.choice(["table", "dataset"])
+            outlet = chance.choice(["table", "dataset"])
             options = {"columns": columns, "batch_rows": chance.randint(1, 3)}
-            found = DOORS[door](table, test, {**options, "threads": chance.choice([1, 4])})
-            assert bag(found) == bag(whole.filter(test.expression)), (rows, door, test.sql)
+            found = OUTLETS[outlet](table, test, {**options, "threads": chance.choice([1, 4])})
+            assert bag(found) == bag(whole.filter(test.expression)), (rows, outlet, test.sql)
 
 
 @pytest.mark.parametrize("name", golden_table_names()[::25])

@@ -109,7 +109,7 @@ def _rows(kind: str, keys: list[int]) -> pa.Table:
     return pa.table({"k": pa.array(keys, pa.int64()), "p": values})
 
 
-def _through_every_door(folder: Path) -> list[list[int]]:
+def _through_every_outlet(folder: Path) -> list[list[int]]:
     table = IcebergTable(str(folder))
     in_sql = duckdb.from_arrow(table.scan().dataset()).filter("p IS NOT NULL")
     return [
@@ -144,7 +144,7 @@ def test_a_delete_finds_its_partition_whoever_wrote_it(
     )
     table.commit(MadeCommit([gone], {"part": delete[0]}, operation="delete"))
 
-    assert _through_every_door(table.folder) == [[1, 3, 4]] * 4
+    assert _through_every_outlet(table.folder) == [[1, 3, 4]] * 4
 
 
 @pytest.mark.parametrize("spelling", ["int", "date"])

@@ -105,7 +105,7 @@ def _registered(table: IcebergTable, condition: str) -> list[int]:
     return sorted(row[0] for row in rows)
 
 
-_DOORS = {"scan": _scanned, "dataset": _in_duckdb, "register": _registered}
+_OUTLETS = {"scan": _scanned, "dataset": _in_duckdb, "register": _registered}
 _TEXT = str(_IDS[3])
 _CONDITIONS = {
     f"u = '{_TEXT}'": [3],
@@ -119,11 +119,11 @@ _CONDITIONS = {
 }
 
 
-@pytest.mark.parametrize("door", _DOORS)
+@pytest.mark.parametrize("outlet", _OUTLETS)
 @pytest.mark.parametrize("kind", [pa.uuid(), _FIXED], ids=["annotated", "plain"])
 @pytest.mark.parametrize("partitioned", [False, True])
 def test_a_text_against_a_uuid_meets_its_row(
-    door: str, kind: pa.DataType, partitioned: bool, tmp_path: Path
+    outlet: str, kind: pa.DataType, partitioned: bool, tmp_path: Path
 ) -> None:
     """SQL compares a UUID with a text as UUIDs; Parquet's annotation need not be there."""
     part = [{"name": "p", "transform": "bucket[4]", "source-id": 2, "field-id": 1000}]
@@ -134,7 +134,7 @@ def test_a_text_against_a_uuid_meets_its_row(
     opened = IcebergTable(str(table.folder))
 
     for condition, keys in _CONDITIONS.items():
-        assert _DOORS[door](opened, condition) == keys, condition
+        assert _OUTLETS[outlet](opened, condition) == keys, condition
 
 
 @pytest.mark.parametrize("kind", [pa.uuid(), _FIXED], ids=["annotated", "plain"])

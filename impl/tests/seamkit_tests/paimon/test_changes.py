@@ -229,7 +229,7 @@ def test_what_has_no_answer_is_refused(
 
 
 def test_a_branch_has_an_address(tmp_path: Path) -> None:
-    """`TABLE/branch/branch-NAME` is the branch, for the front door as well; others are refused."""
+    """`TABLE/branch/branch-NAME` is the branch, for `open_table` as well; others are refused."""
     folder = unpack_paimon("core-branches", tmp_path)
     old = seamkit.open_table(folder / "branch" / "branch-old")
 

@@ -18,7 +18,7 @@ import seamkit
 from seamkit.scan.arguments import ScanOptions
 from seamkit.scan.unit_scan import UnitScan
 from seamkit_tests import SUITES_GOLDEN
-from seamkit_tests.samples.doors import bag, masked_parts
+from seamkit_tests.samples.outlets import bag, masked_parts
 from seamkit_tests.scan.units import plan, write_unit
 
 _ROWS = pa.table({"id": pa.array(range(300), pa.int64()), "text": [f"t{i}" for i in range(300)]})

@@ -28,7 +28,7 @@ def _registered(scan: Scan) -> Any:
     return connection.sql("FROM rows").fetchall()
 
 
-_DOORS: dict[str, Callable[[Scan], Any]] = {
+_OUTLETS: dict[str, Callable[[Scan], Any]] = {
     "to_table": lambda scan: scan.to_table(),
     "to_reader": lambda scan: scan.to_reader().read_all(),
     "to_pandas": lambda scan: scan.to_pandas(),
@@ -50,10 +50,10 @@ _DOORS: dict[str, Callable[[Scan], Any]] = {
 }
 
 
-def _told(door: Callable[[Scan], Any], scan: Scan) -> list[str]:
+def _told(outlet: Callable[[Scan], Any], scan: Scan) -> list[str]:
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("default")
-        door(scan)
+        outlet(scan)
     assert {warning.category for warning in told} <= {seamkit.TableWarning}
     return [str(warning.message) for warning in told]
 
@@ -68,45 +68,48 @@ def _stray_table(folder: Path) -> Path:
 
 @pytest.mark.parametrize("limit", [None, 1 << 26])
 @pytest.mark.parametrize(
-    ("query", "door"),
+    ("query", "outlet"),
     # Changes from write to write have no document.
-    [*(("incremental", door) for door in _DOORS), *(("cdc", d) for d in _DOORS if d != "plan")],
+    [
+        *(("incremental", outlet) for outlet in _OUTLETS),
+        *(("cdc", d) for d in _OUTLETS if d != "plan"),
+    ],
 )
 def test_changes_tell_a_doubt_once(
-    query: Query, door: str, limit: int | None, tmp_path: Path
+    query: Query, outlet: str, limit: int | None, tmp_path: Path
 ) -> None:
     """Also where both states of each of several writes are read, which all meet the same log."""
     table = seamkit.open_table(_stray_table(tmp_path))
     scan = table.scan(query=query, memory_limit_bytes=limit)
 
-    [told] = _told(_DOORS[door], scan)
+    [told] = _told(_OUTLETS[outlet], scan)
 
     assert "skipped at byte" in told
-    if door != "plan":
-        assert _told(_DOORS[door], scan) == []
-    assert _told(_DOORS[door], table.scan(query=query)) == [told]
+    if outlet != "plan":
+        assert _told(_OUTLETS[outlet], scan) == []
+    assert _told(_OUTLETS[outlet], table.scan(query=query)) == [told]
 
 
-@pytest.mark.parametrize("door", _DOORS)
-def test_damage_that_is_skipped_is_told_once_by_every_door(door: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("outlet", _OUTLETS)
+def test_damage_that_is_skipped_is_told_once_by_every_outlet(outlet: str, tmp_path: Path) -> None:
     """With the file, the offset and the reason; again by another scan, not by a second read."""
     table = seamkit.open_table(_stray_table(tmp_path))
     scan = table.scan()
 
-    [told] = _told(_DOORS[door], scan)
+    [told] = _told(_OUTLETS[outlet], scan)
 
     assert ".log." in told
     assert "skipped at byte" in told
-    if door not in ("plan", "parts"):  # reports of their own
+    if outlet not in ("plan", "parts"):  # reports of their own
         assert [str(warning) for warning in scan.report().warnings] == [told]
-    if door != "plan":
-        assert _told(_DOORS[door], scan) == []
-    assert _told(_DOORS[door], table.scan()) == [told]
+    if outlet != "plan":
+        assert _told(_OUTLETS[outlet], scan) == []
+    assert _told(_OUTLETS[outlet], table.scan()) == [told]
 
 
 # Of this plan no document could be made: what opens its file is a function of these tests.
-@pytest.mark.parametrize("door", [door for door in _DOORS if door != "plan"])
-def test_doubts_of_a_plan_are_told_once_by_every_door(door: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("outlet", [outlet for outlet in _OUTLETS if outlet != "plan"])
+def test_doubts_of_a_plan_are_told_once_by_every_outlet(outlet: str, tmp_path: Path) -> None:
     """Also where an engine's own reader reads all files."""
     planned = plan(_ROWS.schema, write_unit(tmp_path, "a", _ROWS))
     doubted = type(planned)(
@@ -116,24 +119,24 @@ def test_doubts_of_a_plan_are_told_once_by_every_door(door: str, tmp_path: Path)
         warnings=[ScanWarning("the log", -1, "it says something else")],
     )
     scan = UnitScan(doubted, ["k"])
-    assert _told(_DOORS[door], scan) == ["the log: it says something else"]
-    assert _told(_DOORS[door], scan) == []
+    assert _told(_OUTLETS[outlet], scan) == ["the log: it says something else"]
+    assert _told(_OUTLETS[outlet], scan) == []
 
 
-@pytest.mark.parametrize("door", ["to_table", "to_reader", "count_rows", "lazy", "parts"])
-def test_who_has_python_raise_warnings_has_the_read_end(door: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("outlet", ["to_table", "to_reader", "count_rows", "lazy", "parts"])
+def test_who_has_python_raise_warnings_has_the_read_end(outlet: str, tmp_path: Path) -> None:
     """The suite's own filter does so; with a plain filter the rows are those of before."""
     table = seamkit.open_table(_stray_table(tmp_path))
 
     with pytest.raises((seamkit.TableWarning, pl.exceptions.ComputeError), match="skipped at"):
-        _DOORS[door](table.scan())
+        _OUTLETS[outlet](table.scan())
     with pytest.raises(seamkit.InputError):
-        _DOORS[door](table.scan(strict=True))
+        _OUTLETS[outlet](table.scan(strict=True))
 
 
 def test_a_whole_table_is_told_of_nothing(tmp_path: Path) -> None:
-    """No door warns of a sound table."""
+    """No outlet warns of a sound table."""
     scan = seamkit.open_table(unpack_table("mor-v9-event", tmp_path)).scan()
 
-    for door in _DOORS.values():
-        assert _told(door, scan) == []
+    for outlet in _OUTLETS.values():
+        assert _told(outlet, scan) == []

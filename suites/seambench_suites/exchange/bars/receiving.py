@@ -130,7 +130,7 @@ def _flight(folder: Path, drivers: int = 1) -> None:
     state: dict[str, Any] = {}
     done = threading.Semaphore(0)
 
-    class Door(flight.FlightServerBase):  # type: ignore[misc] # pyarrow has no types
+    class Service(flight.FlightServerBase):  # type: ignore[misc] # pyarrow has no types
         """Counts batches."""
 
         def do_exchange(self, _context: Any, _descriptor: Any, reader: Any, writer: Any) -> None:
@@ -139,7 +139,7 @@ def _flight(folder: Path, drivers: int = 1) -> None:
             writer.begin(pa.schema([]))
             done.release()
 
-    server = Door(f"grpc+unix://{folder / 's'}")
+    server = Service(f"grpc+unix://{folder / 's'}")
     threading.Thread(target=server.serve, daemon=True).start()
     _say(address=f"grpc+unix://{folder / 's'}")
     for passes in _passes():

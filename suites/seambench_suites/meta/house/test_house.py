@@ -85,7 +85,7 @@ def test_no_packages_wait_for_each_other() -> None:
     assert cycles(package_arrows()) == []
 
 
-def test_harness_has_few_doors() -> None:
+def test_harness_has_few_entries() -> None:
     """Whoever opens the harness sees at most twelve names."""
     unseen = ("__pycache__", "py.typed")
     entries = [p.name for p in _folder("seambench").iterdir() if p.name not in unseen]

@@ -1,4 +1,4 @@
-"""Ways to the library's classes: from commands, entry points and the front door, by names in code.
+"""Ways to the library's classes: from commands, entry points and the package, by names in code.
 
 A node is a name defined at the top of a module, or the rest of the module's text. A definition
 leads to the names that it mentions, as its module's imports resolve them; to attributes of modules

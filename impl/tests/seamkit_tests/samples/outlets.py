@@ -52,7 +52,7 @@ def bag(rows: pa.Table) -> Counter[str]:
     return Counter(map(repr, rows.to_pylist()))
 
 
-Door = Callable[[Any, Filter, dict[str, Any]], pa.Table]
+Outlet = Callable[[Any, Filter, dict[str, Any]], pa.Table]
 """Rows of a table (of any format) that meet a filter; given further arguments of `scan`."""
 
 
@@ -131,7 +131,7 @@ def _by_plans(table: Any, test: Filter, options: dict[str, Any]) -> pa.Table:
     return pa.concat_tables([read(plan).to_table() for plan in plans] or none)
 
 
-DOORS: dict[str, Door] = {
+OUTLETS: dict[str, Outlet] = {
     "table": _by_table,
     "sql": _by_sql,
     "dataset": _by_dataset,

@@ -1,4 +1,4 @@
-"""Engines get the same rows through the dataset door as from a plain table."""
+"""Engines get the same rows through a dataset as from a plain table."""
 
 from __future__ import annotations
 
@@ -60,12 +60,12 @@ def source() -> pa.Table:
 
 @pytest.fixture
 def con() -> Iterator[duckdb.DuckDBPyConnection]:
-    """A connection that has the rows twice: `door` through the dataset, `plain` as a table."""
+    """A connection that has the rows twice: `dataset` through the dataset, `plain` as a table."""
     with duckdb.connect() as connection:
         connection.register("rows", source())
         connection.execute("CREATE TABLE plain AS SELECT * FROM rows")
         connection.unregister("rows")
-        connection.register("door", StreamDataset(MemoryScanner(source()), REQUEST))
+        connection.register("dataset", StreamDataset(MemoryScanner(source()), REQUEST))
         yield connection
 
 
@@ -131,15 +131,15 @@ def test_any_filter_gives_the_rows_of_a_plain_table(
     con: duckdb.DuckDBPyConnection, where: str, what: str
 ) -> None:
     """Whatever DuckDB pushes down or keeps, the rows are those of a plain table, NULLs included."""
-    assert answer(con, "door", what, where) == answer(con, "plain", what, where)
+    assert answer(con, "dataset", what, where) == answer(con, "plain", what, where)
 
 
 @pytest.mark.parametrize(
     ("query", "columns"),
     [
-        ("SELECT i FROM door", ["i"]),
-        ("SELECT i FROM door WHERE q > 1.00", ["i", "q"]),
-        ("SELECT sum(i) FROM door WHERE d < DATE '1996-01-01' AND s = 'a'", ["i", "d", "s"]),
+        ("SELECT i FROM dataset", ["i"]),
+        ("SELECT i FROM dataset WHERE q > 1.00", ["i", "q"]),
+        ("SELECT sum(i) FROM dataset WHERE d < DATE '1996-01-01' AND s = 'a'", ["i", "d", "s"]),
     ],
 )
 def test_only_the_columns_needed_are_opened(query: str, columns: list[str]) -> None:
@@ -147,7 +147,7 @@ def test_only_the_columns_needed_are_opened(query: str, columns: list[str]) -> N
     scanner = MemoryScanner(source())
     dataset = StreamDataset(scanner, REQUEST)
     with duckdb.connect() as con:
-        con.register("door", dataset)
+        con.register("dataset", dataset)
         con.execute(query).fetchall()
 
     assert list(scanner.opened[-1].columns or []) == columns
@@ -161,9 +161,9 @@ def test_filter_handed_over_is_not_applied_again() -> None:
         return table.select(columns).to_reader()
 
     with duckdb.connect() as con:
-        con.register("door", ScanDataset(table.schema, careless))
+        con.register("dataset", ScanDataset(table.schema, careless))
 
-        assert con.execute("SELECT count(*) FROM door WHERE a > 1").fetchall() == [(3,)]
+        assert con.execute("SELECT count(*) FROM dataset WHERE a > 1").fetchall() == [(3,)]
 
 
 def test_count_asks_for_one_narrow_column() -> None:
@@ -182,7 +182,7 @@ def test_a_table_may_be_read_twice_in_one_query(con: duckdb.DuckDBPyConnection) 
     query = "SELECT count(*) FROM {0} a JOIN {0} b ON a.i = b.n WHERE a.q > 0"
 
     expected = con.execute(query.format("plain")).fetchall()
-    assert con.execute(query.format("door")).fetchall() == expected
+    assert con.execute(query.format("dataset")).fetchall() == expected
 
 
 def test_limit_stops_a_stream_early() -> None:
@@ -199,9 +199,9 @@ def test_limit_stops_a_stream_early() -> None:
 
     dataset = ScanDataset(schema, lambda *_: pa.RecordBatchReader.from_batches(schema, endless()))
     with duckdb.connect() as con:
-        con.register("door", dataset)
+        con.register("dataset", dataset)
 
-        assert con.execute("SELECT a FROM door LIMIT 2").fetchall() == [(0,), (1,)]
+        assert con.execute("SELECT a FROM dataset LIMIT 2").fetchall() == [(0,), (1,)]
     assert closed == [True]
 
 
@@ -219,8 +219,8 @@ def slow():
 def open_stream(columns, condition):
     return apply_filter(pa.RecordBatchReader.from_batches(schema, slow()), condition, columns)
 con = duckdb.connect()
-con.register("door", ScanDataset(schema, open_stream))
-print(con.sql("SELECT a FROM door WHERE a > 1 LIMIT 1").to_arrow_reader().read_all().num_rows)
+con.register("dataset", ScanDataset(schema, open_stream))
+print(con.sql("SELECT a FROM dataset WHERE a > 1 LIMIT 1").to_arrow_reader().read_all().num_rows)
 con.close()
 """
     done = subprocess.run(
@@ -277,10 +277,10 @@ def test_views_become_strings() -> None:
     views = pa.table({"s": pa.array(["a", None, "b"]).cast(pa.string_view()), "i": [1, 2, 3]})
     dataset = StreamDataset(MemoryScanner(views), REQUEST)
     with duckdb.connect() as con:
-        con.register("door", dataset)
+        con.register("dataset", dataset)
 
         assert dataset.schema.field("s").type == pa.string()
-        assert con.execute("SELECT i FROM door WHERE s = 'b'").fetchall() == [(3,)]
+        assert con.execute("SELECT i FROM dataset WHERE s = 'b'").fetchall() == [(3,)]
 
 
 def test_views_are_refused_where_nobody_casts_them() -> None:
@@ -349,10 +349,10 @@ def test_the_readers_own_error_comes_through() -> None:
     scanner.fails_with = InputError("base.parquet: footer is cut off at byte 12")
     dataset = StreamDataset(scanner, REQUEST)
     with duckdb.connect() as con:
-        con.register("door", dataset)
+        con.register("dataset", dataset)
 
         with pytest.raises(InputError, match="cut off at byte 12"), original_errors(dataset):
-            con.execute("SELECT sum(i) FROM door").fetchall()
+            con.execute("SELECT sum(i) FROM dataset").fetchall()
 
 
 def test_a_stream_of_other_columns_is_an_error() -> None:

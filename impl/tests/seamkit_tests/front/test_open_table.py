@@ -1,4 +1,4 @@
-"""The front door: tables by what lies in a folder, and one sentence for what is none."""
+"""`open_table`: tables by what lies in a folder, and one sentence for what is none."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_a_hudi_table_is_found(hudi: Path) -> None:
 
 
 def test_a_tilde_is_the_users_home(delta: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By every door: the front, a format's class, a scan at once; paths of any kind."""
+    """In every way: `open_table`, a format's class, a scan at once; paths of any kind."""
     monkeypatch.setenv("HOME", str(delta.parent))
     address = f"~/{delta.name}"
     tables = (seamkit.open_table(address), seamkit.DeltaTable(Path(address)))

@@ -124,7 +124,7 @@ def _whole_variants(column: ColumnType, value: Any) -> Any:
 
 @settings(deadline=None, max_examples=120, suppress_health_check=[HealthCheck.too_slow])
 @given(sample=_samples(), cut=st.integers(0, 12))
-def test_both_doors_leave_the_same_bytes(
+def test_rows_and_columns_leave_the_same_bytes(
     sample: tuple[ColumnType, list[Any], list[str]], cut: int
 ) -> None:
     """Whatever the type, its nulls and the parts asked for: one table, buffer for buffer."""
@@ -204,7 +204,7 @@ _PARIS = ZoneInfo("Europe/Paris")
 
 @pytest.mark.parametrize("zone", ["UTC", "Europe/Paris", "Asia/Shanghai"])
 @pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
-def test_clocks_are_read_alike_at_both_doors(zone: str, unit: str) -> None:
+def test_clocks_are_read_alike_as_rows_and_columns(zone: str, unit: str) -> None:
     """A timestamp with a zone is what the clock shows, before 1970 and around summer time too."""
     moments = [0, -1, 1_711_846_800, 1_729_990_800, 1_729_994_400, -2_208_988_800]
     factor = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[unit]
@@ -237,7 +237,7 @@ def test_plain_timestamps_are_left_alone() -> None:
     assert there == _OneColumn(source, [], _by_items(array.to_pylist()), _PARIS).found()
 
 
-def test_the_generator_has_two_doors() -> None:
+def test_the_generator_appends_rows_or_columns() -> None:
     """Rows that are made up are the same row by row and by column, chunk for chunk."""
     names = {
         "a": parse("int"),
@@ -246,8 +246,8 @@ def test_the_generator_has_two_doors() -> None:
         "v": parse("variant"),
     }
 
-    def chunks(door: Any) -> list[Found]:
-        scanner = GeneratorScanner(names, 25, 10, door=door, null_percent=30)
+    def chunks(append: Any) -> list[Found]:
+        scanner = GeneratorScanner(names, 25, 10, append=append, null_percent=30)
         found: list[Found] = []
         with scanner:
             scanner.open()
@@ -260,7 +260,7 @@ def test_the_generator_has_two_doors() -> None:
     assert by_rows == chunks("columns")
 
 
-def test_doors_may_take_turns_in_a_chunk() -> None:
+def test_rows_and_columns_may_take_turns_in_a_chunk() -> None:
     """Items that were put before a batch come before it."""
     batch = pa.RecordBatch.from_arrays([pa.array([2, 3], pa.int32())], ["c"])
 

@@ -245,16 +245,16 @@ def test_names_with_nul_are_refused_where_they_would_be_cut(tmp_path: Path) -> N
     con = duckdb.connect()
 
     assert scan.to_table().to_pydict() == rows.to_pydict()
-    doors = (
+    outlets = (
         scan.dataset,
         scan.lazy,
         scan.to_polars,
         lambda: scan.relation(con),
         lambda: pa.RecordBatchReader.from_stream(scan),
     )
-    for door in doors:
+    for outlet in outlets:
         with pytest.raises(RefusedError, match="NUL"):
-            door()
+            outlet()
     others = UnitScan(plan(rows.schema, unit), ["c"])
     assert others.lazy().collect().rows() == others.relation(con).fetchall() == [(3,), (4,)]
 
@@ -264,9 +264,9 @@ def test_a_lazy_frame_has_a_column(tmp_path: Path) -> None:
     rows = pa.table({"k": [1, 2]})
     scan = UnitScan(plan(rows.schema, write_unit(tmp_path, "a", rows)), [])
 
-    for door in (scan.lazy, lambda: scan.relation(duckdb.connect())):
+    for outlet in (scan.lazy, lambda: scan.relation(duckdb.connect())):
         with pytest.raises(UsageError, match="at least one column"):
-            door()
+            outlet()
 
 
 def test_moments_and_days_are_handed_down(tmp_path: Path) -> None:
