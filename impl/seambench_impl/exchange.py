@@ -29,7 +29,6 @@ from seambench_impl.exchange_request import (
     KNOBS,
     THREADS,
     WITHIN,
-    carried,
     check_request,
     format_of,
     receiver_options,
@@ -269,7 +268,7 @@ class _Receiver:
         self._merging: MergingReader | None = None
         if request.order == "merge":
             merge = SortedMerge(
-                carried(request), request.sort, request.senders, request.chunk_rows, owner
+                request.carried(), request.sort, request.senders, request.chunk_rows, owner
             )
             self._merging = MergingReader(self.source, merge)
         self.registry = SourceRegistry()

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.errors import RefusedError, UsageError
@@ -15,7 +14,7 @@ from seamkit.core.memory import TrackedAllocator
 from seamkit.exchange.formats.formats import ChunkFormat, chunk_format
 from seamkit.exchange.key_columns import Key
 from seamkit.exchange.logic.options import ReceiverOptions, SinkOptions
-from seamkit.exchange.partition import PartitionRule, plain_schema
+from seamkit.exchange.partition import PartitionRule
 from seamkit.exchange.routing import Buckets, Routing
 from seamkit.exchange.transports.by_name import TRANSPORTS
 
@@ -85,22 +84,11 @@ def _key(request: ExchangeRequest, name: str) -> Key:
     return pc.Expression._call(function, values)
 
 
-def carried(request: ExchangeRequest) -> pa.Schema:
-    """The schema of what travels: dealing rows resolves encodings, whole batches keep them."""
-    schema = request.schema
-    if request.output_columns:
-        unknown = [name for name in request.output_columns if name not in schema.names]
-        if unknown:
-            raise UsageError(f"there is no column {unknown[0]!r} to send")
-        schema = pa.schema([schema.field(name) for name in request.output_columns])
-    return plain_schema(schema) if request.partition in ("hash", "bucket") else schema
-
-
 def format_of(request: ExchangeRequest, owner: TrackedAllocator) -> ChunkFormat | None:
     """The format of an exchange of which rows become bytes."""
     if request.transport == WITHIN:
         return None
-    return chunk_format(request.format, carried(request), request.options, owner)
+    return chunk_format(request.format, request.carried(), request.options, owner)
 
 
 def rule_of(request: ExchangeRequest) -> PartitionRule | None:

@@ -8,6 +8,8 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 import pyarrow as pa
 
+from seambase.encodings import plain_schema
+from seambase.errors import UsageError
 from seambase.sorting import SortKey
 from seambench.contracts.common import Kind
 
@@ -100,6 +102,22 @@ class ExchangeRequest:
     bucket_drivers: Sequence[int] = ()
     unused_buckets: Literal["refuse", "drop"] = "refuse"
     knobs: Mapping[str, Any] = field(default_factory=dict)
+
+    def carried(self) -> pa.Schema:
+        """The schema of what travels, to which both sides are held.
+
+        It has the output columns; where rows are dealt (`hash`, `bucket`), dictionaries and runs
+        are the values they stand for, and views large texts. What goes whole keeps its encodings.
+
+        Raises:
+            UsageError: an output column that is not there.
+        """
+        schema = self.schema
+        if unknown := [name for name in self.output_columns if name not in schema.names]:
+            raise UsageError(f"there is no column {unknown[0]!r} to send")
+        if self.output_columns:
+            schema = pa.schema([schema.field(name) for name in self.output_columns])
+        return plain_schema(schema) if self.partition in ("hash", "bucket") else schema
 
 
 class ExchangeSender(Protocol):

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 
+from seambase.encodings import plain_schema
 from seambase.errors import UsageError
 from seambase.sorting import SortKey
 from seamkit.core._seam import ffi, lib
@@ -13,7 +14,6 @@ from seamkit.core.arrow_data import ExportedBatch, address, batch_without_views
 from seamkit.core.errors import check, new_error
 from seamkit.core.memory import TrackedAllocator
 from seamkit.exchange.key_columns import column_index
-from seamkit.exchange.partition import plain_schema
 from seamkit.exchange.source import ExchangeSource
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from seambase.encodings import plain_schema, plain_type
 from seambase.errors import UsageError
 from seamkit.core._seam import ffi, lib
 from seamkit.core.arrow_data import (
@@ -35,7 +36,6 @@ __all__ = [
     "Partitioner",
     "hash_rows",
     "parts_of",
-    "plain_schema",
 ]
 
 Function = Literal["fnv", "crc32", "xxh3", "spark", "presto", "velox"]
@@ -97,12 +97,6 @@ class _Bound:
     kept: list[Any] = field(default_factory=list)
 
 
-def plain_schema(schema: pa.Schema) -> pa.Schema:
-    """The schema that is left when dictionaries, runs and views are resolved, at any depth."""
-    fields = [field.with_type(_plain(field.type)) for field in schema]
-    return pa.schema(fields, metadata=schema.metadata)
-
-
 def _bind(rule: PartitionRule, schema: pa.Schema) -> _Bound:
     if rule.function not in FUNCTIONS:
         known = ", ".join(FUNCTIONS)
@@ -110,7 +104,7 @@ def _bind(rule: PartitionRule, schema: pa.Schema) -> _Bound:
     columns = KeyColumns(schema, rule.keys, rule.columns)
     indexes = columns.indexes
     types = rule.types or [
-        table_type(_plain(columns.schema.field(index).type)) for index in indexes
+        table_type(plain_type(columns.schema.field(index).type)) for index in indexes
     ]
     if len(types) != len(indexes):
         raise UsageError(f"{len(indexes)} key columns have {len(types)} types")
@@ -311,24 +305,3 @@ class Partitioner:
 
 def _batches(chunks: Iterator[DealtChunk]) -> Iterator[tuple[int, pa.RecordBatch]]:
     return ((chunk.part, chunk.batch()) for chunk in chunks)
-
-
-def _plain(data_type: Any) -> Any:
-    """The type that is left when dictionaries, runs and views are resolved, at any depth."""
-    kinds = pa.types
-    if kinds.is_string_view(data_type):
-        return pa.large_string()
-    if kinds.is_binary_view(data_type):
-        return pa.large_binary()
-    if kinds.is_dictionary(data_type) or kinds.is_run_end_encoded(data_type):
-        return _plain(data_type.value_type)
-    if kinds.is_list(data_type):
-        return pa.list_(data_type.value_field.with_type(_plain(data_type.value_type)))
-    if kinds.is_large_list(data_type):
-        return pa.large_list(data_type.value_field.with_type(_plain(data_type.value_type)))
-    if kinds.is_map(data_type):
-        item = data_type.item_field.with_type(_plain(data_type.item_type))
-        return pa.map_(_plain(data_type.key_type), item, keys_sorted=data_type.keys_sorted)
-    if kinds.is_struct(data_type):
-        return pa.struct([part.with_type(_plain(part.type)) for part in data_type])
-    return data_type

@@ -101,7 +101,7 @@ class Outside:
                 "wire": self._wire,
                 "format": request.format,
                 "options": dict(request.options) or None,
-                "schema": base64.b64encode(request.schema.serialize()).decode(),
+                "schema": base64.b64encode(request.carried().serialize()).decode(),
             }
         kept = {name: value for name, value in content.items() if value is not None}
         return json.dumps(kept).encode() + b"\n"

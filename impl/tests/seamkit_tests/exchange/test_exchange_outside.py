@@ -24,7 +24,11 @@ _PROGRAM = Path(samples.__file__).with_name("outside_exchange.py")
 _STATED = (
     *("partitions.hash", "partitions.broadcast", "partitions.single", "partitions.random"),
     *("transports.sockets", "formats.arrow", "drivers", "orders.sender", "cancel"),
-    *("types.int", "types.bigint", "types.string", "functions.fnv", "wires.seamxch"),
+    *(f"encodings.{word}" for word in ("dictionary", "run", "view", "large")),
+    *("types.int", "types.bigint", "types.string", "types.boolean", "types.tinyint"),
+    *("types.smallint", "types.float", "types.double", "types.decimal", "types.date"),
+    *("types.timestamp_ntz", "types.binary", "types.array", "types.map", "types.struct"),
+    *("functions.fnv", "wires.seamxch"),
 )
 _CASE = """
 level = "must"
@@ -187,6 +191,29 @@ def test_where_a_program_deals_rows_is_judged(outside: Any) -> None:
     code, [outcome] = _outcomes(outside("sender", wrong="bytes"), _DEALT)
     assert (code, outcome["outcome"]) == (1, "fail")
     assert "belongs to part" in outcome["reason"]
+
+
+_ENCODED = [f"exchange/rows/flat/{word}/sockets" for word in ("dictionary", "run", "view")]
+_WHOLE = [f"exchange/rows/whole/{word}/sockets" for word in ("dictionary", "run", "view")]
+
+
+def test_rows_in_any_encoding_travel_in_the_agreed_types(outside: Any) -> None:
+    """Dealt rows leave as plain values, whole batches as they came; both sides are held to it."""
+    code, outcomes = _outcomes(outside("sender", "receiver"), *_ENCODED, *_WHOLE)
+    assert (code, len(outcomes)) == (0, 12)
+    code, [outcome] = _outcomes(outside("sender", wrong="encoded"), _ENCODED[0])
+    assert (code, outcome["outcome"]) == (1, "fail")
+    assert "a batch of (k dictionary" in outcome["reason"]
+
+
+@pytest.mark.slow
+def test_every_case_that_the_program_states_passes_in_both_directions(outside: Any) -> None:
+    """Nothing of the suite is beyond a program that was written from the documents."""
+    code, outcomes = _outcomes(outside("sender", "receiver"), "exchange/*")
+    assert code == 0
+    passed = [one["implementation"] for one in outcomes if one["outcome"] == "pass"]
+    assert len(passed) > 150
+    assert len(set(passed)) == 2
 
 
 _STRANGER = """

@@ -3,11 +3,13 @@
 It is a sender or a receiver over the wire `seamxch`, protobuf written by hand. Its first argument
 says what it does wrong: `lose` or `double` the second of what it handles, `quit` (ends without an
 end), `skip` a sequence number, `deaf` (takes a lost sender for one that has ended), `bytes`
-(hashes numbers in the wrong order of bytes), or `nothing`.
+(hashes numbers in the wrong order of bytes), `encoded` (deals rows in the encoding in which they
+came), or `nothing`.
 """
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import io
 import json
@@ -18,6 +20,7 @@ import sys
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from decimal import Context
 from typing import Any
 
 WRONG = sys.argv[1] if len(sys.argv) > 1 else "nothing"
@@ -203,28 +206,106 @@ def _pass_on(asked: dict[str, Any], ways: list[_Way]) -> tuple[str, bytes]:
             ways[way].send([(driver, payload)])
 
 
-def _part(asked: dict[str, Any], batch: Any, key: tuple[Any, ...], ways: int) -> int:
-    """By the function that is asked for, after docs/exchange.md; or in a way of its own."""
+class _Fnv:
+    """The state of FNV-1a, fed as docs/partition-functions.md says."""
+
+    def __init__(self, state: int = 0x811C9DC5) -> None:
+        self.state = state
+
+    def _bytes(self, content: bytes) -> None:
+        for byte in content[::-1] if WRONG == "bytes" else content:
+            self.state = (self.state ^ byte) * 0x01000193 & 0xFFFFFFFF
+
+    def _null(self) -> None:
+        self.state ^= (0x9E3779B9 + (self.state << 6) + (self.state >> 2)) & 0xFFFFFFFF
+
+    def feed(self, kind: Any, value: Any) -> None:
+        """A value as pyarrow's `as_py` gives it, of an Arrow type without encodings."""
+        import pyarrow.types as is_
+
+        if value is None:
+            self._null()
+        elif is_.is_map(kind):
+            self._map(kind, value)
+        elif is_.is_list(kind):
+            self._bytes(len(value).to_bytes(8, "little"))
+            for element in value:
+                self.feed(kind.value_type, element)
+        elif is_.is_struct(kind):
+            for field in kind:
+                self.feed(field.type, value[field.name])
+        else:
+            self._bytes(_flat(kind, value))
+
+    def _map(self, kind: Any, entries: list[tuple[Any, Any]]) -> None:
+        self._bytes(len(entries).to_bytes(8, "little"))
+        total = base = self.state
+        for key, value in entries:
+            entry = _Fnv(base)
+            entry.feed(kind.key_type, key)
+            entry.feed(kind.item_type, value)
+            total += entry.state
+        self.state = total & 0xFFFFFFFF
+
+    def part(self, ways: int, drivers: int) -> int:
+        """The number of the receiver's driver."""
+        turned = self.state
+        for left, by in ((True, 13), (False, 17), (True, 5)):
+            turned ^= (turned << by if left else turned >> by) & 0xFFFFFFFF
+        return (self.state * ways >> 32) * drivers + (turned * drivers >> 32)
+
+
+def _flat(kind: Any, value: Any) -> bytes:
+    import pyarrow.types as is_
+
+    if is_.is_timestamp(kind):
+        day = value.toordinal() + 1721425
+        of_day = ((value.hour * 60 + value.minute) * 60 + value.second) * 10**6 + value.microsecond
+        return bytes((day << 40 | of_day).to_bytes(8, "little"))
+    if is_.is_date(kind):
+        return bytes((value.toordinal() + 1721425).to_bytes(4, "little"))
+    if is_.is_decimal(kind):
+        width = 4 if kind.precision <= 9 else 8 if kind.precision <= 18 else 16
+        number = int(value.scaleb(kind.scale, Context(prec=40)))
+        return number.to_bytes(width, "little", signed=True)
+    if is_.is_floating(kind):
+        return struct.pack("<f" if kind.bit_width == 32 else "<d", value)
+    if is_.is_integer(kind) or is_.is_boolean(kind):
+        return int(value).to_bytes(max(1, kind.bit_width // 8), "little", signed=True)
+    return value.encode() if isinstance(value, str) else bytes(value)
+
+
+def _part(asked: dict[str, Any], kinds: list[Any], key: tuple[Any, ...], ways: int) -> int:
+    """By the function that is asked for, or in a way of its own."""
     if asked.get("function") != "fnv":
         return sum(repr(key).encode()) % (ways * int(asked["drivers"]))
-    state = 0x811C9DC5
-    for name, value in zip(asked["keys"], key, strict=True):
-        if value is None:
-            state ^= (0x9E3779B9 + (state << 6) + (state >> 2)) & 0xFFFFFFFF
-            continue
-        if isinstance(value, str):
-            content = value.encode()
-        else:
-            width = int(batch.schema.field(name).type.bit_width) // 8
-            content = value.to_bytes(width, "little", signed=True)
-        content = content[::-1] if WRONG == "bytes" else content
-        for byte in content:
-            state = (state ^ byte) * 0x01000193 & 0xFFFFFFFF
-    turned = state
-    for left, by in ((True, 13), (False, 17), (True, 5)):
-        turned ^= (turned << by if left else turned >> by) & 0xFFFFFFFF
-    drivers = int(asked["drivers"])
-    return (state * ways >> 32) * drivers + (turned * drivers >> 32)
+    hashed = _Fnv()
+    for kind, value in zip(kinds, key, strict=True):
+        hashed.feed(kind, value)
+    return hashed.part(ways, int(asked["drivers"]))
+
+
+def _schema(asked: dict[str, Any]) -> Any:
+    """What must travel: its types, and no others."""
+    import pyarrow as pa
+
+    return pa.ipc.read_schema(pa.py_buffer(base64.b64decode(asked["schema"])))
+
+
+def _carried(rows: bytes, schema: Any) -> Any:
+    """Rows as they came, without the encodings that the agreed types do not have."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    [batch] = pa.ipc.open_stream(rows)
+    if WRONG == "encoded":
+        return batch
+    columns = []
+    for column, kind in zip(batch.columns, schema.types, strict=True):
+        if column.type != kind and pa.types.is_run_end_encoded(column.type):
+            column = pc.run_end_decode(column)
+        columns.append(column if column.type == kind else column.cast(kind))
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
 def _dealt(asked: dict[str, Any], rows: bytes, ways: int) -> list[tuple[int, bytes]]:
@@ -234,11 +315,13 @@ def _dealt(asked: dict[str, Any], rows: bytes, ways: int) -> list[tuple[int, byt
         return [(way * asked["drivers"], rows) for way in receivers]
     import pyarrow as pa
 
-    [batch] = pa.ipc.open_stream(rows)
+    schema = _schema(asked)
+    batch = _carried(rows, schema)
     parts: dict[int, list[int]] = {}
+    kinds = [schema.field(name).type for name in asked["keys"]]
     keys = zip(*(batch[name].to_pylist() for name in asked["keys"]), strict=True)
     for row, key in enumerate(keys):
-        parts.setdefault(_part(asked, batch, key, ways), []).append(row)
+        parts.setdefault(_part(asked, kinds, key, ways), []).append(row)
     found = []
     for part, numbers in sorted(parts.items()):
         sink = io.BytesIO()
@@ -253,6 +336,7 @@ class _Receiver:
 
     def __init__(self, asked: dict[str, Any]) -> None:
         self.left = asked["senders"]
+        self.schema = _schema(asked)
         self.lock = threading.Lock()
         self.over = threading.Event()
         self.chunks = 0
@@ -301,12 +385,24 @@ class _Receiver:
         sizes = [_one(_fields(chunk), 8) for chunk in params[7]]
         with self.lock:
             at = 0
+            self.check(attachment, sizes)
             for driver, size in zip(drivers, sizes, strict=True):
                 self.chunks += 1
                 times = {"lose": 0, "double": 2}.get(WRONG, 1) if self.chunks == 2 else 1
                 for _ in range(times):
                     _give("D", struct.pack("<QI", 0, driver) + attachment[at : at + size])
                 at += size
+
+    def check(self, attachment: bytes, sizes: list[int]) -> None:
+        """Every chunk is a stream of the agreed types."""
+        import pyarrow as pa
+
+        at = 0
+        for size in sizes:
+            types = pa.ipc.open_stream(attachment[at : at + size]).schema.types
+            if types != self.schema.types:
+                _refuse(f"a chunk of {types} came, agreed are {self.schema.types}")
+            at += size
 
     def run(self) -> None:
         self.over.wait()
