@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from seambase.errors import UnavailableError
 from seambench.conformance.load import find_case
 from seambench.contracts.findings import Finding
 from seambench.contracts.registry import find_seam
@@ -56,13 +57,22 @@ def packed(finding: Finding) -> bytes:
 
 
 def run_script(finding: Finding, release: str) -> Ran:
-    """Run a finding's script with one release of its peer, in an environment of its own."""
+    """Run a finding's script with one release of its peer, in an environment of its own.
+
+    Raises:
+        UnavailableError: what it requires cannot be installed, so that nothing is shown.
+    """
     from uv import find_uv_bin  # not where nobody runs a script
 
     command = [find_uv_bin(), "run", "--quiet", "--no-project", "--isolated"]
     command += ["--python", sys.executable]
     for requirement in finding.requires:
         command += ["--with", requirement.replace("{version}", release)]
+    made = subprocess.run(
+        [*command, "python", "-c", ""], capture_output=True, text=True, check=False
+    )
+    if made.returncode:
+        raise UnavailableError(f"{finding.name} with {release}: {made.stderr.strip()}")
     unpacked = [Path(one) for one in re.findall(r'extractall\("([^"]+)"\)', finding.script)]
     for place in unpacked:
         if place.is_symlink() and not place.exists():  # of a reader that died in the case

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import zipfile
+from dataclasses import replace
 from importlib.metadata import entry_points
 from io import BytesIO
 
 import pytest
 
-from seambase.errors import UsageError
+from seambase.errors import UnavailableError, UsageError
 from seambench.cli import main
 from seambench.conformance.load import find_case, load_cases
 from seambench.conformance.xfails import load_xfails
 from seambench.contracts.findings import Finding, find_finding, read_findings
 from seambench.contracts.peers.catalogue import catalogue
 from seambench_suites.findings.report import status
-from seambench_suites.findings.scripts import Ran, packed
+from seambench_suites.findings.scripts import Ran, packed, run_script
 
 
 def test_every_finding_can_be_asked_again() -> None:
@@ -64,6 +65,14 @@ def test_a_script_shows_a_defect_by_what_it_prints() -> None:
     assert Ran("", "SIGABRT: exception thrown", killed=True).shows(refuses)
     assert Ran("", "").shows(refuses)
     assert Ran("[]", "").shows(refuses)
+
+
+def test_a_script_that_cannot_run_shows_nothing() -> None:
+    """Requirements that nobody can install are no defect of the peer."""
+    finding = replace(find_finding("daft-iceberg-initial-defaults"), requires=["no requirement"])
+
+    with pytest.raises(UnavailableError, match="daft-iceberg-initial-defaults with 0"):
+        run_script(finding, "0.7.26")
 
 
 def test_an_attached_table_is_the_cases_own() -> None:
