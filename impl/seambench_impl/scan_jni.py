@@ -13,7 +13,6 @@ from seambench.contracts.scan import Scan, ScanRequest
 from seambench_impl.connector.hive_java import HiveFiles, hive_loader
 from seambench_impl.connector.hudi_java import java_loader, read_unit_in_java
 from seambench_impl.connector.paimon_java import VERSIONS, PaimonSplits, paimon_loader
-from seambench_impl.peers.snapshot_reader import XFAILS
 from seambench_impl.scan import AutoReader
 from seambench_impl.scan_formats import HIVE, HUDI, PAIMON, ReaderFormat
 from seamkit.offheap.jni.classes import connector_classes
@@ -38,6 +37,7 @@ _OF_HUDI = (
     "table-version.8",
     "table-version.9",
 )
+_XFAILS = Path(__file__).with_name("xfails")
 #: A serde of JSON is not among pyspark's jars; what Hudi's own reader skips it tells nobody.
 _NOT_OFFERED = (
     *("query.read-optimized", "query.incremental", "query.cdc"),
@@ -64,7 +64,7 @@ class JniReader(AutoReader):
     """
 
     name = "jni"
-    xfails: Path | None = XFAILS / "jni.toml"
+    xfails: Path | None = _XFAILS / "jni.toml"
     kind: Kind = "variant"
     formats = _formats(replace(HUDI, scan={"path": "merge"}))
     capabilities = dict.fromkeys(
@@ -117,7 +117,7 @@ class NativeJniReader(JniReader):
     """What needs no merge natively, the rest as `jni`: what engines do with a JNI connector."""
 
     name = "native+jni"
-    xfails = XFAILS / "native+jni.toml"
+    xfails = _XFAILS / "native+jni.toml"
     formats = _formats(HUDI)
     _only_merged: ClassVar = True
 
