@@ -18,7 +18,7 @@ from seamkit.offheap.engine.schema import EngineSchema
 from seamkit.offheap.jni.classes import JniLoader, scanner_classes
 from seamkit.offheap.jni.scanner import JniScanner
 from seamkit.scan.units import ReadContext, ReadUnit
-from seamkit.tables.hive.descriptor import DESCRIPTOR
+from seamkit.tables.hive.row_format import DESCRIPTOR
 
 _JAVA = Path(__file__).parent / "java" / "hive"
 _FETCH_SIZE = 4096

@@ -14,8 +14,8 @@ from seambase.errors import InputError
 from seambase.walk import Met
 from seamkit.command.tables import format_of, opened_table
 from seamkit.files.parquet import open_parquet
+from seamkit.tables.opening import TableFormat
 from seamkit.tables.table import Table
-from seamkit.tables.table_format import TableFormat
 
 _TAIL_BYTES = 8  # of a Parquet file: the footer's length, and the magic again
 

@@ -14,7 +14,7 @@ from seambase.errors import InputError, UsageError
 if TYPE_CHECKING:
     from seambase.serde import SerdeRequest
     from seambase.walk import Met
-    from seamkit.tables.table_format import TableFormat
+    from seamkit.tables.opening import TableFormat
 
 _FORMATS = ("presto", "unsaferow", "compactrow", "table", "parquet")
 _PARQUET_MAGIC = b"PAR1"
@@ -66,7 +66,7 @@ def _begin(file: Path, size: int) -> bytes:
 
 def _format_with_log(file: Path) -> TableFormat | None:
     """The format of which a file is a log."""
-    from seamkit.tables.formats import table_formats
+    from seamkit.tables.opening import table_formats
 
     marks = ((one, one.log_magic) for one in table_formats() if one.log_magic)
     return next((one for one, magic in marks if _begin(file, len(magic)) == magic), None)

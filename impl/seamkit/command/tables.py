@@ -10,8 +10,8 @@ from seambase.errors import UsageError
 
 if TYPE_CHECKING:
     from seamkit.scan.scan import Scan
+    from seamkit.tables.opening import TableFormat
     from seamkit.tables.table import Table
-    from seamkit.tables.table_format import TableFormat
 
 #: Options that say what is read and how, by the library's names.
 READING = (
@@ -45,7 +45,7 @@ def opened_table(given: argparse.Namespace) -> Table:
 
 def format_of(table: Table) -> TableFormat:
     """The format of an opened table."""
-    from seamkit.tables.formats import table_formats
+    from seamkit.tables.opening import table_formats
 
     own = getattr(table, "own", table)  # of a metastore's table
     return next(one for one in table_formats() if one.class_name == type(own).__name__)

@@ -20,8 +20,7 @@ from seamkit.offheap.connector.parameters import (
     split_names,
 )
 from seamkit.tables.hive.data_files import open_data_file
-from seamkit.tables.hive.descriptor import Description, describe
-from seamkit.tables.hive.row_format import row_format
+from seamkit.tables.hive.row_format import Description, describe, row_format
 
 _PROPERTY = "SerDe."
 #: What BE states besides, and nothing here depends on.

@@ -1,4 +1,4 @@
-"""Parts of a scan as a data source of Spark's own: queries push columns and filters into it.
+"""A scan as a DataFrame of Spark, and as a data source into which queries push columns and filters.
 
 Spark 3.5 has no data sources in Python, so a few classes of Java stand between. They are compiled
 in the driver by Janino, which is among Spark's jars, and go to the executors as a jar. A task
@@ -6,28 +6,175 @@ starts a worker of Python as it does for any function, and asks it for some part
 a file of which most rows stay as they are, the worker says which are gone; Spark's own reader reads
 the others, with the columns and filters of the query. All other rows come from the worker, as
 Arrow vectors.
+
+Spark applies every filter again, so a condition may keep rows that the filter would not, never the
+other way round. Comparisons are taken over where Spark and Arrow order values alike: whole
+numbers, decimals, dates, text. What is not taken over is left to Spark.
+
+For a DataFrame the driver plans. Files without changes are read by Spark's own vectorised reader;
+the parts of all others by tasks. Each is handed a plan of some as JSON (docs/plans.md) and reads
+them as they would be read here; its batches come back as Arrow, with the columns and rows that a
+query asks for. So workers need this package in the Python that Spark starts (PYSPARK_PYTHON), and
+see the table under the same path as the driver.
 """
 
 from __future__ import annotations
 
+import datetime as dt
+import decimal
+import functools
 import json
 import math
+import operator
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from seambase.errors import RefusedError, UsageError
-from seamkit.engines.files import EnginePlan, MaskedPart, Rest
-from seamkit.engines.spark_filters import condition_of
+from seambase.spark_types import spark_type
+from seamkit.engines.files import EngineFiles, EnginePlan, MaskedPart, Rest
 from seamkit.files.kept import keep_at_most
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
     from pyspark.sql import DataFrame, SparkSession
+
+
+def spark_frame(plan: EnginePlan, session: SparkSession) -> DataFrame:
+    """The rows of a plan: files by Spark's own reader, all others by tasks with ours.
+
+    Types become those that Spark's own readers have: times of day are integers, fixed binaries are
+    binaries, milliseconds are microseconds.
+
+    Args:
+        plan: what to read.
+        session: the Spark session whose tasks read.
+
+    Raises:
+        RefusedError: a column of a type that Spark does not have.
+    """
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    target = pa.schema([pa.field(f.name, spark_type(f.type, f.name)) for f in plan.schema])
+    types = from_arrow_schema(target)
+    parts = [_read_parquet(files, types, session) for files in plan.files]
+    if plan.rest is not None:
+        parts.append(frame_of_parts(plan, target, types, session))
+    if not parts:
+        return session.createDataFrame([], types)
+    return reduce(lambda whole, part: whole.unionAll(part), parts)
+
+
+def _read_parquet(files: EngineFiles, types: Any, session: SparkSession) -> DataFrame:
+    from pyspark.sql import functions as f
+    from pyspark.sql.types import StructType
+
+    known = {*files.values, *files.absent}
+    own = StructType([field for field in types if field.name not in known])
+    # Folders with "=" in their names are no partitions here, and days are as they stand.
+    reader = session.read.schema(own).option("recursiveFileLookup", "true")
+    rows = reader.option("datetimeRebaseMode", "CORRECTED").parquet(*files.paths)
+    columns = []
+    for field in types:
+        if field.name in known:
+            column = f.lit(_constant(files.values.get(field.name)))
+        else:
+            column = rows[_quoted(field.name)]
+        columns.append(column.cast(field.dataType).alias(field.name))
+    return rows.select(*columns)
+
+
+def _constant(value: pa.Scalar | None) -> Any:
+    """A value that all rows have, as what Spark casts to the column's type.
+
+    Days and moments go as text: on the way to Java those of early years are lost.
+    """
+    if value is None or not value.is_valid:
+        return None
+    if pa.types.is_timestamp(value.type):
+        zone = None if value.type.tz is None else "UTC"
+        return value.cast(pa.timestamp("us", zone)).cast(pa.string()).as_py()
+    return value.cast(pa.string()).as_py() if pa.types.is_date(value.type) else value.as_py()
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
+
+
+_COMPARISONS: dict[str, Callable[[pc.Expression, pc.Expression], pc.Expression]] = {
+    "EqualTo": operator.eq,
+    "LessThan": operator.lt,
+    "LessThanOrEqual": operator.le,
+    "GreaterThan": operator.gt,
+    "GreaterThanOrEqual": operator.ge,
+}
+
+
+def condition_of(filters: str, schema: pa.Schema) -> pc.Expression | None:
+    """A condition that every row passes which passes all filters.
+
+    Args:
+        filters: as `java/FilterText.java` writes them.
+        schema: of the scan.
+
+    Returns:
+        None if no filter could be taken over.
+    """
+    return _all(json.loads(filters), schema)
+
+
+def _all(filters: Iterable[Any], schema: pa.Schema) -> pc.Expression | None:
+    parts = [part for one in filters if (part := _condition(one, schema)) is not None]
+    return functools.reduce(operator.and_, parts) if parts else None
+
+
+def _condition(one: Any, schema: pa.Schema) -> pc.Expression | None:
+    if one is None:
+        return None
+    kind, *held = one
+    if kind == "And":
+        return _all(held, schema)
+    if kind == "Or":
+        left, right = (_condition(side, schema) for side in held)
+        return None if left is None or right is None else left | right
+    name, *values = held
+    if name not in schema.names:
+        return None
+    column = pc.field(name)
+    if kind == "IsNotNull":
+        return column.is_valid()
+    known = [_scalar(value, schema.field(name).type) for value in values]
+    scalars = [scalar for scalar in known if scalar is not None]
+    if len(scalars) < len(known):
+        return None
+    if kind == "In":
+        return column.isin(pa.array([s.as_py() for s in scalars], schema.field(name).type))
+    return _COMPARISONS[kind](column, pc.scalar(scalars[0]))
+
+
+def _scalar(text: str | None, kind: pa.DataType) -> pa.Scalar | None:
+    """A value of Java's as one of a column's type; None where the two may compare otherwise."""
+    if text is None:
+        return None
+    if pa.types.is_integer(kind):
+        return pa.scalar(int(text), kind)
+    if pa.types.is_string(kind):
+        return pa.scalar(text, kind)
+    try:
+        if pa.types.is_decimal(kind):
+            return pa.scalar(decimal.Decimal(text), kind)
+        if pa.types.is_date32(kind):
+            return pa.scalar(dt.date.fromisoformat(text), kind)
+    except (ValueError, ArithmeticError):  # a year beyond Python's, more digits than the column has
+        return None
+    return None
+
 
 _JAVA = Path(__file__).with_name("java")
 

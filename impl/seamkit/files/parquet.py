@@ -18,12 +18,12 @@ from seamkit.files.blooms.split_block import groups_that_may_hold
 from seamkit.files.decimals import byte_decimals, decimals_of, footer_of_bytes
 from seamkit.files.equalities import named_values
 from seamkit.files.footers.chunks import (
+    NullCounts,
     check_chunks,
     check_page_sizes,
     footer_without_arrow,
     names_extensions,
 )
-from seamkit.files.footers.null_counts import NullCounts
 from seamkit.files.kept import KEPT
 from seamkit.files.promotion import LOSSLESS, TypeRules, resolve_batch
 from seamkit.files.ranges import FarFile

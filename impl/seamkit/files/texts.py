@@ -1,12 +1,16 @@
-"""Texts of files, which are UTF-8 or broken.
+"""Texts of files, which are UTF-8 or broken, and names in metadata.
 
 Arrow's readers hand out the bytes of a text as the file has them, and whoever decodes one that is
 no UTF-8 fails far from here.
+
+In metadata without a checksum an unknown name is passed over, as a later writer's may be; so a
+flipped bit of a known one would take away what it says without a word. One that is a letter away
+from a known one is damage.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 import pyarrow as pa
 
@@ -44,3 +48,20 @@ def _texts_in(column: pa.Array) -> Iterator[pa.Array]:
         yield from _texts_in(column.items)
     elif pa.types.is_nested(kind):  # lists of any kind
         yield from _texts_in(column.values)
+
+
+def check_names(names: Iterable[str], known: Collection[str], where: str, what: str) -> None:
+    """Refuse names that are one letter away from one that is read.
+
+    Args:
+        names: as the metadata spells them.
+        known: those that are read.
+        where: the file, for messages.
+        what: the kind of name, likewise.
+    """
+    for name in names:
+        if name in known:
+            continue
+        for other in sorted(known):
+            if len(other) == len(name) and sum(map(str.__ne__, name, other)) == 1:
+                raise InputError(f"{where}: the {what} {name!r} is one letter away from {other!r}")

@@ -15,7 +15,7 @@ from typing import Any
 
 from seamkit.ranges.hints import arguments, parameters, parts
 from seamkit.scan.units import ReadContext, ReadPlan
-from seamkit.tables.formats import table_formats
+from seamkit.tables.opening import table_formats
 
 _GROUP = "seamkit.plan_words"
 _TABLES = "seamkit.tables."

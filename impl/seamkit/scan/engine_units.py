@@ -25,9 +25,9 @@ from seamkit.engines.files import CHUNK_ROWS, EngineFiles, why_not
 from seamkit.files.kept import KEPT
 from seamkit.files.reader import FileReader
 from seamkit.scan.arguments import DEFAULT_BATCH_ROWS
+from seamkit.scan.core_merges import KEEP
 from seamkit.scan.events_cache import ChangedRows, EventsCache, UnitMatches
 from seamkit.scan.masks import SharedMask
-from seamkit.scan.merging.log_index import KEEP
 from seamkit.scan.pruning import rules_some_out
 from seamkit.scan.units import KeyMask, Mask, ReadContext, ReadPlan, ReadUnit, Runs
 

@@ -21,9 +21,9 @@ from seamkit.core.memory import TrackedAllocator
 from seamkit.files.kept import CACHE_BYTES, Kept
 from seamkit.files.reader import FileReader
 from seamkit.scan.arguments import DEFAULT_BATCH_ROWS
+from seamkit.scan.core_merges import KEEP, REMOVE, RowNumbers
 from seamkit.scan.masks import GoneRows
 from seamkit.scan.merge_path import GroupRange, RowSources, UnitMerge
-from seamkit.scan.merging.log_index import KEEP, REMOVE, RowNumbers
 from seamkit.scan.native_path import Wanted
 from seamkit.scan.units import DataFile, Events, Keyed, LoadedEvents, Positions, ReadContext
 

@@ -14,7 +14,7 @@ from seambase.errors import InputError
 from seamkit.core.arrow_data import ExportedBatch, array_of, batch_of
 from seamkit.core.memory import TrackedAllocator
 from seamkit.files.reader import FileReader
-from seamkit.scan.merging.log_index import KEEP, REMOVE, assemble
+from seamkit.scan.core_merges import KEEP, REMOVE, assemble
 from seamkit.scan.units import Changes, KeyMask, KeyTest, Mask, Positions, ReadContext
 
 

@@ -24,8 +24,8 @@ from seambase.errors import InputError
 from seamkit.core.arrow_data import array_of, batch_of
 from seamkit.core.tasks import Turns, begun, read_ahead
 from seamkit.files.reader import FileReader
+from seamkit.scan.core_merges import KEEP, RowNumbers
 from seamkit.scan.masks import GoneRows
-from seamkit.scan.merging.log_index import KEEP, RowNumbers
 from seamkit.scan.native_path import (
     Wanted,
     condition_met,

@@ -20,10 +20,9 @@ from seambase.errors import InputError, RefusedError
 from seamkit.core.arrow_data import ExportedBatch, batch_of, numbers
 from seamkit.core.tasks import read_ahead
 from seamkit.files.reader import FileReader
+from seamkit.scan.core_merges import KEEP, MergedRows, RowNumbers, RunMerge, assemble
 from seamkit.scan.key_ranges import GroupsOf, KeyRange
 from seamkit.scan.masks import GoneRows
-from seamkit.scan.merging.log_index import KEEP, RowNumbers, assemble
-from seamkit.scan.merging.run_merge import MergedRows, RunMerge
 from seamkit.scan.units import DataFile, ReadContext, ReadUnit, Runs
 
 #: Batches with fewer rows cost more than they save.

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import pyarrow.dataset as ds
     from pyspark.sql import DataFrame, SparkSession
 
-    from seamkit.scan.conditions import Filter
+    from seamkit.scan.arguments import Filter
 
 __all__ = ["LimitedScan", "Scan"]
 
@@ -175,7 +175,7 @@ class Scan(Hinted, ABC):
             InputError: a file is missing or broken.
             RefusedError: a column of a type that Spark does not have.
         """
-        from seamkit.engines.in_spark import spark_frame
+        from seamkit.engines.spark_source import spark_frame
 
         return spark_frame(self.engine_plan(), session)
 

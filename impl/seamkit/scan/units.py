@@ -35,7 +35,7 @@ from seamkit.core.memory import TrackedAllocator
 from seamkit.files.reader import FileReader
 from seamkit.files.roaring import Positions
 from seamkit.files.statistics import FileStatistics
-from seamkit.scan.merging.log_index import RowNumbers
+from seamkit.scan.core_merges import RowNumbers
 
 __all__ = [
     "Buckets",

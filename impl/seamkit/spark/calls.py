@@ -22,7 +22,7 @@ from seambase.errors import SeambenchError, UsageError
 from seambase.serde import SerdeField
 from seambase.type_fields import fields_of
 from seamkit.core.memory import TrackedAllocator
-from seamkit.engines.spark_filters import condition_of
+from seamkit.engines.spark_source import condition_of
 from seamkit.gluten.handles import HandleRegistry
 from seamkit.gluten.rows import RowConverter
 from seamkit.jvm.machine import start

@@ -21,7 +21,7 @@ from seamkit.tables.table import ScanKeywords, Table, TableState
 __all__ = ["CatalogTable"]
 
 _METASTORE = Metastore()
-_DIFFERENCES = "seamkit.tables.hive.differences"
+_DIFFERENCES = "seamkit.tables.hive.listing"
 
 
 class CatalogTable(Table):

@@ -15,12 +15,12 @@ from seambase.errors import InputError, RefusedError, UsageError
 from seambase.scan import Query
 from seamkit.files.storage import Storage
 from seamkit.scan.arguments import (
+    Filter,
     ScanOptions,
     check_choice,
     chosen_columns,
     filtered_scan,
 )
-from seamkit.scan.conditions import Filter
 from seamkit.scan.scan import Scan
 from seamkit.scan.unit_scan import ReadRows, UnitScan
 from seamkit.scan.units import ReadPlan

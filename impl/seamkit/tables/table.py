@@ -14,7 +14,7 @@ import pyarrow as pa
 from seambase.description import StoredFile, TableDescription
 from seambase.errors import SeambenchError, UsageError
 from seambase.scan import Query
-from seamkit.scan.conditions import Filter
+from seamkit.scan.arguments import Filter
 from seamkit.scan.hints import Hinted
 from seamkit.scan.scan import Scan
 from seamkit.scan.shown import Listing, html_of, schema_lines

@@ -29,12 +29,14 @@ _FORMER: dict[str, tuple[str, ...]] = {
     "seamkit.offheap.connector": ("seambench_impl.connector",),
     "seamkit.offheap.engine.columns": ("seambench_impl.columns.engine",),
     "seamkit.scan.arguments": ("seamkit.scan.options",),
-    "seamkit.scan.merging.log_index": (
+    "seamkit.scan.core_merges": (
+        "seamkit.scan.merging.log_index",
         "seamkit.scan.merging.assembly",
         "seamkit.scan.merge",
         "seambench_impl.merge",
+        "seamkit.scan.merging.run_merge",
+        "seamkit.scan.run_merge",
     ),
-    "seamkit.scan.merging.run_merge": ("seamkit.scan.run_merge",),
 }
 
 
@@ -129,8 +131,8 @@ class Merge:
     base_rows, batch_rows, updates, deletes = 524_288, 131_072, 100_000, 5_000
 
     def __init__(self) -> None:
-        self._index = feature("seamkit.scan.merging.log_index", "LogIndex")
-        self._assembly = feature("seamkit.scan.merging.log_index", "assemble")
+        self._index = feature("seamkit.scan.core_merges", "LogIndex")
+        self._assembly = feature("seamkit.scan.core_merges", "assemble")
         self._arrow = feature("seamkit.core.arrow_data", "ExportedBatch")
         memory = feature("seamkit.core.memory", "TrackedAllocator")
         self._allocator = memory.TrackedAllocator()

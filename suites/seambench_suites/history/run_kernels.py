@@ -20,7 +20,7 @@ class SortedRuns:
     base_rows, batch_rows = 200_000, 8192
 
     def __init__(self) -> None:
-        self._merge = feature("seamkit.scan.merging.run_merge", "RunMerge").RunMerge
+        self._merge = feature("seamkit.scan.core_merges", "RunMerge").RunMerge
         memory = feature("seamkit.core.memory", "TrackedAllocator")
         self._allocator = memory.TrackedAllocator()
         keys = np.arange(self.base_rows, dtype=np.int64)

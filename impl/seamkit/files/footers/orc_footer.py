@@ -4,6 +4,7 @@ The file ends with its footer, a postscript and the postscript's length in one b
 lists stripes, each stripe ends with a footer of its own, and statistics of stripes lie before the
 file's footer (ORC specification v1, "File Tail"). All are protobuf messages, in compressed chunks
 behind three bytes of length and a flag.
+
 """
 
 from __future__ import annotations
@@ -16,7 +17,39 @@ from pyarrow import orc
 
 from seambase.errors import InputError, RefusedError
 from seamkit.core.unpack import Bound, unpack
-from seamkit.files.footers.protobuf import fields
+
+
+def varint(data: memoryview, at: int, where: str) -> tuple[int, int]:
+    """The variable-length number at `at`, and where it ends."""
+    value = 0
+    for i, byte in enumerate(data[at : at + 10]):
+        value |= (byte & 0x7F) << (7 * i)
+        if byte < 0x80:
+            return value, at + i + 1
+    raise InputError(f"{where}: a number at byte {at} does not end")
+
+
+def fields(message: memoryview, where: str) -> Iterator[tuple[int, int | memoryview]]:
+    """Numbers and values of a message's fields: whole numbers, or the bytes of anything longer.
+
+    Raises:
+        InputError: the message breaks its format, or has a field of fixed width.
+    """
+    at = 0
+    while at < len(message):
+        tag, at = varint(message, at, where)
+        if tag & 7 == 0:
+            number, at = varint(message, at, where)
+            yield tag >> 3, number
+        elif tag & 7 == 2:
+            size, at = varint(message, at, where)
+            if size > len(message) - at:
+                raise InputError(f"{where}: a field claims {size} bytes")
+            yield tag >> 3, message[at : at + size]
+            at += size
+        else:
+            raise InputError(f"{where}: a field of wire type {tag & 7}")
+
 
 _STRIPES = 3  # of the footer
 _OFFSET, _INDEX, _DATA, _FOOTER, _ROWS = 1, 2, 3, 4, 5  # of a stripe

@@ -20,16 +20,20 @@ from seamkit.files.storage import Storage
 from seamkit.files.vectors import all_but_new
 from seamkit.scan.units import Mask, ReadUnit
 from seamkit.tables.delta.data_files import open_data_file
-from seamkit.tables.delta.log.actions import AddFile, Metadata, Protocol
-from seamkit.tables.delta.log.commits import Commit, load_commit
+from seamkit.tables.delta.log.actions import (
+    AddFile,
+    Metadata,
+    Protocol,
+    TableFiles,
+    canonical,
+    check_protocol,
+)
+from seamkit.tables.delta.log.checkpoint import Commit, load_commit
 from seamkit.tables.delta.log.folder import LOG, LogFolder
-from seamkit.tables.delta.log.paths import TableFiles, canonical
-from seamkit.tables.delta.log.protocol import check_protocol
 from seamkit.tables.delta.log.snapshot import load_snapshot
 from seamkit.tables.delta.planning import Planner
-from seamkit.tables.delta.schema import Field, TableSchema, table_schema
+from seamkit.tables.delta.schema import DeltaTypes, Field, TableSchema, table_schema
 from seamkit.tables.delta.vectors import read_vector
-from seamkit.tables.delta.widening import DeltaTypes
 from seamkit.tables.states import refuse_taken_names
 
 __all__ = ["FEED_COLUMNS", "ChangeFeed", "load_feed"]

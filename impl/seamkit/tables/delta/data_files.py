@@ -12,12 +12,10 @@ from seamkit.files.columns import Finder, FoundReader, Place, field_id, id_and_n
 from seamkit.files.parquet import ParquetReader
 from seamkit.files.reader import FileReader
 from seamkit.files.variants.reader import with_whole_variants
-from seamkit.tables.delta.log.actions import AddFile
-from seamkit.tables.delta.log.paths import TableFiles
+from seamkit.tables.delta.log.actions import AddFile, TableFiles
 from seamkit.tables.delta.row_ids import RowTracking, find_with_row_ids
-from seamkit.tables.delta.schema import TableSchema
+from seamkit.tables.delta.schema import DeltaTypes, TableSchema
 from seamkit.tables.delta.stats import counted
-from seamkit.tables.delta.widening import DeltaTypes
 
 
 def open_data_file(

@@ -11,16 +11,20 @@ import pyarrow as pa
 from seambase.errors import InputError
 from seamkit.scan.units import DataFile, Mask, ReadUnit
 from seamkit.tables.delta.data_files import open_data_file
-from seamkit.tables.delta.log.actions import AddFile, Protocol
+from seamkit.tables.delta.log.actions import (
+    VECTORS,
+    WIDENING,
+    AddFile,
+    Protocol,
+    TableFiles,
+    has_feature,
+)
 from seamkit.tables.delta.log.folder import LOG
-from seamkit.tables.delta.log.paths import TableFiles
-from seamkit.tables.delta.log.protocol import VECTORS, WIDENING, has_feature
 from seamkit.tables.delta.partition_values import partition_value
 from seamkit.tables.delta.row_ids import RowTracking
-from seamkit.tables.delta.schema import Field, TableSchema
+from seamkit.tables.delta.schema import DeltaTypes, Field, TableSchema
 from seamkit.tables.delta.stats import file_statistics, stated_rows
 from seamkit.tables.delta.vectors import read_vector, stored_vector
-from seamkit.tables.delta.widening import DeltaTypes
 
 
 @dataclass(frozen=True)

@@ -12,28 +12,28 @@ import pyarrow as pa
 
 from seambase.description import TableDescription
 from seambase.scan import ScanWarning
-from seamkit.core.collector import gc_paused
+from seamkit.core.tasks import gc_paused
 from seamkit.files.storage import Storage, table_address
 from seamkit.scan.arguments import (
+    Filter,
     RunOptions,
     ScanOptions,
 )
-from seamkit.scan.conditions import Filter
 from seamkit.scan.scan import Scan
 from seamkit.scan.units import ReadPlan
 from seamkit.tables.delta.changes import FEED_COLUMNS, load_feed
+from seamkit.tables.delta.log.actions import TableFiles
 from seamkit.tables.delta.log.folder import list_log
-from seamkit.tables.delta.log.paths import TableFiles
-from seamkit.tables.delta.log.snapshot import Snapshot, load_snapshot
-from seamkit.tables.delta.planning import Planner
-from seamkit.tables.delta.row_ids import row_tracking
-from seamkit.tables.delta.schema import TableSchema, table_schema
-from seamkit.tables.delta.time_travel import (
+from seamkit.tables.delta.log.history import (
     asked_version,
     asked_window,
     commit_times,
     stated_operation,
 )
+from seamkit.tables.delta.log.snapshot import Snapshot, load_snapshot
+from seamkit.tables.delta.planning import Planner
+from seamkit.tables.delta.row_ids import row_tracking
+from seamkit.tables.delta.schema import TableSchema, table_schema
 from seamkit.tables.folder_table import FolderTable, Moment, described, parsed_moment
 from seamkit.tables.table import TableState, utc_time
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from seamkit.tables.table_format import TableFormat
+from seamkit.tables.opening import TableFormat
 
 FORMAT = TableFormat(
     name="delta",

@@ -14,8 +14,7 @@ from seambase.description import StoredFile
 from seambase.errors import InputError
 from seamkit.files.roaring import Positions
 from seamkit.files.vectors import FRAME_BYTES, read_framed, unframed, vector_positions
-from seamkit.tables.delta.log.actions import VectorDescriptor
-from seamkit.tables.delta.log.paths import TableFiles
+from seamkit.tables.delta.log.actions import TableFiles, VectorDescriptor
 
 __all__ = ["decode_z85", "read_vector", "stored_vector"]
 

@@ -21,10 +21,9 @@ from seamkit.files.parquet import ParquetReader
 from seamkit.files.promotion import LosslessTypes
 from seamkit.files.reader import FileReader
 from seamkit.files.storage import Storage
-from seamkit.tables.hive.descriptor import Description
 from seamkit.tables.hive.json_reader import JsonReader
 from seamkit.tables.hive.line_reader import LineReader
-from seamkit.tables.hive.row_format import RowFormat
+from seamkit.tables.hive.row_format import Description, RowFormat
 from seamkit.tables.hive.sequence_reader import SequenceReader
 
 _PLACES = re.compile(r"_col\d+")

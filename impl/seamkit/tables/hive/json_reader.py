@@ -20,9 +20,8 @@ from seambase.errors import InputError, RefusedError
 from seamkit.core.arrow_data import batch_of
 from seamkit.files.reader import FileReader, RowsWanted
 from seamkit.files.storage import Storage
-from seamkit.tables.hive.line_reader import LineReader
+from seamkit.tables.hive.line_reader import LineReader, TextParser
 from seamkit.tables.hive.row_format import RowFormat
-from seamkit.tables.hive.text_parser import TextParser
 from seamkit.tables.hive.types import HiveType, parse_type
 
 _LINE = "line"

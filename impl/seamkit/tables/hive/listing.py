@@ -9,15 +9,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from seambase.errors import InputError, RefusedError
+from seambase.errors import InputError, RefusedError, SeambenchError
 from seambase.scan import ScanWarning
 from seamkit.files.storage import FileStatus, Storage
+from seamkit.tables.hive.line_reader import TextParser
 from seamkit.tables.hive.row_format import RowFormat
-from seamkit.tables.hive.text_parser import TextParser
-from seamkit.tables.hive.types import HiveType
+from seamkit.tables.hive.types import HiveType, parse_type
 from seamkit.tables.partition_folder import PartitionFolder
-
-__all__ = ["Folders", "Listed", "list_files", "list_folders"]
 
 _NULL = "__HIVE_DEFAULT_PARTITION__"
 _ESCAPED = re.compile(r"%([0-9a-fA-F]{2})")
@@ -142,3 +140,52 @@ def _value(text: str, kind: HiveType, where: str) -> pa.Scalar:
     if not value.is_valid:
         raise InputError(f"{where}: the partition value {text!r} is no {kind.word}")
     return value
+
+
+_META = "_hoodie_"
+
+
+def differences(stated: Mapping[str, str], own: pa.Schema) -> list[str]:
+    """Where the types of a metastore are not those of a table's own schema.
+
+    Args:
+        stated: types by name in lower case, as Hive spells them.
+        own: the table's columns; Hudi's meta columns need not be in the metastore.
+    """
+    found = []
+    fields = {field.name.lower(): field for field in own}
+    for name, text in stated.items():
+        if name not in fields:
+            found.append(f"column {name!r}: the metastore has it, the table does not")
+        elif not _agrees(text, fields[name].type):
+            kind = fields[name].type
+            found.append(f"column {name!r}: the metastore says {text}, the table {kind}")
+    more = (name for name in fields if name not in stated and not name.startswith(_META))
+    return [*found, *(f"column {n!r}: the table has it, the metastore does not" for n in more)]
+
+
+def _agrees(text: str, own: pa.DataType) -> bool:
+    """Whether a type of Hive's is the one that a front end makes of a table's.
+
+    Units and zones of timestamps have no word in Hive, nor have lengths of binaries.
+    """
+    try:
+        stated = parse_type(text, "").arrow
+    except SeambenchError:
+        return False
+    return bool(_plain(stated).equals(_plain(own)))
+
+
+def _plain(kind: pa.DataType) -> pa.DataType:
+    kinds = pa.types
+    if kinds.is_timestamp(kind):
+        return pa.timestamp("us")
+    if kinds.is_fixed_size_binary(kind) and not kinds.is_decimal(kind):
+        return pa.binary()
+    if kinds.is_list(kind) or kinds.is_large_list(kind):
+        return pa.list_(pa.field("item", _plain(kind.value_type)))
+    if kinds.is_map(kind):
+        return pa.map_(_plain(kind.key_type), _plain(kind.item_type))
+    if kinds.is_struct(kind):
+        return pa.struct([pa.field(one.name.lower(), _plain(one.type)) for one in kind])
+    return kind

@@ -1,13 +1,202 @@
-"""How rows are written as text, from a table's properties."""
+"""What a Hive table is, as a small file in its folder says in place of a metastore.
+
+`_hive_table.json` (its name begins as those of files do that Hive passes over) holds an object:
+
+    {
+      "format": "text",
+      "columns": [{"name": "k", "type": "int"}, {"name": "v", "type": "map<string,int>"}],
+      "partitions": [{"name": "day", "type": "date"}],
+      "properties": {"field.delim": "|", "skip.header.line.count": "1"}
+    }
+
+Properties are those of the table and of its serde, as `CREATE TABLE` states them. Where the files
+lie in another folder, into which nobody may write or which another program owns, `"location"` names
+it: an address, an absolute path, or one from the descriptor's folder on.
+"""
 
 from __future__ import annotations
 
 import codecs
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from typing import Any
 
-from seambase.errors import RefusedError, UsageError
-from seamkit.tables.hive.descriptor import Description
+import pyarrow as pa
+
+from seambase.errors import InputError, RefusedError, UsageError
+from seamkit.files.storage import Storage
+from seamkit.tables.hive.types import HiveType, parse_type
+from seamkit.tables.partition_folder import PartitionFolder
+
+DESCRIPTOR = "_hive_table.json"
+
+_MOST_BYTES = 16 << 20
+_KEYS = {"format", "columns", "partitions", "properties", "location"}
+
+#: Formats, by the words of `STORED AS` and the names of serdes.
+_FORMATS = {
+    "text": "text",
+    "textfile": "text",
+    "org.apache.hadoop.hive.serde2.lazy.LazySimpleSerDe": "text",
+    "csv": "csv",
+    "org.apache.hadoop.hive.serde2.OpenCSVSerde": "csv",
+    "json": "json",
+    "jsonfile": "json",
+    "org.apache.hive.hcatalog.data.JsonSerDe": "json",
+    "org.apache.hadoop.hive.serde2.JsonSerDe": "json",
+    "sequence": "sequence",
+    "sequencefile": "sequence",
+    "parquet": "parquet",
+    "org.apache.hadoop.hive.ql.io.parquet.serde.ParquetHiveSerDe": "parquet",
+    "orc": "orc",
+    "org.apache.hadoop.hive.ql.io.orc.OrcSerde": "orc",
+    "avro": "avro",
+    "org.apache.hadoop.hive.serde2.avro.AvroSerDe": "avro",
+}
+_NAMES = {name.lower(): format_ for name, format_ in _FORMATS.items()}
+
+
+@dataclass(frozen=True)
+class Description:
+    """What a table is.
+
+    Attributes:
+        format: `text`, `csv`, `json`, `sequence`, `parquet`, `orc` or `avro`.
+        columns: types of the columns that lie in files, by name, in order.
+        partitions: types of the columns that lie in names of folders, the outermost first.
+        properties: of the table and its serde.
+        location: the folder of its files, where the descriptor lies in another one.
+    """
+
+    format: str
+    columns: Mapping[str, HiveType]
+    partitions: Mapping[str, HiveType] = field(default_factory=dict)
+    properties: Mapping[str, str] = field(default_factory=dict)
+    location: str | None = None
+
+    @property
+    def schema(self) -> pa.Schema:
+        """All columns; those of partitions come last, as Hive has them."""
+        whole = {**self.columns, **self.partitions}
+        return pa.schema([(name, kind.arrow) for name, kind in whole.items()])
+
+
+def read_descriptor(storage: Storage) -> Description:
+    """Read the descriptor of the table that lies in a folder."""
+    where = storage.full(DESCRIPTOR)
+    content = storage.read(DESCRIPTOR, most_bytes=_MOST_BYTES)
+    try:
+        stated = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{where}: it is no JSON ({error})") from error
+    if not isinstance(stated, dict) or (unknown := sorted(set(stated) - _KEYS)):
+        what = f"has an unknown key {unknown[0]!r}" if isinstance(stated, dict) else "is no object"
+        raise InputError(f"{where}: the descriptor {what}")
+    location = stated.get("location")
+    if location is not None and (not isinstance(location, str) or not location):
+        raise InputError(f"{where}: its location is {location!r}, no name of a folder")
+    try:
+        described = describe(
+            where,
+            stated.get("format"),
+            _pairs(where, stated.get("columns")),
+            _pairs(where, stated.get("partitions", [])),
+            stated.get("properties", {}),
+        )
+    except UsageError as error:
+        raise InputError(str(error)) from error
+    return replace(described, location=location)
+
+
+def _pairs(where: str, stated: Any) -> dict[str, str]:
+    """Names and types, as an array of objects has them."""
+    if not isinstance(stated, list):
+        raise InputError(f"{where}: an array of columns with name and type is meant")
+    pairs: dict[str, str] = {}
+    for one in stated:
+        if not isinstance(one, dict) or set(one) != {"name", "type"}:
+            raise InputError(f"{where}: {one!r} is no column with name and type")
+        if not isinstance(one["name"], str) or one["name"].lower() in map(str.lower, pairs):
+            raise InputError(f"{where}: two columns have the name {one['name']!r}, or it is none")
+        pairs[one["name"]] = one["type"]
+    return pairs
+
+
+def describe(
+    where: str,
+    format_: Any,
+    columns: Mapping[str, str],
+    partitions: Mapping[str, str],
+    properties: Mapping[str, str],
+) -> Description:
+    """Check what is said of a table.
+
+    Args:
+        where: the table, for messages.
+        format_: a format, a word of `STORED AS` or the class of a serde.
+        columns: types by name, as Hive spells them; names become lower case, as Hive has them.
+        partitions: likewise.
+        properties: of the table and its serde.
+
+    Raises:
+        UsageError: there are no columns, two of one name, no such type.
+        RefusedError: a format or a type that is not supported.
+    """
+    known = _known_format(where, format_)
+    if not isinstance(properties, Mapping) or not all(
+        isinstance(name, str) and isinstance(value, str) for name, value in properties.items()
+    ):
+        raise UsageError(f"{where}: properties are texts by name, not {properties!r}")
+    if properties.get("transactional", "").lower() == "true":
+        raise RefusedError(f"{where}: transactional tables are not supported")
+    kinds = _kinds(where, columns)
+    if known == "csv":  # OpenCSVSerde makes texts of all columns, whatever the table says
+        kinds = dict.fromkeys(kinds, parse_type("string", where))
+    of_folders = _kinds(where, partitions)
+    if twice := sorted(kinds.keys() & of_folders.keys()):
+        raise UsageError(f"{where}: {twice[0]!r} is a column and a partition, too")
+    if not kinds:
+        raise UsageError(f"{where}: a table has one column at least")
+    if nested := [name for name, kind in of_folders.items() if kind.children]:
+        raise UsageError(f"{where}: the partition {nested[0]!r} is of a nested type")
+    return Description(known, kinds, of_folders, dict(properties))
+
+
+def describe_partition(table: Description, folder: PartitionFolder) -> Description:
+    """What a table is in a partition that is stored in its own way."""
+    if folder.file_format is None:
+        return table
+    known = _known_format(folder.location, folder.file_format)
+    if "csv" in (known, table.format) and known != table.format:
+        raise RefusedError(
+            f"{folder.location}: a partition of {known} files in a table of {table.format} files; "
+            "columns of CSV are texts, those of others are not"
+        )
+    return replace(table, format=known, properties=dict(folder.properties))
+
+
+def _known_format(where: str, stated: Any) -> str:
+    if not isinstance(stated, str):
+        raise UsageError(f"{where}: its format is {stated!r}, no text")
+    known = _NAMES.get(stated.lower())
+    if known is None:
+        names = ", ".join(dict.fromkeys(_FORMATS.values()))
+        raise RefusedError(f"{where}: files in {stated!r} are not supported; known: {names}")
+    return known
+
+
+def _kinds(where: str, stated: Any) -> dict[str, HiveType]:
+    if not isinstance(stated, Mapping):
+        raise UsageError(f"{where}: types by column are meant, not {stated!r}")
+    kinds = {
+        str(name).lower(): parse_type(text, f"{where}: column {name!r}")
+        for name, text in stated.items()
+    }
+    if len(kinds) < len(stated):
+        raise UsageError(f"{where}: two columns have one name in lower case")
+    return kinds
+
 
 #: Separators by depth where none is named: fields, items, keys, and what lies deeper.
 _DEFAULT_SEPARATORS = bytes(range(1, 9))

@@ -17,9 +17,8 @@ from seamkit.core.arrow_data import batch_of
 from seamkit.files.reader import FileReader, RowsWanted
 from seamkit.files.storage import Storage
 from seamkit.tables.hive.codecs import CODEC_CLASSES, decompressed
-from seamkit.tables.hive.line_reader import without_first, without_last
+from seamkit.tables.hive.line_reader import TextParser, without_first, without_last
 from seamkit.tables.hive.row_format import RowFormat
-from seamkit.tables.hive.text_parser import TextParser
 from seamkit.tables.hive.types import HiveType
 
 _VERSION = 6

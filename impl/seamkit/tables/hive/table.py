@@ -12,25 +12,26 @@ import pyarrow as pa
 from seambase.description import TableDescription
 from seambase.errors import UsageError
 from seambase.scan import ScanWarning
-from seamkit.core.collector import gc_paused
+from seamkit.core.tasks import gc_paused
 from seamkit.files.storage import Storage, table_address
 from seamkit.scan.arguments import (
+    Filter,
     RunOptions,
     ScanOptions,
 )
-from seamkit.scan.conditions import Filter
 from seamkit.scan.scan import Scan
 from seamkit.scan.units import DataFile, ReadPlan, ReadUnit
 from seamkit.tables.folder_table import FolderTable, described
 from seamkit.tables.hive.data_files import open_data_file
-from seamkit.tables.hive.descriptor import (
+from seamkit.tables.hive.listing import Folders, Listed, list_files, list_folders
+from seamkit.tables.hive.row_format import (
     Description,
+    RowFormat,
     describe,
     describe_partition,
     read_descriptor,
+    row_format,
 )
-from seamkit.tables.hive.listing import Folders, Listed, list_files, list_folders
-from seamkit.tables.hive.row_format import RowFormat, row_format
 from seamkit.tables.table import TableState
 
 _Query = Literal["snapshot"]
@@ -40,7 +41,7 @@ class HiveTable(FolderTable):
     """A folder of files as Hive reads it at the time of the call.
 
     Without `columns` a descriptor in the folder says what the table is; see
-    `seamkit.tables.hive.descriptor`.
+    `seamkit.tables.hive.row_format`.
 
     Args:
         path: the table's folder, or its address on any storage that fsspec reaches.

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from seamkit.tables.hive.descriptor import DESCRIPTOR
-from seamkit.tables.table_format import TableFormat
+from seamkit.tables.hive.row_format import DESCRIPTOR
+from seamkit.tables.opening import TableFormat
 
 FORMAT = TableFormat(
     name="hive",

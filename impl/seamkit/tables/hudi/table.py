@@ -18,10 +18,11 @@ from seambase.description import TableDescription
 from seambase.errors import InputError, RefusedError, UsageError
 from seambase.scan import Query
 from seamkit.avro import arrow_schema
-from seamkit.core.collector import gc_paused
+from seamkit.core.tasks import gc_paused
 from seamkit.files.promotion import nullable_throughout
 from seamkit.files.storage import Storage, table_address
 from seamkit.scan.arguments import (
+    Filter,
     RunOptions,
     ScanOptions,
     check_choice,
@@ -30,7 +31,6 @@ from seamkit.scan.arguments import (
     filtered_scan,
     instant_text,
 )
-from seamkit.scan.conditions import Filter
 from seamkit.scan.scan import Scan
 from seamkit.scan.unit_scan import UnitScan
 from seamkit.scan.units import ReadPlan

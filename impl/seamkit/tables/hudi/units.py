@@ -10,7 +10,7 @@ from typing import Literal
 from seambase.description import StoredFile
 from seambase.errors import InputError, RefusedError
 from seambase.scan import ScanWarning
-from seamkit.core.collector import gc_paused
+from seamkit.core.tasks import gc_paused
 from seamkit.files.kept import KEPT
 from seamkit.files.storage import Storage
 from seamkit.scan.units import DataFile, FileTest, Guarantee, ReadPlan, ReadUnit

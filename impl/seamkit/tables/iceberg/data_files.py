@@ -40,8 +40,7 @@ from seamkit.files.roaring import Positions
 from seamkit.files.variants.reader import with_whole_variants
 from seamkit.tables.iceberg.metadata.location import TableFiles
 from seamkit.tables.iceberg.metadata.manifests import Entry
-from seamkit.tables.iceberg.metadata.schema import Field
-from seamkit.tables.iceberg.metadata.values import default_value
+from seamkit.tables.iceberg.metadata.schema import Field, default_value
 
 
 class _IcebergTypes(LosslessTypes):

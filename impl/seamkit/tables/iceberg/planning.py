@@ -11,12 +11,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.description import StoredFile
-from seamkit.core.collector import gc_paused
+from seamkit.core.tasks import gc_paused
 from seamkit.files.roaring import Positions
 from seamkit.files.statistics import FileStatistics
 from seamkit.scan.units import Changes, DataFile, KeyMask, Mask, ReadUnit
 from seamkit.tables.iceberg.data_files import LINEAGE, Column, FileOpener, FileRows
-from seamkit.tables.iceberg.deletes import DeleteIndex, deleted_rows, kind_of
+from seamkit.tables.iceberg.deletes import DeleteIndex, deleted_rows, kind_of, read_vector
 from seamkit.tables.iceberg.metadata.document import (
     PartitionField,
     PartitionSpec,
@@ -35,8 +35,7 @@ from seamkit.tables.iceberg.metadata.manifests import (
     read_entries,
     read_list,
 )
-from seamkit.tables.iceberg.metadata.schema import Field, Schema
-from seamkit.tables.iceberg.metadata.values import constant, partition_value
+from seamkit.tables.iceberg.metadata.schema import Field, Schema, constant, partition_value
 from seamkit.tables.iceberg.pruning import (
     ColumnBuckets,
     bucket_fields,
@@ -44,7 +43,6 @@ from seamkit.tables.iceberg.pruning import (
     guarantee,
     manifests_that_may_match,
 )
-from seamkit.tables.iceberg.vectors import read_vector
 
 __all__ = ["Planner", "mask_of"]
 

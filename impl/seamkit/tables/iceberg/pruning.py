@@ -28,8 +28,7 @@ from seamkit.files.statistics import ColumnRange, FileStatistics, bounds, or_nul
 from seamkit.tables.iceberg.data_files import LINEAGE
 from seamkit.tables.iceberg.metadata.document import PartitionField, PartitionSpec, TableMetadata
 from seamkit.tables.iceberg.metadata.manifests import Entry, Manifest, PartitionSummary
-from seamkit.tables.iceberg.metadata.schema import Field, Schema
-from seamkit.tables.iceberg.metadata.values import bound_value, in_order
+from seamkit.tables.iceberg.metadata.schema import Field, Schema, bound_value, in_order
 
 _TRUNCATE = re.compile(r"truncate\[(\d{1,9})\]")
 _EPOCH = dt.datetime(1970, 1, 1)

@@ -16,10 +16,10 @@ from seambase.filters import filter_columns
 from seambase.scan import ScanWarning
 from seamkit.files.storage import Storage, table_address
 from seamkit.scan.arguments import (
+    Filter,
     RunOptions,
     ScanOptions,
 )
-from seamkit.scan.conditions import Filter
 from seamkit.scan.scan import Scan
 from seamkit.scan.units import ReadPlan, ReadUnit
 from seamkit.tables.folder_table import FolderTable, Moment, described

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from seamkit.tables.iceberg.metadata.location import ENDINGS, METADATA, SCHEME
-from seamkit.tables.table_format import TableFormat
+from seamkit.tables.opening import TableFormat
 
 
 def _is_address(address: str) -> bool:
@@ -32,7 +32,7 @@ FORMAT = TableFormat(
         "deletes:DeletedKeys.test",
         "data_files:FileOpener.open",
         "deletes:deleted_rows",
-        "vectors:read_vector",
+        "deletes:read_vector",
         "planning:bounds_of",
         "planning:statistics_of",
     ),

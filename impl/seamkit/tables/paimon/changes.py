@@ -17,11 +17,9 @@ from seambase.errors import RefusedError, UsageError
 from seamkit.files.storage import Storage
 from seamkit.scan.unit_scan import ReadRows
 from seamkit.scan.units import Mask, ReadPlan, ReadUnit
-from seamkit.tables.paimon.change_rows import changelog_rows
-from seamkit.tables.paimon.differences import Differences
+from seamkit.tables.paimon.change_rows import Differences, changelog_rows
 from seamkit.tables.paimon.metadata.manifests import FileEntry, added_files, live_files
-from seamkit.tables.paimon.metadata.options import read_options
-from seamkit.tables.paimon.metadata.schemas import ROW_KIND, Schemas, TableSchema
+from seamkit.tables.paimon.metadata.schemas import ROW_KIND, Schemas, TableSchema, read_options
 from seamkit.tables.paimon.metadata.snapshots import (
     ChangeMode,
     ManifestList,

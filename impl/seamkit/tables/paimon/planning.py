@@ -23,21 +23,25 @@ from seambase.errors import InputError, RefusedError
 from seamkit.files.storage import Storage
 from seamkit.scan.units import DataFile, Mask, ReadUnit, Runs
 from seamkit.tables.paimon.change_rows import INSERTED, retracts_of, with_kinds
-from seamkit.tables.paimon.data_files import file_statistics, open_data_file, read_vector
+from seamkit.tables.paimon.data_files import (
+    bucket_folder,
+    file_statistics,
+    open_data_file,
+    read_vector,
+)
 from seamkit.tables.paimon.merging.engines import merge_rule
-from seamkit.tables.paimon.metadata.binary_row import row_values
-from seamkit.tables.paimon.metadata.manifests import FileEntry, live_vectors
-from seamkit.tables.paimon.metadata.options import ReadOptions, read_options
+from seamkit.tables.paimon.metadata.manifests import FileEntry, live_vectors, row_values
 from seamkit.tables.paimon.metadata.schemas import (
     KIND,
     ROW_KIND,
     SEQUENCE,
     SYSTEM,
+    ReadOptions,
     Schemas,
     TableSchema,
+    read_options,
 )
 from seamkit.tables.paimon.metadata.snapshots import Snapshot
-from seamkit.tables.paimon.paths import bucket_folder
 
 
 @dataclass(frozen=True)

@@ -11,22 +11,21 @@ import pyarrow as pa
 from seambase.description import TableDescription
 from seambase.errors import InputError, UsageError
 from seambase.scan import Query, ScanWarning
-from seamkit.core.collector import gc_paused
+from seamkit.core.tasks import gc_paused
 from seamkit.files.storage import Storage, table_address
 from seamkit.scan.arguments import (
+    Filter,
     RunOptions,
     ScanOptions,
     check_choice,
     check_flag,
 )
-from seamkit.scan.conditions import Filter
 from seamkit.scan.scan import Scan
 from seamkit.scan.units import ReadPlan
 from seamkit.tables.folder_table import FolderTable, described
 from seamkit.tables.paimon.changes import ChangePlanner, Planned
 from seamkit.tables.paimon.metadata.manifests import live_files
-from seamkit.tables.paimon.metadata.options import read_options
-from seamkit.tables.paimon.metadata.schemas import Schemas
+from seamkit.tables.paimon.metadata.schemas import Schemas, read_options
 from seamkit.tables.paimon.metadata.snapshots import (
     MAIN,
     ChangeMode,

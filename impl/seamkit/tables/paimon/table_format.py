@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from seamkit.tables.table_format import TableFormat
+from seamkit.tables.opening import TableFormat
 
 
 def _facts(table: Any) -> Iterator[tuple[str, str]]:
@@ -22,7 +22,7 @@ FORMAT = TableFormat(
         "change_rows:retracts_of",
         "change_rows:with_kinds",
         "data_files:open_data_file",
-        "differences:Differences",
+        "change_rows:Differences",
         "merging.engines:Aggregation",
         "merging.engines:PartialUpdate",
         "data_files:file_statistics",

@@ -26,8 +26,7 @@ from seamkit.catalogs.metastore import Metastore, MetastoreTable, TableName
 from seamkit.command import main as seamkit_main
 from seamkit.jvm.machine import spark_jars
 from seamkit.tables.catalog_table import format_of, local_path
-from seamkit.tables.hive.differences import differences
-from seamkit.tables.hive.listing import unescaped
+from seamkit.tables.hive.listing import differences, unescaped
 from seamkit_tests.samples.delta_tables import unpack_delta
 from seamkit_tests.samples.golden_tables import unpack_table
 from seamkit_tests.samples.hive_tables import unpack_hive

@@ -15,8 +15,7 @@ import pytest
 
 from seamkit.core.arrow_data import ExportedBatch
 from seamkit.core.memory import TrackedAllocator
-from seamkit.scan.merging.log_index import LogIndex, assemble
-from seamkit.scan.merging.run_merge import RunMerge
+from seamkit.scan.core_merges import LogIndex, RunMerge, assemble
 
 
 def _keys(*values: int) -> pa.RecordBatch:

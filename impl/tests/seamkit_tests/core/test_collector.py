@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from seamkit.core.collector import gc_paused
+from seamkit.core.tasks import gc_paused
 
 
 @pytest.fixture(autouse=True)

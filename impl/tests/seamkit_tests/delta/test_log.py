@@ -17,7 +17,7 @@ import pytest
 
 from seambase.errors import InputError, RefusedError, UsageError
 from seambase.scan import TableWarning
-from seamkit.tables.delta.log.paths import canonical
+from seamkit.tables.delta.log.actions import canonical
 from seamkit.tables.delta.table import DeltaTable
 from seamkit_tests.samples.delta_tables import (
     commit_path,

@@ -14,8 +14,7 @@ import pytest
 from seambase.errors import InputError, SeambenchError
 from seamkit.files.roaring import read_bitmap
 from seamkit.files.storage import Storage
-from seamkit.tables.delta.log.actions import VectorDescriptor
-from seamkit.tables.delta.log.paths import TableFiles
+from seamkit.tables.delta.log.actions import TableFiles, VectorDescriptor
 from seamkit.tables.delta.table import DeltaTable
 from seamkit.tables.delta.vectors import decode_z85, read_vector
 from seamkit_tests.samples.delta_tables import (

@@ -15,9 +15,8 @@ import seamkit
 from seambase.errors import InputError, RefusedError, UsageError
 from seamkit.files.storage import Storage
 from seamkit.tables.hive import line_reader
-from seamkit.tables.hive.descriptor import DESCRIPTOR
 from seamkit.tables.hive.line_reader import LineReader, without_first, without_last
-from seamkit.tables.hive.row_format import RowFormat
+from seamkit.tables.hive.row_format import DESCRIPTOR, RowFormat
 from seamkit.tables.hive.table import HiveTable
 from seamkit.tables.hive.types import parse_type
 

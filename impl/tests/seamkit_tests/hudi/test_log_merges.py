@@ -23,7 +23,7 @@ import pytest
 from seambase.errors import RefusedError
 from seamkit.core.memory import TrackedAllocator
 from seamkit.files.storage import Storage
-from seamkit.scan.merging.log_index import LogIndex
+from seamkit.scan.core_merges import LogIndex
 from seamkit.scan.units import DataFile, ReadContext, ReadUnit
 from seamkit.tables.hudi.base_files import open_slice_base
 from seamkit.tables.hudi.config.properties import load_config

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from seambase.errors import InputError, RefusedError
 from seamkit.core.memory import TrackedAllocator
-from seamkit.scan.merging.log_index import KEEP, REMOVE, LogIndex
+from seamkit.scan.core_merges import KEEP, REMOVE, LogIndex
 from seamkit.tables.hudi.config.properties import (
     DeleteMarker,
     FillRule,

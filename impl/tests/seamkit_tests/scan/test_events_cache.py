@@ -13,8 +13,8 @@ import pytest
 from seamkit.avro import AvroDecoder, AvroType
 from seamkit.core.memory import TrackedAllocator
 from seamkit.files.kept import Kept
+from seamkit.scan.core_merges import KEEP, REMOVE
 from seamkit.scan.events_cache import EventsCache, Matches
-from seamkit.scan.merging.log_index import KEEP, REMOVE
 from seamkit.scan.units import ReadContext
 from seamkit.tables.hudi.table import HudiTable
 from seamkit_tests.samples.golden_tables import unpack_table

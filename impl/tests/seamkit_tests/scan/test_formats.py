@@ -19,7 +19,7 @@ from seambench_impl.scan import (
     NativeReader,
     PositionsReader,
 )
-from seamkit.tables.formats import table_formats
+from seamkit.tables.opening import table_formats
 from seamkit_tests.samples.delta_tables import delta_table_names, unpack_delta
 from seamkit_tests.samples.golden_tables import unpack_table
 from seamkit_tests.samples.hive_tables import hive_table_names, unpack_hive

@@ -19,7 +19,7 @@ from seamkit.core.memory import TrackedAllocator
 from seamkit.files.parquet import ParquetReader
 from seamkit.files.reader import FileReader
 from seamkit.scan.arguments import ScanOptions
-from seamkit.scan.merging.log_index import LogIndex, RowNumbers, assemble
+from seamkit.scan.core_merges import LogIndex, RowNumbers, assemble
 from seamkit.scan.unit_scan import UnitScan
 from seamkit.scan.units import DataFile, LoadedEvents, Positions, ReadContext, ReadUnit
 from seamkit_tests.scan.units import open_file, plan, positions, write_unit

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from seambase.errors import InputError
 from seamkit.core.arrow_data import ExportedBatch
 from seamkit.core.memory import TrackedAllocator
-from seamkit.scan.merging.log_index import LogIndex, assemble
+from seamkit.scan.core_merges import LogIndex, assemble
 
 KEYS = st.integers(0, 12)
 ORDERS = st.integers(0, 4)

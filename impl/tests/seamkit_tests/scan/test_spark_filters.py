@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from seamkit.engines.spark_filters import condition_of
+from seamkit.engines.spark_source import condition_of
 
 TABLE = pa.table(
     {

@@ -2,17 +2,74 @@
 
 Unknown actions and unknown fields are skipped, as the protocol asks (PROTOCOL.md, "Actions"); a
 known field of a wrong type is an error.
+
+Paths are percent-encoded URIs, relative to the table or absolute.
+
+What a table asks of its readers is refused by name where it is more than this reader knows.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import unquote
 
 from seambase.errors import InputError, RefusedError
-from seamkit.tables.delta.log.paths import canonical
+from seamkit.files.storage import Storage
+
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
+_LOCAL = re.compile(r"file:(//)?(?=/(?!/))", re.IGNORECASE)
+_BROKEN_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
+
+
+def canonical(path: str) -> str:
+    """What is the same for all spellings of a path: `/x`, `file:/x` and `file:///x` are one file.
+
+    The percent-encoding is taken off, once.
+    """
+    return _decoded(_LOCAL.sub("", path))
+
+
+def _decoded(path: str) -> str:
+    """A path without its percent-encoding."""
+    if _BROKEN_ESCAPE.search(path):
+        raise InputError(f"the path {path!r} has a broken percent-escape")
+    try:
+        return unquote(path, errors="strict")
+    except UnicodeDecodeError as error:
+        raise InputError(f"the path {path!r} is no UTF-8 under its percent-encoding") from error
+
+
+class TableFiles:
+    """Opens the files that a log names.
+
+    Args:
+        storage: the table's folder.
+    """
+
+    def __init__(self, storage: Storage) -> None:
+        self.storage = storage
+        self._outside: dict[str, Storage] = {}
+
+    def locate(self, path: str) -> tuple[Storage, str]:
+        """The storage that holds a file, and the file's path in it.
+
+        Args:
+            path: as the log spells it.
+        """
+        plain = _decoded(path)
+        if _SCHEME.match(path) or path.startswith("/"):
+            folder, _, name = plain.rpartition("/")
+            if folder not in self._outside:
+                self._outside[folder] = self.storage.elsewhere(folder)
+            return self._outside[folder], name
+        if ".." in plain.split("/") or not plain or "\0" in plain:
+            raise InputError(f"{self.storage.root}: the path {path!r} leads out of the table")
+        return self.storage, plain
+
 
 FileKey = tuple[str, str | None]
 """A logical file: its canonical path, and the identity of its deletion vector."""
@@ -246,3 +303,75 @@ def _texts(
         if not (isinstance(value, str) or (nulls and value is None)):
             raise InputError(f"{where}: {name}.{key} is {value!r}, no text")
     return values
+
+
+VECTORS = "deletionVectors"
+MAPPING = "columnMapping"
+WIDENING = ("typeWidening", "typeWidening-preview")
+_KNOWN = frozenset(
+    [
+        VECTORS,
+        MAPPING,
+        "timestampNtz",
+        "timestampWithoutTimezone",  # by which early tables call it
+        "v2Checkpoint",
+        "vacuumProtocolCheck",
+        "variantShredding",
+        "variantShredding-preview",
+        "variantType",
+        "variantType-preview",
+        *WIDENING,
+    ]
+)
+_BY_CATALOG = ("catalogManaged", "catalogOwned-preview")
+_MAPPING_VERSION = 2
+_FEATURES_VERSION = 3
+
+
+def check_protocol(protocol: Protocol, root: str, *, ratified: bool = False) -> None:
+    """Check that a table can be read.
+
+    Args:
+        protocol: what it asks for.
+        root: the table, for messages.
+        ratified: whether the caller knows from the table's catalog which version is the newest.
+    """
+    version = protocol.min_reader_version
+    if not 1 <= version <= _FEATURES_VERSION:
+        raise RefusedError(
+            f"{root}: the table asks for reader version {version}; 1 to {_FEATURES_VERSION} are "
+            "supported"
+        )
+    if version < _FEATURES_VERSION:
+        return
+    if protocol.reader_features is None:
+        raise InputError(f"{root}: reader version 3 without a list of readerFeatures")
+    for name in protocol.reader_features:
+        if name in _BY_CATALOG and not ratified:
+            raise RefusedError(
+                f"{root}: the table is managed by a catalog ({name!r}), which alone knows its "
+                "newest version: ask it, and open DeltaTable(path, staged_commits=[...], "
+                "version=...)"
+            )
+        if name not in _KNOWN and name not in _BY_CATALOG:
+            raise RefusedError(
+                f"{root}: the table asks for the reader feature {name!r}, which is not supported"
+            )
+
+
+def has_feature(protocol: Protocol, *names: str) -> bool:
+    """Whether one of some features is in the list of a table."""
+    return not set(names).isdisjoint(protocol.reader_features or ())
+
+
+def maps_columns(protocol: Protocol) -> bool:
+    """Whether the protocol lets the property `delta.columnMapping.mode` count.
+
+    Spark once upgraded tables to version 3 without telling readers of the mapping that writers knew
+    of (Delta 3.1 wrote such ones): the list of either counts, as in Spark and delta-kernel-rs.
+    """
+    return (
+        protocol.min_reader_version == _MAPPING_VERSION
+        or has_feature(protocol, MAPPING)
+        or MAPPING in protocol.writer_features
+    )

@@ -10,7 +10,7 @@ from typing import Any
 
 from seambase.errors import InputError
 from seambase.scan import ScanWarning
-from seamkit.core.collector import gc_paused
+from seamkit.core.tasks import gc_paused
 from seamkit.files.kept import KEPT
 from seamkit.files.storage import Storage
 from seamkit.tables.delta.log.actions import (
@@ -19,6 +19,7 @@ from seamkit.tables.delta.log.actions import (
     Metadata,
     Protocol,
     add_file,
+    check_protocol,
     metadata,
     protocol,
     removed_key,
@@ -26,7 +27,6 @@ from seamkit.tables.delta.log.actions import (
 from seamkit.tables.delta.log.checkpoint import checkpoint_actions, json_actions
 from seamkit.tables.delta.log.folder import LOG, Checkpoint, LogFolder, Segment
 from seamkit.tables.delta.log.history import History
-from seamkit.tables.delta.log.protocol import check_protocol
 
 
 @dataclass(frozen=True)

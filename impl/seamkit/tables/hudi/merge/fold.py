@@ -23,7 +23,7 @@ from seamkit.core.held_rows import HeldRows, concat_batches
 from seamkit.core.memory import TrackedAllocator
 from seamkit.files.reader import FileReader
 from seamkit.files.roaring import Positions
-from seamkit.scan.merging.log_index import (
+from seamkit.scan.core_merges import (
     KEEP,
     REMOVE,
     UNORDERED,

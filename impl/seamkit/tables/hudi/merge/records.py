@@ -33,7 +33,7 @@ from seamkit.files.parquet import (
 from seamkit.files.promotion import resolve_batch
 from seamkit.files.spreading import long_dictionaries, texts_within
 from seamkit.files.storage import read_part
-from seamkit.scan.merging.log_index import spread
+from seamkit.scan.core_merges import spread
 from seamkit.scan.units import ReadContext
 from seamkit.tables.hudi.config.properties import DeleteMarker
 from seamkit.tables.hudi.config.value_types import HUDI_TYPES

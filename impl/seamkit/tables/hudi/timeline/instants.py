@@ -10,8 +10,8 @@ from typing import Any, Literal
 
 from seambase.errors import InputError, UsageError
 from seamkit.avro import read_container
+from seamkit.files.texts import check_names
 from seamkit.tables.hudi.config.properties import TableConfig
-from seamkit.tables.spelling import check_names
 
 State = Literal["requested", "inflight", "completed"]
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from seamkit.tables.iceberg.metadata.document import Snapshot, TableMetadata
 from seamkit.tables.iceberg.metadata.manifests import DATA, Entry, Manifest, PartitionSummary
-from seamkit.tables.iceberg.metadata.values import bound_value, partition_value
+from seamkit.tables.iceberg.metadata.schema import bound_value, partition_value
 
 _LIVE = (0, 1)  # statuses of entries: existing, added
 

@@ -20,7 +20,7 @@ from seambase.errors import InputError, RefusedError
 from seamkit.avro.records import AvroContainer
 from seamkit.tables.iceberg.metadata.document import PartitionKinds, Snapshot, TableMetadata
 from seamkit.tables.iceberg.metadata.location import TableFiles
-from seamkit.tables.iceberg.metadata.values import partition_value
+from seamkit.tables.iceberg.metadata.schema import partition_value
 
 DATA, POSITION_DELETES, EQUALITY_DELETES = 0, 1, 2
 """What a file holds, as entries say it."""

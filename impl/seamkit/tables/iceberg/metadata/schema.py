@@ -1,19 +1,26 @@
-"""Schemas of Iceberg: fields known by their ids, with the Arrow types that hold their values."""
+"""Schemas of Iceberg: fields known by their ids, with the Arrow types that hold their values.
+
+Single values outside of files are bounds in manifests, defaults in schemas, partition values.
+"""
 
 from __future__ import annotations
 
+import datetime as dt
+import operator
 import re
+import struct
+import uuid
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from decimal import Decimal, InvalidOperation
+from typing import Any, TypeVar
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from seambase.errors import InputError, RefusedError
 from seamkit.files.columns import VARIANT, Key
-
-__all__ = ["BY_NAME", "Field", "Schema", "field_path", "read_schema", "schema_fields"]
 
 _FLAT: Mapping[str, pa.DataType] = {
     "boolean": pa.bool_(),
@@ -200,3 +207,239 @@ def _flat(text: str, where: str) -> pa.DataType:
     if (match := _FIXED.fullmatch(text)) and int(match[1]):
         return pa.binary(int(match[1]))
     raise RefusedError(f"{where}: the type {text!r} is not supported")
+
+
+_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+_MICROSECOND = dt.timedelta(microseconds=1)
+_T = TypeVar("_T")
+_WHOLE_BYTES = {4: "<i", 8: "<q"}
+
+
+def bound_value(data: bytes, kind: pa.DataType) -> pa.Scalar | None:
+    """A lower or upper bound (the specification's "Binary single-value serialization").
+
+    Bounds of a column that was widened since have the narrow form.
+
+    Args:
+        data: its bytes.
+        kind: of the column.
+
+    Returns:
+        None where it is none that could be relied on: numbers with a floating point among them,
+        whose bounds say nothing of what is not a number.
+    """
+    tests = pa.types
+    if tests.is_integer(kind) or tests.is_date32(kind) or tests.is_timestamp(kind):
+        layout = _WHOLE_BYTES.get(len(data))
+        if layout is None:
+            return None
+        [number] = struct.unpack(layout, data)
+        if len(data) == 4 and tests.is_timestamp(kind):
+            return None  # of a date that became a timestamp
+        storage = pa.int32() if kind.bit_width == 32 else pa.int64()
+        try:
+            return pa.scalar(number, storage).cast(kind)
+        except pa.ArrowException:
+            return None
+    if tests.is_decimal(kind) and 0 < len(data) <= 16:
+        number = Decimal(int.from_bytes(data, "big", signed=True)).scaleb(-kind.scale)
+        try:
+            return pa.scalar(number, kind)
+        except pa.ArrowException:
+            return None
+    if tests.is_string(kind):
+        try:
+            return pa.scalar(data.decode(), kind)
+        except UnicodeDecodeError:
+            return None
+    return pa.scalar(data, kind) if kind == pa.binary() else None
+
+
+def in_order(lower: pa.Scalar, upper: pa.Scalar) -> bool:
+    """Whether one bound is not above another of its type."""
+    return bool(pc.less_equal(lower, upper).as_py())
+
+
+def default_value(value: Any, kind: pa.DataType, where: str) -> pa.Scalar:
+    """A default out of a schema (the specification's "JSON single-value serialization")."""
+    if pa.types.is_nested(kind):
+        raise RefusedError(f"{where}: defaults of nested types are not supported")
+    try:
+        return _default(value, kind)
+    except (ValueError, TypeError, InvalidOperation, OverflowError, pa.ArrowException) as error:
+        raise InputError(f"{where}: the default {value!r} is no {kind}") from error
+
+
+def _default(value: Any, kind: pa.DataType) -> pa.Scalar:
+    if pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind):
+        if isinstance(value, str) or isinstance(value, bool) != pa.types.is_boolean(kind):
+            raise TypeError
+        return pa.scalar(value, kind)
+    if not isinstance(value, str):
+        raise TypeError
+    return _of_text(value, kind)
+
+
+def _of_text(text: str, kind: pa.DataType) -> pa.Scalar:
+    """A value whose JSON is a text."""
+    tests = pa.types
+    if tests.is_decimal(kind):
+        return pc.cast(pa.scalar(Decimal(text)), kind)
+    if tests.is_date32(kind):
+        return pa.scalar(dt.date.fromisoformat(text), kind)
+    if tests.is_time64(kind):
+        return pa.scalar(dt.time.fromisoformat(text), kind)
+    if tests.is_timestamp(kind):
+        return _moment(text, kind)
+    if tests.is_string(kind):
+        return pa.scalar(text, kind)
+    if kind == pa.uuid():
+        return pa.scalar(uuid.UUID(text).bytes, kind)
+    return pa.scalar(bytes.fromhex(text), kind)
+
+
+def _moment(text: str, kind: pa.DataType) -> pa.Scalar:
+    """A time with at most six digits below the second; Python knows no more."""
+    moment = dt.datetime.fromisoformat(text)
+    if (moment.tzinfo is None) != (kind.tz is None):
+        raise ValueError
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=dt.UTC)
+    micros = (moment - _EPOCH) // dt.timedelta(microseconds=1)
+    return pa.scalar(micros, pa.int64()).cast(pa.timestamp("us", kind.tz)).cast(kind)
+
+
+def partition_value(value: Any, kind: pa.DataType | None, where: str) -> Any:
+    """A value of a partition as Python has the type of its transform's result.
+
+    Writers spell one value in several ways: a day as Avro's `date` or as a plain number, a time
+    with and without its zone, a UUID as a text or as bytes. Files of one partition are known by
+    equal values, so each has one form here, from the moment that a manifest is read.
+
+    Args:
+        value: as a manifest's Avro gives it.
+        kind: of the transform's result; None where that is not known.
+        where: file and field, for messages.
+
+    Returns:
+        Whole numbers where Python has no such day or moment, and for nanoseconds.
+    """
+    if value is None:
+        return None
+    try:
+        if kind is None and isinstance(value, _FLAT_VALUES):
+            return value
+        return _ONE_FORM[_kind_name(kind)](value, kind)
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        raise InputError(f"{where}: the partition value {value!r} is no {kind}") from error
+
+
+def _kind_name(kind: pa.DataType | None) -> int | None:
+    return None if kind is None else kind.id
+
+
+def _whole(value: Any, _: pa.DataType) -> int:
+    if isinstance(value, dt.date) and not isinstance(value, dt.datetime):
+        return (value - _EPOCH.date()).days
+    return operator.index(value)
+
+
+def _date(value: Any, _: pa.DataType) -> Any:
+    if isinstance(value, dt.datetime):
+        raise TypeError
+    if isinstance(value, dt.date):
+        return value
+    try:
+        return _EPOCH.date() + dt.timedelta(days=operator.index(value))
+    except OverflowError:
+        return value
+
+
+def _time(value: Any, _: pa.DataType) -> dt.time:
+    if isinstance(value, dt.time):
+        return value
+    moment = _EPOCH + dt.timedelta(microseconds=operator.index(value))
+    if moment.date() != _EPOCH.date():
+        raise ValueError
+    return moment.time()
+
+
+def _timestamp(value: Any, kind: pa.DataType) -> Any:
+    if isinstance(value, dt.datetime):
+        moment = value if value.tzinfo else value.replace(tzinfo=dt.UTC)
+    elif kind.unit == "ns":
+        return operator.index(value)
+    else:
+        try:
+            moment = _EPOCH + dt.timedelta(microseconds=operator.index(value))
+        except OverflowError:
+            return value
+    if kind.unit == "ns":
+        return (moment - _EPOCH) // _MICROSECOND * 1000
+    return moment if kind.tz else moment.replace(tzinfo=None)
+
+
+def _decimal(value: Any, kind: pa.DataType) -> Decimal:
+    if isinstance(value, bytes):
+        return Decimal(int.from_bytes(value, "big", signed=True)).scaleb(-kind.scale)
+    if isinstance(value, Decimal):
+        return value
+    raise TypeError
+
+
+def _text(value: Any, _: pa.DataType) -> str:
+    return value.decode() if isinstance(value, bytes) else _of(str, value)
+
+
+def _bytes(value: Any, kind: pa.DataType) -> bytes:
+    if isinstance(value, uuid.UUID):
+        return value.bytes
+    if kind == pa.uuid():
+        return uuid.UUID(value).bytes if isinstance(value, str) else uuid.UUID(bytes=value).bytes
+    return _of(bytes, value)
+
+
+def _float(value: Any, _: pa.DataType) -> float:
+    return float(_of((int, float), value))
+
+
+def _bool(value: Any, _: pa.DataType) -> bool:
+    return _of(bool, value)
+
+
+def _of(kind: type[_T] | tuple[type[_T], ...], value: Any) -> _T:
+    if not isinstance(value, kind):
+        raise TypeError
+    return value
+
+
+_ONE_FORM: Mapping[int | None, Callable[[Any, Any], Any]] = {
+    pa.int32().id: _whole,
+    pa.int64().id: _whole,
+    pa.date32().id: _date,
+    pa.time64("us").id: _time,
+    pa.timestamp("us").id: _timestamp,
+    pa.decimal128(1, 0).id: _decimal,
+    pa.string().id: _text,
+    pa.binary().id: _bytes,
+    pa.binary(1).id: _bytes,
+    pa.float32().id: _float,
+    pa.float64().id: _float,
+    pa.bool_().id: _bool,
+    pa.uuid().id: _bytes,
+}
+_FLAT_VALUES = (bool, int, float, str, bytes, Decimal, dt.date, dt.time, uuid.UUID)
+
+
+def constant(value: Any, kind: pa.DataType, where: str) -> pa.Scalar:
+    """A value of an identity partition field as a column shows it, which may have a wider type.
+
+    Raises:
+        InputError: it is no value of the type.
+    """
+    try:
+        if isinstance(value, int) and pa.types.is_temporal(kind):
+            storage = pa.int32() if kind.bit_width == 32 else pa.int64()
+            return pa.scalar(value, storage).cast(kind)
+        return pa.scalar(value, kind)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+        raise InputError(f"{where}: the partition value {value!r} is no {kind}") from error

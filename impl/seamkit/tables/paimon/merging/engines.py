@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.errors import InputError, RefusedError
-from seamkit.scan.merging.log_index import RowNumbers
+from seamkit.scan.core_merges import RowNumbers
 from seamkit.scan.runs_path import refuse_nan
 from seamkit.scan.units import Combine
 from seamkit.tables.paimon.merging.folding import ORDERLESS, folded, last_valid
@@ -44,8 +44,13 @@ from seamkit.tables.paimon.merging.nested import (
     NestedUpdate,
 )
 from seamkit.tables.paimon.merging.sketches import Bitmap32, HllSketch, ThetaSketch
-from seamkit.tables.paimon.metadata.options import REMOVES_GROUP, REMOVES_RECORD, ReadOptions
-from seamkit.tables.paimon.metadata.schemas import KIND, TableSchema
+from seamkit.tables.paimon.metadata.schemas import (
+    KIND,
+    REMOVES_GROUP,
+    REMOVES_RECORD,
+    ReadOptions,
+    TableSchema,
+)
 
 FUNCTIONS: Mapping[str, Callable[[pa.Array, FieldOptions, str], Function]] = {
     one.name: one

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seamkit.core.arrow_data import numbers
-from seamkit.scan.merging.log_index import RowNumbers
+from seamkit.scan.core_merges import RowNumbers
 from seamkit.tables.paimon.merging.functions import value_ranks
 
 Flags = npt.NDArray[np.bool_]

@@ -16,9 +16,9 @@ from typing import Any, Literal
 
 from seambase.errors import InputError, RefusedError, UsageError
 from seamkit.files.storage import Storage
+from seamkit.files.texts import check_names
 from seamkit.tables.folder_table import Moment, micros, parsed_moment
-from seamkit.tables.paimon.metadata.json_files import field, read_json
-from seamkit.tables.spelling import check_names
+from seamkit.tables.paimon.metadata.schemas import field, read_json
 
 #: The branch whose schemas and snapshots lie in the table's own folder.
 MAIN = "main"

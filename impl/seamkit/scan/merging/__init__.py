@@ -1,1 +1,0 @@
-"""What the core does of a merge: keys that meet events, columns put together, sorted runs."""
