@@ -112,23 +112,20 @@ def run_drain(reader: str, request: Mapping[str, Any], timeout: float = 600.0) -
         timeout: seconds after which the process is killed.
     """
     asked = json.dumps({"reader": reader, "request": dict(request)})
-    process = subprocess.Popen(
-        [sys.executable, "-m", "seambench.bench.drain", asked],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=os.environ | {"PYTHONUNBUFFERED": "1"},
-    )
-    peak = _TreePeak(process.pid)
-    try:
-        with peak:
+    command = [sys.executable, "-m", "seambench.bench.drain", asked]
+    pipe = subprocess.PIPE
+    environment = os.environ | {"PYTHONUNBUFFERED": "1"}
+    with (
+        subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=environment) as process,
+        _TreePeak(process.pid) as peak,
+    ):
+        try:
             said, problem = process.communicate(timeout=timeout)
-    except subprocess.TimeoutExpired as error:
-        raise SeambenchError(f"{reader}: a streamed scan took over {timeout:g} s") from error
-    finally:
-        if process.poll() is None:
-            process.kill()
-            process.wait()
+        except subprocess.TimeoutExpired as error:
+            text = f"{reader}: a streamed scan took over {timeout:g} s"
+            raise SeambenchError(text) from error
+        finally:
+            process.kill()  # if it still runs
     if process.returncode != 0:
         last = problem.strip().splitlines()[-1:] or [f"exit code {process.returncode}"]
         raise SeambenchError(f"{reader}: a streamed scan failed: {last[0]}")

@@ -10,23 +10,25 @@ from __future__ import annotations
 import argparse
 import fnmatch
 import os
+import re
 import shutil
+import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
 import seambench
 from seambench.contracts.data_files import read_toml
-from seambench_suites.judged.forked import Seen, changed, failure, preload, put, seen
+from seambench_suites.judged.forked import Place, Seen, changed, failure, preload, put, seen
 from seambench_suites.judged.mistakes import Mistake, mistakes
 
 _HERE = Path(__file__).parent
 _PACKAGE = Path(seambench.__file__).parent
-_SECONDS = 600.0
+_SECONDS = 60.0
 _ALL_SECONDS = 3600.0
 
 
@@ -70,21 +72,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", default="*", help="pattern of modules: seams/scan/*.py")
     parser.add_argument("--tell", default="*", help="pattern of mistakes, as they are listed")
+    parser.add_argument("--since", help="a commit: mistakes in lines that differ from it")
     args = parser.parse_args(arguments)
     tests = read_toml(_Tests, _HERE / "tests.toml").asked
     accepted = read_toml(_List, _HERE / "accepted.toml").accepted
     known = dict(chosen(_PACKAGE, tests))
-    wrong = 0
-    for entry in unneeded(known, accepted):
+    needless = unneeded(known, accepted)
+    for entry in needless:
         sys.stdout.write(f"needless: {entry.modules}: {entry.mistake}\n")
-        wrong += 1
+    differing = None if args.since is None else lines_since(args.since)
     drawn = [
         (module, one)
         for module, found in known.items()
         for one in found
         if fnmatch.fnmatch(module, args.only)
         and fnmatch.fnmatchcase(one.told, args.tell)
-        and not any(_fits(entry, module, one) for entry in accepted)
+        and (differing is None or (module, one.line) in differing)
     ]
     if args.count:
         drawn = Random(args.seed).sample(drawn, min(args.count, len(drawn)))
@@ -92,33 +95,88 @@ def main(arguments: Sequence[str] | None = None) -> int:
     drawn.sort(key=lambda one: (one[0], one[1].begin))
     words: Counter[str] = Counter()
     with tempfile.TemporaryDirectory(prefix="seambench-judged-") as folder:
-        copy = Path(folder, _PACKAGE.name)
-        shutil.copytree(_PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
-        asked = list({test: None for module, _ in drawn for test in _tests_of(module, tests)})
-        preload((_module_of(module) for module, _ in drawn), asked)
-        met: dict[str, Seen] = {}
-        watched: set[str] = set()
-        for module, one in drawn:
-            those = _tests_of(module, tests)
-            if new := [test for test in those if test not in watched]:
-                watched.update(new)
-                came = seen(new, _PACKAGE, _ALL_SECONDS)
-                if isinstance(came, str):
-                    sys.stdout.write(f"no mistake is made, and this fails: {came}\n")
-                    return 1
-                met.update(came)
-                for test in (test for test, of in came.items() if not of.passed):
-                    sys.stdout.write(
-                        f"no mistake is made, and this fails, so it is left out: {test}\n"
-                    )
-                    wrong += 1
-            word = _judged(module, one, Path(folder), met, those)
-            words[word] += 1
-            sys.stdout.write(f"{word}: {module}:{one.line}: {one.told}\n")
+        for word, what in _tried(drawn, accepted, tests, Path(folder)):
+            words[word.partition(" ")[0]] += 1
+            sys.stdout.write(f"{word}: {what}\n")
             sys.stdout.flush()
     told = ", ".join(f"{count} {word}" for word, count in sorted(words.items()))
     sys.stdout.write(f"{len(drawn)} mistakes: {told or 'none fits'}\n")
-    return 1 if wrong or words["lives"] or not drawn else 0
+    asked_for_none = not drawn and differing is None
+    return 1 if needless or words["lives"] or words["fails"] or asked_for_none else 0
+
+
+def _tried(
+    drawn: Sequence[tuple[str, Mistake]],
+    accepted: Sequence[Accepted],
+    tests: Sequence[_Asked],
+    folder: Path,
+) -> Iterator[tuple[str, str]]:
+    """What comes of each mistake, and of tests that fail without any, which are left out."""
+    copy = folder / _PACKAGE.name
+    shutil.copytree(_PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    asked = list({test: None for module, _ in drawn for test in _tests_of(module, tests)})
+    preload((_module_of(module) for module, _ in drawn), asked)
+    map_ = _Map()
+    for module, one in drawn:
+        told = f"{module}:{one.line}: {one.told}"
+        if any(_fits(entry, module, one) for entry in accepted):
+            yield "listed", told
+        else:
+            yield _judged(module, one, folder, map_, _tests_of(module, tests)), told
+    for test, of in map_.met.items():
+        if not of.passed:
+            yield "fails without a mistake", test
+
+
+class _Map:
+    """Which tests run which statements; each file of tests is watched when it is first asked."""
+
+    def __init__(self) -> None:
+        self.met: dict[str, Seen] = {}
+        self._watched: set[str] = set()
+
+    def groups(self, place: Place, tests: Sequence[str]) -> Iterator[dict[str, float]]:
+        """Tests that may find a mistake, with the seconds they take: the quickest groups first.
+
+        Those known to run the statement; those of files that were not asked before; at last those
+        that start other processes, in which it may run, too.
+
+        Args:
+            place: where the statement begins.
+            tests: files or modules that are listed for it.
+        """
+        yield self._chosen(self.met, lambda of: place in of.places)
+        for file in tests:
+            if file not in self._watched:
+                self._watched.add(file)
+                came = seen([file], _PACKAGE, _ALL_SECONDS)
+                self.met |= came
+                yield self._chosen(came, lambda of: place in of.places)
+        listed = {test: of for test, of in self.met.items() if any(_is_of(test, f) for f in tests)}
+        yield self._chosen(listed, lambda of: of.others and place not in of.places)
+
+    @staticmethod
+    def _chosen(met: Mapping[str, Seen], fits: Callable[[Seen], bool]) -> dict[str, float]:
+        """The quickest first."""
+        found = [(of.seconds, test) for test, of in met.items() if of.passed and fits(of)]
+        return {test: seconds for seconds, test in sorted(found)}
+
+
+def lines_since(commit: str) -> set[tuple[str, int]]:
+    """Modules of the judge and numbers of their lines that differ from a commit's.
+
+    To be called in a checkout whose judge is the one that is imported.
+    """
+    command = ["git", "diff", "-U0", "--no-ext-diff", commit, "--", f"harness/{_PACKAGE.name}"]
+    told = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    found, module = set(), ""
+    for line in told.splitlines():
+        if line.startswith("+++ "):
+            module = line.partition(f"harness/{_PACKAGE.name}/")[2]
+        elif hunk := re.match(r"@@ -\S+ \+(\d+)(?:,(\d+))? @@", line):
+            first = int(hunk[1])
+            found |= {(module, at) for at in range(first, first + int(hunk[2] or 1))}
+    return found
 
 
 def chosen(package: Path, tests: Sequence[_Asked]) -> Iterator[tuple[str, list[Mistake]]]:
@@ -159,37 +217,39 @@ def _module_of(path: str) -> str:
     return f"{_PACKAGE.name}.{path.removesuffix('.py').removesuffix('/__init__').replace('/', '.')}"
 
 
-def _judged(
-    module: str, one: Mistake, root: Path, met: Mapping[str, Seen], tests: Sequence[str]
-) -> str:
-    """`found` by the tests, or it `lives`; a run that does not end has found it.
+def _judged(module: str, one: Mistake, folder: Path, map_: _Map, tests: Sequence[str]) -> str:
+    """Which test has `found` it, or it `lives`; a run that does not end has found it.
 
-    Tests that ran the function are asked, the quickest first; where none did in this process, all
-    that are listed for the module. `root` holds the copy that other processes import.
+    `folder` holds the copy that other processes import.
     """
     file = _PACKAGE / module
-    copy = root / _PACKAGE.name / module
+    copy = folder / _PACKAGE.name / module
     right = file.read_text(encoding="utf-8")
     wrong = one.made_in(right)
     codes = changed(file, wrong)
-    ran = sorted(
-        (of.seconds, test)
-        for test, of in met.items()
-        if of.passed and not of.places.isdisjoint(codes)
-    )
-    broken = [test for test, of in met.items() if not of.passed]
-    copy.write_text(wrong, encoding="utf-8")
-    path = os.pathsep.join([str(root), os.environ.get("PYTHONPATH", "")])
+    path = os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])
 
     def prepare() -> None:
         os.environ.update(PYTHONPATH=path, PYTHONDONTWRITEBYTECODE="1")
         put(codes)
 
-    try:
-        found = failure([test for _, test in ran] or tests, broken, prepare, _SECONDS)
-        return "found" if found else "lives"
-    finally:
-        copy.write_text(right, encoding="utf-8")
+    asked = 0
+    for group in map_.groups((str(file), one.statement), tests):
+        asked += len(group)
+        copy.write_text(wrong, encoding="utf-8")
+        try:
+            most = _SECONDS + 10.0 * sum(group.values())
+            if group and (found := failure(list(group), prepare, most)):
+                return f"found by {found}"
+        finally:
+            copy.write_text(right, encoding="utf-8")
+    return f"lives with {asked} tests"
+
+
+def _is_of(test: str, name: str) -> bool:
+    """Whether the id of a test is one of a file or module."""
+    file = test.partition("::")[0].removesuffix(".py").replace("/", ".")
+    return file.endswith(name.removesuffix(".py").replace("/", "."))
 
 
 if __name__ == "__main__":

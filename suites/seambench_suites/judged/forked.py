@@ -17,77 +17,87 @@ import signal
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import redirect_stdout, suppress
+from functools import cache
 from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any, NamedTuple
 
+import psutil
 import pytest
+
+from seambase.errors import UsageError
 
 __all__ = ["Place", "Seen", "changed", "failure", "preload", "put", "seen"]
 
 Place = tuple[str, int]
-"""A function: its file, and the line at which its code begins."""
+"""A file, and the line at which a function's code, or a statement, begins."""
 
 _MARKS = "not spark and not jvm and not storage and not browser and not slow"
+_OPTIONS = ("-q", "-p", "no:cacheprovider", "--pyargs", "-m", _MARKS)
 _NOTE = "_judged_note"
 
 
 class Seen(NamedTuple):
-    """What a test took, the functions that ran in this process meanwhile, and whether it passed."""
+    """What a test did.
+
+    Attributes:
+        seconds: what it took.
+        places: statements that ran in this process meanwhile.
+        passed: whether it did.
+        others: whether it had other processes.
+    """
 
     seconds: float
     places: frozenset[Place]
     passed: bool
+    others: bool
 
 
 def preload(modules: Iterable[str], tests: Sequence[str]) -> None:
-    """Import what is changed, which is imported late otherwise, and what tests import.
+    """Import what is changed, which is imported late otherwise, and have pytest collect the tests.
 
-    A test that cannot be imported says so when it is run.
+    That takes longer than most of them, and no fork needs to do it again. A test that cannot be
+    collected says so when it is run.
     """
     for name in modules:
         importlib.import_module(name)
-    for test in tests:
-        name = test.removesuffix(".py").replace("/", ".")
-        name = name.removeprefix("harness.tests.").removeprefix("impl.tests.")
-        if not name.startswith("."):
-            with suppress(ImportError):
-                importlib.import_module(name)
+    with Path(os.devnull).open("w") as nothing, redirect_stdout(nothing):
+        pytest.main(["--collect-only", *_OPTIONS, *tests])
 
 
-def failure(
-    tests: Sequence[str], without: Sequence[str], prepare: Callable[[], object], seconds: float
-) -> str:
+def failure(tests: Sequence[str], prepare: Callable[[], object], seconds: float) -> str:
     """The first test that fails in a fork; empty where all pass.
 
     Args:
-        tests: files, modules or ids.
-        without: ids of tests that are not run.
+        tests: their ids.
         prepare: what is done in the fork before.
         seconds: how long all may take; no end is a failure.
     """
     with tempfile.NamedTemporaryFile("r", encoding="utf-8") as told:
-        options = ["-x", *(f"--deselect={test}" for test in without)]
-        code = _in_fork(lambda: _run(tests, options, prepare, told.name, Seeing(set())), seconds)
+        code = _in_fork(lambda: _run(tests, ["-x"], prepare, told.name, Seeing(set())), seconds)
         found = told.read()
     return "" if code == 0 else found.partition("\0")[0] or f"it ended with {code}"
 
 
-def seen(tests: Sequence[str], package: Path, seconds: float) -> Mapping[str, Seen] | str:
-    """Which functions of a package each test runs, or what kept them from being run."""
+def seen(tests: Sequence[str], package: Path, seconds: float) -> Mapping[str, Seen]:
+    """Which statements of a package each test runs.
+
+    Raises:
+        UsageError: they cannot be run.
+    """
+    _noted(package)  # once, and not in each fork
     with tempfile.NamedTemporaryFile("r", encoding="utf-8") as told:
         met: set[Place] = set()
         code = _in_fork(
             lambda: _run(tests, [], lambda: _watch(package, met), told.name, Seeing(met)), seconds
         )
         failed, _, found = told.read().partition("\0")
-    tests_failed = int(pytest.ExitCode.TESTS_FAILED)
-    if code not in (0, tests_failed):
-        return failed or f"it ended with {code}"
+    if code not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+        raise UsageError(f"{', '.join(tests)}: {failed or f'ended with {code}'}")
     return {
-        test: Seen(took, frozenset((file, line) for file, line in places), passed)
-        for test, (took, places, passed) in json.loads(found).items()
+        test: Seen(took, frozenset((file, line) for file, line in places), passed, others)
+        for test, (took, places, passed, others) in json.loads(found).items()
     }
 
 
@@ -118,20 +128,51 @@ def _codes(code: CodeType) -> dict[Place, CodeType]:
 
 
 def _watch(package: Path, met: set[Place]) -> None:
-    """Have every function of a package say that it runs."""
+    """Have every statement of a package's functions say that it runs."""
     setattr(builtins, _NOTE, met.add)
+    put(_noted(package))
+
+
+@cache
+def _noted(package: Path) -> Mapping[Place, CodeType]:
+    """The functions of a package, with a note before each statement."""
     codes: dict[Place, CodeType] = {}
     for file in package.rglob("*.py"):
         tree = ast.parse(file.read_text(encoding="utf-8"))
-        for node in ast.walk(tree):
-            if isinstance(node, ast.FunctionDef):
-                line = min([node.lineno, *(one.lineno for one in node.decorator_list)])
-                [note] = ast.parse(f"{_NOTE}(({str(file)!r}, {line}))").body
-                for part in ast.walk(note):
-                    ast.copy_location(part, node.body[0])
-                node.body.insert(1 if ast.get_docstring(node) and len(node.body) > 1 else 0, note)
+        for node in [one for one in ast.walk(tree) if isinstance(one, ast.FunctionDef)]:
+            _note(node, file)
         codes |= _codes(compile(tree, str(file), "exec"))
-    put(codes)
+    return codes
+
+
+def _note(function: ast.FunctionDef, file: Path) -> None:
+    """Put a note before each statement of a function, but for those of functions within."""
+    blocks = [function.body]
+    while blocks:
+        block = blocks.pop()
+        for at in range(len(block) - 1, -1, -1):
+            statement = block[at]
+            [note] = ast.parse(f"{_NOTE}(({str(file)!r}, {statement.lineno}))").body
+            for part in ast.walk(note):
+                ast.copy_location(part, statement)
+            if not isinstance(statement, ast.FunctionDef | ast.ClassDef):
+                blocks += [*_blocks(statement)]
+            # Behind a docstring, and behind what says which names are another function's.
+            if not isinstance(statement, ast.Nonlocal | ast.Global) and not _is_text(statement):
+                block.insert(at, note)
+
+
+def _blocks(statement: ast.stmt | ast.ExceptHandler | ast.match_case) -> Iterator[list[ast.stmt]]:
+    for name in ("body", "orelse", "finalbody"):
+        if found := getattr(statement, name, None):
+            yield found
+    for name in ("handlers", "cases"):
+        for one in getattr(statement, name, ()):
+            yield from _blocks(one)
+
+
+def _is_text(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
 
 
 class Seeing:
@@ -139,7 +180,7 @@ class Seeing:
 
     def __init__(self, met: set[Place]) -> None:
         self.failed = ""
-        self.tests: dict[str, tuple[float, list[Place], bool]] = {}
+        self.tests: dict[str, tuple[float, list[Place], bool, bool]] = {}
         self._met = met
         self._ok = True
 
@@ -148,10 +189,11 @@ class Seeing:
         """Note what runs while a test does."""
         self._met.clear()
         self._ok = True
-        begin = time.perf_counter()
+        begin, others = time.perf_counter(), _of_others()
         done = yield
         took = time.perf_counter() - begin
-        self.tests[item.nodeid] = (took, sorted(self._met), self._ok)
+        had = _of_others() != others or bool(psutil.Process().children())
+        self.tests[item.nodeid] = (took, sorted(self._met), self._ok, had)
         return done
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -166,6 +208,12 @@ class Seeing:
             self.failed = report.nodeid
 
 
+def _of_others() -> float:
+    """Processor time of processes that were started here and have ended."""
+    times = os.times()
+    return times.children_user + times.children_system
+
+
 def _run(
     tests: Sequence[str],
     more: Sequence[str],
@@ -175,10 +223,7 @@ def _run(
 ) -> int:
     """In the fork: run tests and tell what came of them."""
     prepare()
-    options = [*more, "-q", "-p", "no:cacheprovider", "--pyargs", "-m", _MARKS]
-    # The modules that pytest would rewrite are imported before: that is what a fork is for.
-    options += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
-    code = pytest.main([*options, *tests], plugins=[plugin])
+    code = pytest.main([*more, *_OPTIONS, *tests], plugins=[plugin])
     Path(told).write_text(f"{plugin.failed}\0{json.dumps(plugin.tests)}", encoding="utf-8")
     return int(code)
 

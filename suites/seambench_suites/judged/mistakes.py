@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -40,6 +41,7 @@ class Mistake:
         becomes: what stands there afterwards.
         begin: of the part in the text, in characters.
         end: behind it.
+        statement: line at which the statement begins that it is in.
     """
 
     where: str
@@ -48,6 +50,7 @@ class Mistake:
     becomes: str
     begin: int
     end: int
+    statement: int
 
     @property
     def told(self) -> str:
@@ -55,8 +58,10 @@ class Mistake:
         return f"{self.where}: {self.was} -> {self.becomes}"
 
     def made_in(self, text: str) -> str:
-        """The text with this mistake."""
-        return text[: self.begin] + self.becomes + text[self.end :]
+        """The text with this mistake, every line behind it at its place."""
+        lines = "\n" * text.count("\n", self.begin, self.end)
+        becomes = self.becomes + lines if self.becomes == "pass" else f"({self.becomes}{lines})"
+        return text[: self.begin] + (becomes if lines else self.becomes) + text[self.end :]
 
 
 def mistakes(text: str) -> list[Mistake]:
@@ -70,13 +75,16 @@ def mistakes(text: str) -> list[Mistake]:
         # Columns of the syntax tree count bytes.
         return starts[line - 1] + len(lines[line - 1].encode()[:column].decode())
 
+    tree = ast.parse(text)
+    statements = sorted({one.lineno for one in ast.walk(tree) if isinstance(one, ast.stmt)})
     found = []
-    for where, node in _in_functions(ast.parse(text), ""):
+    for where, node in _in_functions(tree, ""):
         for part, becomes in _changes(node):
             begin = place(part.lineno, part.col_offset)
             end = place(part.end_lineno or part.lineno, part.end_col_offset or 0)
             was = " ".join(text[begin:end].split())
-            found.append(Mistake(where, part.lineno, was, becomes, begin, end))
+            statement = statements[bisect_right(statements, part.lineno) - 1]
+            found.append(Mistake(where, part.lineno, was, becomes, begin, end, statement))
     return sorted(set(found), key=lambda one: (one.begin, one.end, one.becomes))
 
 

@@ -149,7 +149,7 @@ class Node:
         """What came of the plan: digests, how many keys each hashed step gave, or the answer."""
         assert self._plan is not None
         if self._plan.number is not None:
-            told = {"answer": _packed(self._outcome[0])} if self.index == 0 else {}
+            told = {"answer": packed(self._outcome[0])} if self.index == 0 else {}
             self._forget()
             return told
         found = {
@@ -217,7 +217,8 @@ def spent_by_all(sides: Sequence[Mapping[str, float]]) -> dict[str, float]:
     return found
 
 
-def _packed(table: pa.Table) -> str:
+def packed(table: pa.Table) -> str:
+    """A table as text: a stream of Arrow's, which the oracle reads."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)

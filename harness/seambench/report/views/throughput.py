@@ -78,8 +78,6 @@ class Group:
     @property
     def turns(self) -> list[Turn]:
         """Who wins from which number of rows on; nothing where none compete."""
-        if len(self.rates) < 2:
-            return []
         found: list[Turn] = []
         for count in self.rows:
             winners = [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -252,12 +253,14 @@ def test_the_published_answer_binds_the_oracle(
         ({"scans": ("some",)}, "unknown scan 'some'; the scans are all, q6, count"),
         ({"queries": (9,)}, "no query 9"),
         ({"samples": 0}, "0 samples"),
+        ({"readers": ()}, "at least one reader and one data set"),
+        ({"datasets": ()}, "at least one reader and one data set"),
     ],
 )
 def test_wrong_requests_are_told(dataset: Dataset, more: dict[str, Any], says: str) -> None:
     """A wrong option ends the comparison before anything is read."""
     with pytest.raises(UsageError, match=says):
-        compare_readers(options(dataset, "FolderScanner", **more))
+        compare_readers(replace(options(dataset, "FolderScanner"), **more))
 
 
 def test_a_data_set_needs_tables_in_a_table_format(dataset: Dataset) -> None:

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
 
+import psutil
 import pytest
 
 from seambase.errors import SeambenchError, UsageError
-from seambench.bench.measure import Competitor, family_clock, growth_of, own_clock, take_turns
+from seambench.bench import memory
+from seambench.bench.measure import (
+    Competitor,
+    family_clock,
+    family_seconds,
+    growth_of,
+    own_clock,
+    take_turns,
+)
 from seambench.bench.memory import MemorySampler, peak_of_own_process, run_drain
 from seambench.records.verdicts import ExpectedDigest, Finding
 from seambench.records.writer import Sample
@@ -193,3 +205,50 @@ def test_a_drain_that_fails_says_why() -> None:
     reader = "cmd:" + shlex.join([sys.executable, str(COMMAND)])
     with pytest.raises(SeambenchError, match="table version 3 is not supported"):
         run_drain(reader, {"table": "refuse properly"})
+
+
+def test_a_drain_that_takes_too_long_is_ended() -> None:
+    """It is an error that names the limit, and no process is left."""
+    reader = "cmd:" + shlex.join([sys.executable, str(COMMAND)])
+    before = set(psutil.Process().children())
+    with pytest.raises(SeambenchError, match=r"took over 0\.01 s"):
+        run_drain(reader, {"table": "t", "columns": ["id"]}, timeout=0.01)
+
+    assert set(psutil.Process().children()) <= before
+
+
+def test_the_peak_of_a_process_is_told_without_proc_too(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Elsewhere `getrusage` tells it, in KiB, and on a Mac in bytes."""
+    known = peak_of_own_process()
+    monkeypatch.setattr(memory, "Path", lambda _: tmp_path / "none")
+    # Never less than what Linux has, which begins anew with a program.
+    assert known * 0.9 <= peak_of_own_process() <= known * 1024 / 2
+
+    monkeypatch.setattr(sys, "platform", "darwin")
+    assert known * 0.9 <= peak_of_own_process() * 1024 <= known * 1024 / 2
+
+
+def test_seconds_of_a_family_are_all_that_is_told_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its own, those of ended children, and of living ones, theirs and what these waited for."""
+
+    def spent(*seconds: float) -> SimpleNamespace:
+        names = ("user", "system", "children_user", "children_system")
+        times = SimpleNamespace(**dict(zip(names, seconds, strict=True)))
+        return SimpleNamespace(cpu_times=lambda: times)
+
+    def gone() -> None:
+        raise psutil.NoSuchProcess(1)
+
+    family = [spent(4, 8, 16, 32), SimpleNamespace(cpu_times=gone), spent(64, 128, 256, 512)]
+
+    def children(*, recursive: bool) -> list[SimpleNamespace]:
+        return family if recursive else family[:1]
+
+    own = SimpleNamespace(children_user=1024, children_system=2048)
+    monkeypatch.setattr(os, "times", lambda: own)
+    monkeypatch.setattr(time, "process_time", lambda: 1.0)
+    monkeypatch.setattr(psutil, "Process", lambda: SimpleNamespace(children=children))
+
+    assert family_seconds() == 4096 - 3

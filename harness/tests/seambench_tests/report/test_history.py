@@ -262,9 +262,9 @@ def test_versions_say_what_was_mended_and_what_broke(tmp_path: Path) -> None:
 
 
 def test_scans_by_commit_are_ours_alone(tmp_path: Path) -> None:
-    """A peer's times at another commit of ours say nothing of it."""
-    for reader in ("auto", "hudi-rs"):
-        for number, commit in enumerate("abc"):
+    """A peer's times at another commit of ours say nothing of it, nor do one commit's alone."""
+    for reader, commits in (("auto", "abc"), ("hudi-rs", "abc"), ("merge", "a")):
+        for number, commit in enumerate(commits):
             record = with_times(reader, {("scan/all", 20, 100): [1.0 + number]})
             record["run"] |= {"commit": commit * 40, "started_utc": f"2026-11-2{number}T10:00:00Z"}
             write_record(tmp_path, record)

@@ -206,8 +206,11 @@ def test_a_badge_says_the_worst(tmp_path: Path) -> None:
 def test_shares_lead_to_their_cases(tmp_path: Path) -> None:
     """A number on a page is a link to just the cases that it counts."""
     [column] = [one for one in columns(make_results(tmp_path)) if one.name == "hudi-rs"]
-    [wrong] = [share for share in shares_of(column) if share.kind == "wrong"]
+    shares = shares_of(column)
+    [wrong] = [share for share in shares if share.kind == "wrong"]
 
+    assert wrong.percent == pytest.approx(100 * wrong.count / len(column.outcomes))
+    assert sum(share.percent for share in shares) == pytest.approx(100)
     assert wrong.link == "matrix.html#seam=scan&kind=wrong&impl=hudi-rs%400.1.0"
 
 

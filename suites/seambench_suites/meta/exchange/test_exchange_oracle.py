@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 from seambase.errors import UsageError
+from seambench.bench.exchange.host import packed, spent_by_all
 from seambench.bench.exchange.oracle import Oracle
 from seambench.bench.exchange.plans import PLANS, plan_named, query
 from seambench.bench.exchange.tables import write_tables
@@ -95,22 +95,18 @@ def test_copies_must_all_be_there(folder: Path) -> None:
 
 
 def test_a_wrong_answer_is_found(folder: Path) -> None:
-    """The first worker's answer is compared row by row with the query over all rows."""
+    """The first worker's answer is compared row by row with the query over all rows.
+
+    It is handed over as a worker does it.
+    """
     oracle = Oracle(PLANS["q01"], folder)
     right = query(resolve_suite("tpch").queries[1], lineitem=_table(folder, "lineitem"))
-    found = oracle.judge([{"answer": _packed(right)}])
+    found = oracle.judge([{"answer": packed(right)}])
     assert found.answer == found.expected == digest_reader(right)
     assert found.wrong is None
-    wrong = oracle.judge([{"answer": _packed(right.slice(1))}]).wrong
+    wrong = oracle.judge([{"answer": packed(right.slice(1))}]).wrong
     assert wrong is not None
     assert "row 1, column 'l_returnflag'" in wrong
-
-
-def _packed(table: pa.Table) -> str:
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table)
-    return base64.b64encode(sink.getvalue()).decode()
 
 
 def test_zipf_keys_are_skewed_and_follow_from_the_row(folder: Path) -> None:
@@ -127,3 +123,18 @@ def test_an_unknown_plan_is_a_usage_error() -> None:
     """The message says which there are."""
     with pytest.raises(UsageError, match="unknown plan 'q99'; there are shuffle, broadcast"):
         plan_named("q99")
+
+
+def test_seconds_of_all_sides_are_summed_but_for_the_longest() -> None:
+    """What sides do at once, the wire's time and the whole, is as long as that of the slowest."""
+    sides = [
+        {"serialize": 1.0, "network": 4.0, "overall": 8.0},
+        {"serialize": 2.0, "network": 3.0, "overall": 9.0, "decompress": 0.5},
+    ]
+
+    assert spent_by_all(sides) == {
+        "serialize": 3.0,
+        "network": 4.0,
+        "overall": 9.0,
+        "decompress": 0.5,
+    }

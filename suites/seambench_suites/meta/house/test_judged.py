@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 import seambench
 from seambench.contracts.data_files import read_toml
 from seambench_suites.judged import __main__ as judged
+from seambench_suites.judged.forked import preload, seen
 from seambench_suites.judged.mistakes import mistakes
 
 _TEXT = '''
@@ -49,6 +51,21 @@ def test_every_mistake_is_one_change_of_a_function() -> None:
         compile(made, one.told, "exec")
 
 
+def test_lines_behind_a_mistake_stay_at_their_places() -> None:
+    """Functions are known by their lines, so that what takes several becomes as many."""
+    text = (
+        "def f(a, b):\n    if a(\n        b\n    ) and (b\n        or a):\n"
+        "        raise ValueError(\n            b\n        )\n    return a(\n        b\n    )\n"
+    )
+    found = mistakes(text)
+
+    assert {(one.line, one.statement) for one in found} == {(2, 2), (4, 2), (6, 6), (9, 9)}
+    for one in found:
+        made = one.made_in(text)
+        compile(made, one.told, "exec")
+        assert made.count("\n") == text.count("\n")
+
+
 def test_the_lists_name_what_there_is() -> None:
     """Every pattern of modules fits one, every accepted mistake can be made and has its reason."""
     package = Path(seambench.__file__).parent
@@ -85,4 +102,66 @@ def test_a_mistake_that_no_test_finds_fails_the_run(
     arguments = ["--only", "conformance/judge.py", "--tell", "_held: 0 -> 1", "--count", "1"]
 
     assert judged.main(arguments) == code
-    assert capsys.readouterr().out.startswith(f"{word}: conformance/judge.py:")
+    [said, *_] = capsys.readouterr().out.splitlines()
+    assert said.startswith(word)
+    assert ": conformance/judge.py:" in said
+
+
+def test_each_statement_that_a_test_runs_is_noted(tmp_path: Path) -> None:
+    """In branches, handlers and functions within, too; what does not run is not."""
+    package = tmp_path / "noted_here"
+    package.mkdir()
+    file = package / "__init__.py"
+    lines = [
+        "def f(a):",
+        "    'Words.'",
+        "    n = 0",
+        "    def inner():",
+        "        nonlocal n",
+        "        n = 1",
+        "    if a:",
+        "        inner()",
+        "    else:",
+        "        n = 2",
+        "    try:",
+        "        [].pop()",
+        "    except IndexError:",
+        "        n += 1",
+        "    match n:",
+        "        case 2:",
+        "            return n",
+        "    return 0",
+    ]
+    file.write_text("\n".join(lines) + "\n")
+    test = tmp_path / "test_noted.py"
+    test.write_text(
+        f"import sys\nsys.path.insert(0, {str(tmp_path)!r})\nimport noted_here\n"
+        "def test_it() -> None:\n    assert noted_here.f(True) == 2\n"
+        "def test_wrong() -> None:\n    assert noted_here.f(False) == 2\n"
+        "def test_another() -> None:\n"
+        "    import subprocess\n    subprocess.run([sys.executable, '-c', ''], check=True)\n"
+    )
+    preload([], [str(test)])
+    found = {name.rpartition("::")[2]: of for name, of in seen([str(test)], package, 60).items()}
+
+    assert {place[1] for place in found["test_it"].places} == {3, 4, 6, 7, 8, 11, 12, 14, 15, 17}
+    assert found["test_it"][2:] == (True, False)
+    assert found["test_wrong"].passed is False
+    assert {10, 18} <= {place[1] for place in found["test_wrong"].places}
+    assert (found["test_another"].others, found["test_another"].places) == (True, frozenset())
+
+
+def test_mistakes_are_drawn_from_what_a_change_touches(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Lines of the judge that differ from a commit's, as they are numbered now."""
+    file = tmp_path / "harness" / "seambench" / "records" / "some.py"
+    file.parent.mkdir(parents=True)
+    file.write_text("a\nb\nc\nd\n")
+    git = ("git", "-c", "user.name=n", "-c", "user.email=e")
+    for command in (["init", "-q"], ["add", "."], ["commit", "-qm", "first"]):
+        subprocess.run([*git, *command], cwd=tmp_path, check=True)
+    file.write_text("new\na\nB\nc\n")
+    monkeypatch.chdir(tmp_path)
+
+    assert judged.lines_since("HEAD") == {("records/some.py", 1), ("records/some.py", 3)}
