@@ -1,5 +1,9 @@
 """Scanners in Java that users bring: `java:com.example.MyScanner`, found on a class path.
 
+They extend `seamkit.offheap.ConnectorScanner`, or are of any package and have StarRocks' five
+methods, as whatever extends `com.starrocks.jni.connector.ConnectorScanner` has; or the class is a
+factory of such a class.
+
 The class path is the variable `CLASSPATH`: jars, folders of classes, or folders of sources, which
 are compiled here. What a scanner states lies in the file `com.example.MyScanner.seambench.json`, in
 one of these folders or beside one of these jars; see `seambench.conformance.doors.facts`.
@@ -23,7 +27,10 @@ from seambench.conformance.doors.facts import Facts, read_facts
 from seambench.contracts.common import Kind
 from seambench.contracts.scan import Scan, ScanRequest
 from seambench_impl.column_java import JavaColumns, case_classes
+from seambench_impl.connector.hive_java import HiveFiles
+from seambench_impl.connector.hudi_java import HudiSlices
 from seambench_impl.peers.peer_scan import PeerScan
+from seambench_impl.scan_jni import JniReader, local_folder
 from seamkit.core.memory import TrackedAllocator
 from seamkit.jvm.machine import JavaClasses, spark_classes
 from seamkit.jvm.sources import compiled_package
@@ -31,8 +38,11 @@ from seamkit.offheap.connector.parameters import join_names
 from seamkit.offheap.engine.schema import EngineSchema
 from seamkit.offheap.jni.classes import JniLoader
 from seamkit.offheap.jni.scanner import JniScanner
+from seamkit.scan.unit_scan import ReadRows
 
 _SCANNER = "seamkit.offheap.ConnectorScanner"
+#: A scanner of any package, and a factory that names the class of one.
+_FOUND_BY_NAME = {"getNextOffHeapChunk", "getScannerClass"}
 _FETCH_SIZE = 4096
 
 
@@ -59,8 +69,12 @@ def _loader(name: str, parts: list[Path]) -> JniLoader:
     except jpype.JException as error:
         path = os.pathsep.join(map(str, parts))
         raise UsageError(f"java:{name}: no such class is on the class path {path}") from error
-    if not classes.java_class(_SCANNER).class_.isAssignableFrom(found):
-        raise UsageError(f"java:{name} does not extend {_SCANNER}")
+    methods = {str(method.getName()) for method in found.getMethods()}
+    if not methods & _FOUND_BY_NAME:
+        raise UsageError(
+            f"java:{name} does not extend {_SCANNER}, nor has it StarRocks' methods "
+            f"({' or '.join(sorted(_FOUND_BY_NAME))})"
+        )
     return JniLoader(classes)
 
 
@@ -104,6 +118,49 @@ def java_columns(name: str) -> JavaColumns:
     return _StatedColumns(name)
 
 
+def java_reader(name: str) -> JavaReader | BoundReader:
+    """The scan seam by a user's scanner: one of ours as it is, one of another package by units."""
+    parts = _class_path()
+    loader = _loader(name, parts)
+    facts = _facts(name, parts)
+    ours = loader.classes.java_class(_SCANNER).class_
+    if ours.isAssignableFrom(loader.classes.java_class(name).class_):
+        return JavaReader(name, loader, facts)
+    return BoundReader(name, loader, facts)
+
+
+class BoundReader(JniReader):
+    """Units of Hudi and Hive tables by a scanner of another package: StarRocks' readers are such.
+
+    We plan, as StarRocks' frontend does; the scanner is handed a slice or a file in StarRocks'
+    words, and reads it.
+
+    Args:
+        name: of the scanner's class, or of a factory of it.
+        loader: finds it.
+        facts: what it states.
+    """
+
+    xfails = None
+    kind: Kind = "peer"
+
+    def __init__(self, name: str, loader: JniLoader, facts: Facts) -> None:
+        super().__init__()
+        self._class, self._loader = name, loader
+        self.name, self.version = f"java:{name}", facts.version
+        self.capabilities = dict(facts.capabilities)
+
+    def _reads(self, format_: str, request: ScanRequest) -> ReadRows:
+        if format_ == "hudi":
+            return HudiSlices(self._loader, self._class).read
+        if format_ == "hive":
+            return HiveFiles(local_folder(request), self._loader, self._class).read
+        raise RefusedError(
+            f"{self.name}: tables of {format_} are read by objects of its version, which a scanner "
+            "of another package is not handed here"
+        )
+
+
 class JavaReader:
     """The scan seam by a user's scanner: tables as it reads them, snapshots alone.
 
@@ -112,14 +169,14 @@ class JavaReader:
 
     Args:
         name: of the class.
+        loader: finds it.
+        facts: what it states.
     """
 
     kind: Kind = "peer"
 
-    def __init__(self, name: str) -> None:
-        parts = _class_path()
-        self._class, self._loader = name, _loader(name, parts)
-        facts = _facts(name, parts)
+    def __init__(self, name: str, loader: JniLoader, facts: Facts) -> None:
+        self._class, self._loader = name, loader
         self.name, self.version = f"java:{name}", facts.version
         self.capabilities: Mapping[str, bool] = facts.capabilities
 

@@ -10,8 +10,8 @@ from typing import ClassVar
 from seambase.errors import RefusedError
 from seambench.contracts.common import Kind
 from seambench.contracts.scan import Scan, ScanRequest
-from seambench_impl.connector.hive_java import HiveFiles, hive_loader
-from seambench_impl.connector.hudi_java import java_loader, read_unit_in_java
+from seambench_impl.connector.hive_java import HiveFiles
+from seambench_impl.connector.hudi_java import HudiSlices
 from seambench_impl.connector.paimon_java import VERSIONS, PaimonSplits, paimon_loader
 from seambench_impl.scan import AutoReader
 from seambench_impl.scan_formats import HIVE, HUDI, PAIMON, ReaderFormat
@@ -82,28 +82,28 @@ class JniReader(AutoReader):
             raise RefusedError(f"{self.name} reads snapshots, no query {request.query!r}")
         scan = super().open(request)
         assert isinstance(scan, UnitScan)  # a snapshot
-        found = self._format(request).name
-        read: ReadRows
-        if found == "hive":
-            hive_loader()
-            read = HiveFiles(_local(request)).read
-        elif found == "paimon":
-            paimon_loader(self._paimon)  # what cannot be had is told here, not in the stream
-            read = _paimon_splits(request, self._paimon)
-        else:
-            java_loader()
-            read = read_unit_in_java
+        read = self._reads(self._format(request).name, request)
         return scan.read_by("jni", read, only_merged=self._only_merged)
 
+    def _reads(self, format_: str, request: ScanRequest) -> ReadRows:
+        """What reads a table's units. What cannot be had is told here, not in the stream."""
+        if format_ == "hive":
+            return HiveFiles(local_folder(request)).read
+        if format_ == "paimon":
+            paimon_loader(self._paimon)
+            return _paimon_splits(request, self._paimon)
+        return HudiSlices().read
 
-def _local(request: ScanRequest) -> str:
+
+def local_folder(request: ScanRequest) -> str:
+    """The folder of a table on this machine, which is all that readers in Java are given."""
     if "://" in request.table or request.storage_options:
         raise RefusedError(f"{request.table}: readers in Java are given local folders here")
     return request.table
 
 
 def _paimon_splits(request: ScanRequest, version: str) -> ReadRows:
-    table = PaimonTable(_local(request))
+    table = PaimonTable(local_folder(request))
     as_of = request.as_of
     point = ("scan.snapshot-id", str(table.snapshot_number(as_of)))
     if isinstance(as_of, str) and as_of in table.tags:

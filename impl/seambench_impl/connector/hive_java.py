@@ -13,6 +13,7 @@ import pyarrow as pa
 from seambase.errors import InputError, RefusedError
 from seamkit.jvm.machine import spark_jars
 from seamkit.jvm.sources import compiled_package
+from seamkit.offheap.columns.types import UNKNOWN, parse
 from seamkit.offheap.connector.parameters import join_names
 from seamkit.offheap.engine.schema import EngineSchema
 from seamkit.offheap.jni.classes import JniLoader, scanner_classes
@@ -21,6 +22,7 @@ from seamkit.scan.units import ReadContext, ReadUnit
 from seamkit.tables.hive.row_format import DESCRIPTOR
 
 _JAVA = Path(__file__).parent / "java" / "hive"
+_SCANNER = "seambench.hive.HiveScanner"
 _FETCH_SIZE = 4096
 _TEXT = "org.apache.hadoop.mapred.TextInputFormat"
 _LAZY = "org.apache.hadoop.hive.serde2.lazy.LazySimpleSerDe"
@@ -56,9 +58,14 @@ class HiveFiles:
 
     Args:
         folder: the table's, on a local disk.
+        loader: finds the scanner's class; that of our own by default.
+        scanner: its name; it takes StarRocks' parameters.
     """
 
-    def __init__(self, folder: str) -> None:
+    def __init__(
+        self, folder: str, loader: JniLoader | None = None, scanner: str = _SCANNER
+    ) -> None:
+        self._loader, self._scanner = loader or hive_loader(), scanner
         try:
             self._stated: Mapping[str, Any] = json.loads(Path(folder, DESCRIPTOR).read_bytes())
         except (OSError, ValueError) as error:
@@ -91,7 +98,8 @@ class HiveFiles:
             "serde": classes[1],
             **{f"SerDe.{name}": value for name, value in properties.items()},
         }
-        rows, name = min(batch_rows, _FETCH_SIZE), "seambench.hive.HiveScanner"
-        with JniScanner(hive_loader(), name, rows, parameters, context.allocator) as scanner:
+        rows, name = min(batch_rows, _FETCH_SIZE), self._scanner
+        types = [parse(columns[name]) if name in columns else UNKNOWN for name in schema.names]
+        with JniScanner(self._loader, name, rows, parameters, context.allocator) as scanner:
             scanner.open()
-            yield from scanner.batches(EngineSchema(schema, scanner.schema().types))
+            yield from scanner.batches(EngineSchema(schema, types))

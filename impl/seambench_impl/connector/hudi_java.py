@@ -24,6 +24,9 @@ _JAVA = Path(__file__).parent / "java" / "hudi"
 SCANNER = "seambench.hudi.HudiSliceScanner"
 _BUNDLE = "org.apache.hudi:hudi-spark3.5-bundle_2.12:1.2.0"
 _FETCH_SIZE = 4096
+#: What StarRocks' scanner hands to Hive's classes; ours needs neither.
+_INPUT_FORMAT = "org.apache.hudi.hadoop.realtime.HoodieParquetRealtimeInputFormat"
+_SERDE = "org.apache.hadoop.hive.ql.io.parquet.serde.ParquetHiveSerDe"
 
 
 @functools.cache
@@ -34,27 +37,37 @@ def java_loader() -> JniLoader:
     return JniLoader(compiled_package("seambench.hudi", _JAVA, engine))
 
 
-def read_unit_in_java(
-    unit: ReadUnit, schema: pa.Schema, batch_rows: int, context: ReadContext
-) -> Iterator[pa.RecordBatch]:
-    """The rows of a slice as Hudi's reader gives them; see `UnitScan.read_by`.
+class HudiSlices:
+    """Slices by a scanner in Java: Hudi's own reader, unless another is given.
 
     Args:
-        unit: its changes are those of a Hudi slice, which may have no logs.
-        schema: the columns to hand out.
-        batch_rows: most rows in a batch; Hudi's chunks have 4096 at most.
-        context: what the read lends.
+        loader: finds the scanner's class.
+        scanner: its name; it takes what `slice_parameters` says, in StarRocks' words.
     """
-    parameters = slice_parameters(unit, schema)
-    expected = EngineSchema(schema)
-    rows = min(batch_rows, _FETCH_SIZE)
-    loader = java_loader()
-    with JniScanner(loader, SCANNER, rows, parameters, context.allocator) as scanner:
-        try:
-            scanner.open()
-            yield from scanner.batches(expected)
-        finally:
-            context.spent.extend(scanner.counters().spent)
+
+    def __init__(self, loader: JniLoader | None = None, scanner: str = SCANNER) -> None:
+        self._loader, self._scanner = loader or java_loader(), scanner
+
+    def read(
+        self, unit: ReadUnit, schema: pa.Schema, batch_rows: int, context: ReadContext
+    ) -> Iterator[pa.RecordBatch]:
+        """The rows of a slice as the scanner gives them; see `UnitScan.read_by`.
+
+        Args:
+            unit: its changes are those of a Hudi slice, which may have no logs.
+            schema: the columns to hand out.
+            batch_rows: most rows in a batch; chunks have 4096 at most.
+            context: what the read lends.
+        """
+        parameters = slice_parameters(unit, schema)
+        expected = EngineSchema(schema)
+        rows, name = min(batch_rows, _FETCH_SIZE), self._scanner
+        with JniScanner(self._loader, name, rows, parameters, context.allocator) as scanner:
+            try:
+                scanner.open()
+                yield from scanner.batches(expected)
+            finally:
+                context.spent.extend(scanner.counters().spent)
 
 
 def slice_parameters(unit: ReadUnit, schema: pa.Schema) -> dict[str, str]:
@@ -71,5 +84,8 @@ def slice_parameters(unit: ReadUnit, schema: pa.Schema) -> dict[str, str]:
         "hive_column_types": join_types([from_arrow(field.type) for field in schema]),
         "required_fields": join_names(schema.names),
         "data_file_path": source.storage.full(slice_.base.path) if slice_.base else "",
+        "data_file_length": str(slice_.base.size_bytes) if slice_.base else "-1",
         "delta_file_paths": join_names([source.storage.full(log.path) for log in slice_.logs]),
+        "input_format": _INPUT_FORMAT,
+        "serde": _SERDE,
     }

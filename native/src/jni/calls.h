@@ -21,6 +21,9 @@ struct seam_jni_loader {
     java_method failure;
 };
 
+/* Of the scanner that this thread is in; NULL outside of all. */
+extern _Thread_local struct seam_allocator *seam_jni_allocator;
+
 /* SEAM_OK unless Java threw, which is cleared and told by `error`. */
 int seam_java_thrown(const struct seam_jni_loader *loader, java_env env, struct seam_error *error);
 

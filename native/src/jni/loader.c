@@ -48,6 +48,13 @@ static int64_t allocate(java_env env, java_ref class, int64_t allocator, int64_t
     return code == SEAM_OK ? (int64_t)(intptr_t)block : 0;
 }
 
+/* Where StarRocks' own classes get their blocks: they name no allocator, so it is that of the
+ * scanner which this thread is in. */
+static int64_t allocate_here(java_env env, java_ref class, int64_t bytes) {
+    struct seam_allocator *here = seam_jni_allocator;
+    return here == NULL ? 0 : allocate(env, class, (int64_t)(intptr_t)here, bytes);
+}
+
 static void give_back(java_env env, java_ref class, int64_t block) {
     (void)env;
     (void)class;
@@ -77,7 +84,7 @@ static java_ref load(java_env env, java_ref loader, const char *name) {
     return java_call(env, loader, method, &argument);
 }
 
-#define SCANNER "Lseamkit/offheap/ConnectorScanner;"
+#define SCANNER "Lseamkit/offheap/ChunkSource;"
 
 /* Methods of Host. One that is not there leaves an exception behind. */
 static void find_methods(struct seam_jni_loader *loader, java_env env) {
@@ -110,6 +117,19 @@ static void register_natives(java_env env, java_ref memory) {
     java_register(env, memory, natives, 2);
 }
 
+/* StarRocks' classes get blocks from natives of this one, if the class path has it. */
+static void register_trackers(java_env env, java_ref found) {
+    const struct java_native natives[] = {
+        {"memoryTrackerMalloc", "(J)J", (void (*)(void))allocate_here},
+        {"memoryTrackerFree", "(J)V", (void (*)(void))give_back},
+    };
+    java_ref helper = load(env, found, "com.starrocks.utils.NativeMethodHelper");
+    if (java_exception(env) == NULL) {
+        java_register(env, helper, natives, 2);
+    }
+    java_exception_clear(env); /* no such class, or none that asks for blocks */
+}
+
 static int fill_loader(struct seam_jni_loader *loader, java_env env, struct seam_error *error) {
     java_ref found = context_loader(env);
     java_ref host = found == NULL ? NULL : load(env, found, "seamkit.offheap.Host");
@@ -125,6 +145,9 @@ static int fill_loader(struct seam_jni_loader *loader, java_env env, struct seam
     find_methods(loader, env);
     if (java_exception(env) == NULL) {
         register_natives(env, memory);
+    }
+    if (java_exception(env) == NULL) {
+        register_trackers(env, found);
     }
     return seam_java_thrown(loader, env, error);
 }

@@ -21,19 +21,28 @@ static int64_t now_ns(void) {
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
+_Thread_local struct seam_allocator *seam_jni_allocator;
+
 /* This thread's way into the JVM, and room for references that go with the frame. */
-static int enter(java_env *env, int32_t refs, struct seam_error *error) {
+static int enter(const struct seam_jni_scanner *scanner, java_env *env, int32_t refs,
+                 struct seam_error *error) {
     int code = seam_java_env(env, error);
     if (code == SEAM_OK && java_push_frame(*env, refs) != 0) {
         java_exception_clear(*env);
         code = seam_fail(error, SEAM_NO_MEMORY, -1, "the JVM has no memory for references");
     }
+    seam_jni_allocator = code == SEAM_OK ? scanner->allocator : NULL;
     return code;
+}
+
+static void way_out(java_env env) {
+    java_pop_frame(env);
+    seam_jni_allocator = NULL;
 }
 
 static int leave(const struct seam_jni_loader *loader, java_env env, struct seam_error *error) {
     int code = seam_java_thrown(loader, env, error);
-    java_pop_frame(env);
+    way_out(env);
     return code;
 }
 
@@ -69,7 +78,7 @@ int seam_jni_scanner_new(struct seam_jni_loader *loader, struct seam_jni_text cl
     *scanner = (struct seam_jni_scanner){.loader = loader, .allocator = allocator};
     int64_t start = now_ns();
     java_env env = NULL;
-    int code = enter(&env, LOCALS + (int32_t)n, error);
+    int code = enter(scanner, &env, LOCALS + (int32_t)n, error);
     if (code == SEAM_OK) {
         java_ref name = text_of(env, class_name);
         java_ref named = java_exception(env) == NULL ? texts_of(loader, env, parameters, n) : NULL;
@@ -96,7 +105,7 @@ int seam_jni_scanner_new(struct seam_jni_loader *loader, struct seam_jni_text cl
 int seam_jni_scanner_open(struct seam_jni_scanner *scanner, struct seam_error *error) {
     int64_t start = now_ns();
     java_env env = NULL;
-    int code = enter(&env, LOCALS, error);
+    int code = enter(scanner, &env, LOCALS, error);
     if (code == SEAM_OK) {
         union java_value argument = {.l = scanner->scanner};
         java_call_static_void(env, scanner->loader->host, scanner->loader->open, &argument);
@@ -110,7 +119,7 @@ int seam_jni_scanner_describe(struct seam_jni_scanner *scanner, char **out,
                               struct seam_error *error) {
     const struct seam_jni_loader *loader = scanner->loader;
     java_env env = NULL;
-    int code = enter(&env, LOCALS, error);
+    int code = enter(scanner, &env, LOCALS, error);
     if (code != SEAM_OK) {
         return code;
     }
@@ -171,10 +180,10 @@ static int next_chain(struct seam_jni_scanner *scanner, java_env env, struct sea
 int seam_jni_scanner_chain(struct seam_jni_scanner *scanner, struct seam_chain *out,
                            struct seam_error *error) {
     java_env env = NULL;
-    int code = enter(&env, LOCALS, error);
+    int code = enter(scanner, &env, LOCALS, error);
     if (code == SEAM_OK) {
         code = next_chain(scanner, env, out, error);
-        java_pop_frame(env);
+        way_out(env);
     }
     return code;
 }
@@ -225,7 +234,7 @@ int seam_jni_scanner_next(struct seam_jni_scanner *scanner, const struct seam_en
                           int64_t n_slots, struct ArrowArray *out, int64_t *rows,
                           struct seam_error *error) {
     java_env env = NULL;
-    int code = enter(&env, LOCALS, error);
+    int code = enter(scanner, &env, LOCALS, error);
     if (code != SEAM_OK) {
         return code;
     }
@@ -235,7 +244,7 @@ int seam_jni_scanner_next(struct seam_jni_scanner *scanner, const struct seam_en
     if (*rows > 0) {
         code = fill(scanner, env, &chain, slots, n_slots, out, error);
     }
-    java_pop_frame(env);
+    way_out(env);
     return code;
 }
 
@@ -246,7 +255,7 @@ void seam_jni_scanner_counters(const struct seam_jni_scanner *scanner,
 
 int seam_jni_scanner_close(struct seam_jni_scanner *scanner, struct seam_error *error) {
     java_env env = NULL;
-    int code = enter(&env, LOCALS, error);
+    int code = enter(scanner, &env, LOCALS, error);
     if (code == SEAM_OK) {
         union java_value argument = {.l = scanner->scanner};
         java_call_static_void(env, scanner->loader->host, scanner->loader->close, &argument);

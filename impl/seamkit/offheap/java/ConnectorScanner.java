@@ -11,7 +11,7 @@ import java.util.List;
  * names the columns (`initOffHeapTableWriter`); `getNext` appends rows and returns how many, 0 at the
  * end. The host asks for chunks: each is a new table, which the host releases.
  */
-public abstract class ConnectorScanner {
+public abstract class ConnectorScanner implements ChunkSource {
     private Memory memory = new Memory(0);
     private OffHeapTable table;
     private String[] names = new String[0];
@@ -21,12 +21,14 @@ public abstract class ConnectorScanner {
     private final RowClock rowClock = new RowClock();
 
     /** Makes ready to read. */
+    @Override
     public abstract void open() throws IOException;
 
     /** Appends rows to the table; returns how many, 0 at the end. */
     public abstract int getNext() throws IOException;
 
     /** Gives back what `open` took; repeatable, and called in any state. */
+    @Override
     public abstract void close() throws IOException;
 
     /** Has all tables made from now on take their blocks from a host's allocator, by its address. */
@@ -50,6 +52,11 @@ public abstract class ConnectorScanner {
         types = requiredTypes;
         names = requiredFields;
         tableSize = fetchSize;
+    }
+
+    /** The table that is being filled, or was handed out last; null before the first and once released. */
+    public final OffHeapTable getOffHeapTable() {
+        return table;
     }
 
     /** Appends one value to column `index`; null for NULL. */
@@ -84,6 +91,7 @@ public abstract class ConnectorScanner {
     }
 
     /** Nanoseconds that were spent on appending so far, as far as the scanner tells. */
+    @Override
     public final long convertedNanos() {
         return convertedNanos + rowClock.nanos();
     }
@@ -93,7 +101,13 @@ public abstract class ConnectorScanner {
         return tableSize;
     }
 
+    @Override
+    public final ClassLoader classes() {
+        return getClass().getClassLoader();
+    }
+
     /** Types of the columns, one line each: `name`, a tab, the type string. */
+    @Override
     public final String describe() {
         List<String> lines = new ArrayList<String>();
         for (int i = 0; i < names.length; i++) {
@@ -106,6 +120,7 @@ public abstract class ConnectorScanner {
      * Fills a new table and returns the address of its meta chain. A table of 0 rows tells the end.
      * Whatever is thrown, the table is released.
      */
+    @Override
     public final long getNextOffHeapChunk() throws IOException {
         releaseOffHeapTable();
         table = new OffHeapTable(types, names, tableSize, memory);
@@ -123,6 +138,7 @@ public abstract class ConnectorScanner {
     }
 
     /** Gives one column of the chunk back; repeatable. */
+    @Override
     public final void releaseOffHeapColumnVector(int index) {
         if (table != null) {
             table.releaseColumn(index);
@@ -130,6 +146,7 @@ public abstract class ConnectorScanner {
     }
 
     /** Gives the chunk back; repeatable. */
+    @Override
     public final void releaseOffHeapTable() {
         if (table != null) {
             table.release();

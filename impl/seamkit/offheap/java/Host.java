@@ -3,8 +3,9 @@ package seamkit.offheap;
 import java.io.IOException;
 import java.lang.reflect.Constructor;
 import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
 import java.nio.charset.StandardCharsets;
-import java.util.LinkedHashMap;
+import java.util.HashMap;
 import java.util.Map;
 
 /**
@@ -15,16 +16,16 @@ final class Host {
     private Host() {}
 
     /**
-     * A scanner of a class by name.
+     * A scanner of a class by name, or of the class that a factory names.
      *
      * @param loader where the class is
      * @param parameters names and values in turns
      * @param allocator address of the host's allocator, 0 for `Unsafe`
      */
-    static ConnectorScanner create(
+    static ChunkSource create(
             ClassLoader loader, String className, int fetchSize, String[] parameters, long allocator)
             throws Throwable {
-        Map<String, String> named = new LinkedHashMap<String, String>();
+        Map<String, String> named = new HashMap<String, String>();
         for (int i = 0; i + 1 < parameters.length; i += 2) {
             named.put(parameters[i], parameters[i + 1]);
         }
@@ -36,31 +37,48 @@ final class Host {
             } catch (ClassNotFoundException error) {
                 throw new RefusedException("no class " + className + " is on the class path");
             }
-            if (!ConnectorScanner.class.isAssignableFrom(found)) {
-                throw new RefusedException(className + " is no " + ConnectorScanner.class.getName());
+            Object scanner = made(scannerClass(found), fetchSize, named);
+            if (scanner instanceof ConnectorScanner) {
+                ((ConnectorScanner) scanner).useAllocator(allocator);
+                return (ConnectorScanner) scanner;
             }
-            Constructor<?> constructor;
-            try {
-                constructor = found.getConstructor(new Class[] {int.class, Map.class});
-            } catch (NoSuchMethodException error) {
-                throw new RefusedException(className + " has no public constructor (int, Map)");
-            }
-            Object[] arguments = new Object[] {Integer.valueOf(fetchSize), named};
-            ConnectorScanner scanner;
-            try {
-                scanner = (ConnectorScanner) constructor.newInstance(arguments);
-            } catch (InvocationTargetException error) {
-                throw error.getCause();
-            }
-            scanner.useAllocator(allocator);
-            return scanner;
+            return new BoundScanner(scanner);
+        } catch (InvocationTargetException error) {
+            throw error.getCause();
         } finally {
             leave(before);
         }
     }
 
-    static void open(ConnectorScanner scanner) throws IOException {
-        ClassLoader before = enter(scanner.getClass().getClassLoader());
+    /** The scanner's class: a class itself, or what its method `getScannerClass` names. */
+    private static Class<?> scannerClass(Class<?> found) throws ReflectiveOperationException {
+        Method[] methods = found.getMethods();
+        for (int i = 0; i < methods.length; i++) {
+            Class<?>[] takes = methods[i].getParameterTypes();
+            boolean typed = takes.length == 1 && takes[0] == String.class;
+            if (methods[i].getName().equals("getScannerClass") && (typed || takes.length == 0)) {
+                Object factory = found.getConstructor(new Class[0]).newInstance(new Object[0]);
+                methods[i].setAccessible(true);
+                Object[] arguments = typed ? new Object[] {"default"} : new Object[0];
+                return (Class<?>) methods[i].invoke(factory, arguments);
+            }
+        }
+        return found;
+    }
+
+    private static Object made(Class<?> found, int fetchSize, Map<String, String> named)
+            throws ReflectiveOperationException {
+        Constructor<?> constructor;
+        try {
+            constructor = found.getConstructor(new Class[] {int.class, Map.class});
+        } catch (NoSuchMethodException error) {
+            throw new RefusedException(found.getName() + " has no public constructor (int, Map)");
+        }
+        return constructor.newInstance(new Object[] {Integer.valueOf(fetchSize), named});
+    }
+
+    static void open(ChunkSource scanner) throws IOException {
+        ClassLoader before = enter(scanner.classes());
         try {
             scanner.open();
         } finally {
@@ -68,8 +86,8 @@ final class Host {
         }
     }
 
-    static long next(ConnectorScanner scanner) throws IOException {
-        ClassLoader before = enter(scanner.getClass().getClassLoader());
+    static long next(ChunkSource scanner) throws IOException {
+        ClassLoader before = enter(scanner.classes());
         try {
             return scanner.getNextOffHeapChunk();
         } finally {
@@ -78,30 +96,29 @@ final class Host {
     }
 
     /** Nanoseconds of all calls of `next` that were spent on appending, as far as the scanner tells. */
-    static long converted(ConnectorScanner scanner) {
+    static long converted(ChunkSource scanner) {
         return scanner.convertedNanos();
     }
 
-    static void releaseColumn(ConnectorScanner scanner, int index) {
+    static void releaseColumn(ChunkSource scanner, int index) throws IOException {
         scanner.releaseOffHeapColumnVector(index);
     }
 
-    static void release(ConnectorScanner scanner) {
-        scanner.releaseOffHeapTable();
-    }
-
     /** Names and types of the columns; a line each. */
-    static byte[] describe(ConnectorScanner scanner) {
+    static byte[] describe(ChunkSource scanner) {
         return scanner.describe().getBytes(StandardCharsets.UTF_8);
     }
 
-    static void close(ConnectorScanner scanner) throws IOException {
-        ClassLoader before = enter(scanner.getClass().getClassLoader());
+    static void close(ChunkSource scanner) throws IOException {
+        ClassLoader before = enter(scanner.classes());
         try {
             scanner.releaseOffHeapTable();
-            scanner.close();
         } finally {
-            leave(before);
+            try {
+                scanner.close();
+            } finally {
+                leave(before);
+            }
         }
     }
 

@@ -121,6 +121,7 @@ class JniScanner(Closing):
         """The columns that an opened scanner names.
 
         Raises:
+            seambase.errors.UsageError: a class that extends none of ours names none.
             seambase.errors.RefusedError: a column of which parts were not asked for: its schema is
                 the caller's to say.
         """
@@ -130,6 +131,8 @@ class JniScanner(Closing):
             text = ffi.string(out[0]).decode()
         finally:
             lib.seam_free(out[0])
+        if text == "\t":
+            raise UsageError(f"{self.name} names no columns: a scanner of another package is told")
         columns = [line.rsplit("\t", 1) for line in text.split("\n") if line]
         types = [parse(column) for _, column in columns]
         pairs = zip(columns, types, strict=True)

@@ -197,8 +197,8 @@ def test_texts_of_any_length(loader: JniLoader) -> None:
     ("name", "message"),
     [
         ("tests.Absent", "no class tests.Absent"),
-        ("tests.NoScanner", "tests.NoScanner is no seamkit.offheap.ConnectorScanner"),
-        ("java.lang.String", "java.lang.String is no"),
+        ("tests.NoScanner", "tests.NoScanner has no public constructor"),
+        ("java.lang.String", "java.lang.String has no public constructor"),
     ],
 )
 def test_what_is_no_scanner_is_refused(loader: JniLoader, name: str, message: str) -> None:
