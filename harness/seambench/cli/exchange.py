@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import statistics
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -27,7 +27,7 @@ from seambench.cli.shared.common import (
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from seambench.records.model import Timing
+    from seambench.records.model import Record, Timing
 
 
 def exchange(
@@ -110,7 +110,7 @@ def exchange(
         records = measure_exchanges(options, shown)
     made_by = {str(timing.over.dimensions["rows made by"]) for timing in records[0].timings}
     error_console().print(f"rows made by: {', '.join(sorted(made_by))}", markup=False)
-    show = partial(_print_tables, records[0].timings, profile=profile)
+    show = partial(_print_tables, records, profile=profile)
     raise typer.Exit(tell_records(records, results, show, as_json=as_json))
 
 
@@ -168,10 +168,31 @@ _PARTS = {
 }
 
 
-def _print_tables(timings: Sequence[Timing], out: Console, *, profile: bool) -> None:
+def _print_tables(records: Sequence[Record], out: Console, *, profile: bool) -> None:
+    timings = records[0].timings
     _print_table(timings, out)
     if profile:
         _print_profile(timings, out)
+    for sentence in who_wins(records):
+        out.print(sentence, markup=False, highlight=False)
+
+
+def who_wins(records: Sequence[Record]) -> Iterator[str]:
+    """For each plan that ways compete in: from how many rows a chunk on which of them is ahead.
+
+    Medians that lie within each other's samples are no difference; so several may be ahead.
+    """
+    from seambench.contracts.registry import find_seam
+    from seambench.report.views.load import Shown
+    from seambench.report.views.throughput import families
+
+    known = [("exchange", family) for family in find_seam("exchange").timed]
+    shown = [Shown(record, Path(), "", "") for record in records]
+    for family in families(shown, known):
+        for group in family.groups:
+            turns = [f"from {turn.rows:,} on {' or '.join(turn.names)}" for turn in group.turns]
+            if turns:
+                yield f"{group.label}, ahead by rows a chunk: {'; '.join(turns)}."
 
 
 def _print_profile(timings: Sequence[Timing], out: Console) -> None:
