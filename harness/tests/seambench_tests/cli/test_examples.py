@@ -1,0 +1,194 @@
+"""Each example of the documents runs: Python, commands, tutorials from an empty folder.
+
+What takes minutes, a network or an engine of its own is not run here; its words are parsed as the
+command itself parses them.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import textwrap
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import typer
+
+from seambench.cli.app import app
+from seamkit.command import parser
+from seamkit.serde.rows.unsafe_row import UnsafeRows
+
+CHECKOUT = Path(__file__).parents[4]
+DOCUMENTS = sorted([*CHECKOUT.glob("[A-Z]*.md"), *CHECKOUT.glob("docs/**/*.md")])
+_BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+_COMMAND = re.compile(r"^ {3,}\$? ?((?:seambench|seamkit) [a-z](?:.*\\\n)*.*)$", re.MULTILINE)
+_WRITTEN = dt.datetime(2026, 10, 1, tzinfo=dt.UTC).timestamp()
+
+
+def _text(name: str) -> str:
+    return (CHECKOUT / name).read_text(encoding="utf-8")
+
+
+def _run(folder: Path, script: str) -> str:
+    """What a script of a shell prints, with the commands of this environment on the path."""
+    path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
+    done = subprocess.run(
+        ["bash", "-e", "-c", script],
+        cwd=folder,
+        env={**os.environ, "PATH": path, "COLUMNS": "100"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, f"{script}\n{done.stdout}{done.stderr}"
+    return done.stdout
+
+
+def _prices(folder: Path) -> list[float]:
+    """A Delta table of October 2026 with another write of today; all prices."""
+    deltalake = pytest.importorskip("deltalake")
+    old, new = [50.0, 150.0, 250.0], [350.0]
+    for prices in (old, new):
+        rows = pa.table({"id": pa.array(range(len(prices)), pa.int64()), "price": prices})
+        deltalake.write_deltalake(str(folder), rows, mode="append")
+    os.utime(folder / "_delta_log" / f"{0:020}.json", (_WRITTEN, _WRITTEN))
+    return old + new
+
+
+def test_the_readmes_python_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """All blocks one after the other, as a reader types them, over a table with these columns."""
+    prices = _prices(tmp_path / "t")
+    high = sum(price > 100 for price in prices)
+    names: dict[str, Any] = {}
+    shown = []
+    for block in _BLOCK.findall(_text("README.md")):
+        exec(block.replace("/data/my_table", str(tmp_path / "t")), names)  # noqa: S102
+        shown.append(capsys.readouterr().out)
+
+    assert names["rows"].num_rows == high
+    assert names["rows"].column_names == ["id", "price"]
+    assert [line for line in shown[1].splitlines() if line] == [str(high - 1)]
+    assert re.search(rf"\b{high - 1}\b", shown[2].partition("count_star()")[2])
+    assert len(shown) == 4
+
+
+def test_the_documents_python_runs(tmp_path: Path) -> None:
+    """Serdes of pages and rows, and a reader of three lines."""
+    batch = pa.record_batch({"id": pa.array([1, 2, 3], pa.int64()), "tags": [["a"], [], None]})
+    names: dict[str, Any] = {"batch": batch, "rows_0": [0, 2], "rows_1": [1], "chunks": []}
+    (pages,) = _BLOCK.findall(_text("docs/presto-pages.md"))
+    exec(pages, names)  # noqa: S102
+    assert names["batches"] == [batch]
+    assert len(names["parts"]) == 2
+
+    batch = pa.record_batch({"id": pa.array(range(9), pa.int64()), "tags": [["a"]] * 9})
+    (rows,) = _BLOCK.findall(_text("docs/rows.md"))
+    names |= {"batch": batch, "UnsafeRows": UnsafeRows}
+    exec(rows, names)  # noqa: S102
+    assert names["batch"] == batch.take(pa.array([5, 3, 8]))
+
+    prices = _prices(tmp_path / "t")
+    names = {"DeltaTable": pytest.importorskip("deltalake").DeltaTable}
+    (reader,) = _BLOCK.findall(_text("docs/doors.md"))
+    exec(reader, names)  # noqa: S102
+    found = [names["read"](tmp_path / "t", ["price"], version).num_rows for version in (0, 1)]
+    assert found == [len(prices) - 1, len(prices)]
+
+
+def test_plans_are_commands_that_run(tmp_path: Path) -> None:
+    """A plan is written, read, and read in part."""
+    golden = CHECKOUT / "suites/seambench_suites/golden/hudi/mor-v9-event/table.zip"
+    with zipfile.ZipFile(golden) as archive:
+        archive.extractall(tmp_path / "trips")
+    script = textwrap.dedent(_text("docs/plans.md").partition("\n\n    ")[2].partition("\n\n")[0])
+    said = _run(tmp_path, script.replace("--index 3", "--index 0"))
+
+    assert "2 rows" in said
+    assert (tmp_path / "part.arrow").stat().st_size
+
+
+def test_pages_are_commands_that_run(tmp_path: Path) -> None:
+    """Rows become a page, which is told byte by byte and read again."""
+    pq.write_table(pa.table({"id": pa.array([7, 8], pa.int64())}), tmp_path / "ROWS.parquet")
+    commands = [c for c in _commands(_text("docs/serde.md")) if c.startswith("seamkit")]
+    encode, decode, inspect = (
+        next(c for c in commands if word in c) for word in ("encode", "decode", "inspect")
+    )
+    decode = decode.replace(", tags array(varchar)", "") + " --option codec=lz4"
+
+    assert "7" in _run(tmp_path, f"{encode}\n{decode}")
+    assert _run(tmp_path, inspect)
+
+
+@pytest.mark.parametrize(
+    ("name", "tools"),
+    [
+        ("python-class", ""),
+        ("shared-library", "cc make"),
+        pytest.param("program", "go make", marks=pytest.mark.slow),
+    ],
+)
+def test_a_tutorial_leads_to_a_verdict(name: str, tools: str, tmp_path: Path) -> None:
+    """From an empty folder its first commands end at a verdict: rows are missing."""
+    first = textwrap.dedent(_text(f"docs/tutorials/{name}.md").partition("\n\n    ")[2])
+    *steps, check = first.partition("\n\n")[0].splitlines()
+    if lacking := [tool for tool in tools.split() if shutil.which(tool) is None]:
+        pytest.skip(f"no {' or '.join(lacking)} on this machine")
+    said = _run(tmp_path, "\n".join([*steps, f"{check} || test $? = 1"]))
+
+    assert len(steps) < 3
+    assert "4 rows expected, 0 read" in said
+
+
+def _commands(text: str) -> Iterator[str]:
+    for found in _COMMAND.findall(text):
+        yield re.sub(r"\\\n\s*", "", found)
+
+
+def _complaint(command: str) -> str:
+    """What a command says of its words, none of which is carried out; empty if it takes them."""
+    words = shlex.split(command, comments=True)
+    words = words[: next((i for i, word in enumerate(words) if word in (">", "|")), None)]
+    try:
+        if words[0] == "seamkit":
+            parser._parser().parse_args(words[1:])
+        else:
+            whole = typer.main.get_command(app)
+            _unmanned(whole)
+            whole.main(words[1:], standalone_mode=False)
+    except (Exception, SystemExit) as error:
+        return str(error) or type(error).__name__
+    return ""
+
+
+def _unmanned(command: Any) -> None:
+    command.callback = lambda **_: None
+    for below in getattr(command, "commands", {}).values():
+        _unmanned(below)
+
+
+def test_commands_of_documents_are_taken() -> None:
+    """Names and options of each, as they stand; of findings, too."""
+    commands = {one for file in DOCUMENTS for one in _commands(file.read_text(encoding="utf-8"))}
+
+    assert len(commands) > 50
+    assert {one: said for one in commands if (said := _complaint(one))} == {}
+
+
+@pytest.mark.parametrize(
+    "command", ["seamkit scan T --colums k", "seambench check --seem scan", "seambench nothing"]
+)
+def test_a_command_that_is_not_taken_is_seen(command: str) -> None:
+    """The finder itself finds."""
+    assert _complaint(command)
+    assert list(_commands(f"    $ {command}  # x")) == [f"{command}  # x"]
