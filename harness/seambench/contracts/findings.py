@@ -15,7 +15,7 @@ from typing import Literal
 
 from seambase.errors import UsageError
 from seambench.contracts.data_files import read_toml
-from seambench.contracts.peers.catalogue import AT
+from seambench.contracts.peers.catalogue import AT, catalogue
 
 __all__ = ["Finding", "find_finding", "read_findings"]
 
@@ -82,6 +82,13 @@ class Finding:
     def implementation(self) -> str:
         """The newest version of the catalogue that has it, as `--impl` takes it."""
         return f"{self.peer}{AT}{self.shows[-1]}"
+
+    @property
+    def status(self) -> Literal["open", "mended on main", "history"]:
+        """Whether the newest release has it, and whether its main branch still does."""
+        if catalogue()[self.seam, self.peer].versions[-1] not in self.shows:
+            return "history"
+        return "mended on main" if self.mended else "open"
 
     @property
     def attaches(self) -> bool:

@@ -25,7 +25,8 @@ from seambench.report.views.matrix import matrices
 from seambench.report.views.outcomes import KINDS, SAID, Column, shares_of
 from seambench.report.views.pairs import grids
 from seambench.report.views.queries import query_tables
-from seambench.report.views.random_tables import asked_ways, random_tables, varied_tables
+from seambench.report.views.random_tables import asked_ways, by_path, random_tables, varied_tables
+from seambench.report.views.reported import by_status, findings_of, upstream
 from seambench.report.views.runs import RunSet, is_of_tables, is_scan, run_sets
 from seambench.report.views.slices import slice_tables
 from seambench.report.views.start import RATIO, start_of
@@ -98,6 +99,7 @@ def render(pages: Pages) -> Iterator[tuple[str, str]]:
         },
         "matrix": {
             "matrices": matrices(pages.columns),
+            "reported": by_status(findings_of(pages.columns)),
             "vouched": vouched(pages.columns),
             "random": random_tables(pages.random, problems),
             "forms": varied_tables(pages.forms, problems),
@@ -156,6 +158,8 @@ def _environment(pages: Pages) -> jinja2.Environment:
         "xs_of": _xs_of,
         "cell_at": _cell_at,
         "charted": _charted,
+        "by_path": by_path,
+        "upstream": upstream,
         "text_of": charts.cost_text,
         "rate_text": charts.rate_text,
         "copy_text": charts.copy_text,

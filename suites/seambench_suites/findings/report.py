@@ -7,18 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from seambench.contracts.explain import ShownRows
 from seambench.contracts.findings import Finding
 from seambench.contracts.outcomes import Outcome
-from seambench.contracts.peers.catalogue import catalogue
 from seambench.contracts.registry import find_seam
 from seambench.contracts.seam import Case
 from seambench_suites.findings.scripts import Ran
-
-
-def status(finding: Finding) -> str:
-    """`open` in the newest release, `mended on main`, or `history`."""
-    newest = catalogue()[finding.seam, finding.peer].versions[-1]
-    if newest not in finding.shows:
-        return "history"
-    return "mended on main" if finding.mended else "open"
 
 
 def report(finding: Finding, case: Case, seen: Mapping[str, Outcome], ran: Ran) -> Iterator[str]:
@@ -140,7 +131,7 @@ def index(findings: Sequence[Finding]) -> Iterator[str]:
     yield "asks every version and runs every block again, and writes these pages from"
     yield "`suites/seambench_suites/findings`.\n"
     for word, title in _LISTS.items():
-        listed = [one for one in findings if status(one) == word]
+        listed = [one for one in findings if one.status == word]
         if not listed:
             continue
         yield f"## {title}\n"

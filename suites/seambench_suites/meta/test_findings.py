@@ -15,7 +15,6 @@ from seambench.conformance.load import find_case, load_cases
 from seambench.conformance.xfails import load_xfails
 from seambench.contracts.findings import Finding, find_finding, read_findings
 from seambench.contracts.peers.catalogue import catalogue
-from seambench_suites.findings.report import status
 from seambench_suites.findings.scripts import Ran, packed, run_script
 
 
@@ -38,7 +37,7 @@ def test_history_is_what_the_newest_release_does_right() -> None:
     """A defect of the newest version is open, or mended on the main branch."""
     for finding in read_findings():
         newest = catalogue()[finding.seam, finding.peer].versions[-1]
-        assert (status(finding) == "history") == (newest not in finding.shows), finding.name
+        assert (finding.status == "history") == (newest not in finding.shows), finding.name
 
 
 @pytest.mark.parametrize("finding", read_findings(), ids=lambda finding: finding.name)

@@ -11,8 +11,10 @@ import msgspec
 
 from seambase.errors import SeambenchError
 from seambench.conformance.load import load_cases
+from seambench.contracts.findings import Finding
 from seambench.contracts.registry import find_seam
-from seambench.report.views.outcomes import Column, group_of
+from seambench.report.views.outcomes import Column, group_of, unfolded
+from seambench.report.views.reported import findings_of, reported_cases
 from seambench.report.views.vouched import right_peers
 
 
@@ -66,6 +68,7 @@ def outcome_parts(columns: Sequence[Column], said: Explained) -> Mapping[str, An
     cases = sorted({case for column in columns for case in column.outcomes})
     number = {case: at for at, case in enumerate(cases)}
     rules = list(dict.fromkeys(said.rules.get(case, "") for case in cases))
+    listed, first = findings_of(columns), unfolded(columns)
     at_rule = {rule: at for at, rule in enumerate(rules)}
     return {
         "seam": said.seam,
@@ -74,11 +77,15 @@ def outcome_parts(columns: Sequence[Column], said: Explained) -> Mapping[str, An
         "cases": cases,
         "rules": rules,
         "ruleOf": [at_rule[said.rules.get(case, "")] for case in cases],
-        "columns": [_column(column, number) for column in columns],
+        "columns": [
+            {**_column(column, number, listed), "first": column in first} for column in columns
+        ],
     }
 
 
-def _column(column: Column, number: Mapping[str, int]) -> Mapping[str, Any]:
+def _column(
+    column: Column, number: Mapping[str, int], listed: Sequence[Finding]
+) -> Mapping[str, Any]:
     words: dict[str, list[int]] = {}
     for case, (kind, word) in column.outcomes.items():
         words.setdefault(f"{kind} {word}", []).append(number[case])
@@ -91,6 +98,8 @@ def _column(column: Column, number: Mapping[str, int]) -> Mapping[str, Any]:
         "version": column.version,
         "about": column.about,
         "date": column.date,
+        "missing": column.missing,
+        "reported": {number[c]: one for c, one in reported_cases(column, listed).items()},
         "links": links,
         # Most outcomes are from the newest record: the others say which.
         "linkOf": {

@@ -21,8 +21,8 @@ class Cell:
 
     Attributes:
         kind: the worst that is among them; `none`: there is no case.
-        text: how many of that kind.
-        rest: the other kinds with their numbers.
+        text: how many defects of that kind.
+        rest: how many cases these are, if more, and the other kinds with their numbers.
     """
 
     kind: str
@@ -30,12 +30,18 @@ class Cell:
     rest: str
 
     @classmethod
-    def of(cls, counts: Counter[str]) -> Cell:
-        """A cell of so many cases of each kind."""
-        present = [kind for kind in KINDS if counts[kind]]
+    def of(cls, column: Column, cases: Sequence[str]) -> Cell:
+        """A cell of so many defects of each kind; what is right or not offered counts by case."""
+        ways: dict[str, set[str]] = {}
+        for case in cases:
+            ways.setdefault(column.outcomes[case][0], set()).add(column.way(case))
+        present = [kind for kind in KINDS if kind in ways]
         if not present:
             return cls("none", "", "")
-        said = [f"{counts[kind]} {_SHORT[kind]}" for kind in present]
+        said = [f"{len(ways[kind])} {_SHORT[kind]}" for kind in present]
+        counted = sum(column.outcomes[case][0] == present[0] for case in cases)
+        if counted > len(ways[present[0]]):
+            said.insert(1, f"in {counted} cases")
         return cls(present[0], said[0], ", ".join(said[1:]))
 
 
@@ -84,14 +90,14 @@ def _matrix(seam: str, every: Sequence[Column]) -> Matrix:
     columns = [*first, *ours, *older]
     cases = {case for column in columns for case in column.outcomes}
     depth = _depth(cases)
-    counts: list[dict[str, Counter[str]]] = []
+    listed: list[dict[str, list[str]]] = []
     for column in columns:
-        by_group: dict[str, Counter[str]] = {}
-        for case, (kind, _) in column.outcomes.items():
-            by_group.setdefault(_group(case, depth), Counter())[kind] += 1
-        counts.append(by_group)
+        by_group: dict[str, list[str]] = {}
+        for case in column.outcomes:
+            by_group.setdefault(_group(case, depth), []).append(case)
+        listed.append(by_group)
     rows = [
-        Row(path, [Cell.of(one.get(path, Counter())) for one in counts])
+        Row(path, [Cell.of(c, one.get(path, ())) for c, one in zip(columns, listed, strict=True)])
         for path in sorted({_group(case, depth) for case in cases})
     ]
     shares = [shares_of(column) for column in columns]

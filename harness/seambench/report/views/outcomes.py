@@ -66,6 +66,7 @@ class Column:
         links: by case, the record that its outcome is from.
         dates: by case, the day of that record.
         earlier: by case, other outcomes of earlier runs, oldest first.
+        missing: cases of today, of what it offers, that it was never asked: its record is older.
     """
 
     seam: str
@@ -83,6 +84,7 @@ class Column:
     links: dict[str, str] = field(default_factory=dict)
     dates: dict[str, str] = field(default_factory=dict)
     earlier: dict[str, list[Earlier]] = field(default_factory=dict)
+    missing: int = 0
 
     @property
     def key(self) -> str:
@@ -93,6 +95,10 @@ class Column:
     def is_peer(self) -> bool:
         """Whether it is somebody else's."""
         return self.about == "peer"
+
+    def way(self, case: str) -> str:
+        """By what a case counts: by the known defect that it shows, one of its own otherwise."""
+        return self.known.get(case, case)
 
     def said(self, case: str) -> str:
         """Why a case was expected to fail, and what came of it; empty where it is right."""
@@ -202,6 +208,17 @@ def counts_of(column: Column, group: str | None = None) -> Counter[str]:
     )
 
 
+def ways_of(column: Column, kind: str, group: str | None = None) -> int:
+    """In how many ways a column has a kind of outcome: cases of one known defect are one."""
+    return len(
+        {
+            column.way(case)
+            for case, (one, _) in column.outcomes.items()
+            if one == kind and (group is None or group_of(case) == group)
+        }
+    )
+
+
 def unfolded(columns: Sequence[Column]) -> list[Column]:
     """The columns of a seam that a visitor meets first, peers before ours.
 
@@ -220,19 +237,28 @@ class Share:
     """Cases of one kind among others.
 
     Attributes:
+        ways: by how many defects they come to be what they are.
         percent: of all.
         link: to just these in the matrix.
     """
 
     kind: str
     count: int
+    ways: int
     percent: float
     link: str
 
     @property
     def said(self) -> str:
         """In words."""
-        return f"{self.count} {SAID[self.kind]}"
+        return f"{self.count} {SAID[self.kind]}{self.in_ways}"
+
+    @property
+    def in_ways(self) -> str:
+        """Of cases that are fewer defects, how many these are."""
+        if self.ways == self.count:
+            return ""
+        return f" in {self.ways} way{'' if self.ways == 1 else 's'}"
 
 
 def shares_of(column: Column, group: str | None = None, *, offered: bool = False) -> list[Share]:
@@ -250,6 +276,7 @@ def shares_of(column: Column, group: str | None = None, *, offered: bool = False
         Share(
             kind,
             counts[kind],
+            ways_of(column, kind, group),
             100 * counts[kind] / total,
             matrix_link(column, group=group, kind=kind),
         )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -63,6 +65,26 @@ def varied_tables(folder: Path, problems: list[Problem]) -> list[HeldForms]:
 def asked_ways(folder: Path, problems: list[Problem]) -> list[HeldWays]:
     """What came through the outlets of scans, `results/ways`; see `random_tables`."""
     return _counts(folder, HeldWays, problems)
+
+
+def by_path(rows: Sequence[_Counts]) -> list[tuple[str, Sequence[_Counts]]]:
+    """The rows of the reader that answered most, the library as it is used, and those of others."""
+    answers: Counter[str] = Counter()
+    for one in rows:
+        answers[one.impl] += one.answers
+    best = max(answers, key=answers.__getitem__)
+    others = [one for one in rows if one.impl != best]
+    parts: list[tuple[str, Sequence[_Counts]]] = [
+        ("seamkit", [one for one in rows if one.impl == best])
+    ]
+    if others:
+        parts.append(
+            (
+                "other paths of the library: " + ", ".join(dict.fromkeys(o.impl for o in others)),
+                others,
+            )
+        )
+    return parts
 
 
 def _counts(folder: Path, kind: type[_Counts], problems: list[Problem]) -> list[_Counts]:

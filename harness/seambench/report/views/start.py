@@ -18,6 +18,7 @@ from seambench.report.views.outcomes import (
     newest_versions,
     shares_of,
     unfolded,
+    ways_of,
 )
 from seambench.report.views.runs import RunSet, is_of_tables, is_scan, run_sets
 from seambench.report.views.throughput import Family, Group
@@ -35,13 +36,11 @@ class Asked:
         shares: by kind, worst first.
         stated: how many cases it was asked, as it states what they need.
         of: how many the format has.
-        ways: in how many ways its wrong answers are wrong.
     """
 
     shares: Sequence[Share]
     stated: int
     of: int
-    ways: int
 
     @property
     def reach(self) -> float:
@@ -61,13 +60,11 @@ class RightRow:
 
     Attributes:
         label: its name.
-        missing: cases of today that it was never asked, as its record is older.
     """
 
     column: Column
     label: str
     asked: Sequence[Asked | None]
-    missing: int
 
 
 @dataclass(frozen=True)
@@ -158,17 +155,6 @@ def _floors() -> set[tuple[str, str]]:
     return {key for key, peer in catalogue().items() if peer.floor}
 
 
-def _ways(column: Column, group: str | None = None) -> int:
-    """In how many ways a column is wrong: cases of one known defect are one."""
-    return len(
-        {
-            column.known.get(case, case)
-            for case, (kind, _) in column.outcomes.items()
-            if kind == "wrong" and (group is None or group_of(case) == group)
-        }
-    )
-
-
 def _finding(newest: Sequence[Column], wrong: Sequence[Column]) -> str:
     """What was found, in a sentence or two."""
     if not newest:
@@ -189,6 +175,10 @@ def _finding(newest: Sequence[Column], wrong: Sequence[Column]) -> str:
         f"{cases:,} cases, {count}: {len(wrong)} {verb} wrong answers without a word: "
         f"{', '.join(said)}{more}."
     )
+
+
+def _ways(column: Column) -> int:
+    return ways_of(column, "wrong")
 
 
 def _counted(ways: int) -> str:
@@ -235,13 +225,9 @@ def _right_row(column: Column, formats: Sequence[str], known: Mapping[str, int])
     for name in formats:
         shares = shares_of(column, name, offered=True)
         stated = sum(share.count for share in shares)
-        ways = _ways(column, name)
         of = max(known.get(name, 0), stated)
-        asked.append(Asked(shares, stated, of, ways) if shares else None)
-    offered = {name for name, one in zip(formats, asked, strict=True) if one}
-    answered = sum(group_of(case) in offered for case in column.outcomes)
-    missing = sum(known.get(name, 0) for name in offered) - answered
-    return RightRow(column, column.name, asked, max(missing, 0))
+        asked.append(Asked(shares, stated, of) if shares else None)
+    return RightRow(column, column.name, asked)
 
 
 def _cost(loaded: Loaded) -> Cost | None:

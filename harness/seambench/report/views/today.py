@@ -19,6 +19,8 @@ def without_gone(columns: Sequence[Column]) -> Known:
 
     Cases of a group of which nothing is installed here are somebody's own, and stay.
 
+    Each column gets to know, too, how many cases of today it was not asked.
+
     Args:
         columns: of all seams; changed in place.
 
@@ -39,4 +41,14 @@ def without_gone(columns: Sequence[Column]) -> Known:
                     column.drop(case)
                 recorded |= set(column.outcomes)
         known[seam] = Counter(group_of(case) for case in ids | recorded)
+        for column in columns:
+            if column.seam == seam:
+                column.missing = _missing(column, known[seam])
     return known
+
+
+def _missing(column: Column, known: Mapping[str, int]) -> int:
+    """How many cases of the groups of which it offers any are newer than its records."""
+    offered = {group_of(case) for case, (kind, _) in column.outcomes.items() if kind != "off"}
+    answered = sum(group_of(case) in offered for case in column.outcomes)
+    return max(0, sum(known[group] for group in offered) - answered)

@@ -39,6 +39,18 @@ def test_the_worst_of_a_group_is_what_its_cell_says(tmp_path: Path) -> None:
     ]
 
 
+def test_cells_count_defects_and_not_their_cases() -> None:
+    """Cases of one known failure are one, others one each; what is right counts by case."""
+    column = Column("scan", "lake", "1.0", "peer")
+    kinds = {"a": "wrong", "b": "wrong", "c": "wrong", "d": "refused", "e": "right", "f": "right"}
+    column.outcomes = {case: (kind, "fail") for case, kind in kinds.items()}
+    column.known = {"a": "blanks are lost", "b": "blanks are lost", "d": "blanks are lost"}
+
+    assert Cell.of(column, "abcdef") == Cell("wrong", "2 wrong", "in 3 cases, 1 refused, 2 right")
+    assert Cell.of(column, "ce") == Cell("wrong", "1 wrong", "1 right")
+    assert Cell.of(column, "") == Cell("none", "", "")
+
+
 def conformance(word: str, reason: str = "", **more: object) -> dict[str, object]:
     """The outcome of one case."""
     reasons = {"reasons": {"scan/a/b": reason}} if reason else {}

@@ -120,6 +120,32 @@ def test_the_first_view_needs_no_script(site: Path) -> None:
     assert "1 wrong without a word" in page(site, "pairs")
 
 
+def test_own_paths_are_one_line_that_opens(site: Path) -> None:
+    """Records of this project's implementations lie within one fold, those of others beside it."""
+    about = page(site, "about")
+    fold = about[about.index("<summary>seamkit") :]
+
+    assert "<summary>auto <small>" in fold
+    assert "<summary>hudi-rs <small>" in about.removesuffix(fold)
+
+
+def test_columns_that_are_older_than_cases_are_grey(results: Path, tmp_path: Path) -> None:
+    """In the matrix and on the first page, with the day and how many cases are newer."""
+    for name, cases in (("late", ["a", "b"]), ("early", ["a"])):
+        record = make_record("hudi-rs", run_id=f"00000{len(cases)}")
+        record["implementation"]["name"] = name
+        part = {"seam": "scan", "seconds": 1, "outcomes": {"pass": {"scan/own": cases}}}
+        write_record(results, record | {"timings": [], "conformance": [part]})
+    matrix = page(build(results, tmp_path / "site").parent, "matrix")
+    heads = re.findall(r'<th scope="col" class="([^"]*)"><a [^>]*>(\w+)</a>', matrix)
+
+    assert [(name, "older" in of) for of, name in sorted(heads, key=lambda one: one[1])] == [
+        ("early", True),
+        ("late", False),
+    ]
+    assert matrix.count("1 cases are newer") == 1
+
+
 def test_an_exchange_says_where_its_time_went(site: Path) -> None:
     """Beside the time of a run stands what its sides spent it on, and nothing that took none."""
     seams = page(site, "seams")

@@ -44,7 +44,8 @@ def test_known_defects_are_counted_and_not_their_cases() -> None:
     (asked,) = row.asked
 
     assert asked is not None
-    assert (asked.ways, asked.shares[0].count) == (2, 3)
+    assert (asked.shares[0].ways, asked.shares[0].count) == (2, 3)
+    assert asked.shares[0].said == "3 wrong without a word in 2 ways"
     assert "lake 1.0 (2 ways)" in found.finding
 
 
@@ -59,10 +60,12 @@ def test_a_bar_is_as_long_as_the_share_of_all_cases() -> None:
 
 @pytest.mark.parametrize(("asked", "missing"), [(["a"], 3), (["a", "b", "c", "d"], 0)])
 def test_older_records_say_how_many_cases_are_newer(asked: list[str], missing: int) -> None:
-    """Only cases of formats that the reader states count as missing."""
-    (row,) = _start(_column("lake", "peer", right=[f"delta/{c}" for c in asked])).right.peers
+    """Only cases of groups of which the reader offers any count as missing."""
+    lake = _column("lake", "peer", right=[f"own/{c}" for c in asked], off=["other/a"])
+    newer = _column("newer", "peer", right=[f"{g}/{c}" for g in ("own", "other") for c in "abcd"])
+    without_gone([lake, newer])
 
-    assert row.missing == missing
+    assert (lake.missing, newer.missing) == (missing, 0)
 
 
 def test_ours_are_one_line_and_floors_are_not_wrong() -> None:

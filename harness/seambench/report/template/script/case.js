@@ -23,6 +23,10 @@ function diffTable(rows) {
 const quoted = (text) => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
 const command = (seam, column, id) => `seambench check --seam ${seam} --impl ${quoted(column.asked)} --case ${quoted(id)}`;
 
+/** What is known of a reported defect where it is to be mended. */
+function told(reported) {
+  return reported && h("p", { class: "note" }, `Reported as “${reported.title}” (`, h("code", {}, reported.name), `): ${reported.status}; upstream: ${reported.upstream.join(", ") || "none found"}`);
+}
 function verdict(data, column, number, id, chosen) {
   const { kind, word } = column.of(number);
   const rows = column.differences[number];
@@ -30,8 +34,9 @@ function verdict(data, column, number, id, chosen) {
   const earlier = column.earlier[number] ?? [];
   const short = kind === "right" && !chosen;
   return h("div", { class: `verdict${chosen ? " chosen" : ""}${short ? " short" : ""}` },
-    h("p", {}, h("b", {}, column.name), ` ${column.version} `, chip(kind), " ", h("code", {}, word), " ", h("a", { href: column.linkOf_(number) }, "record")),
+    h("p", {}, h("b", {}, column.first && column.about !== "peer" ? "seamkit" : column.name), column.about !== "peer" && [" ", h("span", { class: "ours" }, "ours")], ` ${column.version} `, chip(kind), " ", h("code", {}, word), " ", h("a", { href: column.linkOf_(number) }, "record"), column.missing > 0 && h("small", {}, `, asked ${column.date}; ${column.missing} cases are newer`)),
     column.known[number] && h("p", {}, `Known: ${column.known[number]}`),
+    told(column.reported[number]),
     column.reasons[number] && h("p", {}, column.reasons[number]),
     rows && diffTable(rows),
     others.length > 0 && h("p", { class: "note" }, "Other versions: ", others.map((other) => [h("a", { href: address({ seam: data.seam, case: id, impl: other.key }) }, other.version), " ", chip(other.of(number).kind), " "])),
@@ -73,10 +78,13 @@ export async function drawCase(seam, id, key) {
   const order = (column) => [column.key === key ? 0 : 1, KINDS.indexOf(column.of(number).kind)];
   columns.sort((a, b) => order(a)[0] - order(b)[0] || order(a)[1] - order(b)[1]);
   const asked = columns.filter((column) => column.of(number).kind !== "off" || column.key === key);
+  const ours = asked.filter((column) => column.about !== "peer" && !column.first && column.key !== key);
+  const shown = asked.filter((column) => !ours.includes(column));
   const left = columns.filter((column) => !asked.includes(column));
   return place.replaceChildren(back, h("h1", { tabindex: -1, id: "case-title" }, id), h("div", { class: "casegrid" },
     h("section", { class: "card case", "aria-label": "The case" }, about(said, said && group.definitions[said.file])),
     h("section", { class: "card case", "aria-label": "What everybody made of it" }, h("h2", {}, "What everybody made of it"),
-      asked.map((column) => verdict(data, column, number, id, column.key === key)),
+      shown.map((column) => verdict(data, column, number, id, column.key === key)),
+      ours.length > 0 && h("details", {}, h("summary", {}, `other paths of seamkit: ${ours.map((column) => `${column.name} ${SAID[column.of(number).kind]}`).join(", ")}`), ours.map((column) => verdict(data, column, number, id, false))),
       left.length > 0 && h("p", { class: "note" }, "Not offered by ", left.map((column) => column.key).join(", "), "."))));
 }

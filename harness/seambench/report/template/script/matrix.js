@@ -44,18 +44,20 @@ function left(data, chosen) {
 }
 function drawList(data, chosen, numbers) {
   const listed = numbers.slice(0, MOST);
-  const columns = data.columns.filter((c) => (!chosen.impl || c.key === chosen.impl) && listed.some((number) => c.of(number)));
+  const found = data.columns.filter((c) => (chosen.impl ? c.key === chosen.impl : c.first) && listed.some((number) => c.of(number)));
+  // Where only other ways of ours or older versions have such cases, these are shown.
+  const columns = found.length ? found : data.columns.filter((c) => !chosen.impl && listed.some((number) => c.of(number)));
   const cell = (column, number) => {
     const found = column.of(number);
     if (!found) return h("td", {});
     const href = address({ seam: data.seam, case: data.cases[number], impl: column.key });
-    return h("td", { data: { label: column.key } }, h("a", { class: `chip k-${found.kind}`, href, title: column.known[number] ?? column.reasons[number] }, h("span", { class: "sr" }, `${SAID[found.kind]}: ${column.key}`)));
+    return h("td", { data: { label: column.key } }, h("a", { class: `chip k-${found.kind}${column.missing ? " older" : ""}`, href, title: column.known[number] ?? column.reasons[number] }, h("span", { class: "sr" }, `${SAID[found.kind]}: ${column.key}`)));
   };
   const row = (number) => h("tr", {},
     h("th", { scope: "row" }, h("a", { href: address({ seam: data.seam, case: data.cases[number], impl: chosen.impl }) }, data.cases[number].slice(data.seam.length + 1)), h("small", {}, data.rule(number))),
     columns.map((column) => cell(column, number)));
   byId("cases").replaceChildren(h("section", { class: "card", "aria-label": "Cases" }, h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Cases by implementation" }, h("table", { class: "matrix list cards" },
-    h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Case and rule"), columns.map((c) => h("th", { scope: "col" }, h("a", { href: c.link }, c.name), h("small", {}, c.version))))),
+    h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Case and rule"), columns.map((c) => h("th", { scope: "col", class: c.missing ? "older" : null }, h("a", { href: c.link }, c.first && c.about !== "peer" ? "seamkit" : c.name), c.about !== "peer" && [" ", h("span", { class: "ours" }, "ours")], h("small", {}, c.version, c.missing > 0 && `, asked ${c.date}`))))),
     h("tbody", {}, listed.map(row))))));
 }
 let turn = 0; // whoever waits for data while the address changes again draws nothing
