@@ -39,25 +39,39 @@ def by_duckdb(path: Path, _: str) -> pa.Table:
     """What DuckDB's reader makes of all files."""
     with duckdb.connect() as connection:
         connection.execute("SET timezone = 'UTC'")
-        found = connection.read_parquet(f"{path}/**/*.parquet", union_by_name=True)
+        files = f"{path}/**/*.parquet"
+        found = connection.read_parquet(files, union_by_name=True, hive_partitioning=True)
         return found.to_arrow_table()
 
 
-class Making:
-    """A Hive table whose files a recipe writes."""
+POLARS: dict[str, Second] = {f"Polars {pl.__version__}": by_polars}
+DUCKDB: dict[str, Second] = {f"DuckDB {duckdb.__version__}": by_duckdb}
+
+
+class Table:
+    """A Hive table while its files are written.
+
+    Args:
+        writer: its name in ids.
+        title: writer and version.
+        name: what the table is about.
+        note: the same as a sentence.
+        columns: with the types of cases.
+        second: what other reader is asked, by its name and version.
+        declared: further keys of the declaration; `recipe` is the module.
+    """
 
     def __init__(
-        self, writer: str, name: str, note: str, columns: Mapping[str, str], **declared: Any
+        self,
+        writer: str,
+        title: str,
+        name: str,
+        note: str,
+        columns: Mapping[str, str],
+        second: Mapping[str, Second],
+        recipe: str = "seambench_suites.writers.by_parquet",
+        **declared: Any,
     ) -> None:
-        titles = {
-            "arrow": f"pyarrow {pa.__version__}",
-            "arrow-rs": "arrow-rs 58.4.1",
-            "duckdb": f"DuckDB {duckdb.__version__}",
-            "polars": f"Polars {pl.__version__}",
-        }
-        second: dict[str, Second] = {f"Polars {pl.__version__}": by_polars}
-        if writer != "duckdb":
-            second = {titles["duckdb"]: by_duckdb}
         partition = declared.get("partition", [])
         listed = [
             {"name": one, "type": kind} for one, kind in columns.items() if one not in partition
@@ -68,63 +82,28 @@ class Making:
         self.at = Recipe(
             "hive",
             writer,
-            titles[writer],
+            title,
             name,
             note,
-            f"{note}, as {titles[writer].split()[0]} writes it",
+            f"{note}, as {title.split()[0]} writes it",
             columns,
             second,
             {"features": ["hive.parquet"], **declared, "descriptor": descriptor},
-            recipe="seambench_suites.writers.by_parquet",
+            recipe=recipe,
         )
         self.at.path.mkdir(parents=True)
         text = json.dumps(descriptor, indent=2)
         (self.at.path / DESCRIPTOR).write_text(text + "\n", encoding="utf-8")
         self.rows: list[Row] = []
 
-    def arrow(self, rows: Sequence[Row], said: str, **options: Any) -> None:
-        """Write a file with Arrow."""
-        number = len(self.at._steps) + 1
-        table = arrow(rows, self.at.columns, MOMENTS)
-        pq.write_table(table, self.at.path / f"{number}.parquet", **options)
-        self.rows += rows
-        self.at.step(said, number)
+    def next_file(self) -> Path:
+        """Where the next file is written, in a folder of no partition."""
+        return self.at.path / f"{len(self.at.steps) + 1}.parquet"
 
-    def rust(self, rows: Sequence[Row], said: str, **how: Any) -> None:
-        """Write a file with arrow-rs."""
-        number = len(self.at._steps) + 1
-        table = arrow(rows, self.at.columns, MOMENTS)
-        told = Path(tempfile.mkdtemp(prefix="golden-rows-")) / "rows.arrow"
-        with pa.ipc.new_stream(told, table.schema) as out:
-            out.write_table(table)
-        made = built("rust", BUILD, "target/debug/parquet")
-        to = self.at.path / f"{number}.parquet"
-        subprocess.run([str(made), str(told), str(to), json.dumps(how)], check=True)
-        shutil.rmtree(told.parent)
+    def done(self, rows: Sequence[Row], said: str) -> None:
+        """Note a step that wrote rows."""
         self.rows += rows
-        self.at.step(said, number)
-
-    def polars(self, rows: Sequence[Row], said: str, **options: Any) -> None:
-        """Write a file with Polars, out of a lazy frame."""
-        number = len(self.at._steps) + 1
-        frame = pl.from_arrow(arrow(rows, self.at.columns, MOMENTS))
-        assert isinstance(frame, pl.DataFrame)
-        frame.lazy().sink_parquet(self.at.path / f"{number}.parquet", **options)
-        self.rows += rows
-        self.at.step(said, number)
-
-    def duckdb(self, rows: Sequence[Row], said: str, *options: str) -> None:
-        """Write a file, or a folder of partitions, with DuckDB."""
-        number = len(self.at._steps) + 1
-        partition = any(option.startswith("PARTITION") for option in options)
-        to = self.at.path if partition else self.at.path / f"{number}.parquet"
-        told = arrow(rows, self.at.columns, MOMENTS)
-        with duckdb.connect() as connection:
-            connection.register("told", told)
-            listed = ", ".join(["FORMAT parquet", *options])
-            connection.execute(f"COPY told TO '{to}' ({listed})")
-        self.rows += rows
-        self.at.step(said, number)
+        self.at.step(said, len(self.at.steps) + 1)
 
     def keep(self) -> None:
         """Ask for all rows, and keep the table."""
@@ -132,7 +111,59 @@ class Making:
         self.at.keep()
 
 
-def _rows(first: int) -> list[Row]:
+class Making(Table):
+    """A Hive table whose files a library or program of this machine writes."""
+
+    def __init__(
+        self, writer: str, name: str, note: str, columns: Mapping[str, str], **declared: Any
+    ) -> None:
+        titles = {
+            "arrow": f"pyarrow {pa.__version__}",
+            "arrow-rs": "arrow-rs 58.4.1",
+            "duckdb": f"DuckDB {duckdb.__version__}",
+            "polars": f"Polars {pl.__version__}",
+        }
+        second = POLARS if writer == "duckdb" else DUCKDB
+        super().__init__(writer, titles[writer], name, note, columns, second, **declared)
+
+    def arrow(self, rows: Sequence[Row], said: str, **options: Any) -> None:
+        """Write a file with Arrow."""
+        table = arrow(rows, self.at.columns, MOMENTS)
+        pq.write_table(table, self.next_file(), **options)
+        self.done(rows, said)
+
+    def rust(self, rows: Sequence[Row], said: str, **how: Any) -> None:
+        """Write a file with arrow-rs."""
+        table = arrow(rows, self.at.columns, MOMENTS)
+        told = Path(tempfile.mkdtemp(prefix="golden-rows-")) / "rows.arrow"
+        with pa.ipc.new_stream(told, table.schema) as out:
+            out.write_table(table)
+        made = built("rust", BUILD, "target/debug/parquet")
+        command = [str(made), str(told), str(self.next_file()), json.dumps(how)]
+        subprocess.run(command, check=True)
+        shutil.rmtree(told.parent)
+        self.done(rows, said)
+
+    def polars(self, rows: Sequence[Row], said: str, **options: Any) -> None:
+        """Write a file with Polars, out of a lazy frame."""
+        frame = pl.from_arrow(arrow(rows, self.at.columns, MOMENTS))
+        assert isinstance(frame, pl.DataFrame)
+        frame.lazy().sink_parquet(self.next_file(), **options)
+        self.done(rows, said)
+
+    def duckdb(self, rows: Sequence[Row], said: str, *options: str) -> None:
+        """Write a file, or a folder of partitions, with DuckDB."""
+        partition = any(option.startswith("PARTITION") for option in options)
+        to = self.at.path if partition else self.next_file()
+        told = arrow(rows, self.at.columns, MOMENTS)
+        with duckdb.connect() as connection:
+            connection.register("told", told)
+            listed = ", ".join(["FORMAT parquet", *options])
+            connection.execute(f"COPY told TO '{to}' ({listed})")
+        self.done(rows, said)
+
+
+def sample_rows(first: int) -> list[Row]:
     """The sample, and rows whose values repeat."""
     sample = [a | b for a, b in zip(flat_rows(), nested_rows(), strict=True)]
     sample = [*sample, sample[0], sample[2], sample[1], sample[0]]
@@ -144,10 +175,10 @@ def encodings() -> None:
     note = "encodings, codecs and versions of pages, row groups of two rows"
     made = Making("arrow", "encodings", note, COLUMNS)
     small: dict[str, Any] = {"row_group_size": 2, "data_page_size": 16, "write_batch_size": 1}
-    made.arrow(_rows(0), "dictionaries, pages of version 1, snappy", **small)
+    made.arrow(sample_rows(0), "dictionaries, pages of version 1, snappy", **small)
     plain: dict[str, Any] = {"use_dictionary": False, "compression": "none", **small}
     made.arrow(
-        _rows(10),
+        sample_rows(10),
         "plain, page indexes, checksums",
         write_page_index=True,
         write_page_checksum=True,
@@ -163,7 +194,7 @@ def encodings() -> None:
         "st.a": "BYTE_STREAM_SPLIT",
     }
     made.arrow(
-        _rows(20),
+        sample_rows(20),
         "encodings of version 2 in pages of version 2, zstd",
         data_page_version="2.0",
         use_dictionary=False,
@@ -172,7 +203,7 @@ def encodings() -> None:
         **small,
     )
     made.arrow(
-        _rows(30),
+        sample_rows(30),
         "pages of version 2 with dictionaries, decimals as whole numbers, gzip",
         data_page_version="2.0",
         store_decimal_as_integer=True,
@@ -180,7 +211,7 @@ def encodings() -> None:
         **small,
     )
     made.arrow(
-        _rows(40),
+        sample_rows(40),
         "INT96, brotli, no statistics, no Arrow schema",
         use_deprecated_int96_timestamps=True,
         write_statistics=False,
@@ -188,7 +219,9 @@ def encodings() -> None:
         compression="brotli",
         row_group_size=3,
     )
-    made.arrow(_rows(50), "Parquet 1.0, LZ4", version="1.0", compression="lz4", row_group_size=7)
+    made.arrow(
+        sample_rows(50), "Parquet 1.0, LZ4", version="1.0", compression="lz4", row_group_size=7
+    )
     made.keep()
 
 
@@ -196,11 +229,11 @@ def rust_encodings() -> None:
     """Encodings, codecs and pages of arrow-rs."""
     note = "encodings, versions of pages, Bloom filters, row groups and pages of few rows"
     made = Making("arrow-rs", "encodings", note, COLUMNS)
-    made.rust(_rows(0), "dictionaries, pages of version 1, snappy", compression="SNAPPY")
+    made.rust(sample_rows(0), "dictionaries, pages of version 1, snappy", compression="SNAPPY")
     small = {"rows_in_group": 2, "rows_in_page": 1}
-    made.rust(_rows(10), "plain, Bloom filters", dictionary=False, bloom=True, **small)
+    made.rust(sample_rows(10), "plain, Bloom filters", dictionary=False, bloom=True, **small)
     made.rust(
-        _rows(20),
+        sample_rows(20),
         "pages of version 2, delta encodings by default, zstd",
         version=2,
         dictionary=False,
@@ -210,7 +243,7 @@ def rust_encodings() -> None:
     encoded = dict.fromkeys(("k", "l", "f", "d", "i", "n9"), "BYTE_STREAM_SPLIT")
     encoded |= {"s": "DELTA_LENGTH_BYTE_ARRAY", "y": "DELTA_BYTE_ARRAY"}
     made.rust(
-        _rows(30),
+        sample_rows(30),
         "bytes of streams split, texts by lengths, no statistics, no Arrow schema",
         dictionary=False,
         encodings=encoded,
@@ -219,7 +252,7 @@ def rust_encodings() -> None:
         compression="LZ4_RAW",
     )
     made.rust(
-        _rows(40),
+        sample_rows(40),
         "dictionaries that fall back, pages of version 2, gzip",
         version=2,
         dictionary_bytes=1,
@@ -234,10 +267,10 @@ def polars_sink() -> None:
     columns = {name: kind for name, kind in COLUMNS.items() if not kind.startswith("map")}
     note = "flat and nested types, texts as views, row groups and pages of few rows"
     made = Making("polars", "sink", note, columns)
-    made.polars(_rows(0), "sink_parquet by default")
+    made.polars(sample_rows(0), "sink_parquet by default")
     small: dict[str, Any] = {"row_group_size": 2, "data_page_size": 16}
-    made.polars(_rows(10), "row groups of two rows, snappy", compression="snappy", **small)
-    made.polars(_rows(20), "no statistics, gzip", statistics=False, compression="gzip")
+    made.polars(sample_rows(10), "row groups of two rows, snappy", compression="snappy", **small)
+    made.polars(sample_rows(20), "no statistics, gzip", statistics=False, compression="gzip")
     made.keep()
 
 
@@ -245,12 +278,14 @@ def duckdb_types() -> None:
     """Every type, by both versions of DuckDB's pages."""
     note = "flat and nested types in two versions of pages, with Bloom filters"
     made = Making("duckdb", "types", note, COLUMNS)
-    made.duckdb(_rows(0), "version 1, snappy", "PARQUET_VERSION v1")
-    near = [row | {"i": None if row["i"] is None else row["i"] // 4} for row in _rows(10)]
+    made.duckdb(sample_rows(0), "version 1, snappy", "PARQUET_VERSION v1")
+    near = [row | {"i": None if row["i"] is None else row["i"] // 4} for row in sample_rows(10)]
     # DuckDB 2.0.0 packs differences of 32-bit numbers into 33 bits, which Parquet's specification
     # forbids writers and pyarrow refuses: no two neighbours are that far apart here.
     made.duckdb(near, "version 2, zstd", "PARQUET_VERSION v2", "COMPRESSION zstd")
-    made.duckdb(_rows(20), "no dictionaries, gzip", "DICTIONARY_SIZE_LIMIT 0", "COMPRESSION gzip")
+    made.duckdb(
+        sample_rows(20), "no dictionaries, gzip", "DICTIONARY_SIZE_LIMIT 0", "COMPRESSION gzip"
+    )
     made.keep()
 
 

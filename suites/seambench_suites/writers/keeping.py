@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 
 from seambase.errors import SeambenchError
@@ -41,6 +42,14 @@ Second = Callable[[Path, str], pa.Table]
 """Another reader: the rows of a table's folder, of the commit with this name."""
 
 
+@dataclass(frozen=True)
+class _Ask:
+    step: int | None
+    columns: Mapping[str, str]
+    rows: Sequence[Row]
+    where: str
+
+
 @dataclass
 class Recipe:
     """A golden table while it is made.
@@ -57,6 +66,7 @@ class Recipe:
         declared: further keys of the declaration, such as `partition`.
         compared: the columns that cases name; None for all.
         recipe: its module, where that is not named like the writer.
+        steps: what was done so far, as `step` notes it.
     """
 
     format: str
@@ -70,9 +80,9 @@ class Recipe:
     declared: Mapping[str, Any] = field(default_factory=dict)
     compared: Sequence[str] | None = None
     recipe: str = ""
-    _steps: list[str] = field(default_factory=list)
+    steps: list[str] = field(default_factory=list)
     _done: Written = field(default_factory=Written)
-    _asks: dict[str, tuple[int | None, Mapping[str, str], list[Row]]] = field(default_factory=dict)
+    _asks: dict[str, _Ask] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Make way for the table."""
@@ -91,9 +101,9 @@ class Recipe:
 
     def step(self, said: str, commit: object = "") -> int:
         """Note a step that was carried out, and the commit that it made; the step's number."""
-        self._steps.append(said)
+        self.steps.append(said)
         self._done.instants.append(str(commit))
-        return len(self._steps)
+        return len(self.steps)
 
     def ask(
         self,
@@ -102,6 +112,7 @@ class Recipe:
         *,
         step: int | None = None,
         columns: Mapping[str, str] | None = None,
+        where: str = "",
     ) -> None:
         """Let a case ask for the rows after a step; those of the last where none is given.
 
@@ -110,8 +121,9 @@ class Recipe:
             rows: what must come.
             step: the step's number.
             columns: the schema then, where it was another.
+            where: which rows, in SQL; all by default.
         """
-        self._asks[name] = step, columns or self.columns, [dict(row) for row in rows]
+        self._asks[name] = _Ask(step, columns or self.columns, [dict(row) for row in rows], where)
 
     def keep(self) -> None:
         """Ask the other readers, then write everything below the suite's root."""
@@ -136,17 +148,21 @@ class Recipe:
 
     def _expected(self, name: str) -> tuple[list[str], list[tuple[Any, ...]]]:
         """Names and typed rows of a question."""
-        _, columns, rows = self._asks[name]
-        names = [one for one in columns if self.compared is None or one in self.compared]
+        ask = self._asks[name]
+        kinds = ask.columns
+        names = [one for one in kinds if self.compared is None or one in self.compared]
         return names, [
-            tuple(typed(spelling(row.get(one), columns[one]), columns[one]) for one in names)
-            for row in rows
+            tuple(typed(spelling(row.get(one), kinds[one]), kinds[one]) for one in names)
+            for row in ask.rows
         ]
 
     def _confirm(self, name: str, reader: str, second: Second) -> None:
-        step = self._asks[name][0] or len(self._steps)
+        ask = self._asks[name]
         names, expected = self._expected(name)
-        found = second(self.path, self._done.instants[step - 1]).select(names)
+        found = second(self.path, self._done.instants[(ask.step or len(self.steps)) - 1])
+        if ask.where:
+            found = duckdb.from_arrow(found).filter(ask.where).to_arrow_table()
+        found = found.select(names)
         rows = [tuple(map(in_key_order, row)) for row in rows_of(found.to_batches(), names)]
         wanted = [tuple(map(in_key_order, row)) for row in expected]
         if told := difference(wanted, rows, names):
@@ -164,7 +180,7 @@ class Recipe:
             if not isinstance(value, Mapping)
         ]
         lines.append(f"columns = {literal(dict(self.columns))}")
-        lines += ["steps = [", *(f"    {literal(step)}," for step in self._steps), "]"]
+        lines += ["steps = [", *(f"    {literal(step)}," for step in self.steps), "]"]
         for key, value in self.declared.items():
             if isinstance(value, Mapping):
                 lines += ["", f"[{key}]", *(f"{k} = {literal(v)}" for k, v in value.items())]
@@ -177,14 +193,17 @@ class Recipe:
             f"requirement = {literal(self.requirement)}",
             f"table = {literal(self.folder)}",
         ]
-        for name, (step, columns, rows) in self._asks.items():
+        for name, ask in self._asks.items():
             names, _ = self._expected(name)
             lines += ["", f"[ask.{name}]"]
-            if step is not None:
-                lines.append(f"as_of = {step}")
+            if ask.step is not None:
+                lines.append(f"as_of = {ask.step}")
+            if ask.where:
+                lines.append(f"where = {literal(ask.where)}")
             if names != list(self.columns):
                 lines.append(f"columns = {literal(names)}")
-            told = [{key: spelling(row.get(key), columns[key]) for key in names} for row in rows]
+            kinds = ask.columns
+            told = [{one: spelling(row.get(one), kinds[one]) for one in names} for row in ask.rows]
             lines += ["rows = [", *(f"    {literal(row)}," for row in told), "]"]
         return "\n".join(lines) + "\n"
 

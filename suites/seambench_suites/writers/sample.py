@@ -196,7 +196,7 @@ def arrow_type(kind: str) -> pa.DataType:
     head, _, inner = kind[:-1].partition("<")
     if head == "array":
         return pa.list_(arrow_type(inner))
-    parts = _split(inner)
+    parts = parts_of(inner)
     if head == "map":
         return pa.map_(arrow_type(parts[0]), arrow_type(parts[1]))
     named = [part.partition(":") for part in parts]
@@ -210,7 +210,7 @@ def _stored(kind: pa.DataType) -> pa.DataType:
     return pa.list_(_stored(kind.value_type)) if pa.types.is_list(kind) else kind
 
 
-def _split(inner: str) -> list[str]:
+def parts_of(inner: str) -> list[str]:
     """What stands between the commas that lie in no brackets."""
     parts, depth = [""], 0
     for char in inner:
