@@ -161,6 +161,15 @@ def _why_not_these(reader: ParquetReader, wanted: pa.Schema) -> str | None:
             return f"its column {field.name!r} is a {own.field(number).type}"
         if _may_hide_nan(field.type) and not reader.created_by.startswith("parquet-mr"):
             return f"the ranges of column {field.name!r} may leave out NaN"
+    return _why_not_their_bytes(reader, wanted.names)
+
+
+def _why_not_their_bytes(reader: ParquetReader, names: Sequence[str]) -> str | None:
+    """Why engines would prune texts by other rules, or not decode fixed bytes; None where not."""
+    if not reader.orders_bytes:
+        return "its writer compared bytes as numbers with signs, and engines go by its ranges"
+    if column := reader.in_new_encoding(names):
+        return f"column {column!r} is in an encoding that not all engines know for its type"
     return None
 
 

@@ -21,8 +21,10 @@ from seamkit.files.footers.chunks import (
     NullCounts,
     check_chunks,
     check_page_sizes,
+    fixed_in_new_encodings,
     footer_without_arrow,
     names_extensions,
+    orders_bytes,
 )
 from seamkit.files.kept import KEPT
 from seamkit.files.promotion import LOSSLESS, TypeRules, resolve_batch
@@ -237,6 +239,15 @@ class ParquetReader(FileReader):
         except UnicodeDecodeError:
             return ""
 
+    @property
+    def orders_bytes(self) -> bool:
+        """Whether ranges of bytes say something; see `seamkit.files.footers.chunks`."""
+        return orders_bytes(self._file.metadata)
+
+    def in_new_encoding(self, names: Collection[str]) -> str | None:
+        """One of some columns, of fixed bytes, that not all engines decode; None if they do."""
+        return fixed_in_new_encodings(self._file.metadata, names)
+
     def read(self, wanted: RowsWanted) -> Iterator[pa.RecordBatch]:
         """See `FileReader.read`."""
         schema, row_groups = wanted.schema, wanted.row_groups
@@ -384,7 +395,7 @@ class ParquetReader(FileReader):
         """See `FileReader.leasts`."""
         if name not in self._names or not self._file.schema_arrow.field(name).type.equals(kind):
             return ()
-        if pa.types.is_nested(kind):
+        if pa.types.is_nested(kind) or not self.orders_bytes:
             return ()
         known = [chunk.statistics for chunk in _chunks(self._file, name)]
         for one in known:
@@ -466,7 +477,8 @@ class ParquetReader(FileReader):
             return list(range(self.num_row_groups))
         own = self._file.schema_arrow
         try:
-            if counted is None and not any(_holds_floats(own.field(name).type) for name in alike):
+            floats = any(_holds_floats(own.field(name).type) for name in alike)
+            if counted is None and not floats and self.orders_bytes:
                 fragment = self._kept("fragment", self._footer_alone)
                 left = fragment.subset(filter=condition, schema=schema)
                 return [group.id for group in left.row_groups]

@@ -13,6 +13,8 @@ import pyarrow.compute as pc
 import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 
+from seamkit.files.footers.chunks import orders_bytes
+
 
 @dataclass(frozen=True)
 class ColumnRange:
@@ -127,7 +129,7 @@ def footer_statistics(
     numbers = range(footer.num_row_groups) if row_groups is None else row_groups
     groups = [footer.row_group(i) for i in numbers]
     rows = [group.num_rows for group in groups]
-    found = {}
+    ordered, found = orders_bytes(footer), {}
     for wanted in schema:
         name, kind = wanted.name, wanted.type
         if name not in own.names:
@@ -136,7 +138,9 @@ def footer_statistics(
             continue
         else:
             chunks = [group.column(paths.index(name)).statistics for group in groups]
-            found[name] = _of_chunks(chunks, rows, kind)
+            known = _of_chunks(chunks, rows, kind)
+            is_bytes = footer.schema.column(paths.index(name)).physical_type.endswith("ARRAY")
+            found[name] = known if ordered or not is_bytes else ColumnRange(known.nulls)
     return FileStatistics(sum(rows), found)
 
 

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import binascii
 import math
+import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
@@ -42,6 +43,9 @@ _TYPES = (
     *("FLOAT", "DOUBLE", "BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY"),
 )
 _VALUE_BYTES = (1, 4, 8, 12, 4, 8, 0)
+_WRITER = re.compile(r"(parquet-mr|parquet-cpp) version (\d+)\.(\d+)")
+_ORDERING = {"parquet-mr": (1, 10), "parquet-cpp": (1, 3)}
+_OLD_ENCODINGS = frozenset(("PLAIN", "PLAIN_DICTIONARY", "RLE_DICTIONARY", "RLE", "BIT_PACKED"))
 
 
 def footer_bytes(source: pa.NativeFile) -> tuple[int, pa.Buffer]:
@@ -135,6 +139,36 @@ def is_by_parquet_mr(footer: pq.FileMetaData) -> bool:
         return (footer.created_by or "").startswith("parquet-mr")
     except UnicodeDecodeError:
         return False
+
+
+def orders_bytes(footer: pq.FileMetaData) -> bool:
+    """Whether the writer orders bytes as their types do, so that their bounds say something.
+
+    parquet-mr before 1.10 and parquet-cpp before 1.3 took each byte for a number with a sign.
+    pyarrow passes over such bounds of texts, but not over those of decimals.
+    """
+    try:
+        writer = _WRITER.match(footer.created_by or "")
+    except UnicodeDecodeError:
+        return False
+    return writer is None or (int(writer[2]), int(writer[3])) >= _ORDERING[writer[1]]
+
+
+def fixed_in_new_encodings(footer: pq.FileMetaData, names: Collection[str]) -> str | None:
+    """A column with values of a fixed length in an encoding that not all readers know; or None.
+
+    Args:
+        footer: of the file.
+        names: of columns that count.
+    """
+    for number in range(footer.num_columns):
+        column = footer.schema.column(number)
+        if column.physical_type != _TYPES[-1] or column.path.partition(".")[0] not in names:
+            continue
+        for group in range(footer.num_row_groups):
+            if not _OLD_ENCODINGS.issuperset(footer.row_group(group).column(number).encodings):
+                return str(column.path)
+    return None
 
 
 def _check_spans(

@@ -162,6 +162,37 @@ def test_a_file_that_differs_stays(tmp_path: Path, own: pa.Table, why: str) -> N
     )
 
 
+def _by_parquet_mr(name: str, folder: Path) -> seamkit.HiveTable:
+    """A Hive table that parquet-mr wrote, unpacked."""
+    with zipfile.ZipFile(SUITES_GOLDEN / "hive" / f"parquet-mr-{name}" / "table.zip") as archive:
+        archive.extractall(folder)
+    return seamkit.HiveTable(str(folder))
+
+
+@pytest.mark.parametrize("condition", ["s = 'é'", "s > 'y'", "n = 0.0000000200", "n > 0.00000001"])
+def test_ranges_by_signed_bytes_rule_no_row_out(condition: str, tmp_path: Path) -> None:
+    """parquet-mr before 1.10 wrote them: of texts DuckDB believes them, of decimals pyarrow."""
+    table = _by_parquet_mr("before", tmp_path)
+    expected = bag(duckdb.from_arrow(table.scan().to_table()).filter(condition).to_arrow_table())
+
+    assert expected
+    for scan in (table.scan(filter=condition), table.scan(filter=condition, columns=["k", "n"])):
+        assert scan.to_table().num_rows == sum(expected.values())
+    by_duckdb = table.scan().relation(duckdb.connect()).filter(condition).to_arrow_table()
+    assert bag(by_duckdb) == expected
+    assert _paths(table.scan()) == ["native", "native"]
+
+
+def test_fixed_bytes_in_new_encodings_are_read_by_us(tmp_path: Path) -> None:
+    """Polars knows no deltas of them, and neither it nor DuckDB split streams."""
+    scan = _by_parquet_mr("encodings", tmp_path).scan(columns=["k", "n38"])
+    expected = bag(scan.to_table())
+
+    assert bag(scan.lazy().collect().to_arrow()) == expected
+    assert bag(scan.relation(duckdb.connect()).to_arrow_table()) == expected
+    assert set(_paths(scan)) == {"engine", "native"}
+
+
 def test_a_path_that_looks_like_a_pattern_stays(tmp_path: Path) -> None:
     """An engine would read other files too."""
     folder = tmp_path / "[ab]"
