@@ -12,6 +12,7 @@ prints goes to standard error.
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import sys
@@ -44,6 +45,8 @@ def main() -> None:
         if where not in known:
             root, golden = (Path(part) if part else None for part in where)
             known[where] = {case.id: case for case in load_cases(seam.name, root, golden)}
+            # They stay: collections between cases need not look at them again.
+            gc.freeze()
         if request["do"] == "load":
             return {"loaded": True}
         return _answer(seam, known[where][request["case"]], implementation, request)

@@ -217,14 +217,12 @@ def _must_fail(case: ExchangeCase, course: _Course) -> None:
 def _check_rows(case: ExchangeCase, course: _Course) -> None:
     numbers: dict[int, list[int]] = {}
     sent = case.sent()
-    given = _plain_rows(sent)
+    given = [text for _, text in _numbered(sent)]
     for part, batches in sorted(course.parts.items()):
         numbers[part] = []
         for batch in batches:
             _check_types(case.encoding, sent.schema, part, batch)
-            for row in _rows_of(batch):
-                _check_row(part, row, given)
-                numbers[part].append(row[-1])
+            numbers[part] += _checked(part, batch, given)
     _check_once(case, numbers, len(given))
     _check_parts(case, numbers)
     _check_spread(case, numbers)
@@ -232,17 +230,16 @@ def _check_rows(case: ExchangeCase, course: _Course) -> None:
         _check_order(case, numbers)
 
 
-def _plain_rows(batch: pa.RecordBatch) -> list[str]:
-    return [_text(row[:-1]) for row in _rows_of(batch)]
-
-
 def _text(values: Any) -> str:
     """Plain values as text: every bit that counts, the sign of a zero too, and any NaN alike."""
     return repr(values)
 
 
-def _rows_of(batch: pa.RecordBatch) -> Iterator[tuple[Any, ...]]:
-    return zip(*(plain_values(column) for column in batch.columns), strict=True)
+def _numbered(batch: pa.RecordBatch) -> Iterator[tuple[Any, str]]:
+    """The number of each row, its last value, and the others as text."""
+    *columns, numbers = (plain_values(column) for column in batch.columns)
+    rows = zip(*columns, strict=True) if columns else itertools.repeat((), len(numbers))
+    return zip(numbers, map(_text, rows), strict=True)
 
 
 def _check_types(encoding: str, want: pa.Schema, part: int, batch: pa.RecordBatch) -> None:
@@ -253,13 +250,16 @@ def _check_types(encoding: str, want: pa.Schema, part: int, batch: pa.RecordBatc
             raise Mismatch(f"column {column.name!r} must be {wanted.type}, it is {column.type}")
 
 
-def _check_row(part: int, row: tuple[Any, ...], given: Sequence[str]) -> None:
-    number = row[-1]
-    if not isinstance(number, int) or not 0 <= number < len(given):
-        raise Mismatch(f"part {part}: a row came that nobody sent, its number is {number!r}")
-    came = _text(row[:-1])
-    if came != given[number]:
-        raise Mismatch(f"part {part}: row {number} was {given[number]}, {came} came")
+def _checked(part: int, batch: pa.RecordBatch, given: Sequence[str]) -> list[int]:
+    """The numbers of rows, each of which must be as it was sent."""
+    found = []
+    for number, came in _numbered(batch):
+        if not isinstance(number, int) or not 0 <= number < len(given):
+            raise Mismatch(f"part {part}: a row came that nobody sent, its number is {number!r}")
+        if came != given[number]:
+            raise Mismatch(f"part {part}: row {number} was {given[number]}, {came} came")
+        found.append(number)
+    return found
 
 
 def _check_once(case: ExchangeCase, numbers: Mapping[int, Sequence[int]], count: int) -> None:
