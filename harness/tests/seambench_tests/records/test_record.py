@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import platform
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from typer.testing import CliRunner
 
 from seambase.errors import InputError, RefusedError, UnavailableError
 from seambench.cli.app import app
+from seambench.records import facts
 from seambench.records.facts import machine_info, new_run, versions
 from seambench.records.files import load_record, validate_tree, write_record
 from seambench.records.model import Record, json_schema
@@ -294,3 +296,28 @@ def test_the_command_prints_the_form() -> None:
     done = CliRunner().invoke(app, ["report", "--schema"])
 
     assert json.loads(done.stdout) == json_schema()
+
+
+@pytest.mark.parametrize(
+    ("told", "name"),
+    [
+        (
+            "processor\t: 0\nmodel name\t: Some CPU @ 2 GHz\nmodel name\t: Other\n",
+            "Some CPU @ 2 GHz",
+        ),
+        ("processor\t: 0\nmodel name\t: \nmodel\t\t: 85\n", "x86"),
+        (None, "x86"),
+    ],
+)
+def test_a_machine_is_known_by_its_processor(
+    told: str | None, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the first name that the kernel has for it; elsewhere by what the platform says."""
+    file = tmp_path / "cpuinfo"
+    if told is not None:
+        file.write_text(told)
+    monkeypatch.setattr(facts, "Path", lambda _: file)
+    monkeypatch.setattr(platform, "processor", lambda: "")
+    monkeypatch.setattr(platform, "machine", lambda: "x86")
+
+    assert machine_info().cpu == name

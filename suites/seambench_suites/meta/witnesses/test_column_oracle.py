@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,11 @@ import pytest
 from seambase.errors import UsageError
 from seambench.conformance.answered import answers_of, digest_of
 from seambench.conformance.load import load_cases
+from seambench.contracts.column import ColumnChunk
+from seambench.contracts.outcomes import ProtocolError
 from seambench.seams.column.cases import ColumnCase, plain_answer
-from seambench.seams.column.oracle import expected_slots, parse_type
+from seambench.seams.column.chain import read_chain
+from seambench.seams.column.oracle import TypeTree, expected_slots, parse_type
 from seambench.seams.column.values import column_values
 from seambench_suites.cases import ROOT
 
@@ -120,3 +124,59 @@ def test_a_broken_case_names_its_file(tmp_path: Path) -> None:
         with pytest.raises(UsageError, match=r"case\.toml"):
             load_cases("column", tmp_path)
         (folder / "case.toml").unlink()
+
+
+def test_only_what_differs_between_cases_of_a_file_is_in_their_ids(tmp_path: Path) -> None:
+    """One size to fetch needs no name, several have one each; likewise kinds of nulls."""
+    (tmp_path / "golden" / "offheap").mkdir(parents=True)
+    (tmp_path / "golden" / "offheap" / "one.json").write_text("{}")
+    folder = tmp_path / "cases" / "column"
+    folder.mkdir(parents=True)
+    text = 'level = "must"\nrequirement = "r"\nfields = ["a"]\ntypes = ["int"]\n'
+    cases = (
+        ('fetch_sizes = [2]\nnulls = ["some"]\n', [""]),
+        ('fetch_sizes = [2, 3]\nnulls = ["some"]\n', ["/fetch-2", "/fetch-3"]),
+        ('fetch_sizes = [2]\nnulls = ["some", "all"]\n', ["/some", "/all"]),
+    )
+    for number, (asked, ids) in enumerate(cases):
+        (folder / f"case{number}.toml").write_text(text + asked)
+        found = [case.id for case in load_cases("column", tmp_path)]
+        name = f"column/case{number}"
+        assert [id_ for id_ in found if id_.startswith(name)] == [f"{name}{end}" for end in ids]
+
+
+@pytest.mark.parametrize("nested", [["m.$1", "m.$0"], ["m.$0", "m.$1"]])
+def test_keys_of_a_map_lie_in_front_of_its_values(nested: list[str]) -> None:
+    """Whatever is asked for first."""
+    slots = expected_slots(["m"], ["map<string,int>"], [[[["a", 1]]]], ["m"], nested)
+    words = [(slot["kind"], slot["column"]) for slot in slots]
+
+    assert words.index(("bytes", "m.$0")) < words.index(("data", "m.$1"))
+
+
+def test_a_column_that_is_not_there_has_an_empty_word() -> None:
+    """A chain that points somewhere for it is told, and what stands behind it is read."""
+    numbers, flags = (ctypes.c_int32 * 2)(7, 8), (ctypes.c_uint8 * 2)()
+    parts = [("gone", TypeTree("unknown")), ("a", parse_type("int"))]
+
+    def read(word: int) -> ColumnChunk:
+        behind = (ctypes.addressof(flags), ctypes.addressof(numbers))
+        words = (ctypes.c_int64 * 4)(2, word, *behind)
+        return read_chain(ctypes.addressof(words), parts)
+
+    chunk = read(0)
+    assert [(slot.kind, slot.column) for slot in chunk.slots] == [
+        ("unknown", "gone"),
+        ("nulls", "a"),
+        ("data", "a"),
+    ]
+    assert chunk.slots[-1].content == bytes(numbers)
+    with pytest.raises(ProtocolError, match="the word of gone, which there is not, is 0x9, not 0"):
+        read(9)
+
+
+def test_texts_of_decimals_have_no_needless_zeros() -> None:
+    """One digit stands in front of the point where the number has none there."""
+    values = column_values(parse_type("decimal(18,2)"), 3, "none", "seed")
+
+    assert values == ["0.00", "0.01", "-0.01"]
