@@ -410,6 +410,87 @@ public final class OffHeapColumnVector {
         rows++;
     }
 
+    /** Whether a row is NULL; in a column that the source lacks each is. */
+    public boolean isNullAt(int row) {
+        return kind == Kind.UNKNOWN || UNSAFE.getByte(slot(row, nulls, 1)) != 0;
+    }
+
+    /** Where a row's slot of some width is; for who reads what was appended. */
+    private long slot(int row, long from, int wide) {
+        if (row < 0 || row >= rows || from == 0) {
+            throw new IndexOutOfBoundsException("column '" + name + "' has no row " + row);
+        }
+        if (from == data && wide != width) {
+            throw new RefusedException(
+                    "column '" + name + "' of type " + type + " has values of " + width + " bytes, not "
+                            + wide);
+        }
+        return from + (long) wide * row;
+    }
+
+    public boolean getBoolean(int row) {
+        return getByte(row) != 0;
+    }
+
+    public byte getByte(int row) {
+        return UNSAFE.getByte(slot(row, data, 1));
+    }
+
+    public short getShort(int row) {
+        return UNSAFE.getShort(slot(row, data, 2));
+    }
+
+    public int getInt(int row) {
+        return UNSAFE.getInt(slot(row, data, 4));
+    }
+
+    public long getLong(int row) {
+        return UNSAFE.getLong(slot(row, data, 8));
+    }
+
+    public float getFloat(int row) {
+        return Float.intBitsToFloat(getInt(row));
+    }
+
+    public double getDouble(int row) {
+        return Double.longBitsToDouble(getLong(row));
+    }
+
+    /** The bytes of a string or binary. */
+    public byte[] getBinary(int row) {
+        int from = UNSAFE.getInt(slot(row, kind.isBytes() ? offsets : 0, 4));
+        byte[] found = new byte[UNSAFE.getInt(offsets + 4L * (row + 1)) - from];
+        UNSAFE.copyMemory(null, bytes + from, found, Unsafe.ARRAY_BYTE_BASE_OFFSET, found.length);
+        return found;
+    }
+
+    /** The text of a string. */
+    public String getUTF8String(int row) {
+        return new String(getBinary(row), java.nio.charset.StandardCharsets.UTF_8);
+    }
+
+    /**
+     * A row as a text, as `OffHeapTable.show` has it: numbers, dates and times in SQL's form, texts as
+     * they are, bytes in hexadecimal, `[...]` for lists, `{key: value}` for maps and structs.
+     */
+    String shown(int row) {
+        return isNullAt(row) ? "NULL" : new ShownValue(this).at(row);
+    }
+
+    /** Where a list's or map's entries begin, by rows of the children; row `rows` tells the end. */
+    int entriesFrom(int row) {
+        return UNSAFE.getInt(offsets + 4L * row);
+    }
+
+    OffHeapColumnVector child(int index) {
+        return children[index];
+    }
+
+    /** The upper half of a number of 16 bytes, and the lower. */
+    long half(int row, int which) {
+        return UNSAFE.getLong(slot(row, data, 16) + 8L * which);
+    }
+
     /** Number of words of the meta chain. */
     int words() {
         if (kind == Kind.UNKNOWN) {

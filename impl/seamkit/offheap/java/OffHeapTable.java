@@ -80,6 +80,19 @@ public final class OffHeapTable {
         return meta;
     }
 
+    /** The first rows, a line each, as texts with tabs between them; below their columns' names. */
+    public String show(int limit) {
+        StringBuilder out = new StringBuilder();
+        for (int row = -1; row < Math.min(limit, rows); row++) {
+            for (int i = 0; i < columns.length; i++) {
+                String cell = row < 0 ? columns[i].name : columns[i].shown(row);
+                out.append(i == 0 ? "" : "\t").append(cell);
+            }
+            out.append("\n");
+        }
+        return out.toString();
+    }
+
     /** Gives one column's blocks back; repeatable. */
     public void releaseColumn(int index) {
         if (!released[index] && columns[index] != null) {
