@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -88,13 +89,14 @@ def test_rows_are_read_by_their_numbers(java: Any) -> None:
     assert (column["i"].getInt(0), column["l"].getLong(0)) == (2**31 - 1, -(2**63))
     assert [bool(column["u"].isNullAt(row)) for row in range(3)] == [False, True, False]
     assert str(column["u"].getUTF8String(0)) == "grün"
-    for call in (
+    wrong: list[Callable[[], Any]] = [
         lambda: column["i"].getInt(3),
         lambda: column["i"].getInt(-1),
         lambda: column["i"].getLong(0),
         lambda: column["i"].getUTF8String(0),
         lambda: column["a"].getInt(0),
-    ):
+    ]
+    for call in wrong:
         with pytest.raises(java.jpype.JException, match=r"has no row|has values of"):
             call()
     table.release()
