@@ -410,6 +410,9 @@ def test_building_again_keeps_other_pages_and_drops_stale_copies(
     build(results, site)
 
     assert 'href="history/index.html"' in page(site, "history")
+    first = page(site, "index")
+    assert "What was timed" in first
+    assert "Nothing was recorded" not in first
     assert [p.name for p in (site / "records").iterdir()] == [
         "seambench--2026-11-20--example-e4c4a9.json"
     ]
