@@ -113,6 +113,8 @@ def _verdict(timings: Sequence[Timing]) -> str:
     right = sum(timing.outcome == "pass" for timing in offered)
     left = len(timings) - len(offered)
     beside = f", {left} not offered" if left else ""
+    if any(timing.over.stale for timing in timings):
+        beside += "; stale: of base files alone, without the updates"
     if right == len(offered):
         return f"[green]all {right} right[/green]{beside}" if offered else "not offered"
     others = sorted({str(timing.outcome) for timing in offered} - {"pass"})

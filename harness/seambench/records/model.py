@@ -177,6 +177,16 @@ class Rows(_Struct, frozen=True, kw_only=True):
     dimensions: dict[str, Scalar] = {}
     stored: Stored | None = None
 
+    def per_cent(self, axis: str) -> float:
+        """A dimension as a number; dimensions are open, and one that is no number counts as 0."""
+        value = self.dimensions.get(axis, 0)
+        return float(value) if isinstance(value, int | float) else 0.0
+
+    @property
+    def stale(self) -> bool:
+        """Whether base files alone were read where updates lie beside them."""
+        return self.state == "base" and self.per_cent("update_ratio") > 0
+
 
 class Skipped(_Struct, frozen=True):
     """Damage that was skipped as the format's own reader skips it; offset -1: not known."""

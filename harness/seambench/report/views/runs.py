@@ -177,7 +177,9 @@ def measured(one: RunSet) -> list[Measured]:
         variant = _variant(over, common[over.format or ""])
         reader = Reader(about.name, about.version, over.format or "", variant)
         groups.setdefault((reader, timing.case, over.name), []).append((shown, timing))
-    stale = {reader for (reader, _, _), listed in groups.items() if _is_stale(listed)}
+    stale = {
+        reader for (reader, _, _), listed in groups.items() if any(t.over.stale for _, t in listed)
+    }
     return [
         _measured(case, reader, listed, stale=reader in stale)
         for (reader, case, _), listed in groups.items()
@@ -192,7 +194,7 @@ def _measured(
     samples = [seconds for _, timing in listed for seconds in timing.hot or timing.cold]
     cpu = None if wrong else Stat.of([spent for _, timing in listed for spent in timing.cpu])
     peaks = [timing.peak_bytes for _, timing in listed if timing.peak_bytes is not None]
-    ratio, share = _per_cent(last.over, "update_ratio"), _share(last.over)
+    ratio, share = last.over.per_cent("update_ratio"), _share(last.over)
     worst = wrong[-1] if wrong else last
     return Measured(
         case=case,
@@ -212,27 +214,14 @@ def _measured(
     )
 
 
-def _is_stale(listed: Sequence[tuple[Shown, Answered]]) -> bool:
-    return any(
-        timing.over.state == "base" and _per_cent(timing.over, "update_ratio") > 0
-        for _, timing in listed
-    )
-
-
-def _per_cent(over: Rows, axis: str) -> float:
-    """A dimension as a number; dimensions are open, and one that is no number counts as none."""
-    value = over.dimensions.get(axis, 0)
-    return float(value) if isinstance(value, int | float) else 0.0
-
-
 def _share(over: Rows) -> float:
     """Per cent of the slices that have changes, as they were counted.
 
     Records from before they were counted have the share that was asked for, of which so many slices
     as there were can have shown another one.
     """
-    asked, slices = _per_cent(over, "slice_share"), _per_cent(over, "slices")
-    if _per_cent(over, "update_ratio") == 0 or not slices:
+    asked, slices = over.per_cent("slice_share"), over.per_cent("slices")
+    if over.per_cent("update_ratio") == 0 or not slices:
         return asked
     counted = over.dimensions.get("slices_with_logs", max(1, round(slices * asked / 100)))
     return 100 * float(counted) / slices if asked else 0.0

@@ -36,3 +36,14 @@ def test_no_figure_is_cut(tmp_path: Path, width: int) -> None:
     ]
     assert figures[0] == figures[1]
     assert "load when the readers began: " in shown[width]
+
+
+def test_who_reads_base_files_alone_is_called_stale(tmp_path: Path) -> None:
+    """Its answers are right, of an older state: that is said beside them, and of no other."""
+    records = [load_record(path) for path in record_paths(make_results(tmp_path))]
+    out = Console(file=io.StringIO(), width=200)
+    print_summary([record for record in records if record.timings], out)
+    lines = out.file.getvalue().splitlines()  # type: ignore[attr-defined]
+    told = {line.partition(":")[0] for line in lines if "; stale: of base files alone" in line}
+    assert told == {"native", "pyarrow"}
+    assert {line.partition(":")[0] for line in lines if " right" in line} > told
