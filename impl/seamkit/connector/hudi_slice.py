@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import pyarrow as pa
 
 from seambase.errors import RefusedError, UsageError
 from seambase.scan import ScanWarning
-from seamkit.connector.slice_rows import merged_rows
+from seamkit.connector.slice_rows import PlannedSlice, merged_rows
 from seamkit.core.memory import TrackedAllocator
 from seamkit.offheap.columns.types import ColumnType, Kind, from_arrow
 from seamkit.offheap.connector.parameters import (
@@ -24,7 +24,6 @@ from seamkit.offheap.connector.rows import RowScanner
 from seamkit.scan.scan import Scan
 from seamkit.scan.unit_scan import UnitScan
 from seamkit.scan.units import ReadContext
-from seamkit.tables.hudi.merge.fold import SliceChanges
 from seamkit.tables.hudi.table import HudiTable
 
 #: What BE states besides; neither says anything that the table does not.
@@ -99,13 +98,13 @@ class HudiSliceScanner(RowScanner):
 
 
 def _tuples(
-    changes: SliceChanges, names: list[str], context: ReadContext
+    planned: PlannedSlice, names: list[str], context: ReadContext
 ) -> Iterator[tuple[Any, ...]]:
-    for row in merged_rows(changes.slice_, changes.source.reading(names), context):
+    for row in merged_rows(planned, names, context):
         yield tuple(row.get(name) for name in names)
 
 
-def _slice(scan: Scan, table: HudiTable, parameters: Parameters, as_of: str | None) -> SliceChanges:
+def _slice(scan: Scan, table: HudiTable, parameters: Parameters, as_of: str | None) -> PlannedSlice:
     """The slice that the files are."""
     logs = split_names(parameters.get("delta_file_paths", ""), "delta_file_paths")
     base = parameters.get("data_file_path", "")
@@ -114,12 +113,12 @@ def _slice(scan: Scan, table: HudiTable, parameters: Parameters, as_of: str | No
     if not base and not logs:
         raise UsageError("a slice has a data_file_path or delta_file_paths")
     assert isinstance(scan, UnitScan)  # a snapshot query
-    for changes in (unit.changes for unit in scan.plan.units):
-        assert isinstance(changes, SliceChanges)
-        slice_ = changes.slice_
+    for unit in scan.plan.units:
+        planned = cast("PlannedSlice", unit.changes)
+        slice_ = planned.slice_
         own_base = table.full(slice_.base.path) if slice_.base else ""
         if own_base == base and sorted(table.full(log.path) for log in slice_.logs) == sorted(logs):
-            return changes
+            return planned
     raise UsageError(
         f"{parameters['base_path']}: the file {base or logs[0]} and {len(logs)} logs are no slice "
         f"of the table{' as of ' + as_of if as_of else ''}; plan the scan again"

@@ -133,3 +133,58 @@ def test_the_serde_does_not_read_pages_by_its_witness() -> None:
     }
 
     assert users == {"command"}
+
+
+#: What the connector path is a witness for: no module of it may be behind what a witness imports,
+#: but through what plans and reads files for both.
+MERGES = (
+    "seamkit.tables.hudi.merge",
+    "seamkit.scan.merge_path",
+    "seamkit.scan.core_merges",
+    "seamkit.scan.events_cache",
+)
+
+
+def imported_modules(source: str) -> set[str]:
+    """The modules that a text imports, or imports from, anywhere in it."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+        elif isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+    return found
+
+
+def merges_in(source: str) -> list[str]:
+    """Modules of the merge path that a text imports."""
+    return sorted(name for name in imported_modules(source) if name.startswith(MERGES))
+
+
+def test_the_connector_path_shares_no_merge() -> None:
+    """It imports nothing of the merge path that it is a witness for, nor do the logs it reads."""
+    seamkit = _folder("seamkit")
+    folders = [seamkit / "connector", seamkit / "tables/hudi/log", seamkit / "tables/hudi/listing"]
+    found = {
+        str(file.relative_to(seamkit)): shared
+        for folder in folders
+        for file in folder.rglob("*.py")
+        if (shared := merges_in(file.read_text(encoding="utf-8")))
+    }
+
+    assert found == {}
+
+
+@pytest.mark.parametrize(
+    ("source", "shared"),
+    [
+        ("from seamkit.tables.hudi.merge.records import RecordReader", True),
+        ("def f():\n    from seamkit.tables.hudi.merge import keys", True),
+        ("import seamkit.scan.core_merges", True),
+        ("from seamkit.scan import merge_path", True),
+        ("from seamkit.tables.hudi.log.blocks import read_ordered_blocks", False),
+    ],
+)
+def test_a_shared_merge_is_seen(source: str, shared: bool) -> None:
+    """Whichever way it is imported."""
+    assert bool(merges_in(source)) is shared
