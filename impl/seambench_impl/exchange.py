@@ -40,9 +40,9 @@ from seambench_impl.stages.exchange import exchange_stages
 from seamkit.core.memory import TrackedAllocator
 from seamkit.exchange.formats.formats import FORMATS, ChunkFormat
 from seamkit.exchange.logic.channel import Channel
-from seamkit.exchange.merge import MergingReader, SortedMerge
 from seamkit.exchange.partition import FUNCTIONS
 from seamkit.exchange.sink import ExchangeSink
+from seamkit.exchange.sorted_senders import MergingReader, SortedMerge
 from seamkit.exchange.source import ExchangeSource, SourceRegistry
 from seamkit.exchange.transports import nearby
 from seamkit.exchange.transports.base import (

@@ -16,7 +16,7 @@ from typing import Any
 
 from seambase.errors import RefusedError, UsageError
 from seambench.contracts.common import Level, TimedFamily
-from seambench.contracts.explain import Explanation
+from seambench.contracts.explanation import Explanation
 from seambench.contracts.outcomes import Outcome
 from seambench.contracts.peers.catalogue import Peer
 

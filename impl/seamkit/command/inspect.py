@@ -105,27 +105,27 @@ def _request(
 def _rows(given: argparse.Namespace, kind: str, options: dict[str, object]) -> Iterator[Met]:
     """Every field of rows; UnsafeRows are graded at the end: whether they are as Spark's."""
     from seambase.walk import Met
-    from seamkit.serde.rows.explain import explain
     from seamkit.serde.rows.grade import grade
+    from seamkit.serde.rows.inspection import inspect_rows
 
     request = _request(given, kind, options)
     if request is None:
         raise UsageError(f"--schema is needed: {kind} says nothing of its fields")
     data = _read(Path(given.table))
-    yield from explain(kind, data, request.fields, request.options)
+    yield from inspect_rows(kind, data, request.fields, request.options)
     if kind == "unsaferow":
         yield Met(0, len(data), 0, "grade", grade(data, request.fields, request.options).text)
 
 
 def _table(given: argparse.Namespace, kind: str) -> Iterator[Met]:
-    from seamkit.command.explained import explain_parquet, explained_log, explained_table
+    from seamkit.command.inspected import inspect_parquet, inspected_log, inspected_table
 
     file = Path(given.table)
     if kind == "parquet":
-        return explain_parquet(file)
+        return inspect_parquet(file)
     if "://" not in given.table and file.is_file() and (log := _format_with_log(file)):
-        return explained_log(log, file)
-    return explained_table(given)
+        return inspected_log(log, file)
+    return inspected_table(given)
 
 
 def _read(file: Path) -> bytes:

@@ -74,7 +74,7 @@ class FolderTable(Table):
 
     _storage: Storage
 
-    def _asked(self, query: Query, options: ScanOptions, **moments: object) -> Self:
+    def _view(self, query: Query, options: ScanOptions, **moments: object) -> Self:
         """The table for a read, once it is sure that the read makes sense.
 
         Args:
@@ -104,6 +104,7 @@ class FolderTable(Table):
         options: ScanOptions,
         *,
         shown: Sequence[str] | None = None,
+        rows: pc.Expression | None = None,
         narrowed: Callable[[pc.Expression | None], ReadPlan] | None = None,
         read_by: tuple[str, ReadRows] | None = None,
     ) -> Scan:
@@ -115,6 +116,7 @@ class FolderTable(Table):
             filter: rows to keep.
             options: how to run it.
             shown: columns that are handed out unless told otherwise; None for all.
+            rows: what every row must meet besides.
             narrowed: what to read under a condition.
             read_by: how units are read where that is not the way of a snapshot's; see
                 `UnitScan.read_by`.
@@ -126,7 +128,8 @@ class FolderTable(Table):
             own = plan if narrowed is None else narrowed(condition)
             if options.strict and own.warnings:
                 raise InputError(f"{own.warnings[0].file}: {own.warnings[0].reason}")
-            scan = UnitScan(own, columns, condition, options)
+            whole = condition if rows is None or condition is None else rows & condition
+            scan = UnitScan(own, columns, rows if condition is None else whole, options)
             return scan if read_by is None else scan.read_by(*read_by)
 
         return filtered_scan(make, names, filter, plan.schema)

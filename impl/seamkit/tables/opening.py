@@ -69,9 +69,9 @@ class TableFormat:
             little; empty if it need not.
         meta_columns: those that every table has besides the user's; read only when named.
         facts: of an opened table, further lines of an explanation: names and texts.
-        explain_table: tells what a table says, `package.module:function`; empty where the lines
+        inspect_table: tells what a table says, `package.module:function`; empty where the lines
             that all formats share are enough.
-        explain_log: tells what one of its logs says; empty where there are no logs.
+        inspect_log: tells what one of its logs says; empty where there are no logs.
         log_magic: what these logs begin with.
         is_address: whether an address that is no folder means a table of this format.
     """
@@ -85,8 +85,8 @@ class TableFormat:
     holds: str = ""
     meta_columns: Sequence[str] = ()
     facts: Callable[[Any], Iterator[tuple[str, str]]] = lambda _: iter(())
-    explain_table: str = ""
-    explain_log: str = ""
+    inspect_table: str = ""
+    inspect_log: str = ""
     log_magic: bytes = b""
     is_address: Callable[[str], bool] = _none
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from seambench.contracts.explain import ShownRows
+from seambench.contracts.explanation import ShownRows
 from seambench.contracts.findings import Finding
 from seambench.contracts.outcomes import Outcome
 from seambench.contracts.registry import find_seam

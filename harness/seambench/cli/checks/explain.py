@@ -16,7 +16,7 @@ from seambase.command.terminal import JSON_SCHEMA, plain_text, print_json
 from seambase.errors import UsageError
 from seambench.cli.checks.shown import row_lines
 from seambench.cli.shared.common import Results, console
-from seambench.contracts.explain import Explanation, Step
+from seambench.contracts.explanation import Explanation, Step
 
 if TYPE_CHECKING:
     from seambench.contracts.seam import Case

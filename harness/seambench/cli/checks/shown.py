@@ -13,7 +13,7 @@ from seambench.conformance.advice import Group, additions, groups
 from seambench.contracts.outcomes import Difference, Outcome
 
 if TYPE_CHECKING:
-    from seambench.contracts.explain import ShownRows
+    from seambench.contracts.explanation import ShownRows
     from seambench.contracts.progress import Progress
     from seambench.contracts.seam import Case
 

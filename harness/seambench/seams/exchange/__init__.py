@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from seambench.contracts.common import TimedFamily
-from seambench.contracts.explain import Explanation
+from seambench.contracts.explanation import Explanation
 from seambench.contracts.seam import Case, Seam
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from seambench.contracts.explain import Explanation
+from seambench.contracts.explanation import Explanation
 from seambench.contracts.peers.catalogue import Peer
 from seambench.contracts.seam import Case, Pass, Request, Seam
 
@@ -71,7 +71,7 @@ class _ScanSeam(Seam):
         read_case(case, implementation)
 
     def explain(self, case: ScanCase) -> Explanation:
-        from seambench.seams.scan.explain import explain_scan
+        from seambench.seams.scan.explained_case import explain_scan
 
         return explain_scan(case)
 

@@ -16,7 +16,7 @@ from seambase.errors import InputError, RefusedError
 from seambase.serde import SerdeField
 from seambase.types import parse_spark
 from seamkit.serde.rows.codec import Buffer
-from seamkit.serde.rows.explain import row_places
+from seamkit.serde.rows.inspection import row_places
 from seamkit.serde.rows.serde import RowOptions, deserialize
 from seamkit.serde.rows.unsafe_row import UnsafeRows
 from seamkit.serde.rows.walk import Oddity, UnsafeWalk

@@ -153,7 +153,7 @@ class DeltaTable(FolderTable):
             UnavailableError: a filter in SQL without DuckDB.
         """
         options = ScanOptions.of(type(self).scan, run)
-        table = self._asked(query, options, as_of=as_of, begin=begin, end=end)
+        table = self._view(query, options, as_of=as_of, begin=begin, end=end)
         if query == "cdc":
             plan = table._changes(
                 _moment("begin", begin), _moment("end", end), strict=options.strict

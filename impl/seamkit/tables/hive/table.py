@@ -150,7 +150,7 @@ class HiveTable(FolderTable):
                 f"{self._storage.root}: as_of is {as_of!r}, and a Hive table has no past"
             )
         options = ScanOptions.of(type(self).scan, run)
-        table = self._asked(query, options)
+        table = self._view(query, options)
         return table._scan(table._plan(), columns, filter, options)
 
     @gc_paused()

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
-import functools
-import operator
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Unpack, get_args
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from seambase.description import TableDescription
 from seambase.errors import InputError, RefusedError, UsageError
@@ -41,6 +38,7 @@ from seamkit.tables.hudi.config.properties import PROPERTIES, TIMELINE, load_con
 from seamkit.tables.hudi.indexes.key_filters import stated_buckets
 from seamkit.tables.hudi.listing.files import FileSlice, partition_schema, with_file_names
 from seamkit.tables.hudi.merge.blocks import LogSource
+from seamkit.tables.hudi.planning import ListingSource, Path, Plan, Planner, read_plan
 from seamkit.tables.hudi.table_format import META_COLUMNS
 from seamkit.tables.hudi.timeline.timeline import (
     Timeline,
@@ -52,7 +50,6 @@ from seamkit.tables.hudi.timeline.timeline import (
     written_groups,
 )
 from seamkit.tables.hudi.timeline.window import COMMIT_TIME, NOW, Window, incremental_window
-from seamkit.tables.hudi.units import ListingSource, Path, Plan, Planner, read_plan
 from seamkit.tables.table import TableState
 
 
@@ -72,6 +69,9 @@ class HudiTable(FolderTable):
         InputError: the folder is no Hudi table, or its timeline is broken.
         RefusedError: a table version or feature that is not supported.
     """
+
+    title = "Hudi"
+    queries = get_args(Query)
 
     def __init__(
         self,
@@ -210,13 +210,16 @@ class HudiTable(FolderTable):
             InputError: a file is missing or broken.
             RefusedError: legal, but not supported.
         """
-        check_choice("query", query, get_args(Query))
         check_choice("path", path, get_args(Path))
         for name, value in (
             ("changes_alone", changes_alone),
             ("positions", positions),
         ):
             check_flag(name, value)
+        options = ScanOptions.of(type(self).scan, run)
+        table = self._view(query, options, as_of=as_of, begin=begin, end=end)
+        if changes_alone and query != "incremental":
+            raise UsageError(f"a query {query} has no changes_alone: it goes with incremental")
         request = _Query(
             query,
             instant_text("as_of", as_of),
@@ -226,22 +229,13 @@ class HudiTable(FolderTable):
             path,
             positions,
             stated_buckets(self.config, buckets),
-            ScanOptions.of(type(self).scan, run),
+            options,
         )
         if query == "cdc":
-            return self._within(request.options.memory_limit_bytes)._changes(
-                request, columns, filter
-            )
-        plan, rows = request.plan(self), request.window(self).row_filter()
-
-        def make(names: list[str], condition: pc.Expression | None) -> Scan:
-            both = [c for c in (rows, condition) if c is not None]
-            whole = functools.reduce(operator.and_, both) if both else None
-            return UnitScan(plan, names, whole, request.options)
-
+            return table._changes(request, columns, filter)
+        plan, rows = request.plan(table), request.window(table).row_filter()
         own = [name for name in plan.schema.names if not name.startswith("_hoodie_")]
-        names = chosen_columns(columns, plan.schema, own, self._storage.root)
-        return filtered_scan(make, names, filter, plan.schema)
+        return table._scan(plan, columns, filter, options, shown=own, rows=rows)
 
     def _changes(
         self, request: _Query, columns: Sequence[str] | None, condition: Filter | None
@@ -314,7 +308,6 @@ class _Query:
 
     def plan(self, table: HudiTable) -> ReadPlan:
         """What is read of the table as it was when it was opened."""
-        table = table._within(self.options.memory_limit_bytes)
         window, strict = self.window(table), self.options.strict
         table._planner(strict).ahead()
         units = self.units(table, table._plan(window, strict=strict), window)
@@ -336,14 +329,8 @@ class _Query:
 
     def window(self, table: HudiTable) -> Window:
         """Which instants count."""
-        if self.kind == "cdc" and (self.as_of is not None or self.changes_alone):
-            raise UsageError("a cdc query has begin and end, and nothing else")
         if self.kind not in ("incremental", "cdc"):
-            if self.begin is not None or self.end is not None or self.changes_alone:
-                raise UsageError(f"a {self.kind} query has no begin or end; an incremental one has")
             return table._as_of(self.as_of)
-        if self.as_of is not None:
-            raise UsageError("an incremental query has begin and end, not as-of")
         if table.config.raw.get("hoodie.populate.meta.fields", "").lower() == "false":
             raise RefusedError(
                 f"{table._storage.root}: rows do not tell when they changed "
@@ -356,4 +343,4 @@ class _Query:
 
 def _plan_anew(request: _Query, make: Callable[[], HudiTable]) -> ReadPlan:
     """The plan of the same query of the table as it is now."""
-    return request.plan(make())
+    return request.plan(make()._within(request.options.memory_limit_bytes))

@@ -27,7 +27,7 @@ FORMAT = TableFormat(
     ),
     mark=".hoodie",
     meta_columns=META_COLUMNS,
-    explain_table="seamkit.tables.hudi.explain:explain_table",
-    explain_log="seamkit.tables.hudi.explain:explain_log",
+    inspect_table="seamkit.tables.hudi.inspection:inspect_table",
+    inspect_log="seamkit.tables.hudi.inspection:inspect_log",
     log_magic=b"#HUDI#",
 )

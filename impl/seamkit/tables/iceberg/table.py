@@ -179,7 +179,7 @@ class IcebergTable(FolderTable):
             UnavailableError: a filter in SQL without DuckDB.
         """
         options = ScanOptions.of(type(self).scan, run)
-        table = self._asked(query, options, as_of=as_of, begin=begin, end=end)
+        table = self._view(query, options, as_of=as_of, begin=begin, end=end)
         if query == "snapshot":
             view = chosen_view(self._metadata, as_of)
             return table._scan(

@@ -29,7 +29,7 @@ from seamkit.tables.paimon.data_files import (
     open_data_file,
     read_vector,
 )
-from seamkit.tables.paimon.merging.engines import merge_rule
+from seamkit.tables.paimon.merge_engines.engines import merge_rule
 from seamkit.tables.paimon.metadata.manifests import FileEntry, live_vectors, row_values
 from seamkit.tables.paimon.metadata.schemas import (
     KIND,

@@ -192,7 +192,7 @@ class PaimonTable(FolderTable):
         check_choice("mode", mode, get_args(ChangeMode))
         check_flag("row_kinds", row_kinds)
         options = ScanOptions.of(type(self).scan, run)
-        table = self._asked(query, options, as_of=as_of, begin=begin, end=end)
+        table = self._view(query, options, as_of=as_of, begin=begin, end=end)
         if row_kinds and query != "incremental":
             raise UsageError(f"a query {query} has no row_kinds: an incremental one has")
         if query == "incremental" or query == "cdc":

@@ -22,7 +22,7 @@ from seambench_impl.peers.arrow.arrow_ipc import ArrowIpcSerde
 from seamkit.exchange.formats.formats import chunk_format
 from seamkit.exchange.logic.messages import Chunk, Request
 from seamkit.exchange.logic.options import ReceiverOptions
-from seamkit.exchange.merge import MergingReader, SortedMerge
+from seamkit.exchange.sorted_senders import MergingReader, SortedMerge
 from seamkit.exchange.source import ExchangeSource, SourceRegistry
 from seamkit.exchange.transports.base import HELLO
 from seamkit.exchange.transports.flight import FlightServer

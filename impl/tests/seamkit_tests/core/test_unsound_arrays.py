@@ -13,8 +13,8 @@ from seambase.errors import InputError
 from seambase.sorting import SortKey
 from seambase.type_fields import fields_of
 from seamkit.core.memory import TrackedAllocator
-from seamkit.exchange.merge import SortedMerge
 from seamkit.exchange.partition import Function, Partitioner, PartitionRule, hash_rows
+from seamkit.exchange.sorted_senders import SortedMerge
 from seamkit.offheap.columns.table import OffHeapTable
 from seamkit.offheap.columns.types import from_arrow
 from seamkit.serde.presto import write

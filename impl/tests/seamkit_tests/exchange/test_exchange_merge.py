@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from seambase.errors import InputError, RefusedError, UsageError
 from seambase.sorting import SortKey
 from seamkit.core.memory import TrackedAllocator
-from seamkit.exchange.merge import SortedMerge
+from seamkit.exchange.sorted_senders import SortedMerge
 
 _VALUES: dict[Any, st.SearchStrategy[Any]] = {
     pa.int8(): st.integers(-(2**7), 2**7 - 1),

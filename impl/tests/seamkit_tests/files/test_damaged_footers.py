@@ -58,9 +58,9 @@ def scan(path):
 
 def explain(path):
     from pathlib import Path
-    from seamkit.command.explained import explain_parquet
+    from seamkit.command.inspected import inspect_parquet
     try:
-        return f"{[*explain_parquet(Path(path))][0].what}"
+        return f"{[*inspect_parquet(Path(path))][0].what}"
     except SeambenchError as error:
         return f"refused: {error}"
 

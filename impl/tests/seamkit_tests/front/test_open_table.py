@@ -215,7 +215,7 @@ def test_the_page_of_help_is_true(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         ({"filter": "ts + 1"}, "is no condition"),
         ({"as_of": 3.5}, "as_of is 3.5"),
         ({"as_of": "yesterday"}, "yesterday"),
-        ({"begin": "20200101000000"}, "no begin or end"),
+        ({"begin": "20200101000000"}, "a query snapshot has no begin: it goes with incremental"),
     ],
 )
 def test_every_argument_of_a_scan_is_checked(

@@ -20,9 +20,9 @@ from seamkit.tables.hudi.base_files import KeyedParquetReader
 from seamkit.tables.hudi.config.properties import load_config
 from seamkit.tables.hudi.indexes.metadata import BloomIndex
 from seamkit.tables.hudi.listing.metadata_table import MetadataTable
+from seamkit.tables.hudi.planning import ListingSource
 from seamkit.tables.hudi.table import HudiTable
 from seamkit.tables.hudi.timeline.timeline import load_timeline
-from seamkit.tables.hudi.units import ListingSource
 from seamkit_tests.samples.golden_tables import unpack_table
 
 

@@ -16,8 +16,7 @@ from seambench.contracts.scan import ScanRequest
 from seambench_impl.scan import AutoReader, NativeReader
 from seamkit.core.errors import NativeMemoryError
 from seamkit.core.held_rows import HeldRows
-from seamkit.tables.hudi import change_scan
-from seamkit.tables.hudi import units as planning
+from seamkit.tables.hudi import change_scan, planning
 from seamkit.tables.hudi.table import HudiTable
 from seamkit.tables.hudi.timeline.archive import Archive
 from seamkit_tests.samples.golden_tables import unpack_table
@@ -117,7 +116,7 @@ def test_changes_come_through_the_seam(tmp_path: Path) -> None:
 
     assert AutoReader().open(ScanRequest(root, "cdc")).to_reader().read_all().num_rows == 6
     assert not NativeReader().capabilities.get("query.cdc")
-    with pytest.raises(UsageError, match="begin and end"):
+    with pytest.raises(UsageError, match="a query cdc has no as_of"):
         AutoReader().open(ScanRequest(root, "cdc", as_of="000"))
 
 

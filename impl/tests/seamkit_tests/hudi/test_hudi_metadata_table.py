@@ -11,9 +11,9 @@ import pytest
 from seambase.errors import InputError, RefusedError
 from seamkit.files.storage import Storage
 from seamkit.tables.hudi.config.properties import load_config
+from seamkit.tables.hudi.planning import Plan, Planner
 from seamkit.tables.hudi.timeline.timeline import load_timeline
 from seamkit.tables.hudi.timeline.window import NOW
-from seamkit.tables.hudi.units import Plan, Planner
 from seamkit_tests import GOLDEN
 
 _GOLDEN = GOLDEN

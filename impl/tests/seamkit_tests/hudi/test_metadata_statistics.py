@@ -14,9 +14,9 @@ from seamkit.scan.unit_scan import UnitScan
 from seamkit.tables.hudi.config.properties import load_config
 from seamkit.tables.hudi.indexes.metadata import ColumnStats
 from seamkit.tables.hudi.listing.metadata_table import open_metadata_table
+from seamkit.tables.hudi.planning import ListingSource
 from seamkit.tables.hudi.table import HudiTable
 from seamkit.tables.hudi.timeline.timeline import load_timeline
-from seamkit.tables.hudi.units import ListingSource
 from seamkit_tests.samples.golden_tables import unpack_table
 
 

@@ -15,7 +15,7 @@ import pytest
 
 import seamkit
 from seambase.errors import InputError, SeambenchError
-from seamkit.tables.hudi.explain import explain_table
+from seamkit.tables.hudi.inspection import inspect_table
 from seamkit.tables.hudi.listing.hfile import read_hfile
 from seamkit_tests.samples.golden_tables import unpack_table
 from seamkit_tests.samples.hfile_bytes import build_hfile
@@ -139,7 +139,7 @@ def _ask(root: Path) -> None:
             lambda table: table.scan(strict=True, filter="k <> 'x'").count_rows(),
             lambda table: table.scan().explain(),
             lambda table: table.describe(),
-            lambda table: list(explain_table(table)),
+            lambda table: list(inspect_table(table)),
             lambda table: table.scan(query="incremental", begin="2020-01-01").count_rows(),
             lambda table: table.scan(query="cdc").count_rows(),
             lambda table: table.scan(as_of="2026-11-21").count_rows(),

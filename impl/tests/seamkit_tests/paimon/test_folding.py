@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from seamkit.tables.paimon.merging.engines import make_function
-from seamkit.tables.paimon.merging.folding import folded
+from seamkit.tables.paimon.merge_engines.engines import make_function
+from seamkit.tables.paimon.merge_engines.folding import folded
 
 FLOATS = (0.0, -0.0, 1e16, 1.0, -1e16, math.nan, math.inf, -math.inf, 0.1, 1e308)
 VALUES: dict[pa.DataType, tuple[Any, ...]] = {

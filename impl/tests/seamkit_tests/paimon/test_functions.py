@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 
 from seambase.errors import InputError, RefusedError, UnavailableError
-from seamkit.tables.paimon.merging.engines import make_function
-from seamkit.tables.paimon.merging.sketches import check_hll
+from seamkit.tables.paimon.merge_engines.engines import make_function
+from seamkit.tables.paimon.merge_engines.sketches import check_hll
 
 ROW = pa.struct([("id", pa.int32()), ("v", pa.string())])
 ROWS, MAP = pa.list_(ROW), pa.map_(pa.string(), ROW)

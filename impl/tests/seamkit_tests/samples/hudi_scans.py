@@ -16,8 +16,8 @@ from seamkit.scan.units import ReadContext, ReadUnit
 from seamkit.tables.hudi.change_scan import ChangeScan
 from seamkit.tables.hudi.merge.blocks import LogSource
 from seamkit.tables.hudi.merge.fold import SliceChanges
+from seamkit.tables.hudi.planning import Path
 from seamkit.tables.hudi.table import HudiTable
-from seamkit.tables.hudi.units import Path
 
 
 def scan_on(table: HudiTable, path: str, *args: Any, **options: Any) -> UnitScan | ChangeScan:

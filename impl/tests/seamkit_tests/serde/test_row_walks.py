@@ -11,8 +11,8 @@ import pytest
 from seambase.errors import InputError, UsageError
 from seambase.serde import SerdeField
 from seambase.walk import BrokenError
-from seamkit.serde.rows.explain import explain
 from seamkit.serde.rows.grade import grade
+from seamkit.serde.rows.inspection import inspect_rows
 from seamkit.serde.rows.serde import deserialize, serialize
 from seamkit.serde.rows.unsafe_row import UnsafeRows
 from seamkit_tests.samples.row_samples import GoldenRows, fields_of, golden_names, load_golden
@@ -33,7 +33,7 @@ def _nullable(golden: GoldenRows) -> list[SerdeField]:
 def _accepts(reader: Any, format_: str, data: Any, fields: Any, options: Any) -> bool:
     try:
         found = reader(format_, data, fields, options)
-        if reader is explain:
+        if reader is inspect_rows:
             list(found)
     except InputError:
         return False
@@ -53,7 +53,7 @@ def test_golden_rows_have_the_best_grade(name: str) -> None:
 def test_explanations_reach_from_the_first_byte_to_the_last(name: str) -> None:
     """Fields lie within the stream, begin with its first byte and leave out padding alone."""
     golden = load_golden(name)
-    met = list(explain("unsaferow", golden.data, golden.fields, _options(golden)))
+    met = list(inspect_rows("unsaferow", golden.data, golden.fields, _options(golden)))
     covered = bytearray(len(golden.data))
     for field in met:
         assert 0 <= field.offset <= field.offset + field.length <= len(golden.data)
@@ -81,14 +81,14 @@ def test_both_readers_refuse_the_same_bytes(name: str, format_: str) -> None:
     ]
     for stream in damaged:
         sound = _accepts(deserialize, format_, stream, fields, {})
-        assert sound == _accepts(explain, format_, stream, fields, {}), stream.hex(" ")
+        assert sound == _accepts(inspect_rows, format_, stream, fields, {}), stream.hex(" ")
 
 
 @pytest.mark.parametrize("case", sorted(BROKEN_UNSAFE))
 def test_breaks_of_unsafe_rows_are_explained(case: str) -> None:
     """What was met before a break is told, and then where it is."""
     types, row, _ = BROKEN_UNSAFE[case]
-    met = explain("unsaferow", struct.pack(">i", len(row)) + row, fields_of(**types))
+    met = inspect_rows("unsaferow", struct.pack(">i", len(row)) + row, fields_of(**types))
     assert [next(met).what, next(met).what] == ["length", "row 0"]
     with pytest.raises(BrokenError) as caught:
         list(met)
@@ -100,7 +100,7 @@ def test_breaks_of_compact_rows_are_explained(case: str) -> None:
     """The same for CompactRows."""
     text, row, _ = BROKEN_COMPACT[case]
     with pytest.raises(BrokenError):
-        list(explain("compactrow", struct.pack(">i", len(row)) + row, fields_of(a=text)))
+        list(inspect_rows("compactrow", struct.pack(">i", len(row)) + row, fields_of(a=text)))
 
 
 def test_an_explanation_names_fields_and_values() -> None:
@@ -112,7 +112,7 @@ def test_an_explanation_names_fields_and_values() -> None:
     data = serialize("unsaferow", [batch], fields, {"framing": "velox-group"})
     lines = [
         (met.offset, met.length, met.depth, met.what, met.value)
-        for met in explain("unsaferow", data, fields, {"framing": "velox-group"})
+        for met in inspect_rows("unsaferow", data, fields, {"framing": "velox-group"})
     ]
     assert lines == [
         (0, 9, 0, "group", {"size": 68, "compressed": 68, "is": 0}),
@@ -194,4 +194,4 @@ def test_compressed_groups_are_not_explained() -> None:
     options = {"framing": "velox-group", "codec": "zstd"}
     data = serialize("unsaferow", [batch], fields_of(a="bigint"), options)
     with pytest.raises(UsageError, match="decompress it first"):
-        list(explain("unsaferow", data, fields_of(a="bigint"), options))
+        list(inspect_rows("unsaferow", data, fields_of(a="bigint"), options))

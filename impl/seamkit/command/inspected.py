@@ -20,19 +20,19 @@ from seamkit.tables.table import Table
 _TAIL_BYTES = 8  # of a Parquet file: the footer's length, and the magic again
 
 
-def explained_log(format_: TableFormat, file: Path) -> Iterator[Met]:
+def inspected_log(format_: TableFormat, file: Path) -> Iterator[Met]:
     """What a log of a format says: its blocks, their records and offsets."""
-    lines: Iterator[Met] = _function(format_.explain_log)(file)
+    lines: Iterator[Met] = _function(format_.inspect_log)(file)
     return lines
 
 
-def explained_table(given: argparse.Namespace) -> Iterator[Met]:
+def inspected_table(given: argparse.Namespace) -> Iterator[Met]:
     """What the table says that a command names."""
     table = opened_table(given)
     own: Table = getattr(table, "own", table)  # of a metastore's table
     format_ = format_of(own)
-    if format_.explain_table:
-        lines: Iterator[Met] = _function(format_.explain_table)(own)
+    if format_.inspect_table:
+        lines: Iterator[Met] = _function(format_.inspect_table)(own)
         return lines
     return _explained(format_, own)
 
@@ -62,7 +62,7 @@ def _explained(format_: TableFormat, table: Table) -> Iterator[Met]:
         yield Met(0, 0, 1, path, file.strip())
 
 
-def explain_parquet(path: Path) -> Iterator[Met]:
+def inspect_parquet(path: Path) -> Iterator[Met]:
     """The footer of a file, then its row groups and their columns."""
     try:
         content = pa.OSFile(str(path))

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from seamkit.core.arrow_data import numbers
 from seamkit.scan.core_merges import RowNumbers
-from seamkit.tables.paimon.merging.functions import value_ranks
+from seamkit.tables.paimon.merge_engines.functions import value_ranks
 
 Flags = npt.NDArray[np.bool_]
 

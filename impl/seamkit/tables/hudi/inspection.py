@@ -21,7 +21,7 @@ from seamkit.tables.hudi.table import HudiTable
 from seamkit.tables.hudi.timeline.instants import Instant
 
 
-def explain_table(table: HudiTable) -> Iterator[Met]:
+def inspect_table(table: HudiTable) -> Iterator[Met]:
     """Properties, timeline and slices of a table."""
     config = table.config
     kind = "merge-on-read" if config.merge_on_read else "copy-on-write"
@@ -58,7 +58,7 @@ def _slice(slice_: FileSlice) -> Iterator[Met]:
         yield Met(0, log.size_bytes, 2, "log", log.path)
 
 
-def explain_log(path: Path) -> Iterator[Met]:
+def inspect_log(path: Path) -> Iterator[Met]:
     """Blocks, headers and records of one log file; offsets count from its beginning."""
     try:
         content = path.read_bytes()

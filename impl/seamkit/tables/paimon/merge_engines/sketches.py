@@ -24,7 +24,7 @@ import pyarrow as pa
 from seambase.errors import InputError, RefusedError
 from seambase.extras import needs
 from seamkit.files.roaring import united_32
-from seamkit.tables.paimon.merging.functions import Computing, FieldOptions
+from seamkit.tables.paimon.merge_engines.functions import Computing, FieldOptions
 
 _LIST, _SET, _REGISTERS = range(3)
 _PREAMBLES = (2, 3, 10)  # in ints, by the form

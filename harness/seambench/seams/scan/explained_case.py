@@ -8,7 +8,7 @@ from typing import Any
 
 from seambench.conformance.definitions import place
 from seambench.conformance.plain import shown
-from seambench.contracts.explain import Explanation, ShownRows, Step
+from seambench.contracts.explanation import Explanation, ShownRows, Step
 from seambench.contracts.seam import refusal_in_words
 from seambench.contracts.tables import CommitRequest, Edit
 from seambench.seams.scan.cases import ScanCase

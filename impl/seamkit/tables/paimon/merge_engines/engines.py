@@ -20,8 +20,8 @@ from seambase.errors import InputError, RefusedError
 from seamkit.scan.core_merges import RowNumbers
 from seamkit.scan.runs_path import refuse_nan
 from seamkit.scan.units import Combine
-from seamkit.tables.paimon.merging.folding import ORDERLESS, folded, last_valid
-from seamkit.tables.paimon.merging.functions import (
+from seamkit.tables.paimon.merge_engines.folding import ORDERLESS, folded, last_valid
+from seamkit.tables.paimon.merge_engines.functions import (
     BoolAnd,
     BoolOr,
     FieldOptions,
@@ -36,14 +36,14 @@ from seamkit.tables.paimon.merging.functions import (
     Product,
     Sum,
 )
-from seamkit.tables.paimon.merging.nested import (
+from seamkit.tables.paimon.merge_engines.nested import (
     Collect,
     MergeMap,
     MergeMapWithKeyTime,
     NestedPartialUpdate,
     NestedUpdate,
 )
-from seamkit.tables.paimon.merging.sketches import Bitmap32, HllSketch, ThetaSketch
+from seamkit.tables.paimon.merge_engines.sketches import Bitmap32, HllSketch, ThetaSketch
 from seamkit.tables.paimon.metadata.schemas import (
     KIND,
     REMOVES_GROUP,

@@ -18,7 +18,7 @@ from seamkit.serde.rows.serde import RowOptions
 from seamkit.serde.rows.walk import CompactWalk, UnsafeWalk, Walk
 
 
-def explain(
+def inspect_rows(
     format_: str,
     data: Buffer,
     fields: Sequence[SerdeField],

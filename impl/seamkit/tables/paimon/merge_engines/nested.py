@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from seambase.errors import InputError, RefusedError
-from seamkit.tables.paimon.merging.functions import Computing, FieldOptions
+from seamkit.tables.paimon.merge_engines.functions import Computing, FieldOptions
 
 
 class Collect(Computing):
