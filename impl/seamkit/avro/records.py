@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import functools
 import io
-import itertools
 import json
 import zlib
 from collections.abc import Callable, Iterator, Mapping
@@ -107,10 +106,23 @@ class AvroContainer:
     def records(self) -> Iterator[Any]:
         """Its records; those before a broken one have been handed out."""
         read = record_reader(self.schema, self._where)
-        return itertools.chain.from_iterable(
-            _records(block, count, read, f"{self._where}, block at byte {at}")
-            for at, count, block in self.blocks()
-        )
+        for at, count, packed in self._packed_blocks():
+            where = f"{self._where}, block at byte {at}"
+            block = self._whole(packed, where)
+            stream = io.BytesIO(block)
+            for number in range(count):
+                if number and stream.tell() >= len(block):
+                    raise InputError(f"{where}: it ends after {number} of {count} records")
+                try:
+                    record = read(stream)
+                except Exception as error:  # fastavro raises whatever the bytes lead it to
+                    reason = str(error) or "it ends too early"
+                    raise InputError(
+                        f"{where}: record {number} is not readable ({reason})"
+                    ) from error
+                yield record
+            if stream.tell() != len(block):
+                raise InputError(f"{where}: bytes follow its {count} records")
 
     def blocks(self) -> Iterator[tuple[int, int, bytes]]:
         """Where each block begins, how many records it says it has, and its decompressed bytes."""
@@ -149,21 +161,6 @@ def _header(stream: io.BytesIO, where: str) -> dict[str, bytes]:
             f"{where}: the header of an Avro file is not readable ({reason})"
         ) from error
     return entries
-
-
-def _records(block: bytes, count: int, read: RecordReader, where: str) -> Iterator[Any]:
-    stream = io.BytesIO(block)
-    for number in range(count):
-        if number and stream.tell() >= len(block):
-            raise InputError(f"{where}: it ends after {number} of {count} records")
-        try:
-            record = read(stream)
-        except Exception as error:  # fastavro raises whatever the bytes lead it to
-            reason = str(error) or "it ends too early"
-            raise InputError(f"{where}: record {number} is not readable ({reason})") from error
-        yield record
-    if stream.tell() != len(block):
-        raise InputError(f"{where}: bytes follow its {count} records")
 
 
 def _long(stream: io.BytesIO, where: str) -> int:

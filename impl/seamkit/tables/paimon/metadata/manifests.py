@@ -16,7 +16,7 @@ import struct
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Context, Decimal
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import pyarrow as pa
@@ -164,7 +164,10 @@ _FILE_FIELDS = {
     "_LEVEL": int,
     "_EXTRA_FILES": list,
 }
-_STATS_FIELDS = {"_MIN_VALUES": bytes, "_MAX_VALUES": bytes}
+_WITHIN: Mapping[str, Mapping[str, type]] = {
+    "_FILE": _FILE_FIELDS,
+    "_VALUE_STATS": {"_MIN_VALUES": bytes, "_MAX_VALUES": bytes},
+}
 _RANGE_FIELDS = {"f0": str, "f1": int, "f2": int}
 
 
@@ -212,7 +215,7 @@ class FileEntry:
     write_columns: Sequence[str] | None
     where: str
 
-    @property
+    @cached_property
     def identity(self) -> tuple[object, ...]:
         """What an addition and a deletion of one file have in common."""
         return self.partition, self.bucket, self.level, self.name, tuple(self.extra_files)
@@ -337,9 +340,7 @@ def _entries_of(storage: Storage, name: str, size_bytes: int) -> list[tuple[int,
 
 def _entry(record: Mapping[str, Any], where: str) -> FileEntry:
     file = record["_FILE"]
-    _require(file, _FILE_FIELDS, where)
     stats, rows = file["_VALUE_STATS"], file["_ROW_COUNT"]
-    _require(stats, _STATS_FIELDS, where)
     deleted = file.get("_DELETE_ROW_COUNT")
     if rows < 0 or (deleted is not None and not 0 <= deleted <= rows):
         raise InputError(f"{where}: a file has {rows} rows, of which {deleted} delete others")
@@ -400,8 +401,12 @@ def _orc_records(storage: Storage, path: str) -> Iterator[Mapping[str, Any]]:
 
 
 def _require(record: Mapping[str, Any], fields: Mapping[str, type], where: str) -> None:
-    """Refuse a record that lacks a field, or has one of another type."""
-    for name, kind in fields.items():
-        value = record.get(name)
-        if not isinstance(value, kind):
-            raise InputError(f"{where}: the field {name} of an entry is {value!r:.60}")
+    """Refuse a record that lacks a field, or has one of another type, within its records too."""
+    left: list[tuple[Any, Mapping[str, type]]] = [(record, fields)]
+    for one, needed in left:
+        for name, kind in needed.items():
+            value = one.get(name)
+            if not isinstance(value, kind):
+                raise InputError(f"{where}: the field {name} of an entry is {value!r:.60}")
+            if kind is dict:
+                left.append((value, _WITHIN[name]))
