@@ -84,9 +84,6 @@ def compare_readers(
     Returns:
         One record per reader, not yet written. A reader that is not there or answers wrongly has a
         record too, which says so.
-
-    Raises:
-        UsageError: unknown reader, suite, query or scan, or a data set without tables to read.
     """
     listener = listener or Listener()
     _check(options)

@@ -68,11 +68,7 @@ Plan: TypeAlias = Callable[..., Kernels]
 
 
 def find_kernels(module: str) -> Plan:
-    """The function of a module that offers kernels.
-
-    Raises:
-        UsageError: there is no such module, or it offers none.
-    """
+    """The function of a module that offers kernels."""
     try:
         found = import_module(module)
     except ModuleNotFoundError as error:

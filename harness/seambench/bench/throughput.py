@@ -68,11 +68,7 @@ class ThroughputOptions:
 
 
 def lineitem(rows: int, columns: str = "all") -> pa.RecordBatch:
-    """The first rows of TPC-H's lineitem as one batch, always the same.
-
-    Raises:
-        UsageError: more rows than the workload has, or an unknown set of columns.
-    """
+    """The first rows of TPC-H's lineitem as one batch, always the same."""
     if not 0 < rows <= _ROWS_AT_MOST:
         raise UsageError(f"batches have 1 to {_ROWS_AT_MOST} rows, not {rows}")
     if columns not in _COLUMN_SETS:

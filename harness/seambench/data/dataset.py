@@ -208,12 +208,7 @@ def dataset_folder(data: Path, scale: float, layout: str) -> Path:
 
 
 def open_dataset(path: Path) -> Dataset:
-    """Open a data set by its folder.
-
-    Raises:
-        InputError: there is none, or its manifest cannot be read.
-        RefusedError: its manifest was written by a newer Seambench.
-    """
+    """Open a data set by its folder."""
     file = path / MANIFEST
     try:
         manifest = json.loads(file.read_text(encoding="utf-8"))

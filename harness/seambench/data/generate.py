@@ -109,11 +109,6 @@ def generate(options: GenerateOptions) -> list[Dataset]:
 
     Needs no Java and no Spark when nothing is missing. What is half-made when something fails, or
     Ctrl-C comes, is removed; data sets finished before stay.
-
-    Raises:
-        UsageError: an unknown layout or table; a data set exists with other knobs; no permission.
-        UnavailableError: no Java, no pyspark, no jars, no disk space.
-        SeambenchError: Spark failed, or rows are not what TPC-H or the oracle asks for.
     """
     # Spark wants addresses, and those are absolute.
     names = options.layouts or default_layouts(options.formats)
@@ -137,11 +132,7 @@ def generate(options: GenerateOptions) -> list[Dataset]:
 
 
 def planned(options: GenerateOptions) -> list[PlannedDataset]:
-    """The data sets that `generate` would hand out, plain Parquet first; makes none.
-
-    Raises:
-        UsageError: see `generate`.
-    """
+    """The data sets that `generate` would hand out, plain Parquet first; makes none."""
     layouts = _layouts(
         replace(options, layouts=options.layouts or default_layouts(options.formats))
     )

@@ -16,11 +16,7 @@ _RATIOS = (0.0, 5.0, 20.0, 50.0, 100.0)
 
 
 def parse_layout(name: str) -> Layout:
-    """Read a layout's name.
-
-    Raises:
-        UsageError: the name is none, or asks for something that cannot be written.
-    """
+    """Read a layout's name."""
     if name == PLAIN.name:
         return PLAIN
     known = {format_name: layouts_of(format_name) for format_name in formats_of_data()}

@@ -152,9 +152,6 @@ def answer(dataset: Dataset, name: str, sql: str, state: State = "snapshot") -> 
         name: short name of the query, for the file's name, e.g. `q01`.
         sql: the query, in DuckDB's SQL.
         state: which state of the tables.
-
-    Raises:
-        UsageError: DuckDB refuses the query.
     """
     digests = {table: entry.digest for table, entry in sorted(dataset.expected(state).items())}
     stamp = json.dumps([sql, digests, duckdb.__version__, DIGEST_KIND])

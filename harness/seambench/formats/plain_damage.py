@@ -8,11 +8,7 @@ from seambase.errors import UsageError
 
 
 def position(data: bytes, name: str) -> int:
-    """No place in such a file has a name of its own.
-
-    Raises:
-        UsageError: always.
-    """
+    """No place in such a file has a name of its own."""
     raise UsageError(f"{name!r} is no position: start or end, with +N or -N, in {len(data)} bytes")
 
 

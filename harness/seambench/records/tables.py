@@ -94,9 +94,6 @@ def with_tables(text: str, tables: Mapping[str, Table], records: Sequence[Record
         text: of the document.
         tables: those that are declared for it, by name.
         records: oldest first.
-
-    Raises:
-        UsageError: the document has others.
     """
     known = set(_BLOCK.findall(text))
     if known != tables.keys():

@@ -21,9 +21,6 @@ def take_picture(
         picture: a PNG file, which is written anew.
         width: of the window.
         scheme: of colours.
-
-    Raises:
-        UnavailableError: there is no playwright, or no browser.
     """
     try:
         from playwright.sync_api import sync_playwright

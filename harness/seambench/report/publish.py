@@ -23,9 +23,6 @@ def publish(results_dir: Path, folder: Path) -> Path:
 
     Returns:
         The path of `index.html`.
-
-    Raises:
-        UsageError, UnavailableError: see `seambench.report.site.build`.
     """
     index = build(results_dir, folder)
     try:

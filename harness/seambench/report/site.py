@@ -45,10 +45,6 @@ def build(results_dir: Path, out_dir: Path) -> Path:
 
     Returns:
         The path of `index.html`.
-
-    Raises:
-        UsageError: `results_dir` is no folder, or `out_dir` lies where a file is.
-        UnavailableError: the site cannot be written (no space, no permission).
     """
     if not results_dir.is_dir():
         raise UsageError(f"{results_dir}: no such results folder; `seambench bench` makes one")

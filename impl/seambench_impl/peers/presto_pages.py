@@ -144,12 +144,7 @@ class PrestoJvmSerde:
             ) from error
 
     def serialize(self, request: SerdeRequest, batches: Sequence[pa.RecordBatch]) -> bytes:
-        """Pages of batches, end to end.
-
-        Raises:
-            seambase.errors.UsageError: batches that do not fit the request.
-            seambase.errors.RefusedError: an option that Presto does not have.
-        """
+        """Pages of batches, end to end."""
         settings = _settings(request)
         with self._peer.inside():
             serde = self._pages_serde(settings)
@@ -159,13 +154,7 @@ class PrestoJvmSerde:
     def deserialize(
         self, request: SerdeRequest, data: bytes | bytearray | memoryview
     ) -> list[pa.RecordBatch]:
-        """A batch for each page.
-
-        Raises:
-            seambase.errors.InputError: Presto cannot read the bytes; names the page's offset.
-            seambase.errors.UsageError: types that are none.
-            seambase.errors.RefusedError: an option that Presto does not have.
-        """
+        """A batch for each page."""
         settings = _settings(request)
         jpype = self._peer.jpype
         content = jpype.JArray(jpype.JByte)(np.frombuffer(data, np.int8))
@@ -251,11 +240,7 @@ class PrestoJvmSerde:
         return pa.Table.from_batches(self.deserialize(request, self.serialize(request, [batch])))
 
     def timed_pages(self, request: SerdeRequest, batches: Sequence[pa.RecordBatch]) -> TimedPages:
-        """Pages made ready for timing Presto on them.
-
-        Raises:
-            seambase.errors.UsageError, seambase.errors.RefusedError: see `serialize`.
-        """
+        """Pages made ready for timing Presto on them."""
         settings = _settings(request)
         with self._peer.inside():
             serde = self._pages_serde(settings)

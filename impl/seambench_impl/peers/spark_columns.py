@@ -119,11 +119,6 @@ class SparkBatch:
             table: the table; it is not needed any more afterwards.
             names: of the columns; `c0`, `c1`, ... by default.
             off_heap: whether Spark's vectors lie outside Java's heap, too (`OffHeapColumnVector`).
-
-        Raises:
-            RefusedError: a column that Spark has no type for.
-            InputError: a value that Spark's type cannot hold, e.g. a decimal of too many digits.
-            UnavailableError: no Java, no pyspark.
         """
         chain = table.chain()
         return cls._read(table.types, names, (chain.address, _forms(table.types)), off_heap)
@@ -134,10 +129,6 @@ class SparkBatch:
 
         Dates, timestamps (microseconds) and decimals as Arrow has them; a column of kind time is
         given as seconds in a double, one of kind unknown as nulls.
-
-        Raises:
-            RefusedError, UsageError: a column that Spark has no type for, or of another type.
-            UnavailableError: no Java, no pyspark.
         """
         if batch.num_columns != len(types):
             raise UsageError(f"{batch.num_columns} columns are not of {len(types)} types")
@@ -173,11 +164,7 @@ class SparkBatch:
         return spark_schema(self._peer, self.names, [_spark_type(c) for c in self.types])
 
     def to_table(self) -> JavaTable:
-        """Have the Java side lay the rows out as an off-heap table, asking them by their getters.
-
-        Raises:
-            InputError: a value that the column cannot hold, e.g. a decimal of too many digits.
-        """
+        """Have the Java side lay the rows out as an off-heap table, by their getters."""
         return JavaTable(self, self._chain(_forms(self.types)))
 
     def _chain(self, forms: list[int]) -> Any:

@@ -31,11 +31,7 @@ WARM_UP_SECONDS = 3.0
 
 @functools.cache
 def session() -> NativeSpark:
-    """One session for all that is timed; it ends with the process.
-
-    Raises:
-        UnavailableError, UsageError: see `NativeSpark`.
-    """
+    """One session for all that is timed; it ends with the process."""
     return NativeSpark(threads=1)
 
 

@@ -114,12 +114,7 @@ class SparkJvmSerde:
         return self._columns.batch(chain.address, schema, self._forms(types), False)
 
     def serialize(self, request: SerdeRequest, batches: Sequence[pa.RecordBatch]) -> bytes:
-        """Rows of all batches, one after the other.
-
-        Raises:
-            seambase.errors.UsageError: batches that do not fit the request.
-            seambase.errors.RefusedError: an option that Spark does not have.
-        """
+        """Rows of all batches, one after the other."""
         framing = _framing(request)
         types = parse_schema(request)
         write = self._rows.writeStream if framing == "be32" else self._rows.writePacked
@@ -137,13 +132,7 @@ class SparkJvmSerde:
     def deserialize(
         self, request: SerdeRequest, data: bytes | bytearray | memoryview
     ) -> list[pa.RecordBatch]:
-        """One batch of all rows.
-
-        Raises:
-            seambase.errors.InputError: the bytes are no such rows; names row and field.
-            seambase.errors.UsageError: types that are none; packed rows without lengths.
-            seambase.errors.RefusedError: an option that Spark does not have.
-        """
+        """One batch of all rows."""
         framing = _framing(request)
         types = parse_schema(request)
         with self._peer.inside():
@@ -206,12 +195,7 @@ class SparkJvmSerde:
         return pa.Table.from_batches(self.deserialize(request, self.serialize(request, [batch])))
 
     def timed_rows(self, request: SerdeRequest, batch: pa.RecordBatch) -> TimedRows:
-        """Rows made ready for timing Spark on them.
-
-        Raises:
-            seambase.errors.UsageError, seambase.errors.RefusedError: see `serialize`; types whose
-            values `touch` has no word for.
-        """
+        """Rows made ready for timing Spark on them."""
         types = parse_schema(request)
         with self._peer.inside():
             schema = self._schema(request, types)

@@ -105,10 +105,6 @@ class AvroDecoder:
         source: what messages call the input, such as the file's path.
         jumps: pass over what follows a record's last field that is asked for by the record's
             length, unread, so that it is not checked.
-
-    Raises:
-        InputError: the writer schema is no schema of a record.
-        RefusedError: a field's type cannot be read as its column's.
     """
 
     def __init__(
@@ -184,11 +180,6 @@ class AvroDecoder:
 
         Returns:
             How many records the block had.
-
-        Raises:
-            InputError: the bytes break the format; the offset counts from the content's start. The
-                decoder cannot be used any more.
-            RefusedError: a content version that is not known.
         """
         block = whole_block(content, self._source if source is None else source)
         self.decode_piece(block)
@@ -221,9 +212,6 @@ class AvroDecoder:
             content: their bytes (bytes-like, contiguous). It may go away after the call.
             count: how many they are.
             source: as for `decode`.
-
-        Raises:
-            InputError: as for `decode`.
         """
         view = ffi.from_buffer("uint8_t[]", content)
         error = new_error()
@@ -275,10 +263,6 @@ def cut_block(content: Any, piece_bytes: int, source: str) -> Iterator[BlockPiec
 
     Yields:
         The pieces in order, at least one.
-
-    Raises:
-        InputError: the block is too short for its header.
-        RefusedError: a content version that is not known.
     """
     view, left = _open(content, source)
     end, count, at = ffi.new("int64_t *"), ffi.new("int64_t *"), 8

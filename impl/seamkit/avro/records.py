@@ -41,12 +41,7 @@ _CODECS: Mapping[bytes, str | None] = {
 
 
 def record_reader(schema_text: str | bytes, where: str) -> RecordReader:
-    """A reader for data of one schema.
-
-    Raises:
-        InputError: it is no schema.
-        RefusedError: data of it could take more time or memory than their bytes say.
-    """
+    """A reader for data of one schema."""
     why = _unbounded(schema_text)
     if why is not None:
         raise RefusedError(f"{where}: {why}")
@@ -58,13 +53,7 @@ def record_reader(schema_text: str | bytes, where: str) -> RecordReader:
 
 
 def read_container(content: bytes, where: str, bound: Bound | None = None) -> Iterator[Any]:
-    """The records of an Avro object container file; see `AvroContainer`.
-
-    Raises:
-        InputError: it is none, or breaks; records before a broken one have been handed out.
-        RefusedError: a compression that is not known, a block that becomes too large, or a schema
-            as of `record_reader`.
-    """
+    """The records of an Avro object container file; see `AvroContainer`."""
     return AvroContainer(content, where, bound).records()
 
 

@@ -187,9 +187,6 @@ def parse_schema(schema: str | bytes | Mapping[str, Any] | list[Any]) -> AvroTyp
 
     Slices of a table mostly have the same one, so that the types of a text are kept and shared;
     nobody changes them.
-
-    Raises:
-        InputError: no JSON, or not a schema.
     """
     if isinstance(schema, str | bytes):
         return (_kept if len(schema) <= _LONGEST_KEPT else _parse_text)(schema)
@@ -230,12 +227,7 @@ LOGICAL_TYPES: dict[tuple[str, str], pa.DataType] = {
 
 
 def arrow_type(avro: AvroType, where: str = "the schema") -> pa.DataType:
-    """The Arrow type that holds the values of an Avro type.
-
-    Raises:
-        RefusedError: a union of several types, a type that holds itself, a decimal of more
-            than 38 digits.
-    """
+    """The Arrow type that holds the values of an Avro type."""
     return _arrow_type(avro, where, ())
 
 
@@ -281,10 +273,6 @@ def arrow_schema(schema: str | bytes | Mapping[str, Any] | AvroType) -> pa.Schem
 
     Fields are nullable exactly if their union has null. Enums and uuids become strings, fixed
     becomes a fixed-size binary, `timestamp-*` has the zone UTC, `local-timestamp-*` has none.
-
-    Raises:
-        InputError: not a schema of a record.
-        RefusedError: a field has no Arrow type here; named.
     """
     avro = schema if isinstance(schema, AvroType) else parse_schema(schema)
     if avro.kind != "record":

@@ -21,12 +21,7 @@ _OUTPUT = "FILE.arrow|.parquet|.csv|.jsonl, or - (Arrow stream)."
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run one command; its exit code.
-
-    Raises:
-        SeambenchError: what the command refuses.
-        SystemExit: wrong usage, or help, which is printed.
-    """
+    """Run one command; its exit code."""
     given = _parser().parse_args(arguments)
     module, _, name = given.run.partition(":")
     command: Any = getattr(importlib.import_module(module), name)

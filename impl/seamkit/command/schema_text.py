@@ -20,10 +20,6 @@ def request_of(format_: str, schema: str, options: Mapping[str, Any]) -> SerdeRe
         schema: `id bigint, tags array(varchar)` for Presto, `id:bigint,tags:array<string>` for
             Spark; or the `.json` of a golden file, whose columns and options are taken.
         options: options of the request; they go before those of a golden file.
-
-    Raises:
-        UsageError: an unknown format, or a schema that breaks its grammar.
-        RefusedError: a type that is not known.
     """
     if schema.endswith(".json"):
         return _of_golden(format_, Path(schema), options)

@@ -60,12 +60,6 @@ class HudiSliceScanner(RowScanner):
         `instant_time` (up to which commits count; empty: all, where Java then loses incremental log
         data), `required_fields`, `nested_fields`, `time_zone`; `serde`, `input_format` and
         `fs_options_props` are taken and not needed.
-
-        Raises:
-            seambase.errors.UsageError: a parameter is missing, or the files are no slice of the
-                table at that instant.
-            seambase.errors.InputError: the folder is no Hudi table.
-            seambase.errors.RefusedError: a column's type is not that of the table.
         """
         common = Common.read(parameters, _OWN)
         table = HudiTable(needed(parameters, "base_path"))

@@ -39,9 +39,6 @@ class MemoryPool:
         name: without those above it.
         limit_bytes: most that may be reserved here and below; 0 for no limit.
         parent: the pool above; None for a root.
-
-    Raises:
-        UsageError: a name that is too long, or a parent that has allocators.
     """
 
     def __init__(self, name: str, limit_bytes: int = 0, parent: MemoryPool | None = None) -> None:
@@ -64,20 +61,11 @@ class MemoryPool:
         return MemoryPool(name, limit_bytes, self)
 
     def allocator(self, limit_bytes: int = 0, *, keeps_blocks: bool = False) -> TrackedAllocator:
-        """An allocator whose bytes this leaf counts; see `TrackedAllocator`.
-
-        Raises:
-            UsageError: the pool has others below it.
-        """
+        """An allocator whose bytes this leaf counts; see `TrackedAllocator`."""
         return TrackedAllocator(limit_bytes, pool=self._pointer, keeps_blocks=keeps_blocks)
 
     def reserve(self, size_bytes: int) -> None:
-        """Reserve so many bytes more than are used now, until `unreserve`.
-
-        Raises:
-            seamkit.core.errors.NativeMemoryError: a limit here or above; nothing is reserved then.
-            UsageError: the pool is no leaf.
-        """
+        """Reserve so many bytes more than are used now, until `unreserve`."""
         error = new_error()
         check(lib.seam_pool_reserve(self._pointer, size_bytes, error), error, by_caller=True)
 

@@ -55,9 +55,6 @@ def spark_frame(plan: EnginePlan, session: SparkSession) -> DataFrame:
     Args:
         plan: what to read.
         session: the Spark session whose tasks read.
-
-    Raises:
-        RefusedError: a column of a type that Spark does not have.
     """
     from pyspark.sql.pandas.types import from_arrow_schema
 

@@ -43,11 +43,7 @@ LARGE_BYTES = 4 << 20
 
 
 def table_address(path: str | os.PathLike[str]) -> str:
-    """The path or address of a table as text; `~` is the user's home.
-
-    Raises:
-        UsageError: something else.
-    """
+    """The path or address of a table as text; `~` is the user's home."""
     if not isinstance(path, str | os.PathLike):
         raise UsageError(f"path is {path!r}: a folder or an address is meant")
     text = os.fspath(path)
@@ -153,12 +149,6 @@ class Storage:
     Attributes:
         root: the folder, or its address.
         bound: what one compressed piece of a file may become; readers of files hold to it.
-
-    Raises:
-        UsageError: no path at all, options for a local folder, options that the file system does
-            not know, or a kind of storage that nobody knows.
-        UnavailableError: the library for this kind of storage is not installed.
-        InputError: there is no such local folder.
     """
 
     def __init__(
@@ -205,10 +195,6 @@ class Storage:
         At home is what the table's own host has: any bucket of the same service, any path of the
         same host and port, any folder of this machine if the table lies on it. Other hosts get
         none of the options, and are asked only if they lie in a folder that is allowed.
-
-        Raises:
-            RefusedError: it is neither at home nor allowed; nobody was asked.
-            InputError: there is no such local folder.
         """
         at_home = _host(root) == self._home
         if not at_home and not self._is_allowed(root):
@@ -255,11 +241,7 @@ class Storage:
         return full
 
     def identity(self, folder: str) -> object:
-        """What two paths have in common that lead to one folder; None where there are no links.
-
-        Raises:
-            InputError: the folder cannot be looked at.
-        """
+        """What two paths have in common that lead to one folder; None where there are no links."""
         full = self._inside(folder)
         with _naming(full):
             return self._files.identity(full)
@@ -269,19 +251,12 @@ class Storage:
 
         A storage far away is asked for all of it at once, in the background; nothing is done for a
         local folder. What goes wrong is told by the call that reads or lists.
-
-        Raises:
-            InputError: a path leads out of the table's folder.
         """
         if isinstance(self._files, RemoteFiles):
             self._files.ahead(map(self._inside, files), map(self._inside, folders))
 
     def list(self, folder: str = "") -> list[FileStatus]:
-        """Entries of one folder, by name; an absent folder has none.
-
-        Raises:
-            InputError: it cannot be listed, or a name in it is no text.
-        """
+        """Entries of one folder, by name; an absent folder has none."""
         prefix = f"{folder}/" if folder else ""
         full = self._inside(folder)
         with _naming(full):
@@ -295,11 +270,7 @@ class Storage:
         return [FileStatus(name, prefix + name, size) for name, size in sorted(entries)]
 
     def exists(self, path: str) -> bool:
-        """Whether there is a file or folder of that name.
-
-        Raises:
-            InputError: the storage does not tell.
-        """
+        """Whether there is a file or folder of that name."""
         full = self._inside(path)
         with _naming(full):
             return self._files.exists(full)
@@ -310,9 +281,6 @@ class Storage:
         Args:
             path: the file, below the root.
             most_bytes: how long a file of its kind can be.
-
-        Raises:
-            InputError: it is missing, no regular file, longer than that, or cannot be read.
         """
         full = self._inside(path)
         with _naming(full):
@@ -324,11 +292,7 @@ class Storage:
         return content
 
     def read_if_there(self, path: str, *, most_bytes: int = MOST_BYTES) -> bytes | None:
-        """As `read`; None if there is no such file.
-
-        Raises:
-            InputError: it is no regular file, longer than that, or cannot be read.
-        """
+        """As `read`; None if there is no such file."""
         try:
             return self.read(path, most_bytes=most_bytes)
         except InputError as error:
@@ -337,21 +301,13 @@ class Storage:
             raise
 
     def map(self, path: str) -> pa.Buffer:
-        """The whole file, mapped if it is local and large; the buffer keeps the mapping alive.
-
-        Raises:
-            InputError: it is missing, no regular file, or cannot be read.
-        """
+        """The whole file, mapped if it is local and large; the buffer keeps the mapping alive."""
         full = self._inside(path)
         with _naming(full):
             return self._files.map(full)
 
     def open(self, path: str) -> pa.NativeFile:
-        """The file for random access.
-
-        Raises:
-            InputError: it is missing, no regular file, or cannot be opened.
-        """
+        """The file for random access."""
         full = self._inside(path)
         with _naming(full):
             return self._files.open(full)
@@ -364,18 +320,11 @@ class Storage:
 
         Returns:
             None for a file of which nothing may be kept.
-
-        Raises:
-            InputError: the path leads out of the table's folder.
         """
         return self._files.file_identity(self._inside(path))
 
     def identities(self, paths: Sequence[str]) -> tuple[Hashable, ...] | None:
-        """The identity of each of some files; None if one of them has none.
-
-        Raises:
-            InputError: a path leads out of the table's folder.
-        """
+        """The identity of each of some files; None if one of them has none."""
         found = tuple(map(self.file_identity, paths))
         return None if None in found else found
 
@@ -412,11 +361,7 @@ class Storage:
         return before is not None and KEPT.get((*what, before)) is not None
 
     def modified_millis(self, path: str) -> int:
-        """When the file was last changed, in milliseconds since 1970.
-
-        Raises:
-            InputError: it is missing, or the storage does not tell.
-        """
+        """When the file was last changed, in milliseconds since 1970."""
         full = self._inside(path)
         with _naming(full):
             return self._files.modified_millis(full)

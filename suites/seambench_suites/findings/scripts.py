@@ -57,11 +57,7 @@ def packed(finding: Finding) -> bytes:
 
 
 def run_script(finding: Finding, release: str) -> Ran:
-    """Run a finding's script with one release of its peer, in an environment of its own.
-
-    Raises:
-        UnavailableError: what it requires cannot be installed, so that nothing is shown.
-    """
+    """Run a finding's script with one release of its peer, in an environment of its own."""
     from uv import find_uv_bin  # not where nobody runs a script
 
     command = [find_uv_bin(), "run", "--quiet", "--no-project", "--isolated"]

@@ -70,11 +70,7 @@ class TpchSuite:
         return number not in _SINGLE_ROW
 
     def published_answers(self, scale: float) -> Mapping[int, Answer]:
-        """The published answer of each query.
-
-        Raises:
-            UsageError: answers are published for scale 1 alone.
-        """
+        """The published answer of each query."""
         if scale != 1:
             raise UsageError(f"answers are published for scale 1, not for scale {scale:g}")
         return _published()

@@ -45,9 +45,6 @@ def write_tables(
         plans: whose tables.
         scale: of TPC-H.
         data: folder of data sets; None, or one without this scale: the generator is asked.
-
-    Raises:
-        InputError: a table of the data set is not what its manifest says.
     """
     names = dict.fromkeys(name for plan in plans for name in plan.tables)
     path = None if data is None else dataset_folder(data, scale, _LAYOUT)

@@ -57,11 +57,7 @@ def write(step: Step, frame: Any, design: Design, path: Path) -> None:
 
 
 def check(path: Path, groups: Groups) -> None:
-    """Check that each group was created as a file, and that just the replaced ones were touched.
-
-    Raises:
-        SeambenchError: the log says otherwise; the message names the groups.
-    """
+    """Check that each group was created as a file, and that just the replaced ones were touched."""
     created: dict[str, int] = {}
     touched: set[int] = set()
     for number, file in enumerate(sorted((path / "_delta_log").glob("*.json"))):

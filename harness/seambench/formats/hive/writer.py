@@ -18,11 +18,7 @@ from seambench.formats.rows import plain_value
 
 
 def write(step: Step, frame: Any, design: Design, path: Path) -> None:
-    """There are no data sets of Hive tables.
-
-    Raises:
-        UsageError: always.
-    """
+    """There are no data sets of Hive tables."""
     del step, frame, path
     raise UsageError(f"{design.name}: there are no data sets of Hive tables")
 

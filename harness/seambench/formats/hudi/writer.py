@@ -99,9 +99,6 @@ def write_table(spark: Any, spec: TableSpec, table: Path, *, lenient: bool = Fal
         spec: what to write.
         table: where.
         lenient: go on after a step that Hudi fails at, with the table as it then is.
-
-    Raises:
-        InputError: Hudi wrote another table version than asked for.
     """
     done = Written()
     spec = replace(spec, options=GOLDEN | dict(spec.options))
@@ -215,11 +212,7 @@ def table_files(path: Path) -> tuple[dict[int, int], dict[int, int]]:
 
 
 def check(path: Path, groups: Groups) -> None:
-    """Check that there is one base file in each slice with rows, and logs in the changed ones.
-
-    Raises:
-        SeambenchError: the files differ; the message names the slices.
-    """
+    """Check that there is one base file in each slice with rows, and logs in the changed ones."""
     bases, logs = table_files(path)
     wanted = dict.fromkeys(groups.base, 1)
     if bases != wanted:

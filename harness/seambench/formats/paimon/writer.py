@@ -94,9 +94,6 @@ def check(path: Path, groups: Groups) -> None:
     """Check that each group was created as a bucket, and that just the changed ones got new files.
 
     Files are told apart by the time at which the table's creation ended.
-
-    Raises:
-        SeambenchError: the files are others; the message names the groups.
     """
     created = _end_of_creation(path)
     files: dict[int, list[bool]] = {}

@@ -29,9 +29,6 @@ def exported(loaded: Loaded, form: str) -> str:
     Args:
         loaded: the records.
         form: one of `FORMATS`.
-
-    Raises:
-        UsageError: another form.
     """
     if form not in FORMATS:
         raise UsageError(f"--format {form!r}: the forms are {', '.join(FORMATS)}")

@@ -90,11 +90,7 @@ class ColumnCase(Case):
         return engine_of(self.root, self.id)
 
     def content(self) -> Any:
-        """What a golden file holds; for a TOML file it is worked out.
-
-        Raises:
-            UsageError: a golden file that lacks something.
-        """
+        """What a golden file holds; for a TOML file it is worked out."""
         if self.file.suffix == ".json":
             return read_golden(self.file)
         return _content(_load(self.file), self)
@@ -168,11 +164,7 @@ def _load(file: Path) -> _CaseFile:
 
 
 def column_cases(root: Path, golden: Path | None) -> list[ColumnCase]:
-    """The cases below a root, or the golden files of a folder alone.
-
-    Raises:
-        UsageError: a folder without golden files, or a broken case.
-    """
+    """The cases below a root, or the golden files of a folder alone."""
     folder = golden or root / "golden" / "offheap"
     files = sorted(folder.glob("*.json"))
     if golden is not None:

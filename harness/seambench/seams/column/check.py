@@ -20,11 +20,7 @@ _KNOWN = re.compile("[^?]+")
 
 
 def check_column(case: ColumnCase, table: ColumnTable) -> None:
-    """Compare an implementation's chunks with the golden ones, or parse the type strings.
-
-    Raises:
-        Mismatch: buffers, row counts or slots differ, or memory is still held afterwards.
-    """
+    """Compare an implementation's chunks with the golden ones, or parse the type strings."""
     data = case.content()
     if isinstance(data, list):
         _check_type_strings(data, table)

@@ -21,11 +21,7 @@ def asked_column(case: ColumnCase) -> str:
 
 
 def keep_column(case: ColumnCase, folder: Path) -> list[str]:
-    """Leave the rows as an Arrow stream; see `Seam.keep`.
-
-    Raises:
-        UsageError: the case passes no door.
-    """
+    """Leave the rows as an Arrow stream; see `Seam.keep`."""
     line = asked_column(case)
     if not line:
         raise UsageError(f"{folder}: nothing to keep, since {case.id} passes no door")

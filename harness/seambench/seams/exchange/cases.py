@@ -280,11 +280,7 @@ def _bare(text: str) -> str:
 
 
 def exchange_cases(root: Path) -> list[ExchangeCase]:
-    """The cases below a root.
-
-    Raises:
-        UsageError: a broken case file.
-    """
+    """The cases below a root."""
     files = case_files(root, "exchange")
     return [case for name, file in files for case in _expand(name, file, root)]
 

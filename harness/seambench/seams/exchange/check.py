@@ -40,11 +40,7 @@ _EACH_LEAVES = "max_transmit_batched_bytes"
 
 
 def check_exchange(case: ExchangeCase, exchange: Exchange) -> None:
-    """Send a case's rows, and find each where it belongs.
-
-    Raises:
-        Mismatch: rows are lost, doubled, changed or elsewhere; or nothing failed where it must.
-    """
+    """Send a case's rows, and find each where it belongs."""
     with contextlib.closing(_opened(case, exchange)) as opened:
         _run(case, opened)
 

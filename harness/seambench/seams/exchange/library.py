@@ -113,11 +113,7 @@ class LibraryExchange(Outside, Library):
         super()._require(request)
 
     def call(self, word: str, refusal: type[Exception], *arguments: object) -> None:
-        """Call a function that may fail.
-
-        Raises:
-            SeambenchError: what the number that it returns stands for.
-        """
+        """Call a function that may fail."""
         said = ctypes.create_string_buffer(ERROR_BYTES)
         code = self.functions[f"seambench_exchange_{word}"](*arguments, said, ERROR_BYTES)
         try:

@@ -46,9 +46,6 @@ class Pair:
     Args:
         sender: whose senders it has.
         receiver: whose receivers it has.
-
-    Raises:
-        UsageError: either lacks the side, or they have no wire in common.
     """
 
     def __init__(self, sender: Any, receiver: Any) -> None:
@@ -113,9 +110,6 @@ def names_of_pairs(name: str, against: str) -> list[str]:
     Args:
         name: the one that is put under test, as senders and then as receivers if it states both.
         against: which takes the other side.
-
-    Raises:
-        UsageError: an unknown name, or neither way is possible.
     """
     under_test = registry.resolve("exchange", name)
     found = []

@@ -46,9 +46,6 @@ def check_scan(case: ScanCase, scanner: Scanner) -> int | None:
 
     Returns:
         Of several right answers the number of the one that came, from 1.
-
-    Raises:
-        Mismatch: something is not.
     """
     with unpacked(case, scanner) as request:
         return _must_read(case, scanner, request)

@@ -36,11 +36,6 @@ def check_ways(case: ScanCase, scanner: Scanner, request: Mapping[str, Any]) -> 
 
     Returns:
         As `closed`, why no setting opens the outlet; the empty text where one does.
-
-    Raises:
-        NotOffered: the scanner does not state what the case needs.
-        Mismatch: other rows come than by a plain read.
-        seambase.errors.SeambenchError: the scanner refuses the table.
     """
     if missing := missing_capability(case, scanner):
         raise NotOffered(f"no {missing}")

@@ -61,12 +61,7 @@ def _is_newest(case: ScanCase) -> bool:
 
 
 def check_form(case: ScanCase, scanner: Scanner, request: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Put a case to a reader over the table in the form that the request names; empty for none.
-
-    Raises:
-        NotOffered: the scanner does not state what the case needs, or the form changes nothing.
-        Mismatch: other rows than those that the case expects, or other types than before.
-    """
+    """Put a case to a reader over the table in the form that the request names; empty for none."""
     needs = case.table.format.form(request["form"]).needs if request["form"] else ()
     case = replace(case, form=request["form"], extra_needs=[*case.extra_needs, *needs])
     if missing := missing_capability(case, scanner):

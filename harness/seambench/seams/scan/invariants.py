@@ -45,11 +45,6 @@ def hold_invariants(case: ScanCase, scanner: Scanner) -> str:
 
     Returns:
         A digest of the rows as a multiset, by which readers can be compared.
-
-    Raises:
-        NotOffered: the scanner does not state what the case needs, or the case expects a refusal.
-        Mismatch: two ways give different rows.
-        seambase.errors.SeambenchError: the scanner refuses the table.
     """
     missing = missing_capability(case, scanner)
     if missing or case.refused:

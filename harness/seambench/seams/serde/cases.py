@@ -189,12 +189,7 @@ class SerdeCase(Case):
         return [_expected(json.loads(text), vector.types, vector.timestamps) for text in texts]
 
     def vector(self) -> Vector:
-        """Request, bytes and values.
-
-        Raises:
-            UsageError: the file is broken.
-            InputError: golden bytes are missing or others than told.
-        """
+        """Request, bytes and values."""
         if self.rule is None:
             return _golden(self.file)
         if isinstance(self.rule, _Set):
@@ -209,11 +204,7 @@ def _golden(file: Path) -> Vector:
 
 
 def serde_cases(root: Path, golden: Path | None = None) -> list[SerdeCase]:
-    """All cases of the serde seam, or those of another folder of golden files alone.
-
-    Raises:
-        UsageError: a broken case file, or a folder without golden files.
-    """
+    """All cases of the serde seam, or those of another folder of golden files alone."""
     if golden is not None:
         cases = list(_of_folder(golden, root))
         if not cases:

@@ -14,11 +14,7 @@ from seambench.seams.serde.streams import steps_of, stream_batches
 
 
 def keep_serde(case: SerdeCase, folder: Path) -> list[str]:
-    """Leave the bytes as `input`, or the batches as an Arrow stream; see `Seam.keep`.
-
-    Raises:
-        UsageError: no bytes are known.
-    """
+    """Leave the bytes as `input`, or the batches as an Arrow stream; see `Seam.keep`."""
     vector = case.vector()
     content = vector.data
     if case.operation in ("encode", "stream"):

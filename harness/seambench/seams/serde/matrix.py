@@ -48,9 +48,6 @@ def exchange_bytes(run: PassRun) -> Iterator[Outcome]:
     Yields:
         An outcome for each vector and pair, under the name `PRODUCER -> CONSUMER`; then one for
         each implementation, which fails where blocks of memory are left.
-
-    Raises:
-        UsageError: no case that was chosen has values that can be written.
     """
     cases = [case for case in run.cases if case.operation == "encode" and not case.refused]
     if not cases:

@@ -30,11 +30,7 @@ def varint(data: memoryview, at: int, where: str) -> tuple[int, int]:
 
 
 def fields(message: memoryview, where: str) -> Iterator[tuple[int, int | memoryview]]:
-    """Numbers and values of a message's fields: whole numbers, or the bytes of anything longer.
-
-    Raises:
-        InputError: the message breaks its format, or has a field of fixed width.
-    """
+    """Numbers and values of a message's fields: whole numbers, or the bytes of anything longer."""
     at = 0
     while at < len(message):
         tag, at = varint(message, at, where)

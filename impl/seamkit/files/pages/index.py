@@ -73,9 +73,6 @@ def read_pages(read: Read, place: Place, chunk: tuple[int, int], rows: int, wher
         chunk: where its column chunk begins and ends.
         rows: of the row group.
         where: file, row group and column, for messages.
-
-    Raises:
-        InputError: it is broken, or contradicts the footer.
     """
     data = _index_bytes(read, place, f"{where}: offset index")
     found = ffi.new("struct seam_parquet_page[]", len(data) // lib.SEAM_PARQUET_PAGE_BYTES + 1)

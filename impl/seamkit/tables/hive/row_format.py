@@ -138,10 +138,6 @@ def describe(
         columns: types by name, as Hive spells them; names become lower case, as Hive has them.
         partitions: likewise.
         properties: of the table and its serde.
-
-    Raises:
-        UsageError: there are no columns, two of one name, no such type.
-        RefusedError: a format or a type that is not supported.
     """
     known = _known_format(where, format_)
     if not isinstance(properties, Mapping) or not all(

@@ -215,9 +215,6 @@ def key_columns(metadata: TableMetadata, ids: Sequence[int], where: str) -> dict
 
     A column that was dropped from the table still counts: the newest schema that has it tells its
     type.
-
-    Raises:
-        RefusedError: a field that no schema has, or that lies in a list or a map, or a nested one.
     """
     columns: dict[str, Column] = {}
     for id_ in ids:

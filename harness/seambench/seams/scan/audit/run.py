@@ -47,11 +47,6 @@ def audit(scanner: Scanner, plan: Plan, tell: Callable[[str], None]) -> Audit:
         scanner: the reader by which it is looked at; it must tell what is in a table.
         plan: what is asked.
         tell: is told what goes on.
-
-    Raises:
-        RefusedError: the scanner describes no tables, or does not read this one.
-        UsageError: a key column that is none.
-        InputError: there is no table.
     """
     if not isinstance(scanner, Describing):
         raise RefusedError(f"{scanner.name} does not describe tables")

@@ -232,11 +232,7 @@ def protocol(content: Mapping[str, Any], where: str) -> Protocol:
 
 
 def metadata(content: Mapping[str, Any], where: str) -> Metadata:
-    """The action `metaData`.
-
-    Raises:
-        InputError: a field is missing or of a wrong type.
-    """
+    """The action `metaData`."""
     told = content.get("format") or {}
     if not isinstance(told, dict):
         raise InputError(f"{where}: the field format is no object")

@@ -97,10 +97,6 @@ class RecordReader:
         Args:
             run: data blocks of one writer schema; one block, if it is Parquet.
             schema: the columns wanted, by the names that the read shows.
-
-        Raises:
-            InputError: a block is broken, or a type does not promote.
-            RefusedError: a partial update from before columns were renamed.
         """
         names = file_names(self._source.timeline, self._source.window, run[0].instant)
         if names is None:

@@ -192,12 +192,7 @@ class TableMetadata:
 
 
 def load(storage: Storage, path: str) -> TableMetadata:
-    """Read a metadata file.
-
-    Raises:
-        InputError: it is missing or broken.
-        RefusedError: a version of the format that is not supported.
-    """
+    """Read a metadata file."""
     where = storage.full(path)
     content = _unzipped(storage.read(path, most_bytes=_MOST_BYTES), where)
     try:

@@ -431,11 +431,7 @@ _FLAT_VALUES = (bool, int, float, str, bytes, Decimal, dt.date, dt.time, uuid.UU
 
 
 def constant(value: Any, kind: pa.DataType, where: str) -> pa.Scalar:
-    """A value of an identity partition field as a column shows it, which may have a wider type.
-
-    Raises:
-        InputError: it is no value of the type.
-    """
+    """A value of an identity partition field as a column shows it, which may have a wider type."""
     try:
         if isinstance(value, int) and pa.types.is_temporal(kind):
             storage = pa.int32() if kind.bit_width == 32 else pa.int64()

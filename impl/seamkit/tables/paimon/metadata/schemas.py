@@ -62,9 +62,6 @@ def field(
         kind: its Python type.
         where: the file, for messages.
         default: what stands for one that is missing or null; without it that is an error.
-
-    Raises:
-        InputError: it is missing, or of another type.
     """
     value = content.get(name)
     if value is None and default is not _REQUIRED:

@@ -303,12 +303,7 @@ def _parsed(folder: SnapshotFolder, point: Point, word: str) -> int | dt.datetim
 
 
 def window(folder: SnapshotFolder, begin: Point | None, end: Point | None) -> Window:
-    """The bounds of a query of changes; 0 and a time before the first snapshot mean the beginning.
-
-    Raises:
-        UsageError: bounds that mean no snapshot, or an end before the begin.
-        InputError: a snapshot is broken.
-    """
+    """Bounds of a query of changes; 0 and a time before the first snapshot mean the beginning."""
     tags = all(isinstance(point, str) and point in folder.tags for point in (begin, end))
     if end is None:
         last = None if folder.newest is None else folder.load(folder.newest)
