@@ -3,6 +3,8 @@
 Arrow's readers take lengths, offsets and indexes as they come; whoever follows a wrong one reads
 what is not there, or ends the process. So each batch that comes out of bytes, a pipe or a library
 of somebody else passes `sound`, once, before its first row or size is asked for.
+
+Whether texts are sound is seen from their buffers where it can be, not text by text.
 """
 
 from __future__ import annotations
@@ -10,12 +12,44 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from seambase.errors import InputError
-from seambase.texts import is_plain, is_text
 
-__all__ = ["BREAKS", "sound", "sound_batches", "sound_stream"]
+__all__ = ["BREAKS", "is_plain", "is_text", "sound", "sound_batches", "sound_stream"]
+
+
+# By the id of the type: pyarrow's extension types cannot be hashed.
+_OFFSETS = {pa.string().id: np.int32, pa.large_string().id: np.int64}
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Whether `is_plain` can be asked about columns of this type."""
+    return kind.id in _OFFSETS
+
+
+def is_plain(column: pa.Array) -> bool:
+    """Whether offsets are in order and within the data, and all texts ASCII.
+
+    It takes a quarter of the time that Arrow takes to look at each text; of a column that is not
+    plain, Arrow says what is wrong, if anything is.
+
+    Args:
+        column: of a type that `is_text`, its buffers as long as `validate` makes sure.
+    """
+    _, offsets, data = column.buffers()
+    # The offsets of a column without rows may be no bytes at all.
+    if offsets is None or data is None or not len(column):
+        return False
+    ends = np.frombuffer(offsets, _OFFSETS[column.type.id])
+    ends = ends[column.offset : column.offset + len(column) + 1]
+    first, last = int(ends[0]), int(ends[-1])
+    if first < 0 or last > data.size or (ends[1:] < ends[:-1]).any():
+        return False
+    content = np.frombuffer(data, np.uint8)[first:last]
+    return not len(content) or int(content.max()) < 0x80
+
 
 #: What pyarrow raises over bytes that are not what they should be.
 BREAKS = (pa.ArrowException, OSError, ValueError)

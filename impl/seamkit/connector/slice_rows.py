@@ -36,7 +36,7 @@ from seamkit.scan.units import ReadContext, ReadUnit
 from seamkit.tables.hudi.base_files import open_slice_base
 from seamkit.tables.hudi.config.properties import MergeRules
 from seamkit.tables.hudi.listing.files import FileSlice
-from seamkit.tables.hudi.log.blocks import SliceLogs, read_ordered_blocks
+from seamkit.tables.hudi.listing.log_blocks import SliceLogs, read_ordered_blocks
 from seamkit.tables.hudi.log.deletes import DeleteKeys
 from seamkit.tables.hudi.log.log import LogBlock, avro_records
 from seamkit.tables.hudi.timeline.window import file_names

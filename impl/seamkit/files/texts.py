@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterable, Iterator
 import pyarrow as pa
 
 from seambase.errors import InputError
-from seambase.texts import is_plain, is_text
+from seambase.foreign_arrow import is_plain, is_text
 
 
 def check_texts(batch: pa.RecordBatch, source: str) -> None:

@@ -12,7 +12,7 @@ import pytest
 from seamkit.core.memory import TrackedAllocator
 from seamkit.scan.unit_scan import UnitScan
 from seamkit.scan.units import ReadContext
-from seamkit.tables.hudi.log.blocks import read_ordered_blocks
+from seamkit.tables.hudi.listing.log_blocks import read_ordered_blocks
 from seamkit.tables.hudi.merge.fold import SliceChanges
 from seamkit.tables.hudi.table import HudiTable
 from seamkit_tests.samples.golden_tables import unpack_table

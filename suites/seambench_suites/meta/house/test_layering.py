@@ -182,7 +182,7 @@ def test_the_connector_path_shares_no_merge() -> None:
         ("def f():\n    from seamkit.tables.hudi.merge import keys", True),
         ("import seamkit.scan.core_merges", True),
         ("from seamkit.scan import merge_path", True),
-        ("from seamkit.tables.hudi.log.blocks import read_ordered_blocks", False),
+        ("from seamkit.tables.hudi.listing.log_blocks import read_ordered_blocks", False),
     ],
 )
 def test_a_shared_merge_is_seen(source: str, shared: bool) -> None:

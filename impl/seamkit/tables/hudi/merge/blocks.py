@@ -22,7 +22,7 @@ from seambase.errors import InputError, RefusedError
 from seamkit.files.equalities import RowTest, row_test
 from seamkit.files.roaring import Positions, read_bitmap
 from seamkit.tables.hudi.listing.files import FileSlice
-from seamkit.tables.hudi.log.blocks import SliceLogs
+from seamkit.tables.hudi.listing.log_blocks import SliceLogs
 from seamkit.tables.hudi.log.log import LogBlock
 from seamkit.tables.hudi.merge.keys import (
     IS_DELETED,

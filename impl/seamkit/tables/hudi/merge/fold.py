@@ -35,7 +35,7 @@ from seamkit.scan.core_merges import (
 from seamkit.scan.units import LoadedEvents, ReadContext
 from seamkit.tables.hudi.config.properties import FillRule
 from seamkit.tables.hudi.listing.files import FileSlice
-from seamkit.tables.hudi.log.blocks import read_ordered_blocks
+from seamkit.tables.hudi.listing.log_blocks import read_ordered_blocks
 from seamkit.tables.hudi.log.deletes import DeleteKeys
 from seamkit.tables.hudi.log.log import LogBlock
 from seamkit.tables.hudi.merge.blocks import (
