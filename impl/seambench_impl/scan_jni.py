@@ -11,7 +11,7 @@ from seambase.errors import RefusedError
 from seambench.contracts.common import Kind
 from seambench.contracts.scan import Scan, ScanRequest
 from seambench_impl.connector.hive_java import HiveFiles
-from seambench_impl.connector.hudi_java import HudiSlices
+from seambench_impl.connector.hudi_java import java_loader, read_unit_in_java
 from seambench_impl.connector.paimon_java import VERSIONS, PaimonSplits, paimon_loader
 from seambench_impl.scan import AutoReader
 from seambench_impl.scan_formats import HIVE, HUDI, PAIMON, ReaderFormat
@@ -92,7 +92,8 @@ class JniReader(AutoReader):
         if format_ == "paimon":
             paimon_loader(self._paimon)
             return _paimon_splits(request, self._paimon)
-        return HudiSlices().read
+        java_loader()
+        return read_unit_in_java
 
 
 def local_folder(request: ScanRequest) -> str:

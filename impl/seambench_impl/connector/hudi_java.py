@@ -18,7 +18,8 @@ from seamkit.offheap.engine.schema import EngineSchema
 from seamkit.offheap.jni.classes import JniLoader, scanner_classes
 from seamkit.offheap.jni.scanner import JniScanner
 from seamkit.scan.units import ReadContext, ReadUnit
-from seamkit.tables.hudi.merge.blocks import read_ordered_blocks, refuse_merge
+from seamkit.tables.hudi.listing.log_blocks import read_ordered_blocks
+from seamkit.tables.hudi.merge.blocks import refuse_merge
 from seamkit.tables.hudi.merge.fold import SliceChanges
 
 _JAVA = Path(__file__).parent / "java" / "hudi"
@@ -91,6 +92,13 @@ def _refuse_blocks(changes: SliceChanges) -> None:
             raise RefusedError(
                 f"{block.where}: delete records of version {version} are not supported here"
             )
+
+
+def read_unit_in_java(
+    unit: ReadUnit, schema: pa.Schema, batch_rows: int, context: ReadContext
+) -> Iterator[pa.RecordBatch]:
+    """The rows of a slice by Hudi's own reader, as a plan may name it; see `HudiSlices.read`."""
+    return HudiSlices().read(unit, schema, batch_rows, context)
 
 
 def slice_parameters(unit: ReadUnit, schema: pa.Schema) -> dict[str, str]:
