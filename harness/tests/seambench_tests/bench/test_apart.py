@@ -133,3 +133,16 @@ def test_own_work_is_no_work_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_quiet_is_before_and_during(busy: Busy, is_quiet: bool) -> None:
     """Others may have 5 % of all cores and the host 1 %, before a run and in it."""
     assert busy.is_quiet == is_quiet
+
+
+def test_a_process_ends_at_once_when_it_is_closed() -> None:
+    """It is told so, and not killed after a while."""
+    home = Apart("x")
+    competitor = competitor_at(home, Task(counting, (0,)))
+    assert competitor.about is not None
+    process = psutil.Process(competitor.about()[0])
+    begin = time.monotonic()
+    home.close()
+
+    assert time.monotonic() - begin < 8
+    assert not process.is_running()

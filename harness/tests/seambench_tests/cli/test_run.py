@@ -142,7 +142,8 @@ def test_a_journal_gives_back_what_was_finished(folder: Path) -> None:
     assert (again.resumed, again.get("a"), again.get("c")) == (2, [1, 2], None)
     again.put("c", 3)
     assert Unfinished(folder, PLAN, resume=True).get("c") == 3
-    again.finish()
+    for _ in range(2):  # whoever else has removed it
+        again.finish()
     assert Unfinished(folder, PLAN, resume=True).resumed == 0
 
 
