@@ -19,8 +19,8 @@ from seamkit.offheap.jni.classes import JniLoader, scanner_classes
 from seamkit.offheap.jni.scanner import JniScanner
 from seamkit.scan.units import ReadContext, ReadUnit
 from seamkit.tables.hudi.listing.log_blocks import read_ordered_blocks
-from seamkit.tables.hudi.merge.blocks import refuse_merge
 from seamkit.tables.hudi.merge.fold import SliceChanges
+from seamkit.tables.hudi.merge.keys import refuse_merge
 
 _JAVA = Path(__file__).parent / "java" / "hudi"
 SCANNER = "seambench.hudi.HudiSliceScanner"

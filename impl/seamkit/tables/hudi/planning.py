@@ -38,8 +38,8 @@ from seamkit.tables.hudi.listing.metadata_table import (
     has_partition,
     list_from_metadata,
 )
-from seamkit.tables.hudi.merge.blocks import LogSource
 from seamkit.tables.hudi.merge.fold import SliceChanges
+from seamkit.tables.hudi.merge.keys import LogSource
 from seamkit.tables.hudi.timeline.timeline import Timeline
 from seamkit.tables.hudi.timeline.window import NOW, Window
 

@@ -37,7 +37,7 @@ from seamkit.tables.hudi.change_scan import ChangeScan
 from seamkit.tables.hudi.config.properties import PROPERTIES, TIMELINE, load_config
 from seamkit.tables.hudi.indexes.key_filters import stated_buckets
 from seamkit.tables.hudi.listing.files import FileSlice, partition_schema, with_file_names
-from seamkit.tables.hudi.merge.blocks import LogSource
+from seamkit.tables.hudi.merge.keys import LogSource
 from seamkit.tables.hudi.planning import ListingSource, Path, Plan, Planner, read_plan
 from seamkit.tables.hudi.table_format import META_COLUMNS
 from seamkit.tables.hudi.timeline.timeline import (

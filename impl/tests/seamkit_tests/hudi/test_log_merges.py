@@ -28,9 +28,8 @@ from seamkit.scan.units import DataFile, ReadContext, ReadUnit
 from seamkit.tables.hudi.base_files import open_slice_base
 from seamkit.tables.hudi.config.properties import load_config
 from seamkit.tables.hudi.listing.files import BaseFile, FileSlice, LogFile
-from seamkit.tables.hudi.merge.blocks import LogSource
 from seamkit.tables.hudi.merge.fold import SliceChanges
-from seamkit.tables.hudi.merge.keys import OPERATION
+from seamkit.tables.hudi.merge.keys import OPERATION, LogSource
 from seamkit.tables.hudi.timeline.timeline import load_timeline
 from seamkit.tables.hudi.timeline.window import NOW
 from seamkit_tests.hudi.test_positions import array, bitmap_32, bitmap_64

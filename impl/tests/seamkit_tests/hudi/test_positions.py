@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from seambase.errors import InputError
 from seamkit.files.roaring import read_bitmap
 from seamkit.tables.hudi.log.log import LogBlock
-from seamkit.tables.hudi.merge.blocks import usable_positions
+from seamkit.tables.hudi.merge.keys import usable_positions
 from seamkit.tables.hudi.table import HudiTable
 from seamkit_tests.samples.golden_tables import unpack_table
 

@@ -14,8 +14,8 @@ from seamkit.scan.native_path import Wanted
 from seamkit.scan.unit_scan import UnitScan
 from seamkit.scan.units import ReadContext, ReadUnit
 from seamkit.tables.hudi.change_scan import ChangeScan
-from seamkit.tables.hudi.merge.blocks import LogSource
 from seamkit.tables.hudi.merge.fold import SliceChanges
+from seamkit.tables.hudi.merge.keys import LogSource
 from seamkit.tables.hudi.planning import Path
 from seamkit.tables.hudi.table import HudiTable
 

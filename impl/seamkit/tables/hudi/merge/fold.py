@@ -38,13 +38,16 @@ from seamkit.tables.hudi.listing.files import FileSlice
 from seamkit.tables.hudi.listing.log_blocks import read_ordered_blocks
 from seamkit.tables.hudi.log.deletes import DeleteKeys
 from seamkit.tables.hudi.log.log import LogBlock
-from seamkit.tables.hudi.merge.blocks import (
+from seamkit.tables.hudi.merge.keys import (
+    RECORD_KEY,
     LogSource,
+    SliceKeys,
+    choose_keys,
     partial_columns,
     refuse_merge,
+    root_of,
     usable_positions,
 )
-from seamkit.tables.hudi.merge.keys import RECORD_KEY, SliceKeys, choose_keys, root_of
 from seamkit.tables.hudi.merge.records import (
     RecordReader,
     delete_ordering,

@@ -39,8 +39,7 @@ from seamkit.tables.hudi.config.properties import DeleteMarker
 from seamkit.tables.hudi.config.value_types import HUDI_TYPES
 from seamkit.tables.hudi.log.deletes import ORDERING_WORDS, DeleteKeys
 from seamkit.tables.hudi.log.log import LogBlock
-from seamkit.tables.hudi.merge.blocks import LogSource
-from seamkit.tables.hudi.merge.keys import IS_DELETED, OPERATION, leaf_column
+from seamkit.tables.hudi.merge.keys import IS_DELETED, OPERATION, LogSource, leaf_column
 from seamkit.tables.hudi.timeline.window import file_names
 
 __all__ = [
