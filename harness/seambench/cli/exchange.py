@@ -148,8 +148,9 @@ def _print_table(timings: Sequence[Timing], out: Console) -> None:
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("plan/transport/format/workers/chunk rows", "ms", "CPU ms", "GB/s", "peak MB"):
-        table.add_column(name, justify="left" if "/" in name and name != "GB/s" else "right")
+    table.add_column("plan/transport/format/workers/chunk rows", overflow="fold")
+    for name in ("ms", "CPU ms", "GB/s", "peak MB"):
+        table.add_column(name, justify="right", no_wrap=True)
     for timing in timings:
         table.add_row(escape(timing.case.removeprefix("exchange-workers/")), *_cells(timing))
     out.print(table)

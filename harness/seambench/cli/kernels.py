@@ -77,8 +77,9 @@ def _print_table(record: Record, out: Console) -> None:
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("kernel", "ms", "CPU ms", "GB/s"):
-        table.add_column(name, justify="left" if name == "kernel" else "right")
+    table.add_column("kernel", overflow="fold")
+    for name in ("ms", "CPU ms", "GB/s"):
+        table.add_column(name, justify="right", no_wrap=True)
     for timing in record.timings:
         if not timing.hot:
             table.add_row(escape(timing.case), f"[red]{timing.outcome}[/red]", "", "")

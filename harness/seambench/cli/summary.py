@@ -33,7 +33,7 @@ def geometric_mean(values: Sequence[float | None]) -> float | None:
 
 
 def print_summary(records: Sequence[Record], out: Console) -> None:
-    """Print one table per kind of case, the verdicts, and what the machine did meanwhile."""
+    """Print one table per kind of case, and the verdicts."""
     datasets = list(
         dict.fromkeys(_dataset(timing) for record in records for timing in record.timings)
     )
@@ -49,12 +49,6 @@ def print_summary(records: Sequence[Record], out: Console) -> None:
     if queries:
         title = f"{len(queries)} queries: geometric mean of their median seconds"
         _print_table(records, datasets, title, queries.__contains__, out)
-    loads = [load for one in records for load in one.machine.load_before[:1]]
-    if loads:  # others' work makes times longer
-        cores = records[0].machine.cores
-        out.print(
-            f"load when the readers began: {min(loads):.1f} to {max(loads):.1f} on {cores} cores"
-        )
     out.print(f"[dim]{NOTE}[/dim]")
 
 
@@ -80,7 +74,7 @@ def _print_table(
     out.print(f"[bold]{title}[/bold]")
     # Data sets go down, since there are more of them; readers that do not fit begin a new block.
     wide = max([len(dataset) for dataset in datasets] + [len("data")])
-    for some in _blocks([record.implementation.name for record in read], out.width - wide):
+    for some in blocks([record.implementation.name for record in read], out.width - wide):
         table = Table(box=None, pad_edge=False, header_style="bold")
         table.add_column("data", no_wrap=True)
         for at in some:
@@ -94,12 +88,12 @@ def _print_table(
     out.print()
 
 
-def _blocks(names: Sequence[str], width: int) -> list[list[int]]:
+def blocks(names: Sequence[str], width: int, least: int = _LEAST) -> list[list[int]]:
     """Numbers of the columns that stand beside each other in so many characters; at least one."""
     blocks: list[list[int]] = [[]]
     left = width
     for at, name in enumerate(names):
-        needs = _GAP + max(len(name), _LEAST)
+        needs = _GAP + max(len(name), least)
         if needs > left and blocks[-1]:
             blocks.append([])
             left = width

@@ -22,6 +22,7 @@ from seambench.cli.shared.common import (
     error_console,
     tell_records,
 )
+from seambench.cli.summary import blocks
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -85,6 +86,11 @@ def throughput(
     raise typer.Exit(tell_records(records, results, show, as_json=as_json))
 
 
+_TITLE = "GB/s (million rows/s)"
+#: Characters of a cell.
+_WIDEST = len("10.00 (1000.0)")
+
+
 def _print_table(records: Sequence[Record], out: Console) -> None:
     """A row per step: gigabytes and million rows a second of each implementation."""
     from rich.markup import escape
@@ -93,13 +99,16 @@ def _print_table(records: Sequence[Record], out: Console) -> None:
     names = [one.implementation.name for one in records]
     cases = list(dict.fromkeys(t.case for one in records for t in one.timings))
     by_case = {(n, t.case): t for n, one in zip(names, records, strict=True) for t in one.timings}
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("GB/s (million rows/s)")
-    for name in names:
-        table.add_column(escape(name), justify="right")
-    for case in cases:
-        table.add_row(escape(case), *(_cell(by_case.get((name, case))) for name in names))
-    out.print(table)
+    wide = max(len(case) for case in [_TITLE, *cases])
+    for some in blocks(names, out.width - min(wide, out.width // 2), _WIDEST):
+        table = Table(box=None, pad_edge=False, header_style="bold")
+        table.add_column(_TITLE, overflow="fold")
+        for at in some:
+            table.add_column(escape(names[at]), justify="right", no_wrap=True)
+        for case in cases:
+            cells = (_cell(by_case.get((names[at], case))) for at in some)
+            table.add_row(escape(case), *cells)
+        out.print(table)
     out.print(f"[dim]Medians, one thread. {NOTE}[/dim]")
 
 

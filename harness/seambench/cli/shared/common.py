@@ -111,6 +111,18 @@ def parse_queries(text: str) -> tuple[int, ...]:
     return tuple(dict.fromkeys(numbers))
 
 
+def _tell_noise(records: Sequence[Record], out: Console) -> None:
+    """What makes times longer: the load before, and what others used meanwhile."""
+    from seambench.records.standing import disturbed
+
+    loads = [load for one in records for load in one.machine.load_before[:1]]
+    if loads:
+        cores = records[0].machine.cores
+        out.print(f"load when it began: {min(loads):.1f} to {max(loads):.1f} on {cores} cores")
+    for why in sorted({disturbed(one) or "" for one in records} - {""}):
+        out.print(f"no quiet machine: {why}", markup=False)
+
+
 def tell_records(
     records: Sequence[Record],
     results: Path,
@@ -139,6 +151,7 @@ def tell_records(
         print_json(msgspec.to_builtins(records))
     else:
         show(console())
+        _tell_noise(records, console())
     failed, err = failures(records), error_console()
     for line in failed[:failures_shown]:
         err.print(f"failed: {line}", markup=False)

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import io
+import re
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
+import msgspec
 import pytest
 from rich.console import Console
 
+from seambench.cli import exchange, kernels, throughput
+from seambench.cli.shared.common import tell_records
 from seambench.cli.summary import print_summary
 from seambench.records.files import load_record, record_paths
+from seambench.records.model import Busy, Timing
 from seambench_tests.samples.report_records import make_results
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 200])
 def test_no_figure_is_cut(tmp_path: Path, width: int) -> None:
-    """Data sets go down, readers that do not fit begin a new block; load stands below."""
+    """Data sets go down, readers that do not fit begin a new block."""
     records = [load_record(path) for path in record_paths(make_results(tmp_path))]
     records = [record for record in records if record.timings]
     shown = {}
@@ -35,7 +42,6 @@ def test_no_figure_is_cut(tmp_path: Path, width: int) -> None:
         for text in shown.values()
     ]
     assert figures[0] == figures[1]
-    assert "load when the readers began: " in shown[width]
 
 
 def test_who_reads_base_files_alone_is_called_stale(tmp_path: Path) -> None:
@@ -47,3 +53,57 @@ def test_who_reads_base_files_alone_is_called_stale(tmp_path: Path) -> None:
     told = {line.partition(":")[0] for line in lines if "; stale: of base files alone" in line}
     assert told == {"native", "pyarrow"}
     assert {line.partition(":")[0] for line in lines if " right" in line} > told
+
+
+@pytest.mark.parametrize("width", [80, 200])
+def test_times_of_exchanges_and_kernels_are_whole(tmp_path: Path, width: int) -> None:
+    """Long names are folded, figures never cut; every figure of a wide terminal is there."""
+    records = [load_record(path) for path in record_paths(make_results(tmp_path))]
+    (record, timing) = next((r, t) for r in records for t in r.timings if t.hot)
+    long = msgspec.structs.replace(
+        timing, case="exchange-workers/shuffle-of-orders/pass-through/presto-compressed/8/65536"
+    )
+    told = msgspec.structs.replace(record, timings=[long])
+    named = [msgspec.structs.replace(told.implementation, name=f"reader-{n}") for n in range(8)]
+    many = [msgspec.structs.replace(told, implementation=one) for one in named]
+    for show in (
+        partial(kernels._print_table, told),
+        partial(_exchanges, [long]),
+        partial(throughput._print_table, many),
+    ):
+        figures = []
+        for wide in (width, 1000):
+            out = Console(file=io.StringIO(), width=wide)
+            show(out)
+            figures.append(re.findall(r"(?<= )[\d.]+(?= |$)", _whole(out)))
+        assert figures[0] == figures[1]
+        assert len(figures[0]) > 1
+
+
+def _exchanges(timings: Sequence[Timing], out: Console) -> None:
+    exchange._print_table(timings, out)
+    exchange._print_profile(timings, out)
+
+
+def _whole(out: Console) -> str:
+    text = str(out.file.getvalue())  # type: ignore[attr-defined]
+    assert "\N{HORIZONTAL ELLIPSIS}" not in text
+    return text
+
+
+def test_what_disturbed_the_times_is_told_beside_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The load before, and what others used while it ran; nothing of a quiet machine."""
+    records = [load_record(path) for path in record_paths(make_results(tmp_path))]
+    for busy, says in (
+        (Busy(waited=0, before=0, during=37), "others used 37 % of the machine"),
+        (Busy(waited=0, before=0, during=1), None),
+    ):
+        run = msgspec.structs.replace(records[0].run, busy=busy)
+        record = msgspec.structs.replace(records[0], run=run)
+        tell_records([record], tmp_path / "told", lambda out: out.print("the table"))
+        said = capsys.readouterr().out
+        assert "load when it began: " in said
+        assert ("no quiet machine" in said) == (says is not None)
+        assert (says or "the table") in said
