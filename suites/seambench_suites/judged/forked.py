@@ -34,7 +34,9 @@ Place = tuple[str, int]
 """A file, and the line at which a function's code, or a statement, begins."""
 
 _MARKS = "not spark and not jvm and not storage and not browser and not slow"
-_OPTIONS = ("-q", "-p", "no:cacheprovider", "--pyargs", "-m", _MARKS)
+#: The modules that pytest would rewrite are imported before: that is what a fork is for.
+_IMPORTED = "ignore::pytest.PytestAssertRewriteWarning"
+_OPTIONS = ("-q", "-p", "no:cacheprovider", "--pyargs", "-m", _MARKS, "-W", _IMPORTED)
 _NOTE = "_judged_note"
 
 

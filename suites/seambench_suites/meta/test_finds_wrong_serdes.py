@@ -6,13 +6,17 @@ import json
 import shutil
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from seambase.errors import UsageError
+from seambase.errors import InputError, UsageError
+from seambase.pages.reader import HEADER_BYTES
 from seambench.conformance.judge import run_one
 from seambench.conformance.load import load_cases
+from seambench.contracts.common import Kind
 from seambench.seams.serde.cases import SerdeCase
+from seambench.seams.serde.damage import damaged
 from seambench.seams.serde.streams import replayed
 from seambench_suites.cases import ROOT
 from seambench_suites.meta import plain_serde
@@ -145,3 +149,37 @@ def test_folders_without_vectors_are_refused(tmp_path: Path) -> None:
     """A folder that holds nothing to check is wrong usage, not a pass."""
     with pytest.raises(UsageError, match="holds no golden files"):
         load_cases("serde", golden=tmp_path)
+
+
+def test_garbled_pages_differ_in_one_number_of_the_payload() -> None:
+    """Nothing moves: a number within the page is another, which may be the one that was there."""
+    vector = _cases()["serde/presto/bigint_1_rows/garble"].vector()
+    assert vector.data is not None
+    changed = set()
+    for defect in damaged("garble", vector):
+        assert len(defect.data) == len(vector.data), defect.what
+        both = zip(defect.data[HEADER_BYTES:], vector.data[HEADER_BYTES:], strict=True)
+        places = [at for at, (a, b) in enumerate(both) if a != b]
+        assert not places or places[-1] - places[0] < 4, defect.what
+        changed |= set(places)
+
+    # The count of columns lies at the begin: nothing else says as much.
+    assert 0 in changed
+
+
+def test_a_peer_refuses_damage_by_any_error_of_ours() -> None:
+    """It says that it refuses, not in which of our words; our own must call it broken input."""
+    case = _cases()["serde/presto/bigint_1_rows/truncate"]
+
+    class Refuses(PlainSerde):
+        def deserialize(self, request: Any, data: Any) -> Any:
+            try:
+                return super().deserialize(request, data)
+            except InputError as error:
+                raise UsageError(f"at 0: {error}") from error
+
+    class Foreign(Refuses):
+        kind: Kind = "peer"
+
+    assert run_one(case, Refuses())[0] == "fail"
+    assert run_one(case, Foreign())[0] == "pass"
