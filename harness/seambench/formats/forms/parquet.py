@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from seambench.formats.forms.footer import (
+    BYTES,
     INT32,
     INT64,
     INT96,
@@ -70,6 +71,8 @@ class ParquetForm:
         file = pq.ParquetFile(io.BytesIO(data), coerce_int96_timestamp_unit="us")
         if not file.metadata.num_rows or not file.metadata.num_columns:
             return None
+        if self.spelled and _has_decimals_of_any_length(before.schema):
+            return None
         table: pa.Table | None = _without_views(file.read())
         assert table is not None
         if any(leaf.physical == INT96 for leaf in leaves(before.schema)):
@@ -88,6 +91,11 @@ class ParquetForm:
         if self.footer is not None and not self.footer(after, before):
             return None
         return after.file()
+
+
+def _has_decimals_of_any_length(schema: Listed) -> bool:
+    """Whether there are decimals in bytes whose number is not fixed: pyarrow writes none."""
+    return any(is_decimal(one) and one.whole(1) == BYTES for one in schema.items)
 
 
 def _of_moments(table: pa.Table) -> pa.Table:
