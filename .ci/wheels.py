@@ -1,14 +1,14 @@
 """Builds the wheels of this checkout where their sources have changed, and installs them.
 
     python .ci/wheels.py build
-    python .ci/wheels.py install seamkit 'seambench[exchange]'
+    python .ci/wheels.py install seamkit 'seambench[exchange]' pypaimon
     python .ci/wheels.py release
     python .ci/wheels.py check PYTHON...
 
 Wheels lie in `.venv/wheels`. Whoever comes while another builds waits for him, so that environments
-of tox that run at once build nothing twice. `install` puts the wheels named, `seambase`, and what
-their extras bring into the environment of the Python that runs this. Needs the program uv, which
-comes with tox-uv.
+of tox that run at once build nothing twice. `install` puts the wheels named, `seambase`, what
+their extras bring and what else is named into the environment of the Python that runs this. Needs
+the program uv, which comes with tox-uv.
 
 `release` puts into `dist` what others install: seamkit's wheels for every Linux of the last ten
 years, the two that are pure Python, and the sources of all three. Zig's clang is the compiler,
@@ -94,9 +94,14 @@ def install(requirements: Sequence[str]) -> None:
     """Install wheels with their extras, and what these need, over whatever was there."""
     wheels = build()
     named = ["seambase", *requirements]
-    asked = [f"{one} @ {wheels[one.partition('[')[0]].as_uri()}" for one in named]
+    asked = [_of(wheels, one) for one in named]
     again = [part for name in PROJECTS for part in ("--reinstall-package", name)]
     _uv("pip", "install", "--quiet", "--python", sys.executable, *again, *asked)
+
+
+def _of(wheels: dict[str, Path], requirement: str) -> str:
+    wheel = wheels.get(requirement.partition("[")[0])
+    return f"{requirement} @ {wheel.as_uri()}" if wheel else requirement
 
 
 def release(folder: Path) -> None:

@@ -47,6 +47,9 @@ _T = TypeVar("_T")
 PARQUET_ERRORS = (OSError, pa.ArrowException, UnicodeDecodeError)
 """What pyarrow raises of a broken file, names in it that are no text among it."""
 
+#: Columns come in the types of Parquet, as they always did before Arrow 21.
+PLAIN_TYPES = {"arrow_extensions_enabled": False} if int(pa.__version__.split(".")[0]) > 20 else {}
+
 _STREAM_BYTES = 1 << 20
 _HEADER_BYTES = 100
 
@@ -102,7 +105,7 @@ def _how(source: Any) -> dict[str, Any]:
         "page_checksum_verification": True,
         "pre_buffer": False,
         "buffer_size": buffer_bytes,
-        "arrow_extensions_enabled": False,
+        **PLAIN_TYPES,
     }
 
 

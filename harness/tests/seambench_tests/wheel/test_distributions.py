@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
 from importlib import metadata
 from itertools import combinations
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
+
+from seambench.cli.app import app
 
 CHECKOUT = Path(__file__).parents[4]
 OURS = ("seambase", "seamkit", "seambench")
@@ -41,6 +45,36 @@ def test_only_the_same_versions_go_together() -> None:
         asked = [one.partition(";")[0].strip() for one in _required(name)]
         assert f"seambase=={version}" in asked
         assert all(one.endswith(f"=={version}") for one in asked)
+
+
+def test_the_oldest_that_are_tried_are_those_asked_for() -> None:
+    """What stands in .ci/oldest.txt is the lower bound that distributions state, one for all."""
+    lines = (CHECKOUT / ".ci" / "oldest.txt").read_text(encoding="utf-8").splitlines()
+    tried = dict(line.split("==") for line in lines if not line.startswith("#"))
+    bounds = {
+        (match[1], match[2])
+        for name in OURS
+        for asked in metadata.requires(name) or []
+        if ";" not in asked and (match := re.match(r"([\w-]+)\S*?>=([\d.]+)", asked))
+    }
+
+    assert {"pyarrow", "numpy", "fsspec"} <= tried.keys()
+    assert {pair for pair in bounds if pair[0] in tried} == set(tried.items())
+
+
+def test_the_image_is_made_by_commands_of_the_readme() -> None:
+    """What the Dockerfile runs stands in README; its instructions and its command are known."""
+    text = (CHECKOUT / "Dockerfile").read_text(encoding="utf-8")
+    readme = (CHECKOUT / "README.md").read_text(encoding="utf-8")
+    told = {line.partition(" # ")[0].strip() for line in readme.splitlines() if line[:4] == "    "}
+    steps = [line.partition(" ")[::2] for line in text.splitlines() if not line.startswith("#")]
+    program, first = (json.loads(words) for name, words in steps if name in ("ENTRYPOINT", "CMD"))
+
+    assert {name for name, _ in steps} == {"FROM", "COPY", "RUN", "WORKDIR", "ENTRYPOINT", "CMD"}
+    assert [words for name, words in steps if name == "RUN" and words not in told] == []
+    assert {words for name, words in steps if name == "COPY"} == {"dist dist"}
+    assert program == ["seambench"]
+    assert CliRunner().invoke(app, [*first, "--help"]).exit_code == 0
 
 
 def test_the_judge_asks_for_the_library_as_an_extra_alone() -> None:

@@ -39,6 +39,9 @@ _FIRST = b"\x1c\x1c\x00\x00"
 _KNOWN_KIND = 3 * _FIRST + b"\x00"
 _SIZE_FIELD = 0x15
 
+#: Whether this Arrow tells where a filter lies; releases of 2025 do not, and no group is ruled out.
+TOLD = hasattr(pq.ColumnChunkMetaData, "bloom_filter_offset")
+
 _EPOCH = dt.date(1970, 1, 1)
 
 
@@ -58,8 +61,10 @@ def groups_that_may_hold(
         columns: those that may be asked, with their types in the file.
         read: gives bytes of the file.
     """
-    paths = [footer.schema.column(i).path for i in range(footer.num_columns)]
     left = list(groups)
+    if not TOLD:
+        return left
+    paths = [footer.schema.column(i).path for i in range(footer.num_columns)]
     for field in columns:
         if paths.count(field.name) != 1:
             continue  # nested, or called as the path of a column within another

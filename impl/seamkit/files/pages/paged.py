@@ -43,7 +43,13 @@ from seamkit.files.pages.index import (
     read_bounds,
     read_pages,
 )
-from seamkit.files.parquet import PARQUET_ERRORS, OpenParquet, ParquetReader, columns_alike
+from seamkit.files.parquet import (
+    PARQUET_ERRORS,
+    PLAIN_TYPES,
+    OpenParquet,
+    ParquetReader,
+    columns_alike,
+)
 from seamkit.files.private_forms import PrivateForm
 from seamkit.files.promotion import LOSSLESS, resolve_batch
 from seamkit.files.ranges import FarFile, near
@@ -234,7 +240,7 @@ class PagedFile:
         file = pq.ParquetFile(
             pa.BufferReader(column_file(chunk, data)),
             page_checksum_verification=True,
-            arrow_extensions_enabled=False,
+            **PLAIN_TYPES,
             **self._options,
         )
         values = file.read_row_group(0, use_threads=False).column(0)

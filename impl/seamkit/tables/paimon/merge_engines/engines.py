@@ -406,9 +406,10 @@ def _removed_by_groups(groups: Sequence[_Group], deletes: _Flags, keys: _Keys) -
 
 def _sequence_ranks(columns: Sequence[pa.Array]) -> npt.NDArray[np.int64]:
     """A number for each row that orders its sequence fields; nulls come first."""
-    names = [str(i) for i in range(len(columns))]
-    table = pa.Table.from_arrays(list(columns), names)
-    keys = [(name, "ascending", "at_start") for name in names]
+    # Releases of Arrow differ in how they are told where nulls go.
+    parts = [part for column in columns for part in (column.is_valid(), column)]
+    table = pa.Table.from_arrays(parts, [str(i) for i in range(len(parts))])
+    keys = [(name, "ascending") for name in table.column_names]
     order = pc.sort_indices(table, sort_keys=keys).to_numpy()
     ordered = table.take(pa.array(order))
     differs = np.zeros(len(order), np.bool_)
