@@ -28,8 +28,8 @@ test: $(TOX)  ## lint, types, C tests, Python tests, quick conformance
 	failed=0; $(TOLD) $(PAIRED) -e native,types,lint,bare,alone || failed=1; \
 	$(TOLD) $(TOX) run -e conformance,tests || failed=1; exit $$failed
 
-beyond: $(TOX)  ## what needs engines, a browser or the history: Spark, a JVM, an object store, the page, asv; mistakes in the judge
-	failed=0; $(PAIRED) -e spark,history,jvm,storage,judged || failed=1; \
+beyond: $(TOX)  ## what needs engines, a browser or the history: Spark, a JVM, an object store, the page, asv
+	failed=0; $(PAIRED) -e spark,history,jvm,storage || failed=1; \
 	$(TOX) run -e site || failed=1; exit $$failed
 
 nightly: $(TOX)  ## all that takes hours, and what changed since it last ran; make nightly ARGS="--only damage-*"
