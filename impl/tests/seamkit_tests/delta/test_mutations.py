@@ -12,7 +12,7 @@ import pytest
 from seambase.errors import InputError, RefusedError, UsageError
 from seamkit.tables.delta.table import DeltaTable
 from seamkit_tests.samples.damage import silent_damage
-from seamkit_tests.samples.delta_tables import unpack_delta
+from seamkit_tests.samples.delta_tables import commit_path, unpack_delta
 
 TABLES = ("vectors-random-prefix", "checkpoint-vectors", "mapping-partitions", "checkpoint-v2-json")
 
@@ -53,6 +53,25 @@ def test_no_damage_changes_a_feed_in_silence(tmp_path: Path) -> None:
     table = unpack_delta("change-feed", tmp_path)
     answer = partial(_answer, query="cdc")
     assert silent_damage(table, answer, _is_log, seed=8, count=1) == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "is_refused"), [("adt", True), ("Add", True), ("addition", False), ("plan", False)]
+)
+def test_an_action_with_one_wrong_letter_is_refused(
+    name: str, is_refused: bool, tmp_path: Path
+) -> None:
+    """One that nobody knows is passed over, as the protocol asks, and so its file would be."""
+    table = unpack_delta("deltalake-partitioned", tmp_path)
+    commit = commit_path(table, 0)
+    text = commit.read_text("utf-8")
+    if not is_refused:
+        commit.write_text(f'{{"{name}":{{}}}}\n{text}', "utf-8")
+        assert _answer(table)
+        return
+    commit.write_text(text.replace('{"add":', f'{{"{name}":', 1), "utf-8")
+    with pytest.raises(InputError, match=f"the action '{name}' is one letter away from 'add'"):
+        DeltaTable(str(table)).scan().to_table()
 
 
 @pytest.mark.slow

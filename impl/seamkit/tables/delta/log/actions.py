@@ -1,7 +1,7 @@
 """Actions of a Delta log: what one line of a commit, or one row of a checkpoint, says.
 
-Unknown actions and unknown fields are skipped, as the protocol asks (PROTOCOL.md, "Actions"); a
-known field of a wrong type is an error.
+Unknown actions and unknown fields are skipped, as the protocol asks (PROTOCOL.md, "Actions"), but
+for an action that is a letter away from a known one; a known field of a wrong type is an error.
 
 Paths are percent-encoded URIs, relative to the table or absolute.
 
@@ -19,6 +19,7 @@ from urllib.parse import unquote
 
 from seambase.errors import InputError, RefusedError
 from seamkit.files.storage import Storage
+from seamkit.files.texts import check_names
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 _LOCAL = re.compile(r"file:(//)?(?=/(?!/))", re.IGNORECASE)
@@ -167,6 +168,7 @@ def parse_line(line: bytes, where: str) -> tuple[str, Mapping[str, Any]]:
         raise InputError(f"{where}: the line is no JSON ({error})") from error
     if not isinstance(found, dict) or not found:
         raise InputError(f"{where}: the line is no object with one action in it")
+    check_names(found, _ACTIONS, where, "action")
     known = [name for name in found if name in _ACTIONS and found[name] is not None]
     if not known:
         return next(iter(found)), {}
