@@ -351,12 +351,19 @@ class FoundReader(OverReader):
         own = self._with_ranges(pa.field(name, kind))
         return () if own is None else self._reader.leasts(own.name, kind)
 
-    def statistics(self, schema: pa.Schema) -> FileStatistics:
+    def statistics(
+        self, schema: pa.Schema, row_groups: Sequence[int] | None = None
+    ) -> FileStatistics:
         """What the file's statistics tell of columns whose values are its own."""
-        own = {one.name: self._with_ranges(one) for one in schema}
-        names = {found.name: name for name, found in own.items() if found is not None}
-        known = self._reader.statistics(pa.schema([one for one in own.values() if one is not None]))
-        return replace(known, columns={names[name]: one for name, one in known.columns.items()})
+        own = {one.name: found for one in schema if (found := self._with_ranges(one)) is not None}
+        # Two columns may be the same one of the file.
+        asked = pa.schema(list({found.name: found for found in own.values()}.values()))
+        known = self._reader.statistics(asked, row_groups)
+        told = known.columns
+        return replace(
+            known,
+            columns={name: told[one.name] for name, one in own.items() if one.name in told},
+        )
 
     def _with_ranges(self, wanted: pa.Field) -> pa.Field | None:
         """The file's column whose statistics are those of a column as it is handed out."""

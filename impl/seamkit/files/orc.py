@@ -20,7 +20,7 @@ from seamkit.files.footers.orc_footer import OrcFooter
 from seamkit.files.parquet import check_names
 from seamkit.files.promotion import LOSSLESS, TypeRules, resolve_batch
 from seamkit.files.reader import FileReader, RowsWanted
-from seamkit.files.statistics import FileStatistics
+from seamkit.files.statistics import ColumnRange, FileStatistics
 from seamkit.files.storage import Storage, read_part
 
 _UTC = frozenset(("", "UTC", "GMT", "Etc/UTC", "Etc/GMT", "Z"))
@@ -52,10 +52,25 @@ class OrcReader(FileReader):
         self._bound = storage.bound
         self._footer = OrcFooter(self._file, partial(read_part, self._content), self.name)
 
-    def statistics(self, schema: pa.Schema) -> FileStatistics:
-        """The rows, as the footer tells; pyarrow does not show what ORC knows of columns."""
-        del schema
-        return FileStatistics(self.num_rows)
+    @property
+    def created_by(self) -> str:
+        """See `FileReader.created_by`: `ORC_JAVA` of Java's own library."""
+        return str(self._file.writer)
+
+    def statistics(
+        self, schema: pa.Schema, row_groups: Sequence[int] | None = None
+    ) -> FileStatistics:
+        """See `FileReader.statistics`; what the footer counts, those that it lacks are null."""
+        del row_groups  # there is one
+        lacked = {
+            name: ColumnRange(self.num_rows) for name in schema.names if name not in self._names
+        }
+        told = self._footer.ranges(schema)
+        own = {
+            name: ColumnRange(nulls, least, most, (least is not None, most is not None))
+            for name, (nulls, least, most) in told.items()
+        }
+        return FileStatistics(self.num_rows, {**lacked, **own})
 
     def read(self, wanted: RowsWanted) -> Iterator[pa.RecordBatch]:
         """See `FileReader.read`; stripes are decoded one by one, texts as they are."""

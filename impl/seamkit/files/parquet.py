@@ -236,7 +236,7 @@ class ParquetReader(FileReader):
 
     @property
     def created_by(self) -> str:
-        """The program that wrote the file, as its footer names it; empty if it names none."""
+        """See `FileReader.created_by`."""
         try:
             return self._file.metadata.created_by or ""
         except UnicodeDecodeError:
@@ -379,6 +379,14 @@ class ParquetReader(FileReader):
                 KEPT.put(key, known, _footer_memory(self._file.metadata))
         return known[0]
 
+    def once(self, what: Hashable, check: Callable[[], None]) -> None:
+        """See `FileReader.once`."""
+        key = (what, self._identity)
+        if self._identity is None or KEPT.get(key) is None:
+            check()
+            if self._identity is not None:
+                KEPT.put(key, True, _BYTES_A_CHUNK)
+
     def greatest(self, name: str, kind: pa.DataType) -> int | None:
         """See `FileReader.greatest`."""
         if name not in self._names or not self._file.schema_arrow.field(name).type.equals(kind):
@@ -409,10 +417,12 @@ class ParquetReader(FileReader):
         except (*PARQUET_ERRORS, ValueError, OverflowError) as error:
             raise InputError(f"{self.name}: its statistics are not readable ({error})") from error
 
-    def statistics(self, schema: pa.Schema) -> FileStatistics:
+    def statistics(
+        self, schema: pa.Schema, row_groups: Sequence[int] | None = None
+    ) -> FileStatistics:
         """See `FileReader.statistics`."""
         try:
-            return footer_statistics(self._file, schema)
+            return footer_statistics(self._file, schema, row_groups)
         except (*PARQUET_ERRORS, ValueError, OverflowError) as error:
             raise InputError(f"{self.name}: its statistics are not readable ({error})") from error
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -53,6 +53,11 @@ class FileReader(ABC):
     def num_rows(self) -> int:
         """All of its rows; where nobody knows them, the file is read for that."""
         return sum(b.num_rows for b in self.batches(pa.schema([]), 1 << 20, use_threads=False))
+
+    @property
+    def created_by(self) -> str:
+        """The program that wrote the file, as it says itself; empty if it does not."""
+        return ""
 
     def batches(
         self,
@@ -113,17 +118,30 @@ class FileReader(ABC):
         del name, kind
         return ()
 
-    def statistics(self, schema: pa.Schema) -> FileStatistics:
-        """What the file tells of all its rows without that any is read.
+    def statistics(
+        self, schema: pa.Schema, row_groups: Sequence[int] | None = None
+    ) -> FileStatistics:
+        """What the file tells of all its rows, or of some row groups', without that any is read.
 
         Args:
             schema: columns under the names and in the types that `batches` would give them.
+            row_groups: numbers of those whose rows are meant; None for all.
 
         Returns:
             Nothing of columns that the file has in another type.
         """
-        del schema
+        del schema, row_groups
         return FileStatistics()
+
+    def once(self, what: Hashable, check: Callable[[], None]) -> None:
+        """Check something of the file: once, as long as the file is known to stay as it is.
+
+        Args:
+            what: the check, and all that its outcome depends on beside the file.
+            check: raises what is wrong.
+        """
+        del what
+        check()
 
     def as_it_stands(self, schema: pa.Schema) -> FileReader:
         """The reader below one that changes names or shapes, where it gives these columns alike."""
@@ -156,6 +174,11 @@ class OverReader(FileReader):
         """The file's own columns, as it calls them."""
         return self._reader.schema
 
+    @property
+    def created_by(self) -> str:
+        """See `FileReader.created_by`."""
+        return self._reader.created_by
+
     def rows_in(self, row_groups: Sequence[int] | None) -> int:
         """See `FileReader.rows_in`."""
         return self._reader.rows_in(row_groups)
@@ -174,9 +197,11 @@ class OverReader(FileReader):
         """What the file's statistics tell; see `FileReader.leasts`."""
         return self._reader.leasts(name, kind)
 
-    def statistics(self, schema: pa.Schema) -> FileStatistics:
+    def statistics(
+        self, schema: pa.Schema, row_groups: Sequence[int] | None = None
+    ) -> FileStatistics:
         """What the file's statistics tell; see `FileReader.statistics`."""
-        return self._reader.statistics(schema)
+        return self._reader.statistics(schema, row_groups)
 
 
 def positions_of(reader: FileReader, row_groups: Sequence[int] | None) -> Positions:

@@ -170,7 +170,10 @@ def _of_chunks(chunks: Sequence[Any], rows: Sequence[int], kind: pa.DataType) ->
         ends = [[_value(one, end, kind) for one in valued] for end in ("min", "max")]
     except pa.ArrowNotImplementedError:  # decimals, to releases of early 2025
         return ColumnRange(nulls)
-    least, greatest = pc.min(pa.array(ends[0], kind)), pc.max(pa.array(ends[1], kind))
+    if len(valued) == 1:
+        least, greatest = (pa.scalar(end, kind) for (end,) in ends)
+    else:
+        least, greatest = pc.min(pa.array(ends[0], kind)), pc.max(pa.array(ends[1], kind))
     is_cut = pa.types.is_binary(kind) or pa.types.is_string(kind)
     return ColumnRange(nulls, least, greatest, (not is_cut, not is_cut))
 

@@ -17,37 +17,9 @@ from pyarrow import orc
 
 from seambase.errors import InputError, RefusedError
 from seamkit.core.unpack import Bound, unpack
+from seamkit.files.footers.orc_statistics import Known, column_range, fields
 
-
-def varint(data: memoryview, at: int, where: str) -> tuple[int, int]:
-    """The variable-length number at `at`, and where it ends."""
-    value = 0
-    for i, byte in enumerate(data[at : at + 10]):
-        value |= (byte & 0x7F) << (7 * i)
-        if byte < 0x80:
-            return value, at + i + 1
-    raise InputError(f"{where}: a number at byte {at} does not end")
-
-
-def fields(message: memoryview, where: str) -> Iterator[tuple[int, int | memoryview]]:
-    """Numbers and values of a message's fields: whole numbers, or the bytes of anything longer."""
-    at = 0
-    while at < len(message):
-        tag, at = varint(message, at, where)
-        if tag & 7 == 0:
-            number, at = varint(message, at, where)
-            yield tag >> 3, number
-        elif tag & 7 == 2:
-            size, at = varint(message, at, where)
-            if size > len(message) - at:
-                raise InputError(f"{where}: a field claims {size} bytes")
-            yield tag >> 3, message[at : at + size]
-            at += size
-        else:
-            raise InputError(f"{where}: a field of wire type {tag & 7}")
-
-
-_STRIPES = 3  # of the footer
+_STRIPES, _STATISTICS = 3, 7  # of the footer
 _OFFSET, _INDEX, _DATA, _FOOTER, _ROWS = 1, 2, 3, 4, 5  # of a stripe
 _ZONE = 3  # of a stripe's footer
 _COLUMNS = 1  # of the statistics of all stripes and of one
@@ -113,16 +85,43 @@ class OrcFooter:
             number += len(kinds)
         return total
 
+    def ranges(self, schema: pa.Schema) -> dict[str, Known]:
+        """What the footer says of some columns, but of those that it has in another type.
+
+        Args:
+            schema: the columns, in the types that pyarrow gives them.
+        """
+        told = [
+            value
+            for number, value in fields(self._footer, f"{self._name}, footer")
+            if number == _STATISTICS and isinstance(value, memoryview)
+        ]
+        # Those of the first writers did not put texts of several stripes in one order (HIVE-8732).
+        has_texts = self._opened.writer_version != "ORIGINAL"
+        found, number, rows = {}, 1, self._opened.nrows  # the first one is the row
+        for field in self._opened.schema:
+            wanted = schema.field(field.name).type if field.name in schema.names else None
+            if wanted == field.type and number < len(told) and not pa.types.is_nested(field.type):
+                where = f"{self._name}, column {field.name!r}"
+                found[field.name] = column_range(
+                    told[number], field.type, rows, where, has_texts=has_texts
+                )
+            number += len(list(_kinds(field.type)))
+        return found
+
     @property
     def _end(self) -> int:
         return int(self._opened.file_length) - 1 - int(self._opened.file_postscript_length)
 
     @cached_property
+    def _footer(self) -> memoryview:
+        return self._message(self._end - self._opened.file_footer_length, self._end, self._name)
+
+    @cached_property
     def _stripes(self) -> list[tuple[Mapping[int, int], str]]:
         """Numbers of each stripe by field, and what messages call it."""
-        footer = self._message(self._end - self._opened.file_footer_length, self._end, self._name)
         found: list[tuple[Mapping[int, int], str]] = []
-        for number, stripe in fields(footer, f"{self._name}, footer"):
+        for number, stripe in fields(self._footer, f"{self._name}, footer"):
             if number == _STRIPES and isinstance(stripe, memoryview):
                 where = f"{self._name}, stripe {len(found)}"
                 parts = {k: v for k, v in fields(stripe, where) if isinstance(v, int)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import partial
 
 import pyarrow as pa
 
@@ -81,7 +81,7 @@ class Planner:
             DeltaTypes(has_feature(self.protocol, *WIDENING)),
             self.tracking,
         )
-        rows, known_of = stated_rows(add), partial(file_statistics, add, self._plain)
+        rows, known_of = stated_rows(add), partial(file_statistics, add, self.schema.plain)
         return ReadUnit(
             name=add.path,
             files=[DataFile(add.path, add.size_bytes, opened, rows=rows, statistics=known_of)],
@@ -102,12 +102,6 @@ class Planner:
                 f"table's protocol lacks the feature {VECTORS!r}"
             )
         return Mask(partial(read_vector, self.files, add.vector), add.vector.cardinality)
-
-    @cached_property
-    def _plain(self) -> Sequence[Field]:
-        """Columns that files hold and that are not nested."""
-        partitioned = self.schema.partition_columns
-        return [f for f in self.schema.fields if not f.children and f.name not in partitioned]
 
     def _partition(self, add: AddFile) -> Mapping[str, pa.Scalar]:
         """The values of a file's partition: one object for all files of it."""

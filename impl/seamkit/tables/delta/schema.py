@@ -104,6 +104,12 @@ class TableSchema:
         """The columns by name."""
         return {own.name: own for own in self.fields}
 
+    @cached_property
+    def plain(self) -> Sequence[Field]:
+        """Columns that files hold and that are not nested."""
+        partitioned = self.partition_columns
+        return [own for own in self.fields if not own.children and own.name not in partitioned]
+
 
 def table_schema(protocol: Protocol, metadata: Metadata, root: str) -> TableSchema:
     """What the metadata of a version says of its columns."""

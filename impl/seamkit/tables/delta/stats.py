@@ -28,14 +28,17 @@ _ROWS_FIRST = re.compile(r'\{"numRecords":(\d{1,18})[,}]')
 _MILLISECOND = pa.scalar(dt.timedelta(milliseconds=1), pa.duration("us"))
 
 
-def counted(add: AddFile) -> tuple[int | None, set[str]]:
-    """The rows of a file, if its statistics tell, and the columns of which not all are null."""
+def counted(add: AddFile) -> tuple[int | None, Mapping[str, Any]]:
+    """The rows of a file, if its statistics tell, and how many nulls its columns have.
+
+    These are by physical name; of a struct there are those of its fields.
+    """
     try:
         told = json.loads(add.stats or "null")
-        rows, nulls = told["numRecords"], told.get("nullCount") or {}
-        return int(rows), {name for name, n in nulls.items() if isinstance(n, int) and n < rows}
+        rows, nulls = int(told["numRecords"]), told.get("nullCount")
     except (InputError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return None, set()
+        return None, {}
+    return rows, nulls if isinstance(nulls, dict) else {}
 
 
 def stated_rows(add: AddFile) -> int | None:
@@ -64,14 +67,14 @@ def file_statistics(
         if not isinstance(rows, int):
             return FileStatistics()
         chosen = [field for field in fields if field.name in names]
-        return FileStatistics(rows, {field.name: _of_column(told, field) for field in chosen})
+        is_tight = told.get("tightBounds") is not False and add.vector is None
+        return FileStatistics(rows, {one.name: _of_column(told, one, is_tight) for one in chosen})
     except (InputError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return FileStatistics()
 
 
-def _of_column(told: Mapping[str, Any], field: Field) -> ColumnRange:
+def _of_column(told: Mapping[str, Any], field: Field, is_tight: bool) -> ColumnRange:
     nulls = (told.get("nullCount") or {}).get(field.physical)
-    is_tight = told.get("tightBounds") is not False
     if not isinstance(nulls, int) or (nulls and not is_tight):
         nulls = None
     kind = field.type

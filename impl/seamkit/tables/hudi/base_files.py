@@ -10,6 +10,7 @@ have the instant 00000000000001; base files of later instants hold whole rows ag
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -26,7 +27,7 @@ from seamkit.files.lance import LanceReader
 from seamkit.files.orc import OrcReader
 from seamkit.files.parquet import ParquetReader
 from seamkit.files.reader import FileReader, RowsWanted
-from seamkit.files.statistics import FileStatistics
+from seamkit.files.statistics import ColumnRange, FileStatistics
 from seamkit.files.storage import Storage
 from seamkit.tables.hudi.config.properties import TableConfig
 from seamkit.tables.hudi.config.value_types import HUDI_ORC_TYPES, HUDI_TYPES
@@ -187,8 +188,11 @@ class SkeletonReader(FileReader):
         inside = name in self._skeleton.schema.names
         return (self._skeleton if inside else self._outside).greatest(name, kind)
 
-    def statistics(self, schema: pa.Schema) -> FileStatistics:
+    def statistics(
+        self, schema: pa.Schema, row_groups: Sequence[int] | None = None
+    ) -> FileStatistics:
         """What the two files tell of their own columns; see `FileReader.statistics`."""
+        del row_groups  # there is one
         inside = set(self._skeleton.schema.names)
         keys = pa.schema([field for field in schema if field.name in inside])
         rest = pa.schema([f for f in schema if f.name not in inside and f.name not in self._values])
@@ -212,6 +216,9 @@ def _in_step(
         right = right.slice(rows) if rows < right.num_rows else next(second, None)
 
 
+_FILE_NAME = "_hoodie_file_name"
+_NAME = re.compile(r"(?P<id>.+)_[\d-]+_(?P<instant>\d+)\.\w+")
+_NAMES = pa.schema([(_FILE_NAME, pa.string())])
 _FILTER = b"org.apache.hudi.bloomfilter"
 _KIND = b"hoodie_bloom_filter_type_code"
 _LEAST, _GREATEST = b"hoodie_min_record_key", b"hoodie_max_record_key"
@@ -231,6 +238,8 @@ def open_slice_base(storage: Storage, base: BaseFile, keys: Sequence[str] = ()) 
             f"{reader.name}: {reader.num_rows} rows, but its commit states {base.stated_rows}; "
             "restore the file, or roll its commit back with Hudi's own tools"
         )
+    if base.external is None:
+        _check_names(reader, base)
     own = () if base.external or base.names else reader.schema.names
     known = {*base.stated_columns} or {*own}
     for name in own:
@@ -239,6 +248,21 @@ def open_slice_base(storage: Storage, base: BaseFile, keys: Sequence[str] = ()) 
                 f"{reader.name}: it has a column {name!r}, which the schema of its commit has not"
             )
     return reader
+
+
+def _check_names(reader: FileReader, base: BaseFile) -> None:
+    """Hold the file that rows name as theirs against the one that they lie in, by one row group.
+
+    Writers before Hudi 0.11 let rows that they copied name the file from which they came, which is
+    of an earlier instant (HUDI-3855); and a file group may be written twice at one instant.
+    """
+    known = reader.statistics(_NAMES, range(min(reader.num_row_groups, 1))).columns
+    one = known.get(_FILE_NAME, ColumnRange())
+    if one.least is None or one.least != one.greatest:
+        return
+    found = _NAME.fullmatch(one.least.as_py())
+    if found and found["instant"] >= base.instant and found["id"] != base.file_id:
+        raise InputError(f"{reader.name}: its rows say that they lie in {found[0]}")
 
 
 def _opened(storage: Storage, base: BaseFile, keys: Sequence[str]) -> FileReader:

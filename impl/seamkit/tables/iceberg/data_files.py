@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -38,9 +38,11 @@ from seamkit.files.promotion import LosslessTypes
 from seamkit.files.reader import FileReader
 from seamkit.files.roaring import Positions
 from seamkit.files.variants.reader import with_whole_variants
+from seamkit.tables.agreement import check_stated
 from seamkit.tables.iceberg.metadata.location import TableFiles
 from seamkit.tables.iceberg.metadata.manifests import Entry
 from seamkit.tables.iceberg.metadata.schema import Field, default_value
+from seamkit.tables.iceberg.statistics import file_statistics
 
 
 class _IcebergTypes(LosslessTypes):
@@ -366,6 +368,36 @@ def _lacks(own: Field, found: Place, where: str) -> bool:
     )
 
 
+def _check_stated(
+    found: FileReader, entry: Entry, columns: Mapping[str, Column], rows: FileRows
+) -> None:
+    """Hold a file to what its manifest says of columns that are its own."""
+    named = [replace(column[0], name=name) for name, column in columns.items() if column]
+    stated = [one for one in named if not one.children and one.id not in rows.values]
+    has_footer = entry.format != "AVRO"
+    check_stated(found, file_statistics(entry, stated), "its manifest", has_footer=has_footer)
+
+
+def _check_columns(fields: Sequence[Field], own: Place, entry: Entry, where: str) -> None:
+    """Make sure that a file has the fields that have values, at every depth."""
+    for one in fields:
+        found = own.child(one, where)
+        if found is None and (values := _values(one, entry)):
+            raise InputError(
+                f"{where}: it lacks the column {one.name!r} of the field id {one.id}, of which its "
+                f"manifest says that it has {values} values"
+            )
+        if found is not None and not one.is_variant:
+            _check_columns(one.children, found, entry, where)
+
+
+def _values(field: Field, entry: Entry) -> int:
+    """How many values a field has, or the fields within, as far as the manifest counts them."""
+    own = entry.value_counts.get(field.id, 0) - entry.null_counts.get(field.id, 0)
+    is_counted = field.id in entry.value_counts and field.id in entry.null_counts
+    return max([own if is_counted else 0, *(_values(inner, entry) for inner in field.children)])
+
+
 @dataclass(frozen=True)
 class FileOpener:
     """Opens files of one table.
@@ -394,7 +426,16 @@ class FileOpener:
             own = file_columns(reader.schema, self.mapping, reader.name)
         roots = [root for column in columns.values() for root in column[:1]]
         whole = with_whole_variants(reader, roots, own)
-        return FoundReader(whole, IcebergFinder(own, columns, rows, reader.name))
+        found = FoundReader(whole, IcebergFinder(own, columns, rows, reader.name))
+
+        def check() -> None:
+            _check_stated(found, entry, columns, rows)
+            if any(field_id(one) is not None for one in reader.schema):
+                _check_columns(roots, own, entry, reader.name)
+
+        stated = (entry.lower, entry.upper, entry.null_counts, entry.value_counts)
+        reader.once(("as stated", *(tuple(one.items()) for one in stated), *columns), check)
+        return found
 
     def checked(self, entry: Entry) -> FileReader:
         """A file that is as long, and has as many rows, as its manifest says."""

@@ -39,10 +39,10 @@ from seamkit.tables.iceberg.metadata.schema import Field, Schema, constant, part
 from seamkit.tables.iceberg.pruning import (
     ColumnBuckets,
     bucket_fields,
-    file_statistics,
     guarantee,
     manifests_that_may_match,
 )
+from seamkit.tables.iceberg.statistics import file_statistics
 
 __all__ = ["Planner", "mask_of"]
 

@@ -38,6 +38,7 @@ from seamkit.files.roaring import Positions
 from seamkit.files.statistics import ColumnRange, FileStatistics
 from seamkit.files.storage import Storage
 from seamkit.files.vectors import FRAME_BYTES, read_framed, unframed, vector_positions
+from seamkit.tables.agreement import JAVA, check_stated, known_columns
 from seamkit.tables.paimon.metadata.manifests import FileEntry, VectorRange, row_values
 from seamkit.tables.paimon.metadata.schemas import KIND, SEQUENCE, Schemas, TableSchema, places_of
 
@@ -209,14 +210,20 @@ def open_data_file(
     if lost and not set(lost) <= set(schema.partition_keys):
         raise InputError(f"{reader.name}: the column {lost[0]!r} of its schema is missing")
     _check_columns(reader, schema, expected)
-    if isinstance(reader, ParquetReader):
+    found: FileReader = reader
+    if schema.fields != written.fields:
+        file = Place("", (), places_of(written.fields))
+        found = FoundReader(reader, Finder(schema.by_name, file, reader.name, has_others=True))
+
+    def check() -> None:
         _check_partition(reader, entry, schema)
         if is_live and schema.primary_keys:
             _check_ranges(reader, entry, written)
-    if schema.fields == written.fields:
-        return reader
-    file = Place("", (), places_of(written.fields))
-    return FoundReader(reader, Finder(schema.by_name, file, reader.name, has_others=True))
+        stated = file_statistics(entry, schema, schemas, schema.by_name)
+        check_stated(found, stated, "its manifest", has_footer=entry.has_footer, by_java=True)
+
+    reader.once(("as stated", is_live, *entry.stated), check)
+    return found
 
 
 def _check_columns(reader: FileReader, schema: TableSchema, expected: Sequence[str]) -> None:
@@ -236,14 +243,14 @@ def _check_columns(reader: FileReader, schema: TableSchema, expected: Sequence[s
             raise InputError(f"{reader.name}: its schema does not know the column {name!r}")
 
 
-def _check_partition(reader: ParquetReader, entry: FileEntry, schema: TableSchema) -> None:
+def _check_partition(reader: FileReader, entry: FileEntry, schema: TableSchema) -> None:
     """Hold the values of partition columns, which files have too, against the manifest's."""
     names = schema.partition_keys
     if not any(name in reader.schema.names for name in names):
         return
     fields = [pa.field(name, schema.field(name).type) for name in names]
     values = row_values(entry.partition, [field.type for field in fields], entry.where)
-    known = reader.statistics(pa.schema(fields)).columns
+    known = known_columns(reader, pa.schema(fields), has_footer=entry.has_footer, in_all=True)
     for name, value in zip(names, values, strict=True):
         one = known.get(name)
         if one is not None and not _may_be_all(one, value, entry.rows):
@@ -266,48 +273,33 @@ def _may_be_all(known: ColumnRange, value: pa.Scalar, rows: int) -> bool:
     )
 
 
-def _check_ranges(reader: ParquetReader, entry: FileEntry, written: TableSchema) -> None:
-    """Hold what a footer says of keys and sequence numbers against what the manifest says.
+def _check_ranges(reader: FileReader, entry: FileEntry, written: TableSchema) -> None:
+    """Hold what a file says of keys and sequence numbers against what the manifest says.
 
     Of sequence numbers only Java's writer is believed: pypaimon states ranges of a whole batch for
-    the first of the files that it is split into.
+    the first of the files that it is split into. Of keys the first one counts, by which files are
+    sorted.
     """
-    if reader.created_by.startswith("parquet-mr"):
-        _check_range(reader, SEQUENCE, pa.int64(), (entry.min_sequence, entry.max_sequence))
     types = [written.field(name).type for name in written.merge_keys]
+    stated = {}
     if types and (pa.types.is_integer(types[0]) or pa.types.is_date32(types[0])):
         name = f"_KEY_{written.merge_keys[0]}"
         if name not in reader.schema.names:
             name = written.merge_keys[0]
-        where, wide = f"{entry.where}: {entry.name}", _wide(types[0])
-        low, high = (
-            row_values(data, types, where)[0].cast(wide).as_py()
-            for data in (entry.min_key, entry.max_key)
-        )
-        if low is not None and high is not None:
-            _check_range(reader, name, types[0], (low, high))
-
-
-def _wide(kind: pa.DataType) -> pa.DataType:
-    return pa.int32() if pa.types.is_date32(kind) else pa.int64()
-
-
-def _check_range(
-    reader: ParquetReader, name: str, kind: pa.DataType, stated: tuple[int, int]
-) -> None:
-    greatest, leasts = reader.greatest(name, kind), reader.leasts(name, kind)
-    if greatest is None or not leasts:
-        return
-    wide = _wide(kind)
-    least = min(one.cast(wide).as_py() for one in leasts)
-    # Parquet lets bounds be wider than the values. Those of parquet-mr are the values themselves.
-    is_exact = reader.created_by.startswith("parquet-mr")
-    within = stated[0] <= least <= greatest <= stated[1]
-    if not (within if is_exact else least <= stated[1] and greatest >= stated[0]):
-        raise InputError(
-            f"{reader.name}: the values of {name} are from {least} to {greatest}, and its manifest "
-            f"says {stated[0]} to {stated[1]}"
-        )
+        where = f"{entry.where}: {entry.name}"
+        low, high = (row_values(data, types, where)[0] for data in (entry.min_key, entry.max_key))
+        stated[name] = ColumnRange(None, low, high)
+    if reader.created_by.startswith(JAVA):
+        low, high = (pa.scalar(n, pa.int64()) for n in (entry.min_sequence, entry.max_sequence))
+        stated[SEQUENCE] = ColumnRange(None, low, high, (True, True))
+    check_stated(
+        reader,
+        FileStatistics(entry.rows, stated),
+        "its manifest",
+        has_footer=entry.has_footer,
+        in_all=True,
+        by_java=True,
+    )
 
 
 def _reader(storage: Storage, path: str) -> FileReader:

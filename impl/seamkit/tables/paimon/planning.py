@@ -351,7 +351,7 @@ class Planner:
             opened,
             rows=file.rows,
             statistics=partial(file_statistics, file, self._schema, self._schemas),
-            has_footer=not file.name.endswith(".avro"),
+            has_footer=file.has_footer,
         )
 
     def _stored_vectors(self, files: Sequence[FileEntry]) -> list[StoredFile]:

@@ -10,8 +10,13 @@ from typing import Literal
 import pytest
 
 from seambase.errors import InputError, RefusedError, UsageError
+from seambench.formats.forms.footer import Struct
 from seamkit.tables.delta.table import DeltaTable
-from seamkit_tests.samples.damage import silent_damage
+from seamkit_tests.samples.damage import (
+    in_each_others_place,
+    schema_elements_changed,
+    silent_damage,
+)
 from seamkit_tests.samples.delta_tables import commit_path, unpack_delta
 
 TABLES = ("vectors-random-prefix", "checkpoint-vectors", "mapping-partitions", "checkpoint-v2-json")
@@ -56,6 +61,24 @@ def test_no_damage_changes_a_feed_in_silence(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "name",
+    ["partitions-times", "mapping-swapped", "vectors-two-files", "polars-partitioned", "feed-life"],
+)
+def test_files_in_each_others_place_are_told(name: str, tmp_path: Path) -> None:
+    """By ranges and counts that the log states; of what a vector leaves of a file by ranges."""
+    found = in_each_others_place(unpack_delta(name, tmp_path), "**/part-*.parquet", _answer)
+    assert found["told"]
+    assert not found["silent"]
+
+
+@pytest.mark.parametrize("name", ["mapping-nested-name", "types-nested", "polars-merged"])
+def test_a_column_with_values_is_missed(name: str, tmp_path: Path) -> None:
+    """Within a struct as well: under another name it would be null, as if added since."""
+    table = unpack_delta(name, tmp_path)
+    assert schema_elements_changed(table, "**/part-*.parquet", _renamed, _answer)["told"] > 1
+
+
+@pytest.mark.parametrize(
     ("name", "is_refused"), [("adt", True), ("Add", True), ("addition", False), ("plan", False)]
 )
 def test_an_action_with_one_wrong_letter_is_refused(
@@ -72,6 +95,10 @@ def test_an_action_with_one_wrong_letter_is_refused(
     commit.write_text(text.replace('{"add":', f'{{"{name}":', 1), "utf-8")
     with pytest.raises(InputError, match=f"the action '{name}' is one letter away from 'add'"):
         DeltaTable(str(table)).scan().to_table()
+
+
+def _renamed(element: Struct) -> None:
+    element[4].value = element[4].value[:-1] + b"#"
 
 
 @pytest.mark.slow

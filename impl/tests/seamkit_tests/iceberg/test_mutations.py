@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from seambase.errors import InputError, RefusedError, UsageError
+from seambench.formats.forms.footer import Struct
 from seamkit.tables.iceberg.table import IcebergTable
+from seamkit_tests.samples.damage import in_each_others_place, schema_elements_changed
 from seamkit_tests.samples.iceberg_tables import unpack_iceberg
 
 TABLES = (
@@ -92,6 +94,30 @@ def test_no_damage_changes_rows_in_silence_at_length(name: str, seed: int, tmp_p
     silent, tried = _run(name, tmp_path, seed=100 + seed, count=20)
     assert silent == {}
     assert tried > 150
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["overwrite", "equality-partitioned", "positions-compacted", "pyiceberg-replaced", "travel"],
+)
+def test_files_in_each_others_place_are_told(name: str, tmp_path: Path) -> None:
+    """By the bounds and counts that manifests state, of equality deletes as well."""
+    found = in_each_others_place(unpack_iceberg(name, tmp_path), "data/**/*.parquet", _answer)
+    assert found["told"]
+    assert not found["silent"]
+
+
+@pytest.mark.parametrize("name", ["types-nested", "iceberg-go-types", "pyiceberg-types"])
+def test_a_column_with_values_is_missed(name: str, tmp_path: Path) -> None:
+    """Within a struct as well: under another field id it would be null, as if dropped and added."""
+    table = unpack_iceberg(name, tmp_path)
+    found = schema_elements_changed(table, "data/**/*.parquet", _renumbered, _answer)
+    assert found["told"] > 1
+
+
+def _renumbered(element: Struct) -> None:
+    if 9 in element:
+        element[9].value = 60 + element[9].value % 4
 
 
 @pytest.mark.parametrize("name", ["equality-avro", "vectors-upgraded"])

@@ -16,8 +16,8 @@ from seambase.errors import InputError, RefusedError, UsageError
 from seamkit.files.statistics import ColumnRange
 from seamkit.tables.paimon.data_files import _may_be_all
 from seamkit.tables.paimon.table import PaimonTable
-from seamkit_tests.samples.damage import silent_damage
-from seamkit_tests.samples.paimon_tables import unpack_paimon
+from seamkit_tests.samples.damage import in_each_others_place, silent_damage
+from seamkit_tests.samples.paimon_tables import files_as, unpack_paimon
 
 TABLES = ("vectors", "pk-life", "append-vectors", "pk-partitions", "pk-evolution")
 #: Kinds of files of which a bit may be flipped; the others have no checksum of any kind, so that a
@@ -49,23 +49,42 @@ def test_no_damage_changes_rows_in_silence(name: str, tmp_path: Path) -> None:
     assert _run(name, tmp_path, seed=7, count=1) == {}
 
 
-def test_files_of_two_partitions_in_each_others_place_are_refused(tmp_path: Path) -> None:
-    """Files of one length and number of rows, by the values of their partition columns."""
+@pytest.mark.parametrize("ending", ["parquet", "orc", "avro"])
+@pytest.mark.parametrize("name", ["core-partition-names", "pk-partitions", "append-partitions"])
+def test_files_in_each_others_place_are_told(name: str, ending: str, tmp_path: Path) -> None:
+    """By partition, keys or other values, in whatever a file is written, and however long it is."""
+    table = unpack_paimon(name, tmp_path)
+    rows = _answer(table)
+    if ending != "parquet":
+        files_as(table, ending)
+    assert _answer(table) == rows
+
+    found = in_each_others_place(table, f"**/data-*.{ending}", _answer)
+    assert found["told"]
+    assert not found["silent"]
+
+
+@pytest.mark.parametrize("ending", ["parquet", "orc", "avro"])
+def test_a_files_partition_is_named_where_it_is_another_ones(ending: str, tmp_path: Path) -> None:
+    """The message says what the file has, and which partition its manifest speaks of."""
     table = unpack_paimon("core-partition-names", tmp_path)
-    files = {file: file.read_bytes() for file in table.rglob("data-*.parquet")}
-    pairs = [
-        (one, other)
-        for one, other in itertools.combinations(sorted(files), 2)
-        if len(files[one]) == len(files[other])
-    ]
-    assert pairs
-    for one, other in pairs:
-        one.write_bytes(files[other])
-        other.write_bytes(files[one])
-        with pytest.raises(InputError, match="its manifest says that they are those of the part"):
-            PaimonTable(str(table)).scan().to_table()
-        one.write_bytes(files[one])
-        other.write_bytes(files[other])
+    pairs = itertools.combinations(sorted(table.glob("**/data-*.parquet")), 2)
+    one, other = next(two for two in pairs if len({file.stat().st_size for file in two}) == 1)
+    if ending != "parquet":
+        files_as(table, ending)
+        one, other = (file.with_suffix(f".{ending}") for file in (one, other))
+    other.write_bytes(one.read_bytes())
+    with pytest.raises(InputError, match="its manifest says that they are those of the partition"):
+        PaimonTable(str(table)).scan().to_table()
+
+
+@pytest.mark.parametrize("name", ["pk-orc", "pk-avro", "core-first-row", "core-vectors-both"])
+def test_files_of_a_bucket_in_each_others_place_are_told(name: str, tmp_path: Path) -> None:
+    """By keys, values or sequence numbers: an old version of a bucket's rows, too."""
+    table = unpack_paimon(name, tmp_path)
+    found = in_each_others_place(table, "**/bucket-*/data-*", _answer)
+    assert found["told"]
+    assert not found["silent"]
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
+
+from seambench.formats.forms.footer import Footer, Struct
 
 Answer = Callable[[Path], Counter[str] | None]
 """The rows of a table as a multiset; None for a typed error or a warning."""
@@ -40,6 +43,49 @@ def silent_damage(
         file.write_bytes(intact)
     assert answer(table) == whole
     return silent
+
+
+def in_each_others_place(table: Path, pattern: str, answer: Answer) -> Counter[str]:
+    """What is told where two files of a table swap their places: `told`, `same` or `silent`.
+
+    Args:
+        table: the table's folder.
+        pattern: of the files.
+        answer: reads it.
+    """
+    before, found = answer(table), Counter[str]()
+    assert before
+    files = {file: file.read_bytes() for file in sorted(table.glob(pattern))}
+    for one, other in itertools.combinations(files, 2):
+        one.write_bytes(files[other])
+        other.write_bytes(files[one])
+        after = answer(table)
+        found["told" if after is None else "same" if after == before else "silent"] += 1
+        one.write_bytes(files[one])
+        other.write_bytes(files[other])
+    return found
+
+
+def schema_elements_changed(
+    table: Path, pattern: str, change: Callable[[Struct], None], answer: Answer
+) -> Counter[str]:
+    """What is told where elements of the schemas in Parquet footers say something else, one each.
+
+    Sizes of files stay as they are.
+    """
+    before, found = answer(table), Counter[str]()
+    for file in sorted(table.glob(pattern)):
+        intact = file.read_bytes()
+        for number in range(1, len(Footer(intact).schema.items)):
+            footer = Footer(intact)
+            change(footer.schema.items[number])
+            content = footer.file()
+            assert len(content) == len(intact)
+            file.write_bytes(content)
+            after = answer(table)
+            found["told" if after is None else "same" if after == before else "silent"] += 1
+        file.write_bytes(intact)
+    return found
 
 
 def _mutations(

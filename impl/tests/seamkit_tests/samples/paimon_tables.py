@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import io
+import json
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import fastavro
 import pyarrow as pa
+import pyarrow.parquet as pq
+from pyarrow import orc
 
+from seamkit.avro.records import read_container
 from seamkit.tables.paimon.table import PaimonTable
 from seamkit_tests import SUITES_GOLDEN
 
@@ -35,3 +42,71 @@ def unpack_paimon(name: str, folder: Path) -> Path:
 def rows_of_table(table: Path, **how: Any) -> pa.Table:
     """All rows of a table."""
     return PaimonTable(str(table)).scan(threads=1, **how).to_table()
+
+
+def rewrite_manifests(table: Path, change: Callable[[dict[str, Any]], None]) -> None:
+    """Change each entry of all manifests, and mend their sizes wherever these are told."""
+    sizes: dict[str, int] = {}
+
+    def resized(record: dict[str, Any]) -> None:
+        record["_FILE_SIZE"] = sizes[record["_FILE_NAME"]]
+
+    manifests = sorted(table.glob("manifest/manifest-*"))
+    lists = [file for file in manifests if file.name.startswith("manifest-list-")]
+    for file in manifests:
+        if file not in lists:
+            sizes[file.name] = _rewritten(file, change)
+    lengths = {file.name: _rewritten(file, resized) for file in lists}
+    for file in table.glob("snapshot/snapshot-*"):
+        snapshot = json.loads(file.read_text("utf-8"))
+        for word in ("base", "delta", "changelog"):
+            if snapshot.get(f"{word}ManifestListSize") is not None:
+                snapshot[f"{word}ManifestListSize"] = lengths[snapshot[f"{word}ManifestList"]]
+        file.write_text(json.dumps(snapshot), "utf-8")
+
+
+def _rewritten(file: Path, change: Callable[[dict[str, Any]], None]) -> int:
+    """Change the records of an Avro file; returns its new size."""
+    content = file.read_bytes()
+    schema = fastavro.reader(io.BytesIO(content)).writer_schema
+    records = list(read_container(content, str(file)))
+    for record in records:
+        change(record)
+    out = io.BytesIO()
+    fastavro.writer(out, schema, records)
+    return file.write_bytes(out.getvalue())
+
+
+def files_as(table: Path, ending: str) -> None:
+    """Data files in Parquet become such as end in `orc` or `avro`; of flat columns, no decimals."""
+    sizes = {}
+    for file in table.glob("**/data-*.parquet"):
+        other, rows = file.with_suffix(f".{ending}"), pq.read_table(file)
+        if ending == "orc":
+            orc.write_table(rows, str(other))
+        else:
+            other.write_bytes(_avro(rows))
+        sizes[file.stem] = other.stat().st_size
+        file.unlink()
+
+    def named(record: dict[str, Any]) -> None:
+        told = record["_FILE"]
+        stem = told["_FILE_NAME"].removesuffix(".parquet")
+        told["_FILE_NAME"] = f"{stem}.{ending}"
+        told["_FILE_SIZE"] = sizes.get(stem, told["_FILE_SIZE"])
+
+    rewrite_manifests(table, named)
+
+
+def _avro(rows: pa.Table) -> bytes:
+    day = {"type": "int", "logicalType": "date"}
+    kinds = {pa.int32(): "int", pa.int64(): "long", pa.string(): "string", pa.date32(): day}
+    moment = {"type": "long", "logicalType": "local-timestamp-micros"}
+    fields = [
+        {"name": field.name, "type": ["null", kinds.get(field.type, moment)]}
+        for field in rows.schema
+    ]
+    out = io.BytesIO()
+    schema = {"type": "record", "name": "r", "fields": fields}
+    fastavro.writer(out, schema, rows.to_pylist(), codec="deflate")
+    return out.getvalue()

@@ -24,7 +24,7 @@ import google_crc32c
 
 from seambase.errors import InputError, RefusedError
 from seamkit.core.unpack import Bound, unpack
-from seamkit.files.footers.orc_footer import fields, varint
+from seamkit.files.footers.orc_statistics import fields, varint
 
 _TRAILER_BYTES = 4096
 _TRAILER_MAGIC = b'TRABLK"$'

@@ -13,7 +13,7 @@ either up to seven bytes and their number, or offset and length.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from functools import cached_property, partial
@@ -219,6 +219,18 @@ class FileEntry:
     def identity(self) -> tuple[object, ...]:
         """What an addition and a deletion of one file have in common."""
         return self.partition, self.bucket, self.level, self.name, tuple(self.extra_files)
+
+    @property
+    def stated(self) -> tuple[Hashable, ...]:
+        """What is said of the values of its rows."""
+        low, high, nulls = self.value_stats
+        keys = self.partition, self.min_key, self.max_key, self.min_sequence, self.max_sequence
+        return *keys, low, high, None if nulls is None else tuple(nulls)
+
+    @property
+    def has_footer(self) -> bool:
+        """Whether the file says itself which ranges of values it has."""
+        return not self.name.endswith(".avro")
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,166 @@
+"""What a table's metadata says of the values of a file, held against the file itself.
+
+Metadata states ranges and counts of nulls to leave files out by. A file's footer has them, too: two
+that no rows can have in common tell of another file in this one's place, whatever its length is.
+Of a file of several row groups the first one is asked: looking up a key shall not cost more for it.
+Of one without a footer the rows that come first are looked at.
+
+Bounds may be wider than the values, on either side, and Parquet's, too, whatever their type: ranges
+contradict each other where they have nothing in common. Where a footer states values of the column
+(ORC does, and Parquet by writers that a caller knows), those of whole numbers, days and short
+decimals, which nobody cuts, lie within what is stated; and where the metadata states values as
+well, and both were written in Java, they are the same. Other writers state ranges that are wider
+than a file's rows. Floating-point numbers are passed over, as everywhere.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from seambase.errors import InputError
+from seamkit.files.reader import FileReader
+from seamkit.files.statistics import ColumnRange, FileStatistics
+
+#: Columns of a footer that are asked for one file: each takes some microseconds.
+_MOST_ASKED = 16
+#: Columns of a file without a footer: the rows that come first are decoded once more for them.
+_MOST_COLUMNS = 4
+_MOST_ROWS = 1 << 16
+#: Digits that pass through a floating-point number, as writers of JSON make of decimals, unchanged.
+_SAFE_DIGITS = 15
+#: How Java's writers of Parquet and ORC call themselves.
+JAVA = ("parquet-mr", "ORC_JAVA")
+
+
+def check_stated(
+    reader: FileReader,
+    stated: FileStatistics,
+    by: str,
+    *,
+    has_footer: bool = True,
+    in_all: bool = False,
+    of_all: bool = True,
+    by_java: bool = False,
+) -> None:
+    """Make sure that a file is the one that metadata speaks of.
+
+    Args:
+        reader: the file.
+        stated: what the metadata says of all its rows, in names and types of the reader.
+        by: who says so, for messages.
+        has_footer: whether the file says itself which ranges it has.
+        in_all: ask all row groups, where there are several, and not the first one alone.
+        of_all: whether the metadata speaks of all rows; otherwise of some that are not deleted, and
+            nothing is known of files of several row groups.
+        by_java: whether ranges of Java's writer of Parquet are known to end in values.
+
+    Raises:
+        InputError: no rows are as both say.
+    """
+    ranges = {name: one for name, one in stated.columns.items() if _kind(one) is not None}
+    names = list(ranges)[: _MOST_ASKED if has_footer else _MOST_COLUMNS]
+    schema = pa.schema([(name, _kind(ranges[name])) for name in names])
+    is_whole = in_all or reader.num_row_groups <= 1
+    if not of_all and not is_whole:
+        return
+    has_values = not has_footer or reader.created_by.startswith(JAVA if by_java else "ORC")
+    is_exact = is_whole and has_values and reader.created_by.startswith(JAVA)
+    known = known_columns(reader, schema, has_footer=has_footer, in_all=in_all)
+    for name, own in known.items():
+        told = replace(
+            ranges[name],
+            nulls=ranges[name].nulls if is_whole else None,
+            exact=ranges[name].exact if is_exact else (False, False),
+        )
+        if not of_all:
+            told = replace(told, nulls=None)
+        if not (of_all and has_values):
+            own = replace(own, exact=(False, False))
+        if contradict(told, own):
+            raise InputError(
+                f"{reader.name}: the values of {name} are {shown(own)}, and {by} says {shown(told)}"
+            )
+
+
+def known_columns(
+    reader: FileReader, schema: pa.Schema, *, has_footer: bool, in_all: bool
+) -> dict[str, ColumnRange]:
+    """What a file says of some columns; of the rows that come first, if it says nothing.
+
+    Args:
+        reader: the file.
+        schema: the columns, in names and types of the reader; those that it has otherwise are left
+            out.
+        has_footer: whether it says which ranges it has.
+        in_all: whether all row groups are asked, or the first one.
+    """
+    if has_footer or not schema.names:
+        asked = None if in_all else range(min(reader.num_row_groups, 1))
+        return dict(reader.statistics(schema, asked).columns)
+    batch = next(reader.batches(schema, _MOST_ROWS, use_threads=False), None)
+    if batch is None or not batch.num_rows:
+        return {}
+    return {
+        name: ColumnRange(None, ends["min"], ends["max"], (True, True))
+        for name, column in zip(schema.names, batch.columns, strict=True)
+        if (ends := pc.min_max(column)) and ends["min"].is_valid
+    }
+
+
+def contradict(stated: ColumnRange, own: ColumnRange) -> bool:
+    """Whether no column can be as both say."""
+    if None not in (stated.nulls, own.nulls) and stated.nulls != own.nulls:
+        return True
+    if _is_beyond(stated.least, own, 0) or _is_beyond(stated.greatest, own, 1):
+        return True
+    return any(_differ(stated, own, end) for end in (0, 1))
+
+
+def shown(known: ColumnRange) -> str:
+    """A range for people."""
+    if known.least is None and known.greatest is None:
+        return "not told" if known.nulls is None else f"of {known.nulls} nulls"
+    nulls = "" if known.nulls is None else f", with {known.nulls} nulls"
+    return f"{known.least} to {known.greatest}{nulls}"
+
+
+def _is_beyond(bound: pa.Scalar | None, own: ColumnRange, end: int) -> bool:
+    """Whether values of a file's range lie beyond the end of a stated one: all, or exact ones."""
+    is_value = own.exact[end] and bound is not None and _is_whole(bound.type)
+    near, far = (own.least, own.greatest) if end == 0 else (own.greatest, own.least)
+    value = near if is_value else far
+    if bound is None or value is None or value.type != bound.type:
+        return False
+    compare = pc.less if end == 0 else pc.greater
+    return bool(compare(value, bound).as_py())
+
+
+def _differ(stated: ColumnRange, own: ColumnRange, end: int) -> bool:
+    """Whether ends are not the same, of which both sides say that they are values."""
+    bound, value = (one.least if end == 0 else one.greatest for one in (stated, own))
+    if bound is None or value is None or not (stated.exact[end] and own.exact[end]):
+        return False
+    return _is_whole(value.type) and bound.type == value.type and not bound.equals(value)
+
+
+def _is_whole(kind: pa.DataType) -> bool:
+    """Whether values of a type are never cut."""
+    is_short = pa.types.is_decimal128(kind) and kind.precision <= _SAFE_DIGITS
+    return bool(pa.types.is_integer(kind) or pa.types.is_date32(kind) or is_short)
+
+
+def _kind(known: ColumnRange) -> pa.DataType | None:
+    """The type of a range; None if there is none, or none that is compared."""
+    kind = next((end.type for end in (known.least, known.greatest) if end is not None), None)
+    tests = pa.types
+    is_compared = kind is not None and (
+        tests.is_integer(kind)
+        or tests.is_date32(kind)
+        or tests.is_timestamp(kind)
+        or tests.is_decimal128(kind)
+        or tests.is_string(kind)
+    )
+    return kind if is_compared else None
