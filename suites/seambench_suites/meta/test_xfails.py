@@ -195,7 +195,7 @@ def test_known_failures_of_announced_implementations_name_cases(name: str, file:
 
 
 #: Their systems run in a JVM or on Spark; what they fail by is not written down yet.
-_WITHOUT_DIGESTS = frozenset({"spark-hudi", "spark-paimon", "spark-jvm", "presto-jvm"})
+_WITHOUT_DIGESTS = frozenset({"spark-hudi", "spark-jvm", "presto-jvm"})
 
 
 @pytest.mark.parametrize(("name", "file"), sorted(_announced()))
