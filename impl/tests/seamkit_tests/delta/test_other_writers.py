@@ -288,6 +288,21 @@ def test_a_checkpoint_is_held_to_its_last_checkpoint(tmp_path: Path) -> None:
         _ids(table)
 
 
+@pytest.mark.parametrize(
+    "name", ["numAddedFiles", "numTargetFilesAdded", "numRestoredFiles", "numRestoredFile"]
+)
+def test_a_commit_that_lost_the_files_that_it_counts_is_doubted(name: str, tmp_path: Path) -> None:
+    """Each operation has its own word for files that it added: a commit cut behind it is told."""
+    table = tmp_path / "t"
+    _commit(table, 0, _protocol(), _metadata(), _data(table, "a", 1))
+    for count, warned in ((1, 1), ("1", 1), (0, 0), ("0", 0), ("none", 0)):
+        info = {"operation": "ANY", "readVersion": 0, "operationMetrics": {name: count}}
+        _commit(table, 1, {"commitInfo": info})
+        assert len(DeltaTable(str(table)).scan().report().warnings) == warned, count
+    _commit(table, 1, {"commitInfo": {**info, "operationMetrics": {name: 1}}}, _data(table, "b", 2))
+    assert not DeltaTable(str(table)).scan().report().warnings
+
+
 def test_commits_stand_where_they_say(tmp_path: Path) -> None:
     """A commit has read an older version; one that wrote files adds some."""
     table = tmp_path / "t"

@@ -24,8 +24,11 @@ from seamkit.tables.delta.log.folder import LOG, LogFolder
 from seamkit.tables.folder_table import micros
 
 _COMMIT = re.compile(r".*?(\d{20})\.(?:[0-9a-fA-F-]{36}\.)?json, line \d+")
-#: Spark's word for the files that an operation wrote, and that of delta-rs.
-_WRITTEN = ("numFiles", "num_added_files")
+#: Words for the files that an operation added: Spark's, and those of delta-rs.
+_WRITTEN = (
+    *("numFiles", "numAddedFiles", "numTargetFilesAdded", "numRestoredFiles"),
+    *("num_added_files", "numFilesAdded", "num_target_files_added", "numRestoredFile"),
+)
 
 
 @dataclass
@@ -73,7 +76,7 @@ class History:
         # Spark counts a file without rows, which it then leaves out.
         is_empty = isinstance(metrics, dict) and metrics.get("numOutputRows") == "0"
         if not adds and not is_empty and any(str(one).isdigit() and int(str(one)) for one in told):
-            reason = "the commit says that it wrote data files, and adds none"
+            reason = "the commit says that it added data files, and adds none"
             self.warnings.append(ScanWarning(where, -1, reason))
 
     def take_earlier(self, version: int, millis: int | None, told: Sequence[ScanWarning]) -> None:
