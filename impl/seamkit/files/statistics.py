@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import operator
+import struct
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -171,7 +172,7 @@ def _of_chunks(chunks: Sequence[Any], rows: Sequence[int], kind: pa.DataType) ->
     except pa.ArrowNotImplementedError:  # decimals, to releases of early 2025
         return ColumnRange(nulls)
     if len(valued) == 1:
-        least, greatest = (pa.scalar(end, kind) for (end,) in ends)
+        ((least,), (greatest,)) = ends
     else:
         least, greatest = pc.min(pa.array(ends[0], kind)), pc.max(pa.array(ends[1], kind))
     is_cut = pa.types.is_binary(kind) or pa.types.is_string(kind)
@@ -182,4 +183,10 @@ def _value(known: Any, end: str, kind: pa.DataType) -> pa.Scalar:
     if pa.types.is_timestamp(kind) and kind.unit == "ns":
         # What pyarrow makes of it may lack the last digits.
         return pa.scalar(getattr(known, f"{end}_raw"), pa.int64()).cast(kind)
-    return pa.scalar(getattr(known, end), kind)
+    value = getattr(known, end)
+    if pa.types.is_string(kind):
+        # Whatever makes a value of Python's imports pandas first, where that is installed.
+        text = value.encode()
+        offsets = pa.py_buffer(struct.pack("=ii", 0, len(text)))
+        return pa.StringArray.from_buffers(1, offsets, pa.py_buffer(text))[0]
+    return pa.scalar(value, kind)
