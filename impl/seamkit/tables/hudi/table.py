@@ -18,6 +18,7 @@ from seamkit.avro import arrow_schema
 from seamkit.core.tasks import gc_paused
 from seamkit.files.promotion import nullable_throughout
 from seamkit.files.storage import Storage, table_address
+from seamkit.files.texts import check_names
 from seamkit.scan.arguments import (
     Filter,
     RunOptions,
@@ -278,8 +279,10 @@ class HudiTable(FolderTable):
         text = self._timeline.latest_schema(None if window.is_incremental else window.up_to)
         if text is None:
             return self._schema_of_a_base_file()
+        told = arrow_schema(text)
+        check_names(told.names, META_COLUMNS, f"{self._storage.root}: a commit's schema", "column")
         fields = {name: pa.field(name, pa.string()) for name in META_COLUMNS}
-        fields |= {field.name: nullable_throughout(field) for field in arrow_schema(text)}
+        fields |= {field.name: nullable_throughout(field) for field in told}
         return partition_schema(pa.schema(list(fields.values())), self.config)
 
     def _schema_of_a_base_file(self) -> pa.Schema:

@@ -70,6 +70,7 @@ def test_properties_cut_between_lines_change_no_row_in_silence(name: str, tmp_pa
     _check_cuts(table, _lines(table))
 
 
+@pytest.mark.filterwarnings("ignore::seambase.scan.TableWarning")
 @pytest.mark.slow
 @pytest.mark.parametrize("name", _TABLES)
 def test_properties_cut_at_every_length_change_no_row_in_silence(name: str, tmp_path: Path) -> None:
@@ -143,3 +144,31 @@ def test_files_under_a_timeline_without_instants_are_refused(tmp_path: Path) -> 
         table.slices()
     table.instant(at(10), "commit", "inflight")
     assert table.slices() == []
+
+
+@pytest.mark.parametrize("kind", ["UIMESTAMP", "CVSTOM"])
+def test_a_key_generator_one_letter_away_is_refused(kind: str, tmp_path: Path) -> None:
+    """By its type partitions are read; one that is unknown altogether is the user's own."""
+    table = unpack_table("mor-v9-event", tmp_path)
+    file = _properties(table)
+    whole = file.read_text()
+    file.write_text(f"{whole}\nhoodie.table.keygenerator.type=USER_PROVIDED\n")
+    assert HudiTable(str(table)).scan().to_table().num_rows
+    file.write_text(f"{whole}\nhoodie.table.keygenerator.type={kind}\n")
+    with pytest.raises(InputError, match=f"'{kind}' is one letter away"):
+        HudiTable(str(table))
+
+
+@pytest.mark.parametrize("name", ["_hoodie_record_key", "_hoodie_file_name"])
+def test_a_meta_column_one_letter_away_is_refused(name: str, tmp_path: Path) -> None:
+    """Where a commit's schema has Hudi's own columns it has them under their names."""
+    table = unpack_table("delete-partition/v6", tmp_path)
+    assert HudiTable(str(table)).scan().to_table().num_rows
+    changed = 0
+    for file in (table / ".hoodie").glob("*commit"):
+        text = file.read_bytes()
+        changed += text.count(name.encode())
+        file.write_bytes(text.replace(name.encode(), b"O" + name.encode()[1:]))
+    assert changed
+    with pytest.raises(InputError, match=f"one letter away from '{name}'"):
+        HudiTable(str(table)).scan()

@@ -24,6 +24,7 @@ import pyarrow.compute as pc
 from seambase.errors import InputError, RefusedError
 from seamkit.core.arrow_data import numbers
 from seamkit.files.storage import Storage
+from seamkit.files.texts import check_names
 
 MergeMode = Literal["commit-time", "event-time", "custom"]
 
@@ -138,6 +139,11 @@ def _read_fill_rule(raw: Mapping[str, str], version: int, where: str) -> FillRul
 KeyGenerator = Literal["plain", "timestamp", "custom"]
 
 _SUPPORTED_VERSIONS = (5, 6, 8, 9)
+#: Types of key generators, of which partitions are told by `TIMESTAMP` and `CUSTOM` in another way.
+_KEY_GENERATORS = (
+    *("SIMPLE", "COMPLEX", "TIMESTAMP", "CUSTOM", "NON_PARTITION", "GLOBAL_DELETE"),
+    *("SIMPLE_AVRO", "COMPLEX_AVRO", "TIMESTAMP_AVRO", "CUSTOM_AVRO", "NON_PARTITION_AVRO"),
+)
 PROPERTIES = ".hoodie/hoodie.properties"
 
 TIMELINE = ".hoodie/timeline"
@@ -409,6 +415,8 @@ def _refuse_features(raw: Mapping[str, str], where: str) -> None:
     kind = raw.get("hoodie.table.type", "COPY_ON_WRITE")
     if kind not in ("MERGE_ON_READ", "COPY_ON_WRITE"):
         raise InputError(f"{where}: hoodie.table.type is {kind!r}")
+    key = "hoodie.table.keygenerator.type"
+    check_names([raw.get(key, "").upper()], _KEY_GENERATORS, where, key)
     base = raw.get("hoodie.table.base.file.format", "PARQUET").upper()
     if base not in ("PARQUET", "ORC", "LANCE"):
         raise RefusedError(
