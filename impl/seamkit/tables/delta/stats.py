@@ -25,6 +25,11 @@ from seamkit.tables.delta.partition_values import partition_value
 from seamkit.tables.delta.schema import Field
 
 _ROWS_FIRST = re.compile(r'\{"numRecords":(\d{1,18})[,}]')
+#: What broken statistics raise: numbers of no type, fields in another's place, endless nesting.
+_BROKEN = (
+    *(InputError, ValueError, OverflowError),
+    *(KeyError, TypeError, AttributeError, RecursionError),
+)
 _MILLISECOND = pa.scalar(dt.timedelta(milliseconds=1), pa.duration("us"))
 
 
@@ -36,7 +41,7 @@ def counted(add: AddFile) -> tuple[int | None, Mapping[str, Any]]:
     try:
         told = json.loads(add.stats or "null")
         rows, nulls = int(told["numRecords"]), told.get("nullCount")
-    except (InputError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except _BROKEN:
         return None, {}
     return rows, nulls if isinstance(nulls, dict) else {}
 
@@ -69,7 +74,7 @@ def file_statistics(
         chosen = [field for field in fields if field.name in names]
         is_tight = told.get("tightBounds") is not False and add.vector is None
         return FileStatistics(rows, {one.name: _of_column(told, one, is_tight) for one in chosen})
-    except (InputError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except _BROKEN:
         return FileStatistics()
 
 

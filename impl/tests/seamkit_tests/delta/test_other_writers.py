@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
@@ -301,6 +302,17 @@ def test_a_commit_that_lost_the_files_that_it_counts_is_doubted(name: str, tmp_p
         assert len(DeltaTable(str(table)).scan().report().warnings) == warned, count
     _commit(table, 1, {"commitInfo": {**info, "operationMetrics": {name: 1}}}, _data(table, "b", 2))
     assert not DeltaTable(str(table)).scan().report().warnings
+
+
+@pytest.mark.parametrize("least", [-(2**63) - 1, 2**64, "1", [1], {"id": 1}, None, 1.5])
+def test_bounds_that_no_value_can_have_say_nothing(least: Any, tmp_path: Path) -> None:
+    """Statistics are optional: such as cannot be read rule out no file, and end no read."""
+    table = tmp_path / "t"
+    add = _data(table, "a", 1, 2)
+    add["add"]["stats"] = json.dumps({"numRecords": 2, "minValues": {"id": least}})
+    _commit(table, 0, _protocol(), _metadata(), add)
+    assert _ids(table) == [1, 2]
+    assert DeltaTable(str(table)).scan(filter=pc.field("id") == 2).to_table().num_rows == 1
 
 
 def test_commits_stand_where_they_say(tmp_path: Path) -> None:
