@@ -13,6 +13,7 @@ import itertools
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 from urllib.parse import unquote
 
@@ -239,7 +240,8 @@ def open_slice_base(storage: Storage, base: BaseFile, keys: Sequence[str] = ()) 
             "restore the file, or roll its commit back with Hudi's own tools"
         )
     if base.external is None:
-        _check_names(reader, base)
+        named = ("named by rows", base.file_id, base.instant)
+        reader.once(named, partial(_check_names, reader, base))
     own = () if base.external or base.names else reader.schema.names
     known = {*base.stated_columns} or {*own}
     for name in own:
