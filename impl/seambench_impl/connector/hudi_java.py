@@ -42,16 +42,15 @@ def java_loader() -> JniLoader:
 
 
 class HudiSlices:
-    """Slices by a scanner in Java: Hudi's own reader, unless another is given.
+    """Slices by a scanner in Java.
 
     Args:
         loader: finds the scanner's class.
         scanner: its name; it takes what `slice_parameters` says, in StarRocks' words.
     """
 
-    def __init__(self, loader: JniLoader | None = None, scanner: str = SCANNER) -> None:
-        self._judged = loader is not None  # somebody else's, who is asked for all that is there
-        self._loader, self._scanner = loader or java_loader(), scanner
+    def __init__(self, loader: JniLoader, scanner: str) -> None:
+        self._loader, self._scanner = loader, scanner
 
     def read(
         self, unit: ReadUnit, schema: pa.Schema, batch_rows: int, context: ReadContext
@@ -64,9 +63,6 @@ class HudiSlices:
             batch_rows: most rows in a batch; chunks have 4096 at most.
             context: what the read lends.
         """
-        if not self._judged:
-            assert isinstance(unit.changes, SliceChanges)  # so the merge path is planned
-            _refuse_blocks(unit.changes)
         parameters = slice_parameters(unit, schema)
         expected = EngineSchema(schema)
         rows, name = min(batch_rows, _FETCH_SIZE), self._scanner
@@ -79,10 +75,11 @@ class HudiSlices:
 
 
 def _refuse_blocks(changes: SliceChanges) -> None:
-    """What Hudi's reader would take for something else: it looks at neither of these.
+    """Refuse what Hudi's reader would take for something else: it looks at neither of these.
 
-    A base file whose write is not known as completed is no base to it, and the newest version of
-    a delete block is that of any block above.
+    A base file whose write is not known as completed, which ordering the blocks refuses, is no base
+    to it, and it takes the newest version of a delete block for that of any block above. Of the
+    logs, which are mapped, headers alone are looked at.
     """
     for block in read_ordered_blocks(changes.slice_, changes.source, []):
         if block.kind != "delete":
@@ -97,8 +94,13 @@ def _refuse_blocks(changes: SliceChanges) -> None:
 def read_unit_in_java(
     unit: ReadUnit, schema: pa.Schema, batch_rows: int, context: ReadContext
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of a slice by Hudi's own reader, as a plan may name it; see `HudiSlices.read`."""
-    return HudiSlices().read(unit, schema, batch_rows, context)
+    """The rows of a slice by Hudi's own reader, as a plan may name it; see `HudiSlices.read`.
+
+    What it would read wrongly is refused before; somebody else's scanner is asked for it.
+    """
+    assert isinstance(unit.changes, SliceChanges)  # so the merge path is planned
+    _refuse_blocks(unit.changes)
+    yield from HudiSlices(java_loader(), SCANNER).read(unit, schema, batch_rows, context)
 
 
 def slice_parameters(unit: ReadUnit, schema: pa.Schema) -> dict[str, str]:
