@@ -86,6 +86,12 @@ def _from_sources(folder: Path, parent: JavaClasses) -> JavaClasses:
         raise UsageError(f"{folder}: {error}") from error
 
 
+def _found(name: str) -> tuple[JniLoader, Facts]:
+    """What finds a scanner's class on the class path, and what it states."""
+    parts = _class_path()
+    return _loader(name, parts), _facts(name, parts)
+
+
 def _facts(name: str, parts: list[Path]) -> Facts:
     """What a scanner states; nothing, where no file does."""
     for part in parts:
@@ -101,9 +107,8 @@ class _StatedColumns(JavaColumns):
     kind: Kind = "peer"
 
     def __init__(self, name: str) -> None:
-        parts = _class_path()
-        super().__init__(_loader(name, parts), name)
-        facts = _facts(name, parts)
+        loader, facts = _found(name)
+        super().__init__(loader, name)
         self.name, self.version = f"java:{name}", facts.version
         # Type strings are read by the classes that it extends, which are ours.
         self.capabilities: Mapping[str, bool] = {
@@ -120,9 +125,7 @@ def java_columns(name: str) -> JavaColumns:
 
 def java_reader(name: str) -> JavaReader | BoundReader:
     """The scan seam by a user's scanner: one of ours as it is, one of another package by units."""
-    parts = _class_path()
-    loader = _loader(name, parts)
-    facts = _facts(name, parts)
+    loader, facts = _found(name)
     ours = loader.classes.java_class(_SCANNER).class_
     if ours.isAssignableFrom(loader.classes.java_class(name).class_):
         return JavaReader(name, loader, facts)
