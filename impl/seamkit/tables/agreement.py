@@ -72,11 +72,9 @@ def check_stated(
     for name, own in known.items():
         told = replace(
             ranges[name],
-            nulls=ranges[name].nulls if is_whole else None,
+            nulls=ranges[name].nulls if is_whole and of_all else None,
             exact=ranges[name].exact if is_exact else (False, False),
         )
-        if not of_all:
-            told = replace(told, nulls=None)
         if not (of_all and has_values):
             own = replace(own, exact=(False, False))
         if contradict(told, own):

@@ -175,7 +175,6 @@ _STRATEGIES: Mapping[str, MergeMode] = {
     "eeb8d96f-b1e4-49fd-bbf8-28ac514178e5": "event-time",
     "ce9acb64-bde0-424c-9b91-f6ebba25356d": "commit-time",
 }
-_PAYLOAD_STRATEGY = "00000000-0000-0000-0000-000000000000"
 _NAMED_MODES: Mapping[str, MergeMode] = {
     "EVENT_TIME_ORDERING": "event-time",
     "COMMIT_TIME_ORDERING": "commit-time",
