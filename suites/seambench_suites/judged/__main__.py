@@ -30,6 +30,18 @@ _HERE = Path(__file__).parent
 _PACKAGE = Path(seambench.__file__).parent
 _SECONDS = 60.0
 _ALL_SECONDS = 3600.0
+#: What processes that tests start do first: an editable install would find the judge elsewhere.
+_FIRST = """import sys
+from importlib.machinery import PathFinder
+
+class First:
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name.partition(".")[0] == {package!r}:
+            return PathFinder.find_spec(name, path or [{folder!r}])
+
+sys.meta_path.insert(0, First)
+"""
 
 
 @dataclass(frozen=True)
@@ -114,6 +126,8 @@ def _tried(
     """What comes of each mistake, and of tests that fail without any, which are left out."""
     copy = folder / _PACKAGE.name
     shutil.copytree(_PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    first = _FIRST.format(package=_PACKAGE.name, folder=str(folder))
+    (folder / "sitecustomize.py").write_text(first, encoding="utf-8")
     asked = list({test: None for module, _ in drawn for test in _tests_of(module, tests)})
     preload((_module_of(module) for module, _ in drawn), asked)
     map_ = _Map()
@@ -248,8 +262,10 @@ def _judged(module: str, one: Mistake, folder: Path, map_: _Map, tests: Sequence
 
 def _is_of(test: str, name: str) -> bool:
     """Whether the id of a test is one of a file or module."""
-    file = test.partition("::")[0].removesuffix(".py").replace("/", ".")
-    return file.endswith(name.removesuffix(".py").replace("/", "."))
+    file, listed = (
+        part.removesuffix(".py").replace("/", ".") for part in (test.partition("::")[0], name)
+    )
+    return file.endswith(listed) or listed.endswith(f".{file}")  # of a folder that is its own root
 
 
 if __name__ == "__main__":

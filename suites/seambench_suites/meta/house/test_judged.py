@@ -82,7 +82,10 @@ def test_the_lists_name_what_there_is() -> None:
     assert judged.unneeded(known, [gone]) == [gone]
 
 
-@pytest.mark.parametrize(("tests", "word", "code"), [("finds", "found", 0), ("sleeps", "lives", 1)])
+@pytest.mark.parametrize(
+    ("tests", "word", "code"),
+    [("finds", "found", 0), ("asks", "found", 0), ("sleeps", "lives", 1)],
+)
 def test_a_mistake_that_no_test_finds_fails_the_run(
     tests: str,
     word: str,
@@ -91,10 +94,13 @@ def test_a_mistake_that_no_test_finds_fails_the_run(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """A test that looks finds it; one that does not lets it live, and the run says so."""
-    (tmp_path / "test_finds.py").write_text(
-        "from seambench.conformance.judge import _held\n"
-        "def test_it() -> None:\n    assert _held(object()) == 0\n"
+    """A test that looks, here or in another process, finds it; else it lives, and that is told."""
+    look = "from seambench.conformance.judge import _held\n"
+    held = "assert _held(object()) == 0\n"
+    (tmp_path / "test_finds.py").write_text(f"{look}def test_it() -> None:\n    {held}")
+    (tmp_path / "test_asks.py").write_text(
+        "import subprocess, sys\ndef test_it() -> None:\n"
+        f"    subprocess.run([sys.executable, '-c', {look + held!r}], check=True)\n"
     )
     (tmp_path / "test_sleeps.py").write_text("def test_it() -> None:\n    pass\n")
     file = str(tmp_path / f"test_{tests}.py")
