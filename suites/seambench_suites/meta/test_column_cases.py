@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -15,8 +16,11 @@ from seambench.conformance.judge import run_one
 from seambench.conformance.load import load_cases
 from seambench.contracts.column import ColumnChunk, ColumnRequest, ColumnSlot
 from seambench.contracts.common import Kind
+from seambench.contracts.outcomes import ProtocolError
 from seambench.seams.column.cases import ColumnCase, column_cases, kinds_of, needs_of
+from seambench.seams.column.chain import read_chain
 from seambench.seams.column.check import masked_difference
+from seambench.seams.column.oracle import TypeTree
 
 CASE = "column/offheap/worked_example"
 
@@ -115,6 +119,32 @@ def _case() -> tuple[ColumnCase, Mapping[str, Any]]:
 def test_masked_bytes_may_be_anything(golden: str, content: bytes, differs: bool) -> None:
     """`??` stands for any byte, and only for that one."""
     assert (masked_difference(golden, content) is not None) == differs
+
+
+def test_a_difference_names_its_byte() -> None:
+    """The first that is another, not the first of its stretch."""
+    assert masked_difference("00??11ff", b"\0\0\x11\xfe") == "byte 3 must be ff, it is fe"
+
+
+def test_bytes_of_an_engine_say_whose_they_are() -> None:
+    """A golden file is vouched for by StarRocks, which wrote it."""
+    case, _ = _case()
+    assert case.witness.startswith("StarRocks, ")
+
+
+@pytest.mark.parametrize(
+    ("words", "kind", "says"),
+    [
+        ([2, 0, 0], "int", "the nulls of a are 2 bytes at address 0"),
+        ([2, 7], "unknown", "the word of a, which there is not, is 0x7, not 0"),
+        ([-1, 0, 0], "int", "-1 rows"),
+    ],
+)
+def test_chains_that_lead_nowhere_are_told(words: list[int], kind: str, says: str) -> None:
+    """Nothing is read where nothing is said to be; what went wrong is named."""
+    chain = (ctypes.c_int64 * len(words))(*words)
+    with pytest.raises(ProtocolError, match=says):
+        read_chain(ctypes.addressof(chain), [("a", TypeTree(kind, 4 if kind == "int" else 0))])
 
 
 @pytest.mark.parametrize(

@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
+from dataclasses import replace
+from decimal import Decimal
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from seambase.errors import InputError, UsageError
 from seambase.pages.reader import HEADER_BYTES
+from seambase.types import parse_presto
 from seambench.conformance.judge import run_one
 from seambench.conformance.load import load_cases
 from seambench.contracts.common import Kind
+from seambench.contracts.outcomes import NotOffered
+from seambench.contracts.serde import StreamStep
+from seambench.seams.serde.case_bytes import ByteEdit, edited
 from seambench.seams.serde.cases import SerdeCase
 from seambench.seams.serde.damage import damaged
-from seambench.seams.serde.streams import replayed
+from seambench.seams.serde.streams import _dressed, replayed, steps_over
+from seambench.seams.serde.values import from_golden, plain_values
+from seambench.seams.serde.vectors import Expected
 from seambench_suites.cases import ROOT
 from seambench_suites.meta import plain_serde
 from seambench_suites.meta.plain_serde import PlainSerde
@@ -183,3 +193,81 @@ def test_a_peer_refuses_damage_by_any_error_of_ours() -> None:
 
     assert run_one(case, Refuses())[0] == "fail"
     assert run_one(case, Foreign())[0] == "pass"
+
+
+@pytest.mark.parametrize(
+    ("edit", "left"),
+    [
+        (ByteEdit("truncate", 3), b"abc"),
+        (ByteEdit("truncate", -1), b"abcde"),
+        (ByteEdit("overwrite", 1, "7878"), b"axxdef"),
+        (ByteEdit("insert", -2, "78"), b"abcdxef"),
+    ],
+    ids=str,
+)
+def test_an_edit_does_what_its_word_says(edit: ByteEdit, left: bytes) -> None:
+    """Bytes behind a cut are gone, others are put over what is there or between it."""
+    assert edited(b"abcdef", edit) == left
+
+
+@pytest.mark.parametrize("operation", ["truncate", "flip", "garble"])
+def test_what_has_no_bytes_is_not_damaged(operation: str) -> None:
+    """A vector of values alone is not offered: nobody is asked about bytes that are not known."""
+    vector = _cases()["serde/presto/bigint_1_rows/garble"].vector()
+    with pytest.raises(NotOffered, match="no bytes are known"):
+        list(damaged(operation, replace(vector, data=None)))
+
+
+def test_every_offset_of_a_page_is_garbled_by_numbers_that_nearly_fit() -> None:
+    """Each place of a list of offsets is tried, and the count of rows and one more is."""
+    vector = _cases()["serde/presto/varchar_utf8/garble"].vector()
+    assert vector.data is not None
+    rows = vector.batches[0].rows
+    begin = vector.data.index(b"VARIABLE_WIDTH") + len("VARIABLE_WIDTH") + 4 - HEADER_BYTES
+    told = [
+        re.fullmatch(r"(-?\d+) at byte (\d+) .*", one.what) for one in damaged("garble", vector)
+    ]
+    places = {int(one[2]) for one in told if one}
+
+    assert rows > 3
+    assert {begin + 4 * row for row in range(rows)} <= places
+    assert rows + 1 in {int(one[1]) for one in told if one}
+
+
+def test_any_batches_are_put_through_the_same_steps() -> None:
+    """Halves exchanged, all rows, none, rows twice, and the last of them written backwards."""
+    steps = steps_over([Expected(3, [["a", "b", "c"]])])
+    pages = ["", "bca", "bcaabc", "bcaabc", "aabbcc", "baa"]
+
+    assert StreamStep("append", 0, range=(0, 0)) in steps
+    found = replayed([Expected(3, [["a", "b", "c"]])], steps, keeps=True)
+    assert ["".join(page.columns[0]) for page in found] == pages
+
+
+def test_a_single_row_can_be_a_constant() -> None:
+    """A column of one row is handed over as a run, as of more rows that are all the same."""
+    for values in ([7], [7, 7, 7]):
+        batch = _dressed(pa.record_batch({"a": pa.array(values)}), {"a": "constant"})
+        batch.validate(full=True)
+        assert plain_values(batch.column(0)) == values
+    with pytest.raises(UsageError, match="cannot be handed over as 'constant'"):
+        _dressed(pa.record_batch({"a": [7, 8]}), {"a": "constant"})
+
+
+def test_structs_without_fields_are_rows_or_null() -> None:
+    """There is one value for each, which holds nothing."""
+    array = pa.array([{}, None, {}], pa.struct([]))
+    assert plain_values(array) == [(), None, ()]
+
+
+@pytest.mark.parametrize(
+    ("text", "fits"), [("12.34", True), ("1.5", False), ("0.05", True), ("123.45", False)]
+)
+def test_decimals_have_the_digits_of_their_type(text: str, fits: bool) -> None:
+    """A golden value with fewer or more digits is a mistake of its file."""
+    type_ = parse_presto("decimal(4,2)")
+    if fits:
+        assert from_golden(text, type_, "millis") == Decimal(text)
+    else:
+        with pytest.raises(UsageError, match="other digits than the type has"):
+            from_golden(text, type_, "millis")

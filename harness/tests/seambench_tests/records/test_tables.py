@@ -80,6 +80,14 @@ def test_a_row_without_figures_says_so_beside_others() -> None:
     assert "| other |  |  | no figure: no record has it |" in shown
 
 
+def test_a_rate_of_what_was_not_counted_is_nought() -> None:
+    """Gigabytes and million rows a second, of the median; nobody makes bytes up."""
+    counted = {"bytes": 4_000_000_000, "rows": 6_000_000}
+    sides = [("a", SLOW, counted), ("b", FAST, {})]
+    records = [record(name, "aaaaaaaa", [timing("x", hot, **more)]) for name, hot, more in sides]
+    assert "| row | 0 (0) | 2 (3) |" in rendered(table(unit="rate"), records)
+
+
 def test_a_document_gets_its_tables_and_keeps_the_rest() -> None:
     """What was changed by hand between the marks is written anew; marks must be the declared."""
     text = "before\n<!-- figures: t -->\n| row | 1 | 3 | 3.00 x |\n<!-- end -->\nafter\n"
