@@ -431,7 +431,9 @@ class FileOpener:
         def check() -> None:
             _check_stated(found, entry, columns, rows)
             if any(field_id(one) is not None for one in reader.schema):
-                _check_columns(roots, own, entry, reader.name)
+                # What the partition gives needs no column.
+                needed = [root for root in roots if root.id not in rows.values]
+                _check_columns(needed, own, entry, reader.name)
 
         stated = (entry.lower, entry.upper, entry.null_counts, entry.value_counts)
         reader.once(("as stated", *(tuple(one.items()) for one in stated), *columns), check)

@@ -13,6 +13,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from seambase.errors import InputError
 from seamkit.tables.iceberg.table import IcebergTable
 from seamkit_tests.samples.iceberg_tables import MadeCommit, MadeFile, MadeTable
 
@@ -161,6 +162,30 @@ def test_values_of_a_partition_are_of_the_column_whoever_wrote_them(
     scan = IcebergTable(str(table.folder)).scan(filter="p = DATE '2024-01-01'")
 
     assert scan.to_table().column("p").to_pylist() == [_DAY]
+
+
+@pytest.mark.parametrize("transform", ["identity", "bucket[2]"])
+def test_a_partition_gives_the_column_that_its_file_lacks(transform: str, tmp_path: Path) -> None:
+    """An identity partition value stands for a column not in the file ("Column Projection").
+
+    So it does where the manifest counts values of it. The result of another transform gives no
+    values: a file without those that are counted is damaged.
+    """
+    table = _table(tmp_path / "t", "date", transform)
+    counts = {
+        "value_counts": [{"key": 2, "value": 2}],
+        "null_value_counts": [{"key": 2, "value": 0}],
+    }
+    rows, value = _rows("date", [1, 2]).drop(["p"]), 19723 if transform == "identity" else 1
+    table.commit(MadeCommit([MadeFile("a.parquet", rows, {"part": value}, changed=counts)]))
+
+    if transform == "identity":
+        assert _through_every_outlet(table.folder) == [[1, 2]] * 4
+        found = IcebergTable(str(table.folder)).scan(["p"]).to_table()
+        assert found.column("p").to_pylist() == [_DAY, _DAY]
+    else:
+        with pytest.raises(InputError, match="it lacks the column 'p' of the field id 2"):
+            IcebergTable(str(table.folder)).scan(["p"]).to_table()
 
 
 @pytest.mark.parametrize("column", ["timestamp", "timestamptz", "date"])
