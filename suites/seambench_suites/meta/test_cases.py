@@ -148,6 +148,16 @@ def test_needs_are_words_of_the_seam(seam: str) -> None:
         found.require_words(dict.fromkeys(case.needs, True), case.id)
 
 
+def test_what_an_engine_said_vouches_for_its_own_question_alone() -> None:
+    """Of a table that was damaged since, of some rows or of a refusal it has said nothing."""
+    cases = [case for case in load_cases("scan") if isinstance(case, ScanCase)]
+    others = [case for case in cases if case.edits or case.focus or case.refused]
+
+    assert others
+    assert [case.id for case in others if case.recorded is not None] == []
+    assert any(case.recorded for case in cases)
+
+
 def _own(seam: str) -> list[Any]:
     """The installed implementations that are no peers."""
     return [registry.resolve(seam, name) for name in registry.names(seam, without=("peer", None))]
@@ -160,6 +170,7 @@ _GOOD = 'level = "must"\nrequirement = "a b c d"\ntable = "cow-v9"\n'
     ("text", "says"),
     [
         (_GOOD + "[expect]\nrows = []\ncolour = 1\n", "colour"),
+        (_GOOD + '[ask.one]\nvariants = ["v6"]\nrows = []\n', "asks nothing of any table"),
         (_GOOD + "[expect]\n", "either rows or refused"),
         (_GOOD + '[expect]\nrows = []\nrefused = ["InputError"]\n', "either rows or refused"),
         (_GOOD + "[expect]\nrows = [{ nope = 1 }]\n", "nope"),

@@ -39,6 +39,8 @@ def test_every_condition_is_understood() -> None:
     assert found == list(map(in_sql, conditions(_TABLE, "a seed", 300)))
     assert len(set(found)) > 250
     assert set(counts) == {0, 1, 2, 3, 4}
+    for word in (" IS NULL)", " IS NOT NULL)", " IN (", "(NOT ", " AND ", " OR ", " = ", " < "):
+        assert any(word in one for one in found), word
     for name in _TABLE.schema.names:
         assert any(name.replace('"', '""') in one for one in found)
 

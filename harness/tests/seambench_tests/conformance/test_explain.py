@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import re
 from decimal import Decimal
 from typing import Any
 
@@ -36,11 +37,22 @@ def test_a_tables_life_is_told_step_by_step() -> None:
     said = registry.find_seam("scan").explain(cases["scan/hudi/damage/blocks-in-one-log"])
 
     assert [step.title for step in said.life[:4]] == ["bulk_insert", "upsert", "delete", "upsert"]
+    begins = [step.detail.partition(";")[0] for step in said.life[:4]]
+    assert begins == sorted(begins)
+    assert all(re.fullmatch(r"at \d{17}", begin) for begin in begins), begins
     assert said.life[0].rows is not None
     assert said.life[0].rows.columns == ["k", "v", "ts"]
     assert said.life[-1].title.startswith("replace path:.hoodie/")
     assert said.life[-1].detail == "damaged by hand; find = .log.3_; text = .log.1_"
     assert ['"log-only"', '"log3"', "1"] in said.expected[0].rows
+
+
+def test_what_is_asked_is_told_with_the_query() -> None:
+    """The kind of query always, even the usual one; of all else what is not as usual."""
+    cases = {case.id: case for case in load_cases("scan")}
+    said = registry.find_seam("scan").explain(cases["scan/hudi/damage/blocks-in-one-log"])
+    assert set(said.request) == {"query", "table"}
+    assert "snapshot" in said.request["query"]
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import io
 import json
 import shlex
 import shutil
@@ -20,7 +21,7 @@ from seambase.errors import InputError, RefusedError, UsageError
 from seambench.contracts import registry
 from seambench.contracts.outcomes import CrashError, ProtocolError, TimedOutError
 from seambench.contracts.scan import ScanRequest
-from seambench.seams.scan.doors import CommandScanner, LibraryScanner
+from seambench.seams.scan.doors import CommandScanner, LibraryScanner, _Output
 from seambench_tests import SAMPLES
 
 HERE = SAMPLES
@@ -103,6 +104,15 @@ def test_failures_of_a_command(behaviour: str, kind: type[Exception], reason: st
     """Refusal, crash and nonsense are told apart, even after rows have come."""
     with pytest.raises(kind, match=reason):
         read(CommandScanner(COMMAND), behaviour, columns=["id"])
+
+
+def test_a_stream_ends_where_less_comes_than_was_asked_for() -> None:
+    """Nothing that was asked for is no end; whoever asks for all there is has come to it."""
+    for sizes, ended in (([0, 2], False), ([2, 2], True), ([-1], True)):
+        output = _Output(io.BytesIO(b"abc"))
+        for size in sizes:
+            output.read(size)
+        assert output.ended == ended, sizes
 
 
 def test_a_command_that_hangs_is_killed() -> None:

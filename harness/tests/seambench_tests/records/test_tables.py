@@ -83,7 +83,7 @@ def test_a_row_without_figures_says_so_beside_others() -> None:
 def test_a_rate_of_what_was_not_counted_is_nought() -> None:
     """Gigabytes and million rows a second, of the median; nobody makes bytes up."""
     counted = {"bytes": 4_000_000_000, "rows": 6_000_000}
-    sides = [("a", SLOW, counted), ("b", FAST, {})]
+    sides: list[tuple[str, list[float], dict[str, Any]]] = [("a", SLOW, counted), ("b", FAST, {})]
     records = [record(name, "aaaaaaaa", [timing("x", hot, **more)]) for name, hot, more in sides]
     assert "| row | 0 (0) | 2 (3) |" in rendered(table(unit="rate"), records)
 

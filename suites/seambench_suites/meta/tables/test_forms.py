@@ -21,6 +21,7 @@ from seambench.conformance.load import load_cases
 from seambench.conformance.run import Run
 from seambench.contracts.outcomes import Mismatch, NotOffered
 from seambench.contracts.registry import resolve
+from seambench.contracts.tables import CommitRequest
 from seambench.formats.forms.avro_data import AVRO_DATA_FORMS, AvroDataForm
 from seambench.formats.forms.catalogue import PARQUET_FORMS
 from seambench.formats.forms.containers import recoded_avro, reheaded_avro
@@ -432,3 +433,16 @@ def test_what_a_form_leaves_is_what_the_case_reads() -> None:
     [case] = [c for c in varied(_cases(_SIMPLE)) if c.form == "log-commits"]
     with unpacked(case) as request:
         assert not list(Path(request.table).glob("_delta_log/*.checkpoint.*"))
+
+
+def test_a_form_is_asked_for_the_newest_and_one_more() -> None:
+    """Of a table with many questions each form gets two, and others than the form before."""
+    asked = _cases("scan/delta/vectors/several/")
+    newest = [case for case in asked if case.request == CommitRequest()]
+    found = varied(asked)
+    forms = {case.form for case in found}
+
+    assert len(asked) > 3
+    assert len(newest) == 1
+    assert len(found) == 2 * len(forms)
+    assert len({case.id.partition("#")[0] for case in found}) > 3
