@@ -113,7 +113,7 @@ def _duckdb() -> ModuleType:
 def parse_filter(
     text: str,
     schema: pa.Schema,
-    what: str = "--where",
+    what: str = "--filter",
     connection: duckdb.DuckDBPyConnection | None = None,
 ) -> Filter:
     """Read one expression and bind it to a table's columns.
@@ -142,7 +142,7 @@ def parse_filter(
         empty = pa.Table.from_batches([], schema)
         con.register("rows", empty)
         try:
-            kinds = con.sql(f"SELECT {sql} AS condition FROM rows").types  # noqa: S608 - that is what --where is
+            kinds = con.sql(f"SELECT {sql} AS condition FROM rows").types  # noqa: S608 - that is what a filter is
             con.execute(f"SELECT 1 FROM rows WHERE {sql}").fetchall()  # noqa: S608 - as above
         except duckdb.Error as error:
             raise UsageError(f"{what} {text!r}: {_first_line(error)}") from error

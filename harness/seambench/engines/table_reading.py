@@ -147,5 +147,5 @@ def _filter_errors() -> Iterator[None]:
         text = str(error).strip().splitlines()[0]
         for kind in ("Conversion Error:", "Out of Range Error:", "Invalid Input Error:"):
             if isinstance(error, duckdb.DataError) or kind in text:
-                raise UsageError(f"--where fails on a row: {text}") from error
+                raise UsageError(f"--filter fails on a row: {text}") from error
         raise

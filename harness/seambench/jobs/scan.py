@@ -36,7 +36,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--master", help="Master, where none was given (default: local[*]).")
     parser.add_argument("--reader", default="auto", help="A reader whose scans can be cut.")
     parser.add_argument("--columns", help="Names between commas (default: all).")
-    parser.add_argument("--where", help="One DuckDB SQL expression over the table's columns.")
+    parser.add_argument("--filter", help="One DuckDB SQL expression over the table's columns.")
     parser.add_argument("--query", default="snapshot", help="snapshot, incremental, ...")
     parser.add_argument("--as-of", help="Only changes up to this instant.")
     parser.add_argument("--begin", help="Incremental: after this instant.")
@@ -68,7 +68,7 @@ def _run(given: argparse.Namespace) -> int:
     )
     with spark_session(SparkOptions(master=given.master, memory="1g")) as (session, log):
         spread = SparkScanner(scanner, session, log)
-        reading = TableReading(spread, request, parse_list(given.columns), where=given.where)
+        reading = TableReading(spread, request, parse_list(given.columns), where=given.filter)
         with reading.open() as stream:
             rows = export(stream, given.output)
         _tell(reading.report(), rows, given.output)

@@ -6,7 +6,7 @@ import argparse
 import importlib
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 #: Names of the commands.
 COMMANDS = ("scan", "plan", "inspect", "page")
@@ -32,6 +32,11 @@ class _Parser(argparse.ArgumentParser):
     def _print_message(self, message: str, file: Any = None) -> None:
         # argparse passes over what cannot be written, and ends with 0.
         (file or sys.stderr).write(message)
+
+    def error(self, message: str) -> NoReturn:
+        if "unrecognized arguments: --where" in message:
+            message += ": say --filter"
+        super().error(message)
 
 
 class _Version(argparse.Action):

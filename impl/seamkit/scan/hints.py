@@ -26,9 +26,11 @@ class Hinted:
 
     Attributes:
         instead: by names that other libraries have, what does the same here.
+        called: what users know it by; the name of the class where that is empty.
     """
 
     instead: ClassVar[Mapping[str, str]] = {}
+    called: ClassVar[str] = ""
 
     # Type checkers are not told: they would take any name, and a length, for what is there.
     if not TYPE_CHECKING:
@@ -40,11 +42,16 @@ class Hinted:
                 public = (other for other in dir(kind) if not other.startswith("_"))
                 hint = did_you_mean(name, public, kind.instead)
             raise AttributeError(
-                f"{kind.__name__!r} object has no attribute {name!r}{hint}", name=name, obj=self
+                f"{self._shown()!r} object has no attribute {name!r}{hint}",
+                name=name,
+                obj=self,
             )
 
         def __len__(self) -> NoReturn:
-            raise TypeError(f"a {type(self).__name__} has no len(): call count_rows(), which reads")
+            raise TypeError(f"a {self._shown()} has no len(): call count_rows(), which reads")
+
+        def _shown(self) -> str:
+            return self.called or type(self).__name__
 
     def __bool__(self) -> bool:
         return True

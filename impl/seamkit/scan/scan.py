@@ -72,6 +72,7 @@ class Scan(Hinted, ABC):
     """
 
     instead = _INSTEAD
+    called = "Scan"
 
     @property
     @abstractmethod
@@ -386,7 +387,7 @@ class Scan(Hinted, ABC):
 
     def _title(self) -> str:
         parts = f"{self.n_parts} part{'' if self.n_parts == 1 else 's'}"
-        return f"{type(self).__name__} of {len(self.schema)} columns; {parts}"
+        return f"{self.called} of {len(self.schema)} columns; {parts}"
 
 
 class LimitedScan(Scan):

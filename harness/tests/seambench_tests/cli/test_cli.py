@@ -27,7 +27,7 @@ def seambench(capsys: pytest.CaptureFixture[str]) -> Any:
 
 
 @pytest.mark.parametrize("name", ["scan", "inspect", "page"])
-@pytest.mark.parametrize("arguments", [[], ["--help"], ["table", "--where", "a > 1", "-o", "x"]])
+@pytest.mark.parametrize("arguments", [[], ["--help"], ["table", "--filter", "a > 1", "-o", "x"]])
 def test_a_command_that_moved_says_where_it_is(
     seambench: Any, name: str, arguments: list[str]
 ) -> None:

@@ -24,6 +24,7 @@ import pyarrow.parquet as pq
 import pytest
 import typer
 
+import seamkit
 from seambench.cli.app import app
 from seamkit.command import parser
 from seamkit.serde.rows.unsafe_row import UnsafeRows
@@ -37,6 +38,13 @@ _WRITTEN = dt.datetime(2026, 10, 1, tzinfo=dt.UTC).timestamp()
 
 def _text(name: str) -> str:
     return (CHECKOUT / name).read_text(encoding="utf-8")
+
+
+def _part(pattern: str, text: str) -> str:
+    """What the group of a pattern finds in a document, which has it."""
+    found = re.search(pattern, text, re.MULTILINE)
+    assert found is not None, pattern
+    return found[1]
 
 
 def _run(folder: Path, script: str) -> str:
@@ -105,16 +113,47 @@ def test_the_documents_python_runs(tmp_path: Path) -> None:
     assert found == [len(prices) - 1, len(prices)]
 
 
-def test_plans_are_commands_that_run(tmp_path: Path) -> None:
-    """A plan is written, read, and read in part."""
+def test_plans_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A plan is written, read, and read in part; by commands, and in Python."""
     golden = CHECKOUT / "suites/seambench_suites/golden/hudi/mor-v9-event/table.zip"
     with zipfile.ZipFile(golden) as archive:
         archive.extractall(tmp_path / "trips")
-    script = textwrap.dedent(_text("docs/plans.md").partition("\n\n    ")[2].partition("\n\n")[0])
-    said = _run(tmp_path, script.replace("--index 3", "--index 0"))
+    commands, python = (
+        textwrap.dedent(f"    {block}")
+        for block in re.split(r"\n\n(?:    )?", _text("docs/plans.md"))[2:4]
+    )
+    said = _run(tmp_path, commands.replace("--index 3", "--index 0"))
+    names: dict[str, Any] = {"seamkit": seamkit}
+    monkeypatch.chdir(tmp_path)
+    exec(python.replace("[3]", "[0]"), names)  # noqa: S102
 
     assert "2 rows" in said
     assert (tmp_path / "part.arrow").stat().st_size
+    assert names["part"].to_table().column_names == ["k", "v"]
+
+
+def test_hives_tables_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the descriptor of docs/hive.md, and by arguments where there is none."""
+    text = _text("docs/hive.md")
+    by_file, by_words, descriptor = (
+        textwrap.dedent(f"    {found}")
+        for found in (
+            _part(r"^    (seamkit\.open_table.*)", text),
+            _part(r"^    (seamkit\.HiveTable\((?:.|\n)*?\}\))$", text),
+            _part(r"^    (\{\n(?:.|\n)*?^    \})$", text),
+        )
+    )
+    day = tmp_path / "orders" / "day=2026-11-01"
+    day.mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+    (day / "0").write_text("7|a\x035\n")
+    (row,) = eval(by_words, {"seamkit": seamkit}).to_arrow().to_pylist()  # noqa: S307
+    assert row == {"k": 7, "v": [("a", 5)], "day": dt.date(2026, 11, 1)}
+
+    (day / "0").write_text("k|v\n7|a\x035\n")
+    (tmp_path / "orders" / "_hive_table.json").write_text(descriptor)
+    (row,) = eval(by_file, {"seamkit": seamkit}).to_arrow().to_pylist()  # noqa: S307
+    assert row == {"k": 7, "v": [("a", 5)], "day": dt.date(2026, 11, 1)}
 
 
 def test_pages_are_commands_that_run(tmp_path: Path) -> None:
@@ -148,6 +187,28 @@ def test_a_tutorial_leads_to_a_verdict(name: str, tools: str, tmp_path: Path) ->
 
     assert len(steps) < 3
     assert "4 rows expected, 0 read" in said
+
+
+@pytest.mark.jvm
+@pytest.mark.slow
+def test_a_scanner_in_java_leads_to_rows(tmp_path: Path) -> None:
+    """The tutorial, step by step: it refuses, is given its value, and passes."""
+    text = _text("docs/tutorials/java-class.md")
+    first = textwrap.dedent(text.partition("\n\n    ")[2]).partition("\n\n")[0]
+    *steps, check = first.splitlines()
+    assert "appends no values yet" in _run(tmp_path, "\n".join([*steps, f"{check} || test $? = 1"]))
+
+    value = _part(r"`MyValue\.java`:\n\n((?:       .*\n|\n)+)", text)
+    append = " ".join(_part(r"refuses: `(if (?:.|\n)*?)`\.", text).split())
+    folder = tmp_path / "my-columns"
+    (folder / "MyValue.java").write_text(textwrap.dedent(value))
+    scanner = folder / "MyColumns.java"
+    refusal = re.compile(r"throw new RefusedException\(\"my-columns appends no values.*?;")
+    source, count = refusal.subn(lambda _: append, scanner.read_text())
+    scanner.write_text(source)
+
+    assert count == 1
+    assert _run(folder, check.replace("fixed/*", "fixed/int/*"))
 
 
 def _commands(text: str) -> Iterator[str]:

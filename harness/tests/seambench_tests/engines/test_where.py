@@ -40,7 +40,7 @@ def test_expressions_tell_their_columns(text: str, columns: list[str]) -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("", "--where ''"),
+        ("", "--filter ''"),
         ("l_orderkey >", "syntax error"),
         ("l_orderkey > 1; DROP TABLE rows", "not an expression"),
         ("l_orderkey > 1, l_orderkey < 5", "single expression"),

@@ -251,3 +251,11 @@ def test_what_is_no_plan_is_refused(seamkit: Any, tmp_path: Path) -> None:
 
     assert seamkit("scan", "--unit", tmp_path / "x.json").code == 2
     assert "not readable" in seamkit("scan", "--unit", tmp_path / "none.json").err
+
+
+def test_an_option_of_another_name_is_told(seamkit: Any, table: Path) -> None:
+    """What SQL calls WHERE is the filter of Python and of this command."""
+    done = seamkit("scan", table, "--where", "id = 1")
+
+    assert done.code == 2
+    assert done.err.endswith("unrecognized arguments: --where id = 1: say --filter\n")

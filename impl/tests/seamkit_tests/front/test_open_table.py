@@ -241,5 +241,5 @@ def test_tables_and_scans_say_what_they_are(hudi: Path) -> None:
 
     assert str(hudi) in repr(table)
     assert repr(table).startswith("<HudiTable ")
-    assert repr(scan) == "<UnitScan of 2 columns; 1 part>\n  k: string\n  v: string"
+    assert repr(scan) == "<Scan of 2 columns; 1 part>\n  k: string\n  v: string"
     assert pickle.loads(pickle.dumps(scan)).to_table().num_rows == scan.count_rows()  # noqa: S301

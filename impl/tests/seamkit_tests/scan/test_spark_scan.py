@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import zipfile
 from collections.abc import Iterable, Iterator
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import deltalake
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
@@ -249,3 +251,18 @@ def test_scans_that_cannot_be_cut_are_refused(session: Any) -> None:
 
     with pytest.raises(RefusedError, match="cannot be cut into parts"):
         SparkScanner(Whole(), session).open(ScanRequest(table="anywhere"))
+
+
+@in_threads
+def test_the_documents_block_runs(
+    session: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A scan becomes a DataFrame as docs/spark.md says in its first block."""
+    rows = pa.table({"o_orderkey": pa.array([7, 7, 8], pa.int64()), "o_totalprice": [1.0] * 3})
+    deltalake.write_deltalake(str(tmp_path / "orders"), rows)
+    text = (Path(__file__).parents[4] / "docs/spark.md").read_text(encoding="utf-8")
+    block = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)[0]
+    exec(block.replace("/data/orders", str(tmp_path / "orders")), {"spark": session})  # noqa: S102
+
+    shown = re.findall(r"^\|\s*(\d+)\|\s*(\d+)\|$", capsys.readouterr().out, re.MULTILINE)
+    assert sorted(shown) == [("7", "2"), ("8", "1")]

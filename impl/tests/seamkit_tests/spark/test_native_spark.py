@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
+from pathlib import Path
 
+import deltalake
 import duckdb
 import pyarrow as pa
 import pytest
@@ -204,3 +208,20 @@ def test_one_session_at_a_time(spark: NativeSpark) -> None:
     with pytest.raises(UsageError, match="already"):
         NativeSpark()
     assert spark.session.range(3).count() == 3
+
+
+def test_the_documents_block_runs(tmp_path: Path) -> None:
+    """In a process of its own, since a process has one session; docs/spark.md's second block."""
+    rows = pa.table({"o_orderpriority": ["1-URGENT", "5-LOW", "5-LOW"]})
+    deltalake.write_deltalake(str(tmp_path / "orders"), rows)
+    text = (Path(__file__).parents[4] / "docs/spark.md").read_text(encoding="utf-8")
+    block = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)[1]
+    script = block.replace("/data/orders", str(tmp_path / "orders"))
+    shown = "print(sorted(tuple(row.values()) for row in table.to_pylist()))"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{script}{shown}"], capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert "NativeColumnarToRow" in done.stdout
+    assert done.stdout.endswith("[('1-URGENT', 1), ('5-LOW', 2)]\n")
