@@ -15,7 +15,10 @@ than a file's rows. Floating-point numbers are passed over, as everywhere.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -80,6 +83,64 @@ def check_stated(
         if contradict(told, own):
             raise InputError(
                 f"{reader.name}: the values of {name} are {shown(own)}, and {by} says {shown(told)}"
+            )
+
+
+class Part(NamedTuple):
+    """What a file's partition says of one of its columns.
+
+    Attributes:
+        field: the column, in name and type of the file's reader.
+        value: of the partition, for messages.
+        fits: whether values of the partition may have a least and a greatest one, each None if it
+            is not known; None where the partition has nothing but nulls.
+    """
+
+    field: pa.Field
+    value: object
+    fits: Callable[[pa.Scalar | None, pa.Scalar | None], bool] | None
+
+
+def part_of_one(field: pa.Field, value: pa.Scalar) -> Part:
+    """What a partition says of a column that has one value in it, or null."""
+    return Part(field, value, partial(is_within, value, value) if value.is_valid else None)
+
+
+def is_within(
+    first: pa.Scalar, last: pa.Scalar, least: pa.Scalar | None, greatest: pa.Scalar | None
+) -> bool:
+    """Whether a range may have values of another one, whose ends are None if they are not known."""
+    is_after = least is not None and pc.less(last, least).as_py()
+    return not is_after and not (greatest is not None and pc.less(greatest, first).as_py())
+
+
+def check_partition(
+    reader: FileReader, parts: Sequence[Part], by: str, *, has_footer: bool
+) -> None:
+    """Make sure that a file's columns may have the values that its partition says.
+
+    Args:
+        reader: the file, which has these columns.
+        parts: what the partition says.
+        by: which metadata has the file in it, for messages.
+        has_footer: whether the file says itself which ranges it has.
+
+    Raises:
+        InputError: rows of the file are not of its partition.
+    """
+    asked = pa.schema(list({one.field.name: one.field for one in parts}.values()))
+    known = known_columns(reader, asked, has_footer=has_footer, in_all=True)
+    for name, value, fits in ((one.field.name, one.value, one.fits) for one in parts):
+        own = known.get(name, ColumnRange())
+        is_null = own.nulls is not None and own.nulls == reader.num_rows > 0
+        if fits is None:
+            is_other = own.least is not None or (own.nulls is not None and not is_null)
+        else:
+            is_other = is_null or not fits(own.least, own.greatest)
+        if is_other and reader.num_rows:
+            raise InputError(
+                f"{reader.name}: the values of {name} are {shown(own)}, and {by} says that they "
+                f"are those of the partition {value}"
             )
 
 
@@ -153,12 +214,16 @@ def _is_whole(kind: pa.DataType) -> bool:
 def _kind(known: ColumnRange) -> pa.DataType | None:
     """The type of a range; None if there is none, or none that is compared."""
     kind = next((end.type for end in (known.least, known.greatest) if end is not None), None)
+    return kind if kind is not None and is_compared(kind) else None
+
+
+def is_compared(kind: pa.DataType) -> bool:
+    """Whether ranges of a type are compared: writers agree in its order."""
     tests = pa.types
-    is_compared = kind is not None and (
+    return bool(
         tests.is_integer(kind)
         or tests.is_date32(kind)
         or tests.is_timestamp(kind)
         or tests.is_decimal128(kind)
         or tests.is_string(kind)
     )
-    return kind if is_compared else None

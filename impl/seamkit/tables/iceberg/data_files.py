@@ -38,11 +38,13 @@ from seamkit.files.promotion import LosslessTypes
 from seamkit.files.reader import FileReader
 from seamkit.files.roaring import Positions
 from seamkit.files.variants.reader import with_whole_variants
-from seamkit.tables.agreement import check_stated
+from seamkit.tables.agreement import check_partition, check_stated
+from seamkit.tables.iceberg.metadata.document import PartitionSpec
 from seamkit.tables.iceberg.metadata.location import TableFiles
 from seamkit.tables.iceberg.metadata.manifests import Entry
 from seamkit.tables.iceberg.metadata.schema import Field, default_value
 from seamkit.tables.iceberg.statistics import file_statistics
+from seamkit.tables.iceberg.transforms import parts_of
 
 
 class _IcebergTypes(LosslessTypes):
@@ -220,11 +222,13 @@ class FileRows:
         values: of columns that have one value in all rows, by field id.
         first_row_id: of its first row; None where rows have no ids.
         sequence_number: of its data.
+        spec: how it is partitioned; None where its partition says nothing of it.
     """
 
     values: Mapping[int, pa.Scalar] = field(default_factory=dict)
     first_row_id: int | None = None
     sequence_number: int = 0
+    spec: PartitionSpec | None = None
 
 
 @dataclass(frozen=True)
@@ -419,11 +423,12 @@ class FileOpener:
             rows: what is known of its rows.
         """
         reader = self.checked(entry)
-        own = None
+        own, has_ids = None, True
         if isinstance(reader, AvroReader):
             own = avro_columns(reader.writer_schema, reader.name)
         if own is None:
             own = file_columns(reader.schema, self.mapping, reader.name)
+            has_ids = _has_ids(list(reader.schema))
         roots = [root for column in columns.values() for root in column[:1]]
         whole = with_whole_variants(reader, roots, own)
         found = FoundReader(whole, IcebergFinder(own, columns, rows, reader.name))
@@ -434,9 +439,15 @@ class FileOpener:
                 # What the partition gives needs no column.
                 needed = [root for root in roots if root.id not in rows.values]
                 _check_columns(needed, own, entry, reader.name)
+            if has_ids and rows.spec is not None:  # others were imported with their folders' values
+                itself = FoundReader(whole, IcebergFinder(own, columns, FileRows(), reader.name))
+                held = [one for one in roots if own.child(one, reader.name) is not None]
+                parts = parts_of(entry, rows.spec, held)
+                check_partition(itself, parts, "its manifest", has_footer=entry.format != "AVRO")
 
         stated = (entry.lower, entry.upper, entry.null_counts, entry.value_counts)
-        reader.once(("as stated", *(tuple(one.items()) for one in stated), *columns), check)
+        told = (*(tuple(one.items()) for one in stated), rows.spec and entry.partition_key)
+        reader.once(("as stated", *told, *columns), check)
         return found
 
     def checked(self, entry: Entry) -> FileReader:

@@ -149,7 +149,8 @@ class Planner:
             for deleted, _ in index.equality(entry):
                 columns = {**columns, **deleted.columns}
         values, partition = self._shared(entry)
-        rows = FileRows(values, entry.first_row_id, entry.sequence_number)
+        spec = self.metadata.specs[entry.spec_id]
+        rows = FileRows(values, entry.first_row_id, entry.sequence_number, spec)
         opened = partial(self.opener.open, entry, columns, rows)
         return ReadUnit(
             name=self.opener.files.shown(entry.path),
@@ -166,9 +167,7 @@ class Planner:
             partition=partition,
             changes=changes,
             reason=reason,
-            guarantee=partial(
-                bounds_of, entry, self.metadata.specs[entry.spec_id], self._counted, values
-            ),
+            guarantee=partial(bounds_of, entry, spec, self._counted, values),
             changed_by=[self._stored(one) for index in indexes for one in index.entries(entry)],
             group=self._group(entry),
             bucket=self._bucket(entry),

@@ -8,14 +8,11 @@ leaves files of their buckets alone.
 
 from __future__ import annotations
 
-import datetime as dt
 import functools
 import operator
-import re
 import struct
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -29,10 +26,7 @@ from seamkit.tables.iceberg.data_files import LINEAGE
 from seamkit.tables.iceberg.metadata.document import PartitionField, PartitionSpec, TableMetadata
 from seamkit.tables.iceberg.metadata.manifests import Entry, Manifest, PartitionSummary
 from seamkit.tables.iceberg.metadata.schema import Field, Schema, bound_value, in_order
-
-_TRUNCATE = re.compile(r"truncate\[(\d{1,9})\]")
-_EPOCH = dt.datetime(1970, 1, 1)
-_FIRST_YEAR, _LAST_YEAR = 1, 9998
+from seamkit.tables.iceberg.transforms import BUCKET, STARTS, is_spelled_once, values_of
 
 
 def guarantee(
@@ -82,7 +76,7 @@ def _of_summary(
         return []  # what is not a number is neither null nor within bounds
     if summary.lower is None or summary.upper is None:
         return _of_partition(one, (None, None), source) if summary.has_null else []
-    kind = pa.int32() if one.transform in _STARTS else source.type
+    kind = pa.int32() if one.transform in STARTS else source.type
     lower, upper = (bound_value(end, kind) for end in (summary.lower, summary.upper))
     if lower is None or upper is None or not in_order(lower, upper):
         return []
@@ -108,7 +102,7 @@ def _of_partition(
     if least is None:
         return [column.is_null()]
     try:
-        first, last = (_range(one.transform, end, source.type) for end in (least, most))
+        first, last = (values_of(one.transform, end, source.type) for end in (least, most))
     except (ValueError, OverflowError, TypeError, pa.ArrowException):
         return []
     if first is None or last is None:
@@ -117,58 +111,6 @@ def _of_partition(
     return found if last[1] is None else [*found, column < last[1]]
 
 
-def _range(
-    transform: str, value: Any, kind: pa.DataType
-) -> tuple[pa.Scalar, pa.Scalar | None] | None:
-    """The first value that a transform turns into another, and the first one beyond."""
-    if match := _TRUNCATE.fullmatch(transform):
-        return _truncated(int(match[1]), value, kind)
-    if transform not in _STARTS or not (pa.types.is_date32(kind) or pa.types.is_timestamp(kind)):
-        return None
-    start = _STARTS[transform]
-    first = value
-    if value <= 0 and not (transform == "day" and pa.types.is_date32(kind)):
-        # Iceberg up to 0.10 rounded moments before 1970 up, so those of the period before may be
-        # in it; see the library's `ProjectionUtil.fixInclusiveTimeProjection`.
-        first -= 1
-    return _moment(start(first), kind), _moment(start(value + 1), kind)
-
-
-def _truncated(
-    width: int, value: Any, kind: pa.DataType
-) -> tuple[pa.Scalar, pa.Scalar | None] | None:
-    if pa.types.is_integer(kind):
-        return pa.scalar(value, kind), pa.scalar(value + width, kind)
-    if pa.types.is_decimal(kind):
-        step = Decimal(width).scaleb(-kind.scale)
-        return pa.scalar(value, kind), pa.scalar(value + step, kind)
-    if pa.types.is_string(kind):
-        return pa.scalar(value, kind), None
-    return None
-
-
-def _month(number: int) -> dt.datetime:
-    return dt.datetime(1970 + number // 12, number % 12 + 1, 1)
-
-
-_STARTS: Mapping[str, Callable[[int], dt.datetime]] = {
-    "year": lambda number: dt.datetime(1970 + number, 1, 1),
-    "month": _month,
-    "day": lambda number: _EPOCH + dt.timedelta(days=number),
-    "hour": lambda number: _EPOCH + dt.timedelta(hours=number),
-}
-
-
-def _moment(moment: dt.datetime, kind: pa.DataType) -> pa.Scalar:
-    if not _FIRST_YEAR < moment.year < _LAST_YEAR:
-        raise ValueError
-    if pa.types.is_date32(kind):
-        return pa.scalar(moment.date(), kind)
-    zoned = moment.replace(tzinfo=dt.UTC) if kind.tz else moment
-    return pa.scalar(zoned, pa.timestamp("us", kind.tz)).cast(kind)
-
-
-_BUCKET = re.compile(r"bucket\[([1-9]\d{0,8})\]")
 _MOST_VALUES = 1000
 
 
@@ -214,22 +156,10 @@ def bucket_fields(
     found = []
     for one in spec.fields:
         source = by_id.get(-1 if one.source_id is None else one.source_id)
-        match = _BUCKET.fullmatch(one.transform)
-        if source is not None and match and _is_spelled_once(source.type):
+        match = BUCKET.fullmatch(one.transform)
+        if source is not None and match and is_spelled_once(source.type):
             found.append((one.id, ColumnBuckets(source.name, source.type, int(match[1]))))
     return found
-
-
-def _is_spelled_once(kind: pa.DataType) -> bool:
-    """Whether Python's value and the column's hash alike."""
-    tests = pa.types
-    return bool(
-        tests.is_integer(kind)
-        or tests.is_string(kind)
-        or tests.is_date32(kind)
-        or tests.is_decimal(kind)
-        or kind in (pa.timestamp("us"), pa.timestamp("us", "UTC"), pa.binary())
-    )
 
 
 def manifests_that_may_match(

@@ -38,7 +38,7 @@ from seamkit.files.roaring import Positions
 from seamkit.files.statistics import ColumnRange, FileStatistics
 from seamkit.files.storage import Storage
 from seamkit.files.vectors import FRAME_BYTES, read_framed, unframed, vector_positions
-from seamkit.tables.agreement import JAVA, check_stated, known_columns
+from seamkit.tables.agreement import JAVA, check_partition, check_stated, part_of_one
 from seamkit.tables.paimon.metadata.manifests import FileEntry, VectorRange, row_values
 from seamkit.tables.paimon.metadata.schemas import KIND, SEQUENCE, Schemas, TableSchema, places_of
 
@@ -245,32 +245,14 @@ def _check_columns(reader: FileReader, schema: TableSchema, expected: Sequence[s
 
 def _check_partition(reader: FileReader, entry: FileEntry, schema: TableSchema) -> None:
     """Hold the values of partition columns, which files have too, against the manifest's."""
-    names = schema.partition_keys
-    if not any(name in reader.schema.names for name in names):
-        return
-    fields = [pa.field(name, schema.field(name).type) for name in names]
+    fields = [pa.field(name, schema.field(name).type) for name in schema.partition_keys]
     values = row_values(entry.partition, [field.type for field in fields], entry.where)
-    known = known_columns(reader, pa.schema(fields), has_footer=entry.has_footer, in_all=True)
-    for name, value in zip(names, values, strict=True):
-        one = known.get(name)
-        if one is not None and not _may_be_all(one, value, entry.rows):
-            shown = "nothing but nulls" if one.least is None else f"{one.least} to {one.greatest}"
-            raise InputError(
-                f"{reader.name}: the values of {name} are {shown}, and its manifest says that they "
-                f"are those of the partition {value}"
-            )
-
-
-def _may_be_all(known: ColumnRange, value: pa.Scalar, rows: int) -> bool:
-    """Whether a column of so many rows may have one value, or null, in all of them."""
-    if not value.is_valid:
-        return known.nulls is None or known.nulls == rows
-    if rows and known.nulls == rows:
-        return False
-    is_below = known.least is not None and pc.less(value, known.least).as_py()
-    return not is_below and not (
-        known.greatest is not None and pc.greater(value, known.greatest).as_py()
-    )
+    parts = [
+        part_of_one(field, value)
+        for field, value in zip(fields, values, strict=True)
+        if field.name in reader.schema.names
+    ]
+    check_partition(reader, parts, "its manifest", has_footer=entry.has_footer)
 
 
 def _check_ranges(reader: FileReader, entry: FileEntry, written: TableSchema) -> None:

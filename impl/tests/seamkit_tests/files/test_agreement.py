@@ -23,7 +23,7 @@ from seamkit.files.parquet import ParquetReader
 from seamkit.files.reader import FileReader
 from seamkit.files.statistics import ColumnRange, FileStatistics
 from seamkit.files.storage import Storage
-from seamkit.tables.agreement import check_stated, contradict
+from seamkit.tables.agreement import check_partition, check_stated, contradict, part_of_one
 
 
 def _range(
@@ -205,6 +205,50 @@ def test_of_deleted_rows_nothing_is_stated(tmp_path: Path) -> None:
     stated = FileStatistics(5, {"k": _range(5, 6, 0)})
     with pytest.raises(InputError, match="the log says 5 to 6"):
         check_stated(_stored(tmp_path, rows), stated, "the log", of_all=False)
+
+
+@pytest.mark.parametrize("format_", ["parquet", "orc"])
+@pytest.mark.parametrize(
+    ("rows", "value", "is_other"),
+    [
+        ([1, 1, 1], 1, False),
+        ([1, 1, 1], 2, True),
+        ([1, 1, 1], 0, True),
+        ([1, 1, 1], None, True),
+        ([1, None, None], 1, False),  # as far as ranges tell
+        ([1, None, None], None, True),
+        ([None, None, None], None, False),
+        ([None, None, None], 1, True),
+        ([0, 1, 2], 1, False),
+        ([], 1, False),
+        ([], None, False),
+    ],
+)
+def test_a_files_column_has_the_value_of_its_partition(
+    rows: list[int | None], value: int | None, format_: str, *, is_other: bool, tmp_path: Path
+) -> None:
+    """As far as a footer tells, of all row groups; what is not told rules nothing out."""
+    table = pa.table({"p": pa.array(rows, pa.int64())})
+    if format_ == "orc":
+        orc.write_table(table, str(tmp_path / "a.orc"))
+        reader: FileReader = OrcReader(Storage(str(tmp_path)), "a.orc")
+    else:
+        reader = _stored(tmp_path, table, row_group_size=2)
+    parts = [part_of_one(table.schema.field("p"), pa.scalar(value, pa.int64()))]
+    if is_other:
+        with pytest.raises(InputError, match="are those of the partition"):
+            check_partition(reader, parts, "its manifest", has_footer=True)
+    else:
+        check_partition(reader, parts, "its manifest", has_footer=True)
+
+
+def test_a_footer_that_says_nothing_of_a_partition_rules_nothing_out(tmp_path: Path) -> None:
+    """Without statistics neither a value nor null is another one's."""
+    table = pa.table({"p": pa.array([1, 1], pa.int64())})
+    reader = _stored(tmp_path, table, write_statistics=False)
+    for value in (1, 2, None):
+        parts = [part_of_one(table.schema.field("p"), pa.scalar(value, pa.int64()))]
+        check_partition(reader, parts, "its manifest", has_footer=True)
 
 
 def test_a_check_is_made_once_as_long_as_a_file_stays(

@@ -6,11 +6,12 @@ import gzip
 import json
 import re
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from seambase.errors import InputError
@@ -262,7 +263,7 @@ def test_a_partition_beyond_its_manifests_summary_is_doubted(
 ) -> None:
     """A delete of it would find no data file."""
     made = MadeTable(tmp_path / "t", [_KEY], _PART)
-    rows = pa.table({"x": pa.array([1], pa.int64())}).rename_columns(["k"])
+    rows = pa.table({"k": pa.array([value], pa.int64())})
     made.commit(MadeCommit([MadeFile("a.parquet", rows, {"p": value})], {"p": "long"}))
     bounds = {"lower_bound": (5).to_bytes(8, "little"), "upper_bound": (9).to_bytes(8, "little")}
 
@@ -471,3 +472,66 @@ def test_compressed_metadata_grow_to_a_bound(
     else:
         with pytest.raises(InputError, match=f"{len(packed)} compressed bytes become more than"):
             IcebergTable(str(folder))
+
+
+@pytest.mark.parametrize(
+    ("transform", "value", "own", "others"),
+    [
+        ("identity", "b", "b", ["a", "c", None]),
+        ("identity", 7, 7, [6, 8, None]),
+        ("identity", None, None, [1]),
+        ("truncate[10]", -10, -1, [-11, 0, None]),
+        ("truncate[2]", "ab", "abz", ["a", "ac", None]),
+        ("bucket[16]", 3, 34, [0, None]),  # as pyiceberg has 34 and 0
+        ("bucket[16]", None, None, [34]),
+    ],
+)
+def test_rows_of_another_partition_are_refused(
+    transform: str, value: Any, own: Any, others: Sequence[Any], tmp_path: Path
+) -> None:
+    """Their column is in the file, too, and was not looked at: its partition gave it its value."""
+    kind = pa.string() if "string" in _avro_of(value, transform) else pa.int64()
+    part = [{"name": "p", "transform": transform, "source-id": 1, "field-id": 1000}]
+    key = {**_KEY, "type": "string" if kind == pa.string() else "long"}
+    for number, other in enumerate([own, *others]):
+        made = MadeTable(tmp_path / str(number), [key], part)
+        rows = pa.table({"k": pa.array([other, other], kind)})
+        file = MadeFile("a.parquet", rows, {"p": value})
+        made.commit(MadeCommit([file], {"p": _avro_of(value, transform)}))
+        scan = IcebergTable(str(made.folder)).scan()
+        if not number:
+            assert scan.to_table().to_pydict() == {"k": [own, own]}
+            continue
+        with pytest.raises(InputError, match=r"a\.parquet: the values of k are .* partition"):
+            scan.to_table()
+
+
+def _avro_of(value: Any, transform: str) -> str:
+    if transform.startswith("bucket"):
+        return "int"
+    return "string" if isinstance(value, str) else "long"
+
+
+def test_a_file_without_its_partitions_column_is_read(tmp_path: Path) -> None:
+    """Its partition gives it the value."""
+    other = {"id": 2, "name": "x", "required": False, "type": "long"}
+    made = MadeTable(tmp_path / "t", [_KEY, other], _PART)
+    file = MadeFile("a.parquet", pa.table({"x": pa.array([1], pa.int64())}), {"p": 5})
+    made.commit(MadeCommit([file], {"p": "long"}))
+    assert IcebergTable(str(made.folder)).scan().to_table().to_pydict() == {"k": [5], "x": [1]}
+
+
+def test_an_imported_file_may_have_another_value_than_its_partition(tmp_path: Path) -> None:
+    """Hive had the value from the folder's name, whatever stands in a file, which has no ids."""
+    rows, file = _keys(1), tmp_path / "a.parquet"
+    pq.write_table(rows, file)
+    made = MadeTable(tmp_path / "t", [_KEY], _PART)
+    size = {"file_size_in_bytes": file.stat().st_size}
+    made.commit(MadeCommit([MadeFile("a.parquet", rows, {"p": 5}, changed=size)], {"p": "long"}))
+    file.replace(made.folder / "data/a.parquet")
+    metadata = made.folder / "metadata/v1.metadata.json"
+    mapping = json.dumps([{"field-id": 1, "names": ["k"]}])
+    parsed = json.loads(metadata.read_text())
+    parsed["properties"] = {"schema.name-mapping.default": mapping}
+    metadata.write_text(json.dumps(parsed))
+    assert IcebergTable(str(made.folder)).scan().to_table() == _keys(5)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import random
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import Any
@@ -25,9 +26,10 @@ from pyiceberg.types import (
 
 from seamkit.files.statistics import that_may_match
 from seamkit.tables.iceberg.metadata.document import PartitionField, PartitionSpec
-from seamkit.tables.iceberg.metadata.manifests import PartitionSummary
-from seamkit.tables.iceberg.metadata.schema import Field
+from seamkit.tables.iceberg.metadata.manifests import DATA, Entry, PartitionSummary
+from seamkit.tables.iceberg.metadata.schema import Field, partition_value
 from seamkit.tables.iceberg.pruning import manifest_guarantee
+from seamkit.tables.iceberg.transforms import parts_of
 
 _DAYS = pa.date32()
 _MICROS, _ZONED = pa.timestamp("us"), pa.timestamp("us", "UTC")
@@ -124,3 +126,52 @@ def test_no_value_of_a_partition_is_ruled_out(
         if beyond is not None:
             assert guarantee is not None
             assert not may_match(pc.field("x") >= pa.scalar(beyond, kind))
+
+
+@pytest.mark.parametrize(
+    ("transform", "kind"), [*_CASES, *(("bucket[3]", kind) for kind in _TYPES)], ids=str
+)
+def test_ranges_of_a_file_fit_its_own_partition(transform: str, kind: pa.DataType) -> None:
+    """Of rows that pyiceberg has in one partition, and hardly ever those of others.
+
+    A file may have rows of the time before 1970 beside those of the period after, as old writers
+    rounded them; of buckets, the files that have one value alone are told apart.
+    """
+    dice = random.Random(f"{transform} {kind}")
+    draw, made, source = _DRAWN[kind][0], parse_transform(transform), _TYPES[kind]
+    files = defaultdict[Any, list[pa.Scalar]](list)
+    for value in (pa.scalar(draw(dice), kind) for _ in range(60)):
+        stored = value.cast(_stored(kind)).as_py()
+        files[made.transform(source)(stored)].append(value)
+    spec = PartitionSpec(0, [PartitionField(1000, 1, "part", transform)])
+    field = Field(1, "x", kind, required=False)
+    result = kind if transform == "identity" else None
+    told = 0
+    for value in [*files, None]:
+        own = {1000: partition_value(value, result, "here")}
+        entry = Entry(DATA, "a", "PARQUET", 0, own, 1, 1, 1, 1, is_new=True, where="here")
+        [part] = parts_of(entry, spec, [field])
+        fits = part.fits
+        assert (fits is None) == (value is None)
+        for other, rows in files.items() if fits else ():
+            column = pa.array([one.as_py() for one in rows], kind)
+            ends = [pc.min(column), pc.max(column)]
+            if transform.startswith("bucket"):
+                ends = [ends[0]] * 2
+            assert fits
+            assert fits(None, None)
+            assert fits(*ends) or other != value
+            told += not fits(*ends)
+    is_early = transform in ("year", "month", "day", "hour")
+    pairs = len(files) * (len(files) - 1)
+    assert pairs * (0.8 if is_early else 1) <= told <= pairs
+
+
+def test_a_partition_says_nothing_of_what_it_is_not_made_of() -> None:
+    """Of columns of other ids, of transforms that nobody knows, and of void ones."""
+    for transform, source in (("identity", 2), ("void", 1), ("zorder", 1)):
+        spec = PartitionSpec(0, [PartitionField(1000, source, "part", transform)])
+        for value in (None, 1):
+            own = {1000: value}
+            entry = Entry(DATA, "a", "PARQUET", 0, own, 1, 1, 1, 1, is_new=True, where="here")
+            assert not parts_of(entry, spec, [Field(1, "x", _WHOLE, required=False)])

@@ -9,12 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
 
 from seambase.errors import InputError, RefusedError, UsageError
-from seamkit.files.statistics import ColumnRange
-from seamkit.tables.paimon.data_files import _may_be_all
 from seamkit.tables.paimon.table import PaimonTable
 from seamkit_tests.samples.damage import in_each_others_place, silent_damage
 from seamkit_tests.samples.paimon_tables import files_as, unpack_paimon
@@ -85,27 +82,6 @@ def test_files_of_a_bucket_in_each_others_place_are_told(name: str, tmp_path: Pa
     found = in_each_others_place(table, "**/bucket-*/data-*", _answer)
     assert found["told"]
     assert not found["silent"]
-
-
-@pytest.mark.parametrize(
-    ("known", "value", "may_be"),
-    [
-        (ColumnRange(0, pa.scalar(1), pa.scalar(1)), 1, True),
-        (ColumnRange(0, pa.scalar(1), pa.scalar(1)), 2, False),
-        (ColumnRange(0, pa.scalar(1), pa.scalar(1)), 0, False),
-        (ColumnRange(0, pa.scalar(1), pa.scalar(1)), None, False),
-        (ColumnRange(3), None, True),
-        (ColumnRange(3), 1, False),
-        (ColumnRange(), 1, True),
-        (ColumnRange(), None, True),
-        (ColumnRange(None, pa.scalar(0), pa.scalar(2)), 1, True),
-    ],
-)
-def test_what_a_footer_tells_of_a_partition_column(
-    known: ColumnRange, value: int | None, may_be: bool
-) -> None:
-    """Of three rows; what is not told rules nothing out."""
-    assert _may_be_all(known, pa.scalar(value, pa.int64()), 3) == may_be
 
 
 @pytest.mark.parametrize("lost", range(17))
