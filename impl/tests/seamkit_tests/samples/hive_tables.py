@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 
 from seamkit_tests import SUITES_GOLDEN
@@ -20,4 +22,15 @@ def unpack_hive(name: str, folder: Path) -> Path:
     table = folder / name
     with zipfile.ZipFile(_GOLDEN / name / "table.zip") as archive:
         archive.extractall(table)
+    return table
+
+
+def text_table(folder: Path, columns: Mapping[str, str], lines: str) -> Path:
+    """A table of one text file whose fields end at a bar, in a new folder; returns that folder."""
+    table = folder / "text"
+    table.mkdir()
+    named = [{"name": name, "type": type_} for name, type_ in columns.items()]
+    told = {"format": "text", "columns": named, "properties": {"field.delim": "|"}}
+    (table / "_hive_table.json").write_text(json.dumps(told), encoding="utf-8")
+    (table / "0").write_text(lines, encoding="utf-8")
     return table

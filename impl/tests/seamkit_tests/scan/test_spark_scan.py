@@ -10,7 +10,6 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-import deltalake
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
@@ -27,6 +26,7 @@ from seamkit.tables.opening import open_table
 from seamkit_tests import SUITES_GOLDEN
 from seamkit_tests.samples.delta_tables import unpack_delta
 from seamkit_tests.samples.golden_tables import unpack_table
+from seamkit_tests.samples.hive_tables import text_table
 
 pytestmark = [
     pytest.mark.spark,
@@ -258,11 +258,11 @@ def test_the_documents_block_runs(
     session: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A scan becomes a DataFrame as docs/spark.md says in its first block."""
-    rows = pa.table({"o_orderkey": pa.array([7, 7, 8], pa.int64()), "o_totalprice": [1.0] * 3})
-    deltalake.write_deltalake(str(tmp_path / "orders"), rows)
+    columns = {"o_orderkey": "bigint", "o_totalprice": "double"}
+    folder = text_table(tmp_path, columns, "7|1\n7|1\n8|1\n")
     text = (Path(__file__).parents[4] / "docs/spark.md").read_text(encoding="utf-8")
     block = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)[0]
-    exec(block.replace("/data/orders", str(tmp_path / "orders")), {"spark": session})  # noqa: S102
+    exec(block.replace("/data/orders", str(folder)), {"spark": session})  # noqa: S102
 
     shown = re.findall(r"^\|\s*(\d+)\|\s*(\d+)\|$", capsys.readouterr().out, re.MULTILINE)
     assert sorted(shown) == [("7", "2"), ("8", "1")]

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
 from pathlib import Path
 
-import deltalake
 import duckdb
 import pyarrow as pa
 import pytest
@@ -20,6 +19,7 @@ import pytest
 from seambase.errors import InputError, RefusedError, SeambenchError, UnavailableError, UsageError
 from seamkit.spark import NativeSpark
 from seamkit_tests.samples.batch_scan import BatchScan
+from seamkit_tests.samples.hive_tables import text_table
 
 pytestmark = [
     pytest.mark.jvm,
@@ -212,11 +212,10 @@ def test_one_session_at_a_time(spark: NativeSpark) -> None:
 
 def test_the_documents_block_runs(tmp_path: Path) -> None:
     """In a process of its own, since a process has one session; docs/spark.md's second block."""
-    rows = pa.table({"o_orderpriority": ["1-URGENT", "5-LOW", "5-LOW"]})
-    deltalake.write_deltalake(str(tmp_path / "orders"), rows)
+    folder = text_table(tmp_path, {"o_orderpriority": "string"}, "1-URGENT\n5-LOW\n5-LOW\n")
     text = (Path(__file__).parents[4] / "docs/spark.md").read_text(encoding="utf-8")
     block = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)[1]
-    script = block.replace("/data/orders", str(tmp_path / "orders"))
+    script = block.replace("/data/orders", str(folder))
     shown = "print(sorted(tuple(row.values()) for row in table.to_pylist()))"
     done = subprocess.run(
         [sys.executable, "-c", f"{script}{shown}"], capture_output=True, text=True, check=False
