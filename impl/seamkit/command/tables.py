@@ -61,7 +61,8 @@ def planned_scan(given: argparse.Namespace) -> Scan:
     from seamkit.scan.arguments import keywords_of
 
     table = opened_table(given)
-    known = keywords_of(getattr(table, "own", table).scan)
+    own: Table = getattr(table, "own", table)
+    known = keywords_of(type(own).scan)
     for name in options:
         if name not in known:
             word = name.replace("_", "-")

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 
 import pyarrow as pa
@@ -220,11 +221,12 @@ _INSTEAD = {
 }
 
 
-def keywords_of(scan: Callable[..., object]) -> list[str]:
-    """The keywords of a table's `scan`."""
+@cache
+def keywords_of(scan: Callable[..., object]) -> Sequence[str]:
+    """The keywords of a class's `scan`: of tables, it would keep them for ever."""
     named = inspect.signature(scan).parameters.values()
-    own = [one.name for one in named if one.kind is not one.VAR_KEYWORD and one.name != "self"]
-    return [*own, *RunOptions.__annotations__]
+    own = (one.name for one in named if one.kind is not one.VAR_KEYWORD and one.name != "self")
+    return (*own, *RunOptions.__annotations__)
 
 
 def check_choice(name: str, value: object, known: Sequence[str]) -> None:

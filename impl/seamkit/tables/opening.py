@@ -178,15 +178,20 @@ def open_table(
     found = find_format(format) if format else recognised_format(root, storage_options)
     module, _, name = found.table.partition(":")
     kind = getattr(importlib.import_module(module), name)
-    unknown = options.keys() - inspect.signature(kind).parameters.keys()
+    unknown = options.keys() - _options_of(kind)
     if unknown:
-        known = (name for name in inspect.signature(kind).parameters if name != "path")
-        hint = did_you_mean(min(unknown), known, {})
+        hint = did_you_mean(min(unknown), _options_of(kind), {})
         raise UsageError(
             f"{root}: {found.title} tables have no option {', '.join(sorted(unknown))}{hint}"
         )
     table: Table = kind(root, storage_options, **options)
     return table
+
+
+@cache
+def _options_of(kind: type[Table]) -> frozenset[str]:
+    """What a format's class takes beside the table's place."""
+    return frozenset(inspect.signature(kind).parameters) - {"path"}
 
 
 def scan_table(
