@@ -268,6 +268,24 @@ def _arrow_fields(avro: AvroType, prefix: str, inside: tuple[int, ...]) -> list[
     ]
 
 
+def field_paths(avro: AvroType) -> frozenset[str]:
+    """The fields of a record at every depth, dotted, through unions, arrays and maps as well."""
+    found: set[str] = set()
+
+    def walk(kind: AvroType, prefix: str, inside: tuple[int, ...]) -> None:
+        if id(kind) in inside:  # it refers to itself
+            return
+        names = kind.names if kind.kind == "record" else [""] * len(kind.children)
+        for name, child in zip(names, kind.children, strict=True):
+            path = f"{prefix}{name}"
+            if name:
+                found.add(path)
+            walk(child, f"{path}." if name else prefix, (*inside, id(kind)))
+
+    walk(avro, "", ())
+    return frozenset(found)
+
+
 def arrow_schema(schema: str | bytes | Mapping[str, Any] | AvroType) -> pa.Schema:
     """The Arrow schema of a table whose rows are records of an Avro schema.
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 from seambase.errors import InputError, RefusedError
 from seamkit.avro import read_container
 from seamkit.core.arrow_data import batch_of
-from seamkit.files.columns import FoundReader
+from seamkit.files.columns import FoundReader, inner_fields
 from seamkit.files.lance import LanceReader
 from seamkit.files.orc import OrcReader
 from seamkit.files.parquet import ParquetReader
@@ -242,14 +242,30 @@ def open_slice_base(storage: Storage, base: BaseFile, keys: Sequence[str] = ()) 
     if base.external is None:
         named = ("named by rows", base.file_id, base.instant)
         reader.once(named, partial(_check_names, reader, base))
-    own = () if base.external or base.names else reader.schema.names
-    known = {*base.stated_columns} or {*own}
-    for name in own:
+    if base.stated_columns and not (base.external or base.names):
+        told = ("columns", *base.stated_columns)
+        reader.once(told, partial(_check_columns, reader, frozenset(base.stated_columns)))
+    return reader
+
+
+def _check_columns(reader: FileReader, known: Collection[str]) -> None:
+    """Make sure that a file has no columns, or fields within, but those of its commit's schema."""
+    for name in _paths(reader.schema):
         if name not in known and not name.startswith("_hoodie_"):
             raise InputError(
                 f"{reader.name}: it has a column {name!r}, which the schema of its commit has not"
             )
-    return reader
+
+
+def _paths(fields: Iterable[pa.Field], prefix: str = "") -> Iterator[str]:
+    """The fields of a file at every depth, dotted, as those of its commit's schema."""
+    for one in fields:
+        path, kind = f"{prefix}{one.name}", one.type
+        yield path
+        while (within := inner_fields(kind)) and not pa.types.is_struct(kind):
+            kind = within[-1].type  # of a map, the value
+        if not {"metadata", "value"} <= {field.name for field in within}:  # of a variant
+            yield from _paths(within, f"{path}.")
 
 
 def _check_names(reader: FileReader, base: BaseFile) -> None:

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seambase.errors import InputError, SeambenchError
-from seambase.scan import Query
+from seambase.scan import Query, TableWarning
 from seamkit.tables.hudi.table import HudiTable
 from seamkit.tables.hudi.timeline.instants import checked_write
 from seamkit.tables.hudi.timeline.window import NOW, Window, incremental_window
@@ -120,20 +120,59 @@ def test_a_column_that_only_base_files_know_is_refused(
     folder = unpack_table(name, tmp_path)
     rows = HudiTable(str(folder)).scan(query=query).to_table()
     column = rows.schema.names[-1]
-    old, new = (one.encode() for one in (column, column[:-1] + "_"))
+    _misspell(folder, "*.commit", column)
+
+    with pytest.raises(InputError, match=f"column '{column}', which the schema of its commit"):
+        HudiTable(str(folder)).scan(query=query).to_table()
+
+
+def _misspell(folder: Path, pattern: str, field: str) -> None:
+    """Another last letter of a field's name in the schemas of commits."""
     edits = 0
-    for commit in folder.rglob("*.commit"):
+    for commit in folder.rglob(pattern):
         whole = commit.read_bytes()
         content = whole
         for quote in (b'"', rb"\""):
-            names = [quote + b"name" + quote + b":" + quote + one + quote for one in (old, new)]
-            content = content.replace(*names)
+            old, new = (
+                quote + b"name" + quote + b":" + quote + one.encode() + quote
+                for one in (field, field[:-1] + "_")
+            )
+            content = content.replace(old, new)
         edits += content != whole
         commit.write_bytes(content)
     assert edits
 
-    with pytest.raises(InputError, match=f"column '{column}', which the schema of its commit"):
-        HudiTable(str(folder)).scan(query=query).to_table()
+
+@pytest.mark.parametrize(
+    ("version", "pattern", "field", "path"),
+    [
+        ("v6", "*.deltacommit", "x", r"a\.x"),
+        ("v9", "*.commit", "y", r"a\.y"),
+        ("v9", "*.commit", "l", r"s\.l"),
+        ("v8", "*.deltacommit", "f", r"s\.t\.f"),
+        ("v9", "*.deltacommit", "x", r"a\.x"),
+    ],
+)
+def test_a_field_within_a_column_that_its_commit_does_not_know_is_told(
+    version: str, pattern: str, field: str, path: str, tmp_path: Path
+) -> None:
+    """By what the commit's own base file has, or the schema of its log blocks: it would be null.
+
+    Of blocks it is a warning, as their whole columns are.
+    """
+    folder = unpack_table(f"nested/{version}", tmp_path)
+    assert HudiTable(str(folder)).scan(strict=True).to_table().num_rows
+    _misspell(folder, pattern, field)
+
+    says = f"column '{path}', which the schema of its commit"
+    with pytest.raises(InputError, match=says):
+        HudiTable(str(folder)).scan(strict=True).to_table()
+    if version == "v6" or pattern == "*.commit":
+        with pytest.raises(InputError, match=says):
+            HudiTable(str(folder)).scan().to_table()
+    else:
+        with pytest.warns(TableWarning, match=says):
+            HudiTable(str(folder)).scan().to_table()
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import functools
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from seambase.errors import InputError, RefusedError
 from seambase.scan import ScanWarning
+from seamkit.avro.schema import field_paths, parse_schema
 from seamkit.files.storage import Storage
 from seamkit.tables.hudi.config.properties import TableConfig
 from seamkit.tables.hudi.listing.files import FileSlice, LogFile
@@ -151,17 +152,26 @@ def _strange_blocks(
 
 
 def _strange_columns(block: LogBlock, timeline: Timeline) -> Iterator[ScanWarning]:
-    """Columns that the block's writer did not have, as its commit tells; deletes name some, too."""
+    """Columns, or fields within, that the block's writer did not have, as its commit tells.
+
+    Deletes name some, too.
+    """
     if block.schema is None or block.compacted_instants:
         return
     written = timeline.written_columns(block.instant)
     if written is None:
         return
     try:
-        own = {field["name"] for field in json.loads(block.schema or "null")["fields"]}
-    except (ValueError, TypeError, KeyError, RecursionError):
+        own = _fields(block.schema)
+    except (InputError, RecursionError):
         return  # decoding it tells what is wrong
     strange = sorted(name for name in own - written if not name.startswith("_hoodie_"))
     if strange:
         reason = f"its schema has a column {strange[0]!r}, which the schema of its commit has not"
         yield ScanWarning(block.file, block.offset, reason)
+
+
+@functools.lru_cache(maxsize=64)
+def _fields(schema: str) -> frozenset[str]:
+    """The fields of a block's schema at every depth: blocks of one writer have the same."""
+    return field_paths(parse_schema(schema))

@@ -22,6 +22,7 @@ from functools import cached_property, partial
 from typing import Any, TypeVar
 
 from seambase.errors import InputError
+from seamkit.avro.schema import field_paths, parse_schema
 from seamkit.files.columns import Finder, Place
 from seamkit.files.storage import Storage
 from seamkit.tables.hudi.config.properties import TableConfig
@@ -228,13 +229,16 @@ class Timeline:
         return frozenset(undone)
 
     def written_columns(self, requested: str) -> frozenset[str] | None:
-        """Columns of the schema that an active write says it wrote; None if it does not tell."""
+        """Fields of the schema that an active write says it wrote; None if it does not tell.
+
+        Those within columns have dotted names.
+        """
         if requested not in self._written_columns:
             instant = self._completed.get(requested)
             text = None if instant is None else _schema_of(self.metadata(instant))
             try:
-                names = frozenset(f["name"] for f in json.loads(text)["fields"]) if text else None
-            except (ValueError, TypeError, KeyError, RecursionError):
+                names = field_paths(parse_schema(text)) if text else None
+            except (InputError, RecursionError):
                 names = None  # whoever needs the schema tells what is wrong
             self._written_columns[requested] = names
         return self._written_columns[requested]
