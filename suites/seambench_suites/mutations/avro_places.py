@@ -9,7 +9,7 @@ from typing import Any
 
 from seambench_suites.mutations.json_places import json_place
 
-__all__ = ["Names", "avro_place", "field_spans", "innermost"]
+__all__ = ["Names", "avro_place", "field_spans", "innermost", "is_between_blocks"]
 
 _MAGIC_BYTES, _SYNC_BYTES = 4, 16
 #: Bytes of the types whose length is always the same.
@@ -53,6 +53,15 @@ def avro_place(content: bytes, at: int) -> str:
         if at < begin:
             return "block sync"
     return "end"
+
+
+def is_between_blocks(content: bytes, length: int) -> bool:
+    """Whether so many bytes of an intact Avro file are its header, or some blocks besides."""
+    return (
+        0 < length < len(content)
+        and avro_place(content, length - 1).endswith(" sync")
+        and avro_place(content, length) == "block count"
+    )
 
 
 def innermost(spans: Iterator[Span], at: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 
-from seambench_suites.mutations.avro_places import avro_place
+from seambench_suites.mutations.avro_places import avro_place, is_between_blocks
 from seambench_suites.mutations.changes import Mutation
 from seambench_suites.mutations.footer_fields import FieldChange
 from seambench_suites.mutations.json_places import json_place
@@ -20,12 +20,16 @@ _LINES = ("text", "csv", "json")
 def place(mutation: Mutation | FieldChange, whole: Mapping[str, bytes]) -> str:
     """Of a flipped bit where it lies, as ` in a.*.b value`; nothing in a file of an unknown kind.
 
+    Of an Avro file that is cut behind its header or a block, ` between blocks`.
+
     Args:
         mutation: the change.
         whole: the table before it, files by path; what begins with a brace is taken for JSON.
     """
     if isinstance(mutation, FieldChange):
         return f" in footer {mutation.path}"
+    if mutation.operation == "cut" and whole[mutation.file].startswith(b"Obj\x01"):
+        return " between blocks" if is_between_blocks(whole[mutation.file], mutation.at) else ""
     if mutation.operation != "flip":
         return ""
     at, content = mutation.at // 8, whole[mutation.file]

@@ -93,6 +93,43 @@ def test_a_reason_that_explains_nothing_is_told() -> None:
     assert not reasons.explain("table: flip bit 1 c {}", is_silent=True)
     assert reasons.needless(False) == ["*: flip * a {* (400 fit)"]
     assert reasons.needless(True) == ["*: flip * a {* (400 fit)", "*: cut * {* (0 fit)"]
+    assert reasons.explain("table: cut to 3 a {}", is_silent=True)  # as what is planted is
+    assert reasons.needless(True) == ["*: flip * a {* (400 fit)"]
+
+
+_HEADER = "part-00000-2a023610-4a6f-47da-8a19-862f9e89e058-c000"
+_CUT = '{{ table = "avro-written", file = "{}", operation = "cut", at = {} }}'
+
+
+@pytest.mark.parametrize(
+    ("pattern", "at", "says"),
+    [
+        ("avro-*: cut to * between blocks {*", 1187, ""),
+        ("avro-*: cut to 1 * between blocks {*", 1187, "auto: silent: avro-written: cut to 1187"),
+        ("avro-*: cut to * between blocks {*", 1188, "auto: told: avro-written: cut to 1188"),
+    ],
+)
+def test_what_is_planted_is_done_in_each_run_and_must_be_silent(
+    pattern: str, at: int, says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A reason that chance seldom needs is proved by it: behind the header, and within a block."""
+    reason = f"patterns = ['{pattern}']\nplanted = [{_CUT.format(_HEADER, at)}]\n"
+    explained = tmp_path / "explained.toml"
+    explained.write_text(f"[[hive.silent]]\n{reason}")
+    arguments = ["--format", "hive", "--impl", "auto", "--count", "0", "--explained"]
+    assert main([*arguments, str(explained)]) == (1 if says else 0)
+    out = capsys.readouterr().out
+    assert says in out
+    assert ("1 explained" in out) == (not says)
+
+
+def test_what_is_planted_in_no_table_is_an_error(tmp_path: Path) -> None:
+    """A name that is none would never be done, and its reason never be proved."""
+    explained = tmp_path / "explained.toml"
+    planted = _CUT.format("a", 1).replace("written", "unwritten")
+    explained.write_text(f"[[hive.silent]]\npatterns = []\nplanted = [{planted}]\n")
+    with pytest.raises(SystemExit):
+        main(["--format", "hive", "--impl", "auto", "--count", "1", "--explained", str(explained)])
 
 
 def test_a_reader_that_reads_on_is_found(capsys: pytest.CaptureFixture[str]) -> None:
@@ -130,6 +167,23 @@ def test_a_bit_of_json_is_told_by_its_place(text: str, said: str) -> None:
     assert place(Mutation("schema-0", "flip", 8 * at), {"schema-0": content}) == said
     assert place(Mutation("schema-0", "cut", at), {"schema-0": content}) == ""
     assert place(Mutation("data", "flip", 8), {"data": b"a text"}) == ""
+
+
+def test_a_cut_of_avro_is_told_where_what_is_left_is_whole() -> None:
+    """Behind the header or a block, and nowhere else."""
+    out = io.BytesIO()
+    schema = {"type": "record", "name": "r", "fields": [{"name": "a", "type": "long"}]}
+    fastavro.writer(out, schema, [{"a": 1}, {"a": 2}], sync_interval=1)
+    content = out.getvalue()
+    marker = content[-16:]
+    ends = [at + 16 for at in range(len(content)) if content.startswith(marker, at)]
+    assert len(ends) == 3
+    said = {
+        at: place(Mutation("a.avro", "cut", at), {"a.avro": content}) for at in range(len(content))
+    }
+    assert {at: one for at, one in said.items() if one} == dict.fromkeys(
+        ends[:-1], " between blocks"
+    )
 
 
 def test_a_bit_of_parquet_is_told_by_its_place() -> None:
