@@ -194,8 +194,8 @@ def test_known_failures_of_announced_implementations_name_cases(name: str, file:
     assert [one.case for one in load_xfails(file).stale(seam, known)] == []
 
 
-#: Their systems run in a JVM or on Spark; what they fail by is not written down yet.
-_WITHOUT_DIGESTS = frozenset({"spark-hudi", "spark-jvm", "presto-jvm"})
+#: What they fail by is not written down yet.
+_WITHOUT_DIGESTS = frozenset({"spark-hudi"})
 
 
 @pytest.mark.parametrize(("name", "file"), sorted(_announced()))
