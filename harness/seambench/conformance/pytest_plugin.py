@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -100,10 +101,25 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture(scope="session")
 def xfails(pytestconfig: pytest.Config) -> list[Xfails]:
-    """The known failures given by `--xfails`."""
-    from seambench.conformance.xfails import load_xfails
+    """The known failures given by `--xfails`, and those that implementations themselves name.
 
-    return [load_xfails(file) for file in _xfails_files(pytestconfig)]
+    These are the ones asked for; without `--impl` all that are installed but peers.
+    """
+    from seambase.errors import UnavailableError
+    from seambench.conformance.xfails import load_xfails
+    from seambench.contracts import registry
+
+    given = tuple(pytestconfig.getoption("--impl"))
+    files = dict.fromkeys(_xfails_files(pytestconfig))
+    for seam in _seams():
+        names = (
+            _implementations(seam, given) if given else registry.names(seam, without=("peer", None))
+        )
+        for name in names:
+            with suppress(UnavailableError):
+                named = getattr(registry.resolve(seam, name), "xfails", None)
+                files |= dict.fromkeys([Path(named)] if named else [])
+    return [load_xfails(file) for file in files]
 
 
 @pytest.fixture(scope="session")

@@ -10,9 +10,9 @@ from seambench.contracts.registry import seams
 
 
 def test_xfails_name_cases(xfails: list[Xfails]) -> None:
-    """Every entry of a file that `--xfails` gives names a case that exists."""
+    """An entry of a file that is given, or that an implementation names, is about a case."""
     if not xfails:
-        pytest.skip("no file was given with --xfails")
+        pytest.skip("nobody here has known failures")
     stale = [
         outcome.case
         for seam in seams()
