@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import shutil
 from dataclasses import replace
@@ -26,7 +27,7 @@ from seambench.seams.serde.case_bytes import ByteEdit, edited
 from seambench.seams.serde.cases import SerdeCase
 from seambench.seams.serde.damage import damaged
 from seambench.seams.serde.streams import _dressed, replayed, steps_over
-from seambench.seams.serde.values import from_golden, plain_values
+from seambench.seams.serde.values import from_golden, plain_values, value_difference
 from seambench.seams.serde.vectors import Expected
 from seambench_suites.cases import ROOT
 from seambench_suites.meta import plain_serde
@@ -271,3 +272,14 @@ def test_decimals_have_the_digits_of_their_type(text: str, fits: bool) -> None:
     else:
         with pytest.raises(UsageError, match="other digits than the type has"):
             from_golden(text, type_, "millis")
+
+
+@pytest.mark.parametrize(
+    ("want", "have", "same"),
+    [(-0.0, 0.0, False), (0.0, -0.0, False), (-0.0, -0.0, True), (math.nan, math.nan, True)],
+)
+def test_what_is_read_keeps_the_sign_of_nought(want: float, have: float, same: bool) -> None:
+    """Numbers that are equal in arithmetic are not one value, and any NaN is another's."""
+    batch = pa.record_batch({"a": pa.array([have])})
+    found = value_difference([want], batch, 0, parse_presto("double"), "millis")
+    assert (found is None) == same

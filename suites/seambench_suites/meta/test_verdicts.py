@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import subprocess
 import sys
@@ -16,6 +17,7 @@ import pytest
 
 from seambase.errors import InputError, SeambenchError, UnavailableError
 from seambench.cli import main
+from seambench.conformance.isolate import Isolated
 from seambench.conformance.judge import run_one, verdict
 from seambench.conformance.load import load_cases
 from seambench.contracts import registry
@@ -271,3 +273,26 @@ def test_the_verdict_of_a_closed_pipe_is_lost() -> None:
         os.close(output)
 
     assert done.returncode == 1
+
+
+class TellsWhetherItIsOpen(SimulatedReader):
+    """Its version is what the system answers about its own process."""
+
+    def __init__(self) -> None:
+        self.version = str(ctypes.CDLL(None).prctl(3, 0, 0, 0, 0))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such call")
+def test_nobody_looks_into_a_process_that_judges() -> None:
+    """A program forges no verdict through its parent: the process is closed but for a while."""
+    with Isolated("scan", f"{__name__}:TellsWhetherItIsOpen") as process:
+        process.start()
+        assert process.version == "0"
+    program = (
+        "import ctypes\nfrom seambench.conformance.private_process import *\n"
+        "told = lambda: ctypes.CDLL(None).prctl(3, 0, 0, 0, 0)\nfound = [told()]\nmake_private()\n"
+        "found.append(told())\nwith open_to_itself():\n    found.append(told())\n"
+        "print([*found, told()])"
+    )
+    ran = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True)
+    assert ran.stdout == b"[1, 0, 1, 0]\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,16 @@ import pyarrow as pa
 import pytest
 
 from seambase.errors import RefusedError, UsageError
+from seambench.bench import measure
 from seambench.bench.measure import RepeatingClock
-from seambench.bench.throughput import MEMCPY, ThroughputOptions, lineitem, measure_throughput
+from seambench.bench.throughput import (
+    MEMCPY,
+    ThroughputOptions,
+    _Rows,
+    _step,
+    lineitem,
+    measure_throughput,
+)
 from seambench.contracts.common import Stage
 from seambench.records.files import load_record, write_record
 from seambench.records.model import Floor, Record
@@ -55,6 +64,14 @@ class Refusing(Right):
     def stages(self, batch: pa.RecordBatch) -> Sequence[Stage]:
         """Refuses every batch."""
         raise RefusedError(f"no column {batch.schema.names[0]} here")
+
+
+class FourTimes(Right):
+    """Does its step four times whenever it is called."""
+
+    def stages(self, batch: pa.RecordBatch) -> Sequence[Stage]:
+        """The shared step, and how often a call does it."""
+        return [Stage("keep", lambda: batch, lambda found: found, passes=4)]
 
 
 class Stepless:
@@ -148,3 +165,12 @@ def test_times_are_of_one_pass() -> None:
     assert len(ran) > 4
     for sample in samples:
         assert (sample.wall, sample.cpu) == pytest.approx((2e-4, 1e-4))
+
+
+def test_a_step_says_how_often_a_call_does_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The times of an implementation that repeats its step itself are divided by its passes."""
+    clock = partial(RepeatingClock, lambda run: (run(), Sample(8.0, 4.0)))
+    monkeypatch.setattr(measure, "RepeatingClock", clock)
+    for name, wall in (("Right", 8.0), ("FourTimes", 2.0)):
+        step = _step("serde", f"{_HERE}:{name}", "keep", _Rows(10, "all"))
+        assert step.clock(step.run)[1].wall == wall, name
