@@ -130,6 +130,32 @@ def test_metadata_that_contradicts_itself_is_refused(
         IcebergTable(str(folder)).scan()
 
 
+@pytest.mark.parametrize("is_there", [True, False])
+def test_version_1_may_have_its_schema_alone_as_the_current_one(
+    tmp_path: Path, is_there: bool
+) -> None:
+    """`schema` is required in version 1, `schemas` and `current-schema-id` are not.
+
+    Iceberg's library in Rust reads its table of such metadata by `schema`, wherever that stands in
+    the list; one that is not in the list contradicts it.
+    """
+    folder = unpack_iceberg("v1", tmp_path)
+    number = (folder / "metadata" / "version-hint.text").read_text().strip()
+    file = folder / "metadata" / f"v{number}.metadata.json"
+    content = json.loads(file.read_text(encoding="utf-8"))
+    own, other = content["schema"], dict(content["schema"], fields=content["schema"]["fields"][:1])
+    del content["current-schema-id"], own["schema-id"]
+    content["schemas"] = [other | {"schema-id": 0}, *([own | {"schema-id": 1}] * is_there)]
+    file.write_text(json.dumps(content), encoding="utf-8")
+
+    if is_there:
+        found = IcebergTable(str(folder)).scan().to_table().column("v").to_pylist()
+        assert sorted(found) == ["c", "d", "e", "new"]
+    else:
+        with pytest.raises(InputError, match="the current schema None is not there"):
+            IcebergTable(str(folder))
+
+
 @pytest.mark.parametrize("kind", ["interval", "geometries", "decimal(39,2)", 7])
 def test_types_that_are_not_known_are_refused_by_name(tmp_path: Path, kind: Any) -> None:
     """A column of such a type is not left out."""

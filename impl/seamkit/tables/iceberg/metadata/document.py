@@ -236,6 +236,9 @@ def _metadata(parsed: Mapping[str, Any], version: int, where: str) -> TableMetad
     if not schemas:  # as version 1 may have it
         schemas = {_whole(parsed["schema"].get("schema-id", 0)): parsed["schema"]}
         current_schema = next(iter(schemas))
+    elif version == 1 and current_schema is None:
+        fields = (parsed.get("schema") or {}).get("fields")
+        current_schema = next((n for n, one in schemas.items() if one["fields"] == fields), None)
     if current_schema not in schemas:
         raise InputError(f"{where}: the current schema {current_schema!r} is not there")
     if version == 3 and parsed.get("encryption-keys"):
