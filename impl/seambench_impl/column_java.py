@@ -20,7 +20,7 @@ from seamkit.offheap.connector.selected import prune_columns
 from seamkit.offheap.jni.classes import JniLoader, connector_classes
 from seamkit.offheap.jni.scanner import JniScanner
 
-_JAVA = Path(__file__).parent / "connector" / "java" / "cases"
+_JAVA = Path(__file__).parent / "jni" / "java" / "cases"
 _SCANNER = "seambench.CaseScanner"
 _CASE = "seambench.Case"
 _numbers = itertools.count()

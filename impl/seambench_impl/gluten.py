@@ -8,8 +8,8 @@ import pyarrow as pa
 
 from seambench import __version__
 from seambench.contracts.common import Kind, Stage
-from seambench_impl.peers.spark_operators import SparkOperators
-from seambench_impl.peers.spark_plans import native_stages
+from seambench_impl.peers.spark.operators import SparkOperators
+from seambench_impl.peers.spark.plans import native_stages
 
 
 class GlutenOperators(SparkOperators):

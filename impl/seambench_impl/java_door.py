@@ -27,8 +27,8 @@ from seambench.conformance.doors.facts import Facts, read_facts
 from seambench.contracts.common import Kind
 from seambench.contracts.scan import Scan, ScanRequest
 from seambench_impl.column_java import JavaColumns, case_classes
-from seambench_impl.connector.hive_java import HiveFiles
-from seambench_impl.connector.hudi_java import HudiSlices
+from seambench_impl.jni.hive import HiveFiles
+from seambench_impl.jni.hudi import HudiSlices
 from seambench_impl.peers.peer_scan import PeerScan
 from seambench_impl.scan_jni import JniReader, local_folder
 from seamkit.core.memory import TrackedAllocator

@@ -10,9 +10,9 @@ from typing import ClassVar
 from seambase.errors import RefusedError
 from seambench.contracts.common import Kind
 from seambench.contracts.scan import Scan, ScanRequest
-from seambench_impl.connector.hive_java import HiveFiles
-from seambench_impl.connector.hudi_java import java_loader, read_unit_in_java
-from seambench_impl.connector.paimon_java import VERSIONS, PaimonSplits, paimon_loader
+from seambench_impl.jni.hive import HiveFiles
+from seambench_impl.jni.hudi import java_loader, read_unit_in_java
+from seambench_impl.jni.paimon import VERSIONS, PaimonSplits, paimon_loader
 from seambench_impl.scan import AutoReader
 from seambench_impl.scan_formats import HIVE, HUDI, PAIMON, ReaderFormat
 from seamkit.offheap.jni.classes import connector_classes

@@ -29,8 +29,6 @@ from seamkit.serde.stream.byte_stream import ByteInputStream
 from seamkit.serde.stream.registry import serde_named
 from seamkit.serde.stream.result import VectorResult
 
-__all__ = ["SeambenchSerde"]
-
 _FORMATS = ("presto", "unsaferow", "compactrow")
 _VECTOR_SERDES = {"presto": "Presto", "unsaferow": "UnsafeRow", "compactrow": "CompactRow"}
 _CODECS = ("lz4", "zstd", "snappy", "gzip", "zlib")

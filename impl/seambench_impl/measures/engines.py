@@ -23,10 +23,15 @@ from seambench.bench import delayed_storage
 from seambench.contracts.common import Kind
 from seambench.contracts.scan import Scan, ScanRequest
 from seambench.formats.hudi import bundle
-from seambench_impl.peers.peer_scan import PeerScan, import_peer, installed_version, select_columns
-from seambench_impl.peers.pyarrow_base import newest_base_files
-from seambench_impl.peers.snapshot_reader import plain_table
-from seambench_impl.peers.spark_tables.frames import SparkScan, open_frame
+from seambench_impl.peers.peer_scan import (
+    PeerScan,
+    import_peer,
+    installed_version,
+    plain_table,
+    select_columns,
+)
+from seambench_impl.peers.pyarrow import newest_base_files
+from seambench_impl.peers.spark.frames import SparkScan, open_frame
 from seambench_impl.scan import AutoReader
 from seambench_impl.scan_engine import EngineReader
 from seamkit import keep_at_most

@@ -25,7 +25,7 @@ from seambench.contracts.scan import ScanRequest
 from seambench.records.model import Moved, Rows
 from seambench.records.verdicts import Arrived
 from seambench.records.writer import Sample
-from seambench_impl.connector.hudi_java import SCANNER, java_loader, slice_parameters
+from seambench_impl.jni.hudi import SCANNER, java_loader, slice_parameters
 from seambench_impl.scan_jni import JniReader
 from seamkit.core.memory import TrackedAllocator
 from seamkit.jvm.sources import compiled_package

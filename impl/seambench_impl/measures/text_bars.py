@@ -25,7 +25,7 @@ from seambench.engines.digest import digest_reader
 from seambench.records.facts import generated_rows
 from seambench.records.model import Origin
 from seambench.records.verdicts import ExpectedRows, Finding
-from seambench_impl.peers.snapshot_reader import plain_table
+from seambench_impl.peers.peer_scan import plain_table
 
 _COLUMNS = {
     "l_orderkey": "bigint",

@@ -12,6 +12,7 @@ from seambase.errors import InputError
 from seambench.contracts.common import Kind
 from seambench.contracts.peers.catalogue import stated
 from seambench.contracts.scan import ScanRequest
+from seambench_impl.peers import XFAILS
 from seambench_impl.peers.peer_scan import (
     PeerScan,
     check_hudi_request,
@@ -31,7 +32,7 @@ class HudiRsReader:
     name = "hudi-rs"
     kind: Kind = "peer"
     #: What conformance is known to find in it.
-    xfails = Path(__file__).with_name("xfails") / "hudi-rs.toml"
+    xfails = XFAILS / "hudi-rs.toml"
 
     def __init__(self) -> None:
         self.version = installed_version("hudi", self.name, _EXTRA)

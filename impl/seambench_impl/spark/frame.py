@@ -10,7 +10,7 @@ from seambench.contracts.common import Kind
 from seambench.contracts.scan import ScanRequest
 from seambench.formats.hudi import bundle
 from seambench_impl.peers.peer_scan import installed_version
-from seambench_impl.peers.spark_tables.frames import SparkScan, open_frame
+from seambench_impl.peers.spark.frames import SparkScan, open_frame
 from seambench_impl.scan import AutoReader
 from seamkit.scan.scan import Scan
 

@@ -21,8 +21,6 @@ from seamkit.offheap.connector.scanner import ConnectorScanner
 from seamkit.offheap.connector.value import PlainValue
 from seamkit.offheap.engine.columns import EngineSchema, fill
 
-__all__ = ["row_stages"]
-
 Rows = Sequence[Sequence[Any]]
 
 

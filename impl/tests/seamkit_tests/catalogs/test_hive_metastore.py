@@ -21,7 +21,7 @@ from seambase.java import find_java
 from seambase.statistics import Figure
 from seambench.cli import main
 from seambench.formats.placing import placed
-from seambench_impl.peers.jvm_jars import fetch_jars
+from seambench_impl.jni.jars import fetch_jars
 from seamkit.catalogs.metastore import Metastore, MetastoreTable, TableName
 from seamkit.command import main as seamkit_main
 from seamkit.jvm.machine import spark_jars

@@ -15,7 +15,7 @@ import pytest
 
 import seamkit
 from seambase.errors import InputError, SeambenchError, UnavailableError
-from seambench_impl.peers.jvm_jars import fetch_jars
+from seambench_impl.jni.jars import fetch_jars
 from seamkit.jvm.machine import JavaClasses, spark_classes
 from seamkit_tests.samples.iceberg_tables import unpack_iceberg
 

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 
 from seambase.errors import InputError, RefusedError, UnavailableError, UsageError
-from seambench_impl.peers.spark_columns import SparkBatch
-from seambench_impl.peers.spark_rows import SparkJvmSerde
+from seambench_impl.peers.spark.columns import SparkBatch
+from seambench_impl.peers.spark.rows import SparkJvmSerde
 from seamkit.core.memory import TrackedAllocator
 from seamkit.offheap.columns.decode import column_values, slots
 from seamkit.offheap.columns.table import OffHeapTable

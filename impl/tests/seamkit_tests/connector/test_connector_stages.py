@@ -11,7 +11,7 @@ from seambench.bench.throughput import lineitem
 from seambench.contracts.column import ColumnRequest
 from seambench.contracts.common import Staged
 from seambench_impl.column import OffHeapColumns
-from seambench_impl.peers.pyarrow_builders import PyarrowColumns
+from seambench_impl.peers.pyarrow import PyarrowColumns
 
 _STEPS = ["values-to-table", "rows-to-table", "objects-to-table"]
 

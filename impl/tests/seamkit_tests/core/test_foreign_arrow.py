@@ -18,7 +18,7 @@ from seambase.foreign_arrow import sound, sound_stream
 from seambase.serde import SerdeRequest
 from seambase.sorting import SortKey
 from seambase.type_fields import fields_of
-from seambench_impl.peers.arrow.arrow_ipc import ArrowIpcSerde
+from seambench_impl.peers.arrow_ipc import ArrowIpcSerde
 from seamkit.exchange.formats.formats import chunk_format
 from seamkit.exchange.logic.messages import Chunk, Request
 from seamkit.exchange.logic.options import ReceiverOptions

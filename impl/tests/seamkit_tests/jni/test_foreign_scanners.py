@@ -35,7 +35,7 @@ from seamkit_tests.samples.hive_tables import unpack_hive
 pytestmark = pytest.mark.jvm
 
 _OURS = Path(classes.__file__).parents[1] / "java"
-_CASES = Path(column_java.__file__).parent / "connector" / "java" / "cases"
+_CASES = Path(column_java.__file__).parent / "jni" / "java" / "cases"
 #: What only our own host needs.
 _NOT_THEIRS = {"Host", "BoundScanner", "ChunkSource"}
 _HELPER = """

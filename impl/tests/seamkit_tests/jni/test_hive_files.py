@@ -9,7 +9,7 @@ import pytest
 
 from seambase.errors import InputError, RefusedError, UnavailableError
 from seambench.contracts.scan import ScanRequest
-from seambench_impl.connector.hive_java import hive_loader
+from seambench_impl.jni.hive import hive_loader
 from seambench_impl.scan import AutoReader
 from seambench_impl.scan_jni import JniReader
 from seamkit.core.memory import TrackedAllocator

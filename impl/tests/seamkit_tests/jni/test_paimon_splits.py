@@ -15,7 +15,7 @@ import pytest
 
 from seambase.errors import InputError, RefusedError, UnavailableError
 from seambench.contracts.scan import ScanRequest
-from seambench_impl.connector.paimon_java import VERSIONS, PaimonSplits, paimon_loader
+from seambench_impl.jni.paimon import VERSIONS, PaimonSplits, paimon_loader
 from seambench_impl.scan import AutoReader
 from seambench_impl.scan_jni import JniReader, NativeJniReader, Paimon09JniReader
 from seamkit.core.memory import TrackedAllocator

@@ -8,8 +8,8 @@ import pytest
 from seambase.errors import InputError, RefusedError, UnavailableError
 from seambase.serde import SerdeRequest
 from seambase.type_fields import fields_of
-from seambench_impl.peers.arrow.arrow_ipc import ArrowIpcSerde
-from seambench_impl.peers.arrow.arrow_readers import Arro3Serde, NanoarrowSerde, PolarsIpcSerde
+from seambench_impl.peers.arrow_ipc import Arro3Serde, ArrowIpcSerde, NanoarrowSerde
+from seambench_impl.peers.polars import PolarsIpcSerde
 
 Peer = Arro3Serde | NanoarrowSerde | PolarsIpcSerde
 _SCHEMA = pa.schema([("i", pa.int32()), ("s", pa.string()), ("l", pa.list_(pa.int64()))])

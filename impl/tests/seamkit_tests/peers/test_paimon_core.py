@@ -8,9 +8,8 @@ import pytest
 
 from seambase.errors import InputError, RefusedError, UnavailableError, UsageError
 from seambench.contracts.scan import ScanRequest
-from seambench_impl.peers.engines.paimon_core import PaimonCoreReader
-from seambench_impl.peers.paimon_options import paimon_options
-from seambench_impl.peers.spark_tables.paimon import SparkPaimonReader
+from seambench_impl.peers.paimon_java import PaimonCoreReader, paimon_options
+from seambench_impl.peers.spark.paimon import SparkPaimonReader
 from seamkit_tests.samples.paimon_tables import unpack_paimon
 
 

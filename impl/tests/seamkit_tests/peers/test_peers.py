@@ -15,8 +15,8 @@ from seambase.errors import InputError, RefusedError, UnavailableError, UsageErr
 from seambench.contracts.scan import ScanRequest
 from seambench_impl.peers.hudi_rs import HudiRsReader
 from seambench_impl.peers.peer_scan import import_peer
-from seambench_impl.peers.pyarrow_base import PyarrowReader, newest_base_files
-from seambench_impl.peers.spark_tables.hudi import SparkHudiReader, hudi_options
+from seambench_impl.peers.pyarrow import PyarrowReader, newest_base_files
+from seambench_impl.peers.spark.hudi import SparkHudiReader, hudi_options
 
 OLD, NEW = "20240101000000000", "20240102000000000"
 
@@ -113,7 +113,7 @@ def test_nothing_foreign_is_imported_early() -> None:
     program = (
         "import sys\n"
         "from seambench_impl.peers.hudi_rs import HudiRsReader\n"
-        "from seambench_impl.peers.spark_tables.hudi import SparkHudiReader\n"
+        "from seambench_impl.peers.spark.hudi import SparkHudiReader\n"
         "HudiRsReader(), SparkHudiReader()\n"
         "sys.exit(str({'hudi', 'pyspark', 'py4j'} & set(sys.modules) or ''))\n"
     )

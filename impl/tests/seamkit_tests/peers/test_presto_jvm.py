@@ -11,7 +11,7 @@ import pytest
 
 from seambase.errors import InputError, RefusedError, UnavailableError, UsageError
 from seambase.serde import SerdeField, SerdeRequest
-from seambench_impl.peers.presto_pages import PrestoJvmSerde
+from seambench_impl.peers.presto.pages import PrestoJvmSerde
 from seamkit_tests.samples.presto_samples import SAMPLES, sample
 
 pytestmark = pytest.mark.jvm

@@ -13,8 +13,8 @@ from seambase.serde import SerdeField, SerdeRequest
 from seambase.types import Language
 from seambench.contracts.serde import Serde
 from seambench.seams.serde.values import plain_values
-from seambench_impl.peers.presto_pages import PrestoJvmSerde
-from seambench_impl.peers.spark_rows import SparkJvmSerde
+from seambench_impl.peers.presto.pages import PrestoJvmSerde
+from seambench_impl.peers.spark.rows import SparkJvmSerde
 from seambench_impl.serde import SeambenchSerde
 from seamkit_tests.samples.random_columns import random_batch, random_types
 

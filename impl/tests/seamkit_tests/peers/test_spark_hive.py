@@ -9,7 +9,7 @@ import pytest
 
 from seambase.errors import InputError, RefusedError
 from seambench.contracts.scan import ScanRequest
-from seambench_impl.peers.spark_tables.hive import SparkHiveReader, hive_statements
+from seambench_impl.peers.spark.hive import SparkHiveReader, hive_statements
 
 
 def _described(folder: Path, text: str) -> Path:

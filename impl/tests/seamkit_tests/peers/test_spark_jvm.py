@@ -11,7 +11,7 @@ import pytest
 
 from seambase.errors import InputError, RefusedError, UnavailableError, UsageError
 from seambase.serde import SerdeField, SerdeRequest
-from seambench_impl.peers.spark_rows import SparkJvmSerde
+from seambench_impl.peers.spark.rows import SparkJvmSerde
 from seamkit_tests.samples.spark_samples import SAMPLES, sample
 
 pytestmark = pytest.mark.jvm

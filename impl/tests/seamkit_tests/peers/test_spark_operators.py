@@ -7,8 +7,8 @@ import pytest
 from seambase.errors import RefusedError, UnavailableError
 from seambench.bench.throughput import ThroughputOptions, measure_throughput
 from seambench.contracts.column import ColumnRequest
-from seambench_impl.peers import spark_plans
-from seambench_impl.peers.spark_operators import SparkOperators
+from seambench_impl.peers.spark import plans as spark_plans
+from seambench_impl.peers.spark.operators import SparkOperators
 
 pytestmark = [
     pytest.mark.jvm,

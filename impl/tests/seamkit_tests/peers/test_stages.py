@@ -7,7 +7,7 @@ import pytest
 
 from seambase.errors import RefusedError
 from seambench.bench.throughput import ThroughputOptions, lineitem, measure_throughput
-from seambench_impl.peers.arrow.arrow_ipc import ArrowIpcSerde
+from seambench_impl.peers.arrow_ipc import ArrowIpcSerde
 from seambench_impl.serde import SeambenchSerde
 
 

@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from seambase.errors import RefusedError
 from seambase.types import SerdeType, parse_presto
-from seambench_impl.peers.presto_blocks import BlockWriter
-from seambench_impl.peers.presto_pages import presto_peer
+from seambench_impl.peers.presto.blocks import BlockWriter
+from seambench_impl.peers.presto.pages import presto_peer
 from seamkit.jvm.machine import JavaClasses
 
 _TYPES = "com.facebook.presto.common.type"

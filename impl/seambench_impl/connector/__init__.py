@@ -1,1 +1,0 @@
-"""Formats' own readers in a JVM, each behind a JNI connector."""

@@ -1,0 +1,1 @@
+"""Formats' own readers in Java, each behind a scanner that a JNI connector drives."""

@@ -1,1 +1,0 @@
-"""Implementations of Arrow as serdes of its IPC streams."""

@@ -1,1 +1,0 @@
-"""Engines of others that read tables of several formats."""

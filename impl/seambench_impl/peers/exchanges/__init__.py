@@ -1,1 +1,0 @@
-"""Transports of others as exchanges, each with nothing but itself."""

@@ -1,1 +1,0 @@
-"""Readers of Iceberg tables by others: Python libraries, and engines."""

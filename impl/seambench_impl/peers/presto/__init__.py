@@ -1,0 +1,1 @@
+"""Presto's pages and blocks, by its own classes in a JVM."""

@@ -1,0 +1,280 @@
+"""Spark's own UnsafeRows, run in this process, as a serde.
+
+Rows are made by the code-generating `UnsafeProjection` out of a `ColumnarBatch`, streams by
+`UnsafeRowSerializer`, which is what Spark's shuffle uses; values are read through the rows'
+getters.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any, Literal, get_args
+
+import numpy as np
+import pyarrow as pa
+
+from seambase.errors import InputError, RefusedError, SeambenchError, UsageError
+from seambase.serde import SerdeRequest
+from seambase.type_fields import fields_of
+from seambase.types import SerdeType, parse_schema
+from seambench.contracts.common import Kind, Stage
+from seambench.contracts.peers.catalogue import stated
+from seambench_impl.peers import XFAILS
+from seambench_impl.peers.jvm import SOURCES, run_warm
+from seambench_impl.peers.peer_scan import installed_version
+from seambench_impl.peers.spark.chain import ArrowChain, chain_arrays, forms_of, spark_schema
+from seamkit.jvm.machine import JavaClasses, java_failure, spark_classes
+
+_FRAMINGS = ("be32", "packed")
+Step = Literal["project", "touch"]
+_WARM_UP_SECONDS = 2.0
+#: Rows that a timed loop goes over before it comes back: calls from here cost little against it.
+_PASS_ROWS = 262_144
+#: Types whose values `touch` reads, by the bytes they take in a slot (0: texts).
+_TOUCHED = {
+    8: ("bigint", "double", "decimal", "timestamp", "timestamp_ntz", "interval day to second"),
+    4: ("int", "date", "float", "interval year to month"),
+    0: ("string", "char", "varchar"),
+}
+
+
+@functools.cache
+def spark_helpers() -> tuple[JavaClasses, Any, Any]:
+    """Spark's classes, and the compiled helpers for columns and rows."""
+    peer = spark_classes()
+    own = peer.compiled(SOURCES / "SparkColumns.java", SOURCES / "SparkRows.java")
+    columns, rows = (own.java_class(f"seambench.{name}") for name in ("SparkColumns", "SparkRows"))
+    return peer, columns, rows
+
+
+def _framing(request: SerdeRequest) -> str:
+    """The framing of a request; every other option must be one that Spark has no choice in."""
+    if request.format != "unsaferow":
+        raise RefusedError(f"spark-jvm: format {request.format!r} is not Spark's")
+    options = dict(request.options)
+    framing = str(options.pop("framing", "be32"))
+    if framing not in _FRAMINGS:
+        raise RefusedError(f"spark-jvm: Spark has no framing {framing!r}")
+    if options.pop("writer", "spark") != "spark":
+        raise RefusedError("spark-jvm: Spark writes its own rows only")
+    for name in options:
+        if name not in ("lengths", "offsets") or framing != "packed":
+            raise RefusedError(f"spark-jvm: Spark knows no option {name} with framing {framing}")
+    return framing
+
+
+def _spans(request: SerdeRequest, size: int) -> tuple[list[int], list[int]]:
+    """Offsets and lengths of packed rows within `size` bytes."""
+    lengths = [int(length) for length in request.options.get("lengths", ())]
+    if "lengths" not in request.options and size:
+        raise UsageError("packed rows need the option lengths: nothing in them says where they end")
+    starts = np.concatenate(([0], np.cumsum(lengths))).tolist()[:-1]
+    offsets = [int(offset) for offset in request.options.get("offsets", starts)]
+    if len(offsets) != len(lengths):
+        raise UsageError(f"{len(offsets)} offsets do not fit {len(lengths)} lengths")
+    for row, (offset, length) in enumerate(zip(offsets, lengths, strict=True)):
+        if offset < 0 or length < 0 or offset + length > size:
+            raise InputError(f"row {row} at {offset} of {length} bytes is beyond {size} bytes")
+    return offsets, lengths
+
+
+class SparkJvmSerde:
+    """Implements `seambench.contracts.serde.Serde` with Spark's classes.
+
+    Spark's getters follow whatever a row says; before any is called, the extents in the rows are
+    checked here, so broken rows are an error rather than foreign memory.
+    """
+
+    name = "spark-jvm"
+    #: What conformance is known to find in it.
+    xfails = XFAILS / "spark-jvm.toml"
+    kind: Kind = "peer"
+
+    def __init__(self) -> None:
+        self.version = installed_version("pyspark", self.name, "jvm")
+        self.capabilities: Mapping[str, bool] = stated("serde", self.name, self.version)
+        self._peer, self._columns, self._rows = spark_helpers()
+
+    def _schema(self, request: SerdeRequest, types: Sequence[SerdeType]) -> Any:
+        return spark_schema(self._peer, [field.name for field in request.fields], types)
+
+    def _forms(self, types: Sequence[SerdeType]) -> Any:
+        return self._peer.jpype.JArray(self._peer.jpype.JInt)(forms_of(types))
+
+    def _batch(self, types: Sequence[SerdeType], schema: Any, batch: pa.RecordBatch) -> Any:
+        if batch.num_columns != len(types):
+            raise UsageError(
+                f"a batch of {batch.num_columns} columns does not fit {len(types)} fields"
+            )
+        chain = ArrowChain(types, batch)
+        return self._columns.batch(chain.address, schema, self._forms(types), False)
+
+    def serialize(self, request: SerdeRequest, batches: Sequence[pa.RecordBatch]) -> bytes:
+        """Rows of all batches, one after the other."""
+        framing = _framing(request)
+        types = parse_schema(request)
+        write = self._rows.writeStream if framing == "be32" else self._rows.writePacked
+        with self._peer.inside():
+            schema = self._schema(request, types)
+            try:
+                return b"".join(
+                    bytes(write(self._batch(types, schema, batch), schema)) for batch in batches
+                )
+            except self._peer.jpype.JException as error:
+                raise RefusedError(
+                    f"Spark does not take these columns: {java_failure(error)}"
+                ) from error
+
+    def deserialize(
+        self, request: SerdeRequest, data: bytes | bytearray | memoryview
+    ) -> list[pa.RecordBatch]:
+        """One batch of all rows."""
+        framing = _framing(request)
+        types = parse_schema(request)
+        with self._peer.inside():
+            schema = self._schema(request, types)
+            try:
+                rows = self._read(request, framing, schema, data)
+                self._rows.check(rows, schema)
+                chain = self._columns.chain(rows, schema, self._forms(types))
+            except self._peer.jpype.JException as error:
+                raise InputError(f"Spark cannot read the rows: {java_failure(error)}") from error
+            try:
+                arrays = chain_arrays(int(chain.address), int(chain.words), types)
+                for array in arrays:  # Spark looks into no text
+                    array.validate(full=True)
+            except pa.ArrowInvalid as error:
+                raise InputError(f"Spark reads what has no meaning: {error}") from error
+            finally:
+                chain.free()
+        if not arrays:
+            return [
+                pa.RecordBatch.from_struct_array(
+                    pa.Array.from_buffers(pa.struct([]), len(rows), [None])
+                )
+            ]
+        return [pa.RecordBatch.from_arrays(arrays, names=[field.name for field in request.fields])]
+
+    def _read(
+        self, request: SerdeRequest, framing: str, schema: Any, data: bytes | bytearray | memoryview
+    ) -> Any:
+        jpype = self._peer.jpype
+        content = jpype.JArray(jpype.JByte)(np.frombuffer(data, np.int8))
+        if framing == "be32":
+            return self._rows.readStream(content, schema)
+        offsets, lengths = _spans(request, len(content))
+        ints = jpype.JArray(jpype.JInt)
+        return self._rows.readPacked(content, schema.size(), ints(offsets), ints(lengths))
+
+    def stages(self, batch: pa.RecordBatch) -> list[Stage]:
+        """Spark's own projection into UnsafeRows, and a look at every field of finished rows."""
+        request = SerdeRequest("unsaferow", fields_of(batch.schema, "spark"))
+        timed = self.timed_rows(request, batch)
+        timed.warm_up(_WARM_UP_SECONDS)
+        passes = max(1, _PASS_ROWS // max(batch.num_rows, 1))
+        steps: dict[str, Step] = {"serialize": "project", "touch": "touch"}
+        return [
+            Stage(
+                f"unsaferow/{step}",
+                partial(timed.time, what, passes),
+                partial(self._there_and_back, request, batch),
+                timed.row_bytes,
+                passes,
+            )
+            for step, what in steps.items()
+        ]
+
+    def _there_and_back(
+        self, request: SerdeRequest, batch: pa.RecordBatch, _seconds: list[float]
+    ) -> pa.Table:
+        """What Spark reads of what it writes: the loops keep nothing that could be looked at."""
+        return pa.Table.from_batches(self.deserialize(request, self.serialize(request, [batch])))
+
+    def timed_rows(self, request: SerdeRequest, batch: pa.RecordBatch) -> TimedRows:
+        """Rows made ready for timing Spark on them."""
+        types = parse_schema(request)
+        with self._peer.inside():
+            schema = self._schema(request, types)
+            rows = self._columns.rows(self._batch(types, schema, batch))
+        stream = self.serialize(SerdeRequest("unsaferow", request.fields), [batch])
+        return TimedRows(self._peer, self._rows, (rows, schema), types, stream)
+
+
+class TimedRows:
+    """Times Spark on prepared rows, in loops inside the JVM.
+
+    The first passes run before Java has compiled the loops: let `warm_up` come first.
+
+    Attributes:
+        num_rows: rows of one pass.
+        row_bytes: bytes of all UnsafeRows, which is what one pass moves.
+    """
+
+    def __init__(
+        self,
+        peer: JavaClasses,
+        helper: Any,
+        prepared: tuple[Any, Any],
+        types: Sequence[SerdeType],
+        stream: bytes,
+    ) -> None:
+        self._peer, self._helper = peer, helper
+        self._rows, self._schema = prepared
+        jpype = peer.jpype
+        packed, offsets = _unframe(stream)
+        self.num_rows = len(offsets) - 1
+        self.row_bytes = len(packed)
+        self._data = jpype.JArray(jpype.JByte)(np.frombuffer(packed, np.int8))
+        self._offsets = jpype.JArray(jpype.JInt)(offsets)
+        self._ordinals = [jpype.JArray(jpype.JInt)(part) for part in _touched(types)]
+
+    def time(self, what: Step, passes: int) -> list[float]:
+        """Seconds of each of `passes` passes over all rows, on this thread.
+
+        `project` turns Spark's generic internal rows into UnsafeRows; `touch` visits every field of
+        finished UnsafeRows that lie end to end.
+        """
+        with self._peer.inside():
+            try:
+                if what == "project":
+                    taken = self._helper.timeProject(self._rows, self._schema, passes)
+                else:
+                    taken = self._helper.timeTouch(
+                        self._data, self._offsets, *self._ordinals, passes
+                    )
+            except self._peer.jpype.JException as error:
+                raise SeambenchError(f"Spark failed on its rows: {java_failure(error)}") from error
+        return [float(seconds) for seconds in taken]
+
+    def warm_up(self, seconds: float = 3.0) -> None:
+        """Run every loop until Java has compiled it: some seconds for each."""
+        for what in get_args(Step):
+            run_warm(partial(self.time, what), seconds)
+
+
+def _unframe(stream: bytes) -> tuple[bytes, list[int]]:
+    """Rows of a stream end to end, and their offsets with the end."""
+    rows, offsets, at = [], [0], 0
+    while at < len(stream):
+        length = int.from_bytes(stream[at : at + 4], "big")
+        rows.append(stream[at + 4 : at + 4 + length])
+        offsets.append(offsets[-1] + length)
+        at += 4 + length
+    return b"".join(rows), offsets
+
+
+def _touched(types: Sequence[SerdeType]) -> tuple[list[int], list[int], list[int]]:
+    """Ordinals of the columns that are read as longs, as ints, as texts."""
+    longs, ints, texts = [], [], []
+    for ordinal, type_ in enumerate(types):
+        if type_.kind in _TOUCHED[4]:
+            ints.append(ordinal)
+        elif type_.kind in _TOUCHED[0]:
+            texts.append(ordinal)
+        elif type_.kind in _TOUCHED[8] and type_.precision <= 18:
+            longs.append(ordinal)
+        else:
+            raise UsageError(f"no time is taken for touching values of type {type_.text}")
+    return longs, ints, texts
