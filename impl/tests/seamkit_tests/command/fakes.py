@@ -18,8 +18,6 @@ from seambase.scan import ScanReport, ScanWarning
 from seamkit.command import main, tables
 from seamkit.scan.scan import Scan
 
-__all__ = ["KINDS", "FakeTable"]
-
 _BATCH = pa.record_batch({"id": list(range(50))})
 
 

@@ -357,3 +357,22 @@ def test_a_text_of_a_checkpoint_that_is_no_utf_8_is_named(tmp_path: Path) -> Non
     path.write_bytes(content.replace(b"part-00", b"part-\xff0"))
     with pytest.raises(InputError, match=r"checkpoint\.parquet: column 'add' is no text"):
         rows_of_table(table)
+
+
+@pytest.mark.parametrize(
+    ("name", "is_refused"), [("adt", True), ("Add", True), ("addition", False), ("plan", False)]
+)
+def test_an_action_with_one_wrong_letter_is_refused(
+    name: str, is_refused: bool, tmp_path: Path
+) -> None:
+    """One that nobody knows is passed over, as the protocol asks, and so its file would be."""
+    table = unpack_delta("deltalake-partitioned", tmp_path)
+    commit = commit_path(table, 0)
+    text = commit.read_text("utf-8")
+    if not is_refused:
+        commit.write_text(f'{{"{name}":{{}}}}\n{text}', "utf-8")
+        assert DeltaTable(str(table)).scan(strict=True).count_rows()
+        return
+    commit.write_text(text.replace('{"add":', f'{{"{name}":', 1), "utf-8")
+    with pytest.raises(InputError, match=f"the action '{name}' is one letter away from 'add'"):
+        DeltaTable(str(table)).scan().to_table()

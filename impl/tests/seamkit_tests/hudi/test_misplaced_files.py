@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
 
 import pyarrow as pa
@@ -10,31 +9,10 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow import orc
 
-from seambase.errors import InputError, RefusedError
+from seambase.errors import InputError
 from seamkit.files.storage import Storage
 from seamkit.tables.hudi.base_files import open_slice_base
 from seamkit.tables.hudi.listing.files import BaseFile
-from seamkit.tables.hudi.table import HudiTable
-from seamkit_tests.samples.damage import in_each_others_place
-from seamkit_tests.samples.golden_tables import unpack_table
-
-
-def _answer(table: Path) -> Counter[str] | None:
-    """The rows as a multiset; None for a typed error or a warning."""
-    try:
-        rows = HudiTable(str(table)).scan(threads=1, strict=True).to_table().to_pylist()
-    except (InputError, RefusedError):
-        return None
-    return Counter(map(repr, rows))
-
-
-@pytest.mark.parametrize("name", ["indexes/v9", "mor-v9-mixed", "partitions-encoded/v6"])
-def test_files_of_one_commit_in_each_others_place_are_told(name: str, tmp_path: Path) -> None:
-    """Of other partitions, and of other file groups, whose logs are not theirs."""
-    table = unpack_table(name, tmp_path)
-    found = in_each_others_place(table, "**/*_*_*.parquet", _answer)
-    assert found["told"]
-    assert not found["silent"]
 
 
 @pytest.mark.parametrize(

@@ -180,3 +180,14 @@ def test_a_copy_reads_its_own_files(tmp_path: Path) -> None:
     assert IcebergTable(str(here)).scan().count_rows() == 2
     with pytest.raises(InputError, match="no such file"):
         IcebergTable(str(there)).scan().to_table()
+
+
+@pytest.mark.parametrize("name", ["positions", "vectors", "travel"])
+def test_the_folder_shows_its_newest_metadata(name: str, tmp_path: Path) -> None:
+    """By the hint, and without one by the highest number."""
+    folder = unpack_iceberg(name, tmp_path)
+    newest = json.loads((ICEBERG_GOLDEN / name / "witness.json").read_text("utf-8"))[-1]["metadata"]
+    assert IcebergTable(str(folder)).metadata_file.endswith(newest)
+
+    (folder / "metadata" / "version-hint.text").unlink()
+    assert IcebergTable(str(folder)).metadata_file.endswith(newest)

@@ -4,46 +4,18 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from seambase.errors import InputError, RefusedError, UsageError
+from seambase.errors import InputError
 from seamkit.tables.paimon.table import PaimonTable
-from seamkit_tests.samples.damage import in_each_others_place, silent_damage
+from seamkit_tests.samples.damage import answers, in_each_others_place
 from seamkit_tests.samples.paimon_tables import files_as, unpack_paimon
 
-TABLES = ("vectors", "pk-life", "append-vectors", "pk-partitions", "pk-evolution")
-#: Kinds of files of which a bit may be flipped; the others have no checksum of any kind, so that a
-#: flip can turn a value into another that is as good.
-FLIPPED = ("index/", "manifest/index-manifest-")
-
-
-def _answer(table: Path) -> Counter[str] | None:
-    """The rows as a multiset; None for a typed error or a warning."""
-    try:
-        scan = PaimonTable(str(table)).scan(threads=1, strict=True)
-        rows = scan.to_table().to_pylist()
-    except (InputError, RefusedError, UsageError):
-        return None
-    return Counter(map(repr, rows))
-
-
-def _flipped(file: Path) -> bool:
-    return file.as_posix().startswith(FLIPPED)
-
-
-def _run(name: str, folder: Path, seed: int, count: int) -> dict[str, str]:
-    return silent_damage(unpack_paimon(name, folder), _answer, _flipped, seed=seed, count=count)
-
-
-@pytest.mark.parametrize("name", TABLES)
-def test_no_damage_changes_rows_in_silence(name: str, tmp_path: Path) -> None:
-    """Every file removed, emptied, cut and flipped, a few times each."""
-    assert _run(name, tmp_path, seed=7, count=1) == {}
+_answer = answers(PaimonTable, strict=True)
 
 
 @pytest.mark.parametrize("ending", ["parquet", "orc", "avro"])
@@ -75,15 +47,6 @@ def test_a_files_partition_is_named_where_it_is_another_ones(ending: str, tmp_pa
         PaimonTable(str(table)).scan().to_table()
 
 
-@pytest.mark.parametrize("name", ["pk-orc", "pk-avro", "core-first-row", "core-vectors-both"])
-def test_files_of_a_bucket_in_each_others_place_are_told(name: str, tmp_path: Path) -> None:
-    """By keys, values or sequence numbers: an old version of a bucket's rows, too."""
-    table = unpack_paimon(name, tmp_path)
-    found = in_each_others_place(table, "**/bucket-*/data-*", _answer)
-    assert found["told"]
-    assert not found["silent"]
-
-
 @pytest.mark.parametrize("lost", range(17))
 def test_a_manifest_of_vectors_that_ends_with_its_header_is_refused(
     lost: int, tmp_path: Path
@@ -109,14 +72,6 @@ def test_a_list_of_manifests_that_ends_with_its_header_is_refused(tmp_path: Path
 
     with pytest.raises(InputError, match=f"{file.name}: .* bytes where {len(content)} are stated"):
         PaimonTable(str(table)).scan(as_of="2").to_table()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("name", TABLES)
-def test_no_damage_changes_rows_in_silence_at_length(name: str, seed: int, tmp_path: Path) -> None:
-    """As above, with more luck."""
-    assert _run(name, tmp_path, seed=100 + seed, count=20) == {}
 
 
 @pytest.mark.parametrize(

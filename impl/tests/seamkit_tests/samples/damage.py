@@ -7,15 +7,37 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
+from seambase.errors import InputError, RefusedError, UsageError
 from seambench.formats.forms.footer import Footer, Struct
 
 Answer = Callable[[Path], Counter[str] | None]
 """The rows of a table as a multiset; None for a typed error or a warning."""
 
 
+def answers(table: Callable[[str], Any], **how: Any) -> Answer:
+    """Reads folders as tables of one class; times of commits, which files have, do not count."""
+
+    def answer(folder: Path) -> Counter[str] | None:
+        try:
+            rows = table(str(folder)).scan(threads=1, **how).to_table().to_pylist()
+        except (InputError, RefusedError, UsageError):
+            return None
+        return Counter(repr({**row, "_commit_timestamp": None}) for row in rows)
+
+    return answer
+
+
 def silent_damage(
-    table: Path, answer: Answer, flipped: Callable[[Path], bool], *, seed: int, count: int
+    table: Path,
+    answer: Answer,
+    flipped: Callable[[Path], bool],
+    lasting: Callable[[Path], bool] = lambda _: False,
+    *,
+    seed: int,
+    count: int,
+    flips: int | None = None,
 ) -> dict[str, str]:
     """What came of each mutation that changed the rows.
 
@@ -25,13 +47,17 @@ def silent_damage(
         table: the table's folder.
         answer: reads it.
         flipped: whether bits of a file, given relative to the table, are flipped as well.
+        lasting: whether a file is not removed.
         seed: of the places.
-        count: lengths and bits tried of each file.
+        count: lengths tried of each file.
+        flips: bits tried of each file; as many as lengths by default.
     """
     whole = answer(table)
     assert whole
     silent = {}
-    for what, file, content in list(_mutations(table, flipped, seed, count)):
+    mutations = list(_mutations(table, flipped, lasting, seed, (count, flips or count)))
+    assert len(mutations) > 6 * count
+    for what, file, content in mutations:
         intact = file.read_bytes()
         if content is None:
             file.unlink()
@@ -89,18 +115,23 @@ def schema_elements_changed(
 
 
 def _mutations(
-    table: Path, flipped: Callable[[Path], bool], seed: int, count: int
+    table: Path,
+    flipped: Callable[[Path], bool],
+    lasting: Callable[[Path], bool],
+    seed: int,
+    counts: tuple[int, int],
 ) -> Iterator[tuple[str, Path, bytes | None]]:
     """Descriptions, files, and new contents (None: the file is gone)."""
-    chance = random.Random(seed)
+    chance, (count, flips) = random.Random(seed), counts
     for file in sorted(path for path in table.rglob("*") if path.is_file()):
         content, name = file.read_bytes(), file.relative_to(table)
-        yield f"{name} removed", file, None
+        if not lasting(file):
+            yield f"{name} removed", file, None
         yield f"{name} emptied", file, b""
         for length in sorted(chance.sample(range(len(content)), min(count, len(content)))):
             yield f"{name} cut at {length}", file, content[:length]
         if flipped(name):
-            for number, changed in enumerate(_flips(content, chance, count)):
+            for number, changed in enumerate(_flips(content, chance, flips)):
                 yield f"{name} flipped, {number}", file, changed
 
 

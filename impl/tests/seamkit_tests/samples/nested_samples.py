@@ -11,8 +11,6 @@ from hypothesis import strategies as st
 from seamkit.offheap.columns.types import ColumnType, Kind, arrow_type, parse
 from seamkit_tests.samples.column_samples import VALUES
 
-__all__ = ["as_stored", "column_types", "columns", "values_of"]
-
 _FLAT = st.sampled_from(sorted(VALUES)).map(parse) | st.just(ColumnType.variant())
 _NAMES = st.text(st.characters(codec="ascii", categories=["L", "Nd"]), min_size=1, max_size=4)
 

@@ -15,8 +15,6 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-__all__ = ["KINDS", "MISSING", "Leaf", "decoded", "encoded", "pieces", "pieces_type", "random_life"]
-
 
 class Leaf(NamedTuple):
     """A primitive: its kind, a key of `KINDS`, and what it is."""

@@ -14,7 +14,7 @@ import pytest
 from seambase.errors import SeambenchError
 from seambench.conformance.load import load_cases
 from seambench.conformance.plain import canonical, rows_of
-from seambench.conformance.run import run_checks
+from seambench.conformance.run import Run
 from seambench.contracts.outcomes import Outcome
 from seambench.seams.scan.cases import ScanCase
 from seambench.seams.scan.check import unpacked
@@ -80,7 +80,7 @@ def _judge(format_: str, patterns: Sequence[str] | None) -> tuple[int, int]:
     cases = _snapshots(patterns, format_)
     needs = {case.id: _needs_merging(case) for case in cases}
     found: dict[str, Outcome] = {
-        one.case: one for one in run_checks("scan", [_NAME], patterns=list(needs), jobs=2)
+        one.case: one for one in list(Run("scan", [_NAME], patterns=list(needs), jobs=2).check())
     }
     plain = {case: need for case, need in needs.items() if need is not None}
     wrong = {case for case in plain if found[case].outcome != "pass"}

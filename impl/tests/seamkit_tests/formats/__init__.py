@@ -1,0 +1,1 @@
+"""What holds of the tables of every format alike."""
