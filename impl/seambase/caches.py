@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-__all__ = ["cache_folder"]
-
 
 def cache_folder() -> Path:
     """Folder of what can be made again: `$XDG_CACHE_HOME/seambench`, else `~/.cache/seambench`."""

@@ -35,15 +35,6 @@ from seambase.errors import RefusedError, SeambenchError, UsageError
 from seambase.filters import filter_columns
 from seambase.where import require_c_names
 
-__all__ = [
-    "Open",
-    "ScanDataset",
-    "StreamScanner",
-    "has_floats",
-    "original_errors",
-    "without_views",
-]
-
 Open = Callable[[list[str], pc.Expression | None], pa.RecordBatchReader]
 
 

@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 
 from seambase.scan import ScanWarning
 
-__all__ = ["StoredFile", "TableDescription", "UnitDescription"]
-
 
 @dataclass(frozen=True)
 class StoredFile:

@@ -4,15 +4,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = [
-    "InputError",
-    "RefusedError",
-    "SeambenchError",
-    "UnavailableError",
-    "UsageError",
-    "without_secrets",
-]
-
 _PASSWORD = re.compile(r"(://[^\s/@'\"]*:)[^\s/@'\"]+@")
 _USER = re.compile(r"((?:https?|ftps?)://)[^\s/@:'\"]+@")
 _QUERY = re.compile(r"(\w://[^\s?'\"]*\?)[^\s'\",;)]+")

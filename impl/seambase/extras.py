@@ -7,8 +7,6 @@ from contextlib import contextmanager
 
 from seambase.errors import UnavailableError
 
-__all__ = ["how_to_install", "needs", "not_installed"]
-
 _OURS = ("seambase", "seamkit", "seambench")
 
 

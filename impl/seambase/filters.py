@@ -12,8 +12,6 @@ import pyarrow.compute as pc
 
 from seambase.errors import UsageError
 
-__all__ = ["apply_filter", "filter_columns"]
-
 
 def filter_columns(expression: pc.Expression | None, schema: pa.Schema) -> list[str]:
     """Names of the columns that a filter reads, in the order of `schema`.

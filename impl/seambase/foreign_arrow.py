@@ -17,9 +17,6 @@ import pyarrow as pa
 
 from seambase.errors import InputError
 
-__all__ = ["BREAKS", "is_plain", "is_text", "sound", "sound_batches", "sound_stream"]
-
-
 # By the id of the type: pyarrow's extension types cannot be hashed.
 _OFFSETS = {pa.string().id: np.int32, pa.large_string().id: np.int64}
 

@@ -13,8 +13,6 @@ from pathlib import Path
 
 from seambase.errors import UnavailableError
 
-__all__ = ["Java", "find_java"]
-
 _JAVA_MAJORS = (11, 17)
 
 

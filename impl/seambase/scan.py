@@ -7,9 +7,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Self
 
-__all__ = ["Query", "ScanReport", "ScanWarning", "TableWarning", "ToldWarnings"]
-
-
 Query = Literal["snapshot", "read-optimized", "incremental", "cdc"]
 
 

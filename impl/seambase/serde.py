@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["SerdeField", "SerdeRequest"]
-
 
 @dataclass(frozen=True)
 class SerdeField:

@@ -6,8 +6,6 @@ import pyarrow as pa
 
 from seambase.errors import RefusedError
 
-__all__ = ["spark_type"]
-
 
 def spark_type(kind: pa.DataType, name: str) -> pa.DataType:
     """The Arrow type in which Spark takes a column of another.

@@ -8,8 +8,6 @@ from typing import Generic, Literal, TypeVar
 
 import pyarrow as pa
 
-__all__ = ["ColumnStatistics", "Figure", "Sureness", "TableStatistics"]
-
 Sureness = Literal["exact", "at most", "at least", "estimate"]
 """`exact`: so it is. `at most`, `at least`: it is a bound, which may be far off. `estimate`: the
 truth may lie on either side."""

@@ -11,8 +11,6 @@ from seambase.errors import RefusedError
 from seambase.serde import SerdeField
 from seambase.types import FLAT_TYPES, Language
 
-__all__ = ["fields_of", "type_text"]
-
 _BRACKETS = {"presto": ("(", ")"), "spark": ("<", ">")}
 #: Words that come first in their table and are not what a plain Arrow type means.
 _SPECIAL = frozenset({"char", "varchar", "json", "hyperloglog", "time with time zone"})

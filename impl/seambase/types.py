@@ -29,26 +29,6 @@ import pyarrow as pa
 from seambase.errors import RefusedError, UsageError
 from seambase.serde import SerdeField, SerdeRequest
 
-__all__ = [
-    "FLAT_TYPES",
-    "MAX_DEPTH",
-    "TYPE_WORDS",
-    "CalendarIntervalType",
-    "IpAddressType",
-    "IpPrefixType",
-    "Language",
-    "MonthsType",
-    "SerdeType",
-    "ZonedMillisType",
-    "arrow_type",
-    "language_of",
-    "parse_presto",
-    "parse_schema",
-    "parse_spark",
-    "parse_type",
-    "schema_of",
-]
-
 Language = Literal["presto", "spark"]
 
 # A text nested deeper than this is refused before it exhausts anybody's stack.

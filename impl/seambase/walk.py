@@ -10,8 +10,6 @@ from typing import Any
 
 from seambase.errors import InputError
 
-__all__ = ["BrokenError", "Cursor", "Met"]
-
 
 class BrokenError(InputError):
     """Bytes that break their format.

@@ -18,8 +18,6 @@ from seambase.extras import needs
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["Filter", "parse_filter", "require_c_names", "require_columns"]
-
 
 @dataclass(frozen=True)
 class Filter:

@@ -10,8 +10,6 @@ from pathlib import Path
 
 from seambase.errors import UnavailableError
 
-__all__ = ["whole_file"]
-
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:

@@ -26,20 +26,6 @@ from seambench.bench.memory import MemorySampler
 from seambench.records.verdicts import Arrived, Finding
 from seambench.records.writer import Measurement, Sample
 
-__all__ = [
-    "Clock",
-    "Competitor",
-    "MemoryRun",
-    "RepeatingClock",
-    "family_clock",
-    "family_seconds",
-    "growth_of",
-    "orders",
-    "own_clock",
-    "take_turns",
-    "timed",
-]
-
 Run = Callable[[], Any]
 Judge = Callable[[Any], Finding | Arrived]
 Clock = Callable[[Run], tuple[Any, Sample]]

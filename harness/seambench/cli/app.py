@@ -28,8 +28,6 @@ from seambench.cli.checks import check, demo, explain, new, peers
 from seambench.cli.moved import add_moved
 from seambench.cli.shared.config import read_config
 
-__all__ = ["app", "run"]
-
 _EPILOG = (
     "Ends with 0: right; 1: a check failed, or an unexpected error; 2: wrong usage, or an input "
     "that is refused; 130: interrupted."

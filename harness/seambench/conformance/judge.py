@@ -20,8 +20,6 @@ from seambench.contracts.outcomes import (
 from seambench.contracts.registry import find_seam
 from seambench.contracts.seam import Case, Seam
 
-__all__ = ["Verdict", "missing_capability", "outcome_of", "run_one", "verdict"]
-
 
 class Verdict(NamedTuple):
     """What came of a case; see `seambench.contracts.outcomes.Outcome`."""
@@ -31,11 +29,6 @@ class Verdict(NamedTuple):
     difference: Difference | None = None
     refusal: bool = False
     answer: int = 0
-
-
-def run_one(case: Case, implementation: Any) -> tuple[Word, str]:
-    """Put a case to an implementation: the word for the outcome, and the reason."""
-    return verdict(case, implementation)[:2]
 
 
 def verdict(case: Case, implementation: Any) -> Verdict:

@@ -16,8 +16,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import pytest
 
-__all__ = ["MAY_LACK", "Lacking", "lack"]
-
 MAY_LACK = "SEAMBENCH_MAY_LACK"
 _LACKS = re.compile(
     r"unavailable: (?P<told>.+)|could not import '(?P<module>[^']+)'|(?P<no>no .+) on this machine"

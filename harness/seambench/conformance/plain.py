@@ -22,17 +22,6 @@ import pyarrow as pa
 from seambase.errors import UsageError
 from seambench.contracts.outcomes import Difference, short_digest
 
-__all__ = [
-    "canonical",
-    "difference",
-    "differing_rows",
-    "in_key_order",
-    "rows_of",
-    "shown",
-    "spelling",
-    "typed",
-]
-
 _MOST_ROWS = 5
 _MOST_TEXT = 120
 

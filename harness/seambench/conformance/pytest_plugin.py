@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from seambench.contracts.outcomes import Outcome
     from seambench.contracts.seam import Case
 
-__all__ = ["assert_conforms", "outcome", "xfails"]
-
 _MARKER = "seam(name): runs per implementation and case of that seam, or of all without a name"
 
 

@@ -19,8 +19,6 @@ from seambench.contracts.peers.catalogue import AT
 from seambench.contracts.registry import find_seam
 from seambench.contracts.seam import Case, PassRun
 
-__all__ = ["Run", "run_checks"]
-
 _CASES_WORTH_A_PROCESS = 16
 
 
@@ -170,8 +168,3 @@ def _outcome(case: Case, name: str, version: str, answer: Mapping[str, Any]) -> 
 def _jobs_for(cases: Sequence[Case]) -> int:
     """How many processes are worth their start."""
     return 1 + len(cases) // _CASES_WORTH_A_PROCESS
-
-
-def run_checks(seam: str, implementations: Sequence[str], **options: Any) -> list[Outcome]:
-    """The outcomes of a run; see `Run` for the options."""
-    return list(Run(seam, implementations, **options).check())

@@ -29,9 +29,6 @@ from seambench.conformance.private_process import make_private
 from seambench.contracts import registry
 from seambench.contracts.seam import Case, Seam
 
-__all__ = ["main", "serve"]
-
-
 Answer = Callable[[Seam, Any, Mapping[str, Any]], Mapping[str, Any]]
 """What comes of a request to an implementation of a seam, as members of an answer."""
 

@@ -32,8 +32,6 @@ from seambench.contracts.data_files import read_toml
 from seambench.contracts.outcomes import Outcome
 from seambench.contracts.peers.catalogue import AT, within
 
-__all__ = ["Xfail", "Xfails", "judge", "load_xfails", "write_digests"]
-
 
 @dataclass(frozen=True)
 class Xfail:

@@ -8,8 +8,6 @@ from typing import Any, Literal, Protocol
 
 from seambench.contracts.common import Kind
 
-__all__ = ["BatchKind", "ColumnChunk", "ColumnRequest", "ColumnSlot", "ColumnTable", "Step"]
-
 #: Where the rows of a batch lie: behind a handle of native memory, in Arrow columns, or in the C
 #: structures of Arrow's C Data Interface.
 BatchKind = Literal["native", "arrow", "arrow-c"]

@@ -9,9 +9,6 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Kind", "Level", "Stage", "Staged", "TimedFamily"]
-
-
 Kind = Literal["reference", "native", "peer", "variant"]
 """A variant is another way to run an implementation; suites ask it only where it is named."""
 

@@ -15,8 +15,6 @@ from msgspec import inspect
 from seambase.errors import UsageError
 from seambench.contracts.common import Level
 
-__all__ = ["CaseFile", "build", "case_files", "load_toml", "read_case_file", "read_toml"]
-
 T = TypeVar("T")
 
 

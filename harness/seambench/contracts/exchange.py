@@ -13,21 +13,6 @@ from seambase.errors import UsageError
 from seambase.sorting import SortKey
 from seambench.contracts.common import Kind
 
-__all__ = [
-    "Counted",
-    "Distributed",
-    "Exchange",
-    "ExchangeReceiver",
-    "ExchangeRequest",
-    "ExchangeSender",
-    "ListeningReceiver",
-    "OpenExchange",
-    "Order",
-    "PartitionKind",
-    "RemoteSender",
-]
-
-
 PartitionKind = Literal["hash", "bucket", "broadcast", "random", "single"]
 
 

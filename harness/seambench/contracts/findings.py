@@ -17,8 +17,6 @@ from seambase.errors import UsageError
 from seambench.contracts.data_files import read_toml
 from seambench.contracts.peers.catalogue import AT, catalogue
 
-__all__ = ["Finding", "find_finding", "read_findings"]
-
 Label = Literal[
     "violates the specification", "differs from the reference implementation", "hardening"
 ]

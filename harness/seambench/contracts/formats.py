@@ -31,19 +31,6 @@ from seambench.contracts.tables import (
     Written,
 )
 
-__all__ = [
-    "Damage",
-    "Golden",
-    "Layouts",
-    "TableFormat",
-    "Writer",
-    "announced_formats",
-    "format_names",
-    "offered_formats",
-    "recognised_formats",
-    "resolve_format",
-]
-
 _FORMATS = "seambench.format"
 
 

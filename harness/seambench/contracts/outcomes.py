@@ -11,21 +11,6 @@ from typing import Any, Literal, get_args
 from seambase.errors import SeambenchError
 from seambench.contracts.common import Level
 
-__all__ = [
-    "FAILING",
-    "REFUSAL",
-    "WORDS",
-    "CrashError",
-    "Difference",
-    "Mismatch",
-    "NotOffered",
-    "Outcome",
-    "ProtocolError",
-    "TimedOutError",
-    "Word",
-    "short_digest",
-]
-
 Word = Literal[
     "pass",
     "fail",

@@ -25,8 +25,6 @@ from rich.progress import Progress as Bar
 from rich.table import Column
 from rich.text import Text
 
-__all__ = ["Progress"]
-
 _LINE_SECONDS = 30.0
 """Off a terminal, between two lines that tell what runs."""
 

@@ -31,19 +31,6 @@ from seambench.contracts.peers.catalogue import Peer, peer_of
 from seambench.contracts.peers.environments import is_inside
 from seambench.contracts.seam import Seam
 
-__all__ = [
-    "PAIR",
-    "find_seam",
-    "grouped",
-    "load",
-    "names",
-    "pick",
-    "resolve",
-    "resolve_suite",
-    "seams",
-    "suites",
-]
-
 _SEAMS = "seambench.seam"
 _IMPLEMENTATIONS = "seambench.impl"
 _DOORS = "seambench.door"

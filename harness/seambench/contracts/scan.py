@@ -15,23 +15,10 @@ if TYPE_CHECKING:
     # Brings pandas in, which takes longer than all else that a process for cases needs to start.
     import pyarrow.compute as pc
     import pyarrow.dataset as ds
-    from pyspark.sql import DataFrame, SparkSession
 
 from seambase.description import TableDescription
 from seambase.scan import Query, ScanReport
 from seambench.contracts.common import Kind
-
-__all__ = [
-    "Bare",
-    "Describing",
-    "Framed",
-    "Parted",
-    "Related",
-    "Scan",
-    "ScanRequest",
-    "Scanner",
-    "Written",
-]
 
 
 @dataclass(frozen=True)
@@ -145,15 +132,6 @@ class Related(Scan, Protocol):
 
     def relation(self, connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyRelation:
         """The rows as a relation of DuckDB; queries over it push columns and filters down."""
-        ...
-
-
-@runtime_checkable
-class Framed(Scan, Protocol):
-    """A scan that Spark reads by itself: its own reader takes part where it can."""
-
-    def spark_frame(self, session: SparkSession) -> DataFrame:
-        """The rows as a frame of a session; queries over it push columns and filters down."""
         ...
 
 

@@ -20,8 +20,6 @@ from seambench.contracts.explanation import Explanation
 from seambench.contracts.outcomes import Outcome
 from seambench.contracts.peers.catalogue import Peer
 
-__all__ = ["Case", "Pass", "PassRun", "Request", "Seam", "refusal_in_words"]
-
 
 @dataclass(frozen=True)
 class Case:

@@ -11,8 +11,6 @@ import pyarrow as pa
 from seambase.serde import SerdeRequest
 from seambench.contracts.common import Kind
 
-__all__ = ["Serde", "StreamStep"]
-
 
 @dataclass(frozen=True)
 class StreamStep:

@@ -10,21 +10,6 @@ from typing import Any, ClassVar, Literal, Protocol, get_args
 from seambase.errors import UsageError
 from seambase.scan import Query
 
-__all__ = [
-    "CommitRequest",
-    "Design",
-    "Edit",
-    "Form",
-    "Groups",
-    "Layout",
-    "Ordering",
-    "Origin",
-    "SparkBundle",
-    "Step",
-    "TableSpec",
-    "Written",
-]
-
 Ordering = Literal["event", "commit"]
 """Which of two versions of a row counts: the one with the higher ordering value, or the later."""
 

@@ -25,25 +25,6 @@ from seambase.errors import InputError, RefusedError, UnavailableError, UsageErr
 from seambench.data.tpch import format_scale
 from seambench.records.model import Stored
 
-__all__ = [
-    "MANIFEST",
-    "SCHEMA_VERSION",
-    "Dataset",
-    "DatasetTable",
-    "ExpectedTable",
-    "State",
-    "data_lock",
-    "dataset_folder",
-    "default_data_folder",
-    "is_half_made",
-    "list_datasets",
-    "open_dataset",
-    "os_errors",
-    "remove_leftovers",
-    "staging",
-    "write_manifest",
-]
-
 MANIFEST = "manifest.json"
 SCHEMA_VERSION = 1
 _TEMPORARY = ".tmp-"

@@ -161,10 +161,6 @@ class Updates:
         """Rows the delete names, all columns as generated, `ts` newest."""
         return _with_ts(_filter(rows, self.fate(rows).deleted), DELETE_TS)
 
-    def deleted_keys(self, rows: pa.RecordBatch) -> pa.RecordBatch:
-        """Keys of the deleted rows, and `ts`."""
-        return self.delete_rows(rows).select([*TABLES[self.table].keys, "ts"])
-
     def expected_rows(self, rows: pa.RecordBatch, ordering: Ordering) -> pa.RecordBatch:
         """Rows of the merged table: what a snapshot query must return for these generator rows.
 

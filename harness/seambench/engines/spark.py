@@ -28,8 +28,6 @@ from seambase.java import find_java
 from seambench.contracts.tables import SparkBundle
 from seambench.engines.java import kill_process, remembered_processes
 
-__all__ = ["OWN_ERROR", "SparkOptions", "explain_failure", "parse_settings", "spark_session"]
-
 OWN_ERROR = re.compile(rf"^{re.escape(SeambenchError.__module__)}\.(\w+): (.+)$", re.MULTILINE)
 """An error of ours within Spark's account of a failed task: the name of its class, its sentence."""
 

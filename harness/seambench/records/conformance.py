@@ -23,8 +23,6 @@ from seambench.records.model import (
 )
 from seambench.records.writer import Recording
 
-__all__ = ["conformance_of", "conformance_records"]
-
 _REASON_LENGTH = 300
 _SLOW_SECONDS = 1.0
 

@@ -20,8 +20,6 @@ from seambase.whole_file import whole_file
 from seambench.records.model import NEWEST, Answered, Conformance, Record, json_schema
 from seambench.records.verdicts import verdict_problem
 
-__all__ = ["load_record", "problems", "record_paths", "validate_tree", "write_record"]
-
 _WITHOUT_REASON = frozenset({"pass", "not-offered"})
 
 

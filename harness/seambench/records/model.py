@@ -19,28 +19,6 @@ from seambase.scan import Query
 from seambench.contracts.common import Kind
 from seambench.contracts.outcomes import Word
 
-__all__ = [
-    "NEWEST",
-    "Answered",
-    "Busy",
-    "Conformance",
-    "Consumer",
-    "Differing",
-    "Floor",
-    "Implementation",
-    "Machine",
-    "Moved",
-    "Origin",
-    "Record",
-    "Rows",
-    "Run",
-    "Skipped",
-    "Step",
-    "Stored",
-    "Timing",
-    "json_schema",
-]
-
 #: Version of the form that is written.
 NEWEST: Literal[3] = 3
 

@@ -14,8 +14,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["LEAST_SAMPLES", "Ratio", "mean_ratio", "ratio_of"]
-
 #: Fewer samples make no figure: an interval of them says nothing.
 LEAST_SAMPLES = 7
 

@@ -18,8 +18,6 @@ from types import FrameType
 from seambase.command.terminal import plain_text
 from seambase.errors import SeambenchError, UsageError
 
-__all__ = ["INTERRUPTED", "INTERRUPTED_TEXT", "ended", "untaken"]
-
 INTERRUPTED = 130
 INTERRUPTED_TEXT = "interrupted; nothing half-written is left"
 _FAILED = 1

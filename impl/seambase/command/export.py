@@ -15,8 +15,6 @@ from typing import IO, Any
 from seambase.errors import UsageError
 from seambase.whole_file import whole_file
 
-__all__ = ["ENDINGS", "check_target", "export"]
-
 ENDINGS = (".arrow", ".parquet", ".csv", ".jsonl")
 
 

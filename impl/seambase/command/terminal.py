@@ -16,17 +16,6 @@ from typing import Any, Self
 
 from seambase.errors import UsageError
 
-__all__ = [
-    "JSON_SCHEMA",
-    "Status",
-    "parse_bytes",
-    "parse_list",
-    "parse_options",
-    "plain_text",
-    "print_json",
-    "print_rows",
-]
-
 #: Version of what `--json` prints.
 JSON_SCHEMA = 1
 

@@ -9,8 +9,6 @@ from collections.abc import Mapping
 
 from seambase.types import SerdeType
 
-__all__ = ["FLAT", "SHORT_DECIMAL", "encoding_of"]
-
 #: Encoding and struct format of the types whose values are numbers.
 FLAT: Mapping[str, tuple[str, str]] = {
     "boolean": ("BYTE_ARRAY", "b"),

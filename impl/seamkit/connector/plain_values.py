@@ -18,8 +18,6 @@ import pyarrow as pa
 
 from seambase.errors import InputError
 
-__all__ = ["floating_text", "row_converter"]
-
 Convert = Callable[[Any], Any]
 
 

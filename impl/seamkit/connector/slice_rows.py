@@ -41,8 +41,6 @@ from seamkit.tables.hudi.log.deletes import DeleteKeys
 from seamkit.tables.hudi.log.log import LogBlock, avro_records
 from seamkit.tables.hudi.timeline.window import file_names
 
-__all__ = ["WORDS", "PlannedSlice", "merged_rows", "read_unit"]
-
 _FETCH_SIZE = 4096
 _KEY, _GONE, _OPERATION = "_hoodie_record_key", "_hoodie_is_deleted", "_hoodie_operation"
 Row = Mapping[str, Any]

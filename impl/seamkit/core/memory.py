@@ -14,8 +14,6 @@ from seambase.errors import UsageError
 from seamkit.core._seam import ffi, lib
 from seamkit.core.errors import check, new_error
 
-__all__ = ["Block", "MemoryCounters", "TrackedAllocator"]
-
 
 @dataclass(frozen=True)
 class MemoryCounters:

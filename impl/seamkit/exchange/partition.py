@@ -29,15 +29,6 @@ from seamkit.exchange.key_columns import Key, KeyColumns
 from seamkit.offheap.columns.c_types import CTypes
 from seamkit.offheap.columns.types import ColumnType
 
-__all__ = [
-    "FUNCTIONS",
-    "DealtChunk",
-    "PartitionRule",
-    "Partitioner",
-    "hash_rows",
-    "parts_of",
-]
-
 Function = Literal["fnv", "crc32", "xxh3", "spark", "presto", "velox"]
 Reduce = Literal["multiply", "modulo", "signed", "own"]
 

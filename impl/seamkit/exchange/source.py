@@ -17,8 +17,6 @@ from seamkit.exchange.logic.options import ReceiverOptions
 from seamkit.exchange.logic.receiver import Receiver
 from seamkit.exchange.partition import DealtChunk
 
-__all__ = ["ExchangeFailedError", "ExchangeSource", "SourceRegistry"]
-
 Reply = Callable[[Answer], None]
 
 

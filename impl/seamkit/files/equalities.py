@@ -13,8 +13,6 @@ import pyarrow.compute as pc
 
 from seamkit.files.expressions import Call, Column, Literal, Part, parts_of
 
-__all__ = ["RowTest", "named_values", "row_test"]
-
 _BOTH = ("and", "and_kleene")
 _EITHER = ("or", "or_kleene")
 

@@ -17,8 +17,6 @@ from typing import Any
 
 from seambase.errors import UsageError
 
-__all__ = ["KEPT", "Kept", "file_identity", "keep_at_most"]
-
 CACHE_BYTES = 512 << 20
 """What may be kept, unless `keep_at_most` says otherwise."""
 

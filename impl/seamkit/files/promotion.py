@@ -14,16 +14,6 @@ import pyarrow.compute as pc
 from seambase.errors import InputError, RefusedError
 from seamkit.files.texts import check_texts
 
-__all__ = [
-    "LOSSLESS",
-    "LosslessTypes",
-    "TypeRules",
-    "nullable_throughout",
-    "resolve_batch",
-    "resolve_column",
-]
-
-
 # Types that files may have, and tables of no format: the file is none that its writer should mend.
 _FOREIGN = (
     pa.types.is_unsigned_integer,

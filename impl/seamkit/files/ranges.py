@@ -14,8 +14,6 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-__all__ = ["FarFile", "Ranges", "near"]
-
 _PLANS = 4
 _FETCHED = 2
 

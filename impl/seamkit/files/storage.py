@@ -31,8 +31,6 @@ from seamkit.files.kept import KEPT, file_identity
 from seamkit.files.ranges import Ranges
 from seamkit.files.remote import RemoteFiles, Retry
 
-__all__ = ["LARGE_BYTES", "FileStatus", "Storage", "is_far", "read_part", "table_address"]
-
 _T = TypeVar("_T")
 
 MOST_BYTES = 256 << 20

@@ -37,8 +37,6 @@ from seamkit.scan.sql_scan import SqlScan
 from seamkit.scan.unit_scan import ReadRows, UnitScan
 from seamkit.scan.units import ReadPlan, ReadUnit, Runs
 
-__all__ = ["scan_from_json", "scan_to_json", "scan_to_tasks"]
-
 _FORMAT, _VERSION = "seambench.plan", 1
 _KEYS = (
     "format",

@@ -34,8 +34,6 @@ from seamkit.scan.units import KeyMask, Mask, ReadContext, ReadPlan, ReadUnit, R
 if TYPE_CHECKING:
     import pyarrow.dataset as ds
 
-__all__ = ["EngineShare", "engine_share", "masked_unit"]
-
 #: Reads of their own that an engine is given at most: one for each set of values of partitions.
 _MOST_READS = 64
 

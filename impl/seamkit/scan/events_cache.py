@@ -27,8 +27,6 @@ from seamkit.scan.merge_path import GroupRange, RowSources, UnitMerge
 from seamkit.scan.native_path import Wanted
 from seamkit.scan.units import DataFile, Events, Keyed, LoadedEvents, Positions, ReadContext
 
-__all__ = ["ChangedRows", "EventsCache", "Matches", "UnitMatches", "changed_rows"]
-
 
 @dataclass(frozen=True)
 class Matches:

@@ -15,16 +15,6 @@ from seamkit.files.reader import FileReader
 from seamkit.files.statistics import FileStatistics, guarantee_of, that_may_match
 from seamkit.scan.units import KeyMask, Mask, ReadPlan, ReadUnit, Runs, settled_columns
 
-__all__ = [
-    "RuledOutBy",
-    "files_ruled_out",
-    "groups_by_key",
-    "keyless_may_match",
-    "ruled_out_by",
-    "rules_some_out",
-    "units_that_may_match",
-]
-
 RuledOutBy = Literal["bucket", "group", "unit", "file"]
 """What leaves a unit out: its bucket, what is known of its group, of itself, of its files' keys."""
 

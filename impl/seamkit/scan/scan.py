@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
     from seamkit.scan.arguments import Filter
 
-__all__ = ["LimitedScan", "Scan"]
-
 _PLANS = "seamkit.ranges.plan_file"
 """Writes and makes scans, so it is above them and found by its name."""
 

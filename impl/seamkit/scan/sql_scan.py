@@ -20,8 +20,6 @@ from seamkit.scan.scan import Scan
 if TYPE_CHECKING:
     import pyarrow.dataset as ds
 
-__all__ = ["EngineCondition", "RowTest", "SqlScan", "sql_condition"]
-
 # DuckDB's operator that reads a dataset of pyarrow's.
 _SCAN = "PYTHON_ARROW_SCAN"
 

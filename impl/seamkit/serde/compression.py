@@ -29,8 +29,6 @@ with needs("seamkit[serde]", "a codec of pages"):
     import zstandard
     from isal import igzip_lib, isal_zlib
 
-__all__ = ["CODECS", "Skipper", "compress", "decompress"]
-
 Bytes = bytes | bytearray | memoryview
 
 # Of zlib's window parameter: 15 bits, with the header of the one or the other.

@@ -18,8 +18,6 @@ from seamkit.scan.scan import Scan
 from seamkit.tables.partition_folder import PartitionFolder
 from seamkit.tables.table import ScanKeywords, Table, TableState
 
-__all__ = ["CatalogTable"]
-
 _METASTORE = Metastore()
 _DIFFERENCES = "seamkit.tables.hive.listing"
 

@@ -47,10 +47,6 @@ def find_format(name: str) -> TableFormat:
     return known[name]
 
 
-def _none(_address: str) -> bool:
-    return False
-
-
 @dataclass(frozen=True)
 class TableFormat:
     """How tables of a format are known, and who opens them.
@@ -73,7 +69,8 @@ class TableFormat:
             that all formats share are enough.
         inspect_log: tells what one of its logs says; empty where there are no logs.
         log_magic: what these logs begin with.
-        is_address: whether an address that is no folder means a table of this format.
+        schemes: what addresses begin with that are no folders and mean a table of this format.
+        endings: what such addresses end with.
     """
 
     name: str
@@ -88,7 +85,8 @@ class TableFormat:
     inspect_table: str = ""
     inspect_log: str = ""
     log_magic: bytes = b""
-    is_address: Callable[[str], bool] = _none
+    schemes: tuple[str, ...] = ()
+    endings: tuple[str, ...] = ()
 
     @property
     def class_name(self) -> str:
@@ -231,7 +229,7 @@ def recognised_format(
             several formats only these count, if there are any of them.
     """
     for one in table_formats():
-        if one.is_address(root):
+        if root.startswith(one.schemes) or root.endswith(one.endings):
             return one
     _require_folder(root)
     storage = Storage(root, storage_options)

@@ -26,8 +26,6 @@ from seambench_suites.paimon import version_rules as paimon_rules
 from seambench_suites.paimon.random_functions import random_functions
 from seambench_suites.paimon.random_tables import random_life
 
-__all__ = ["FORMATS", "Answer", "RandomFormat"]
-
 Answer = Mapping[str, Any]
 """What was asked, in the format's words, and `columns` and `rows` (values as text) or `error`."""
 

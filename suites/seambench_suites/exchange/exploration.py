@@ -21,8 +21,6 @@ from seamkit.exchange.logic.options import ReceiverOptions, SinkOptions
 from seamkit.exchange.logic.receiver import Receiver
 from seamkit.exchange.logic.sink_buffer import CancelFragment, Send, SinkBuffer, SinkEffect
 
-__all__ = ["Explored", "Size", "explore"]
-
 
 @dataclass(frozen=True)
 class Size:

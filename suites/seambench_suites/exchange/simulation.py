@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields, replace
 from functools import partial
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from seambase.errors import SeambenchError
 from seamkit.exchange.logic.messages import Answer, Chunk, Request
@@ -24,14 +24,11 @@ from seamkit.exchange.logic.options import ReceiverOptions, SinkOptions
 from seamkit.exchange.logic.receiver import Receiver
 from seamkit.exchange.logic.sink_buffer import CancelFragment, Send, SinkBuffer, SinkEffect
 
-__all__ = ["InvariantError", "Outcome", "Scenario", "random_scenario", "shrink", "simulate"]
-
 #: Ticks after the last fault or progress within which something must happen.
 _PATIENCE = 20_000
 _TIMEOUT = 500
 _LIMITS = (1, 100, 10 << 20)
 Fault = Literal["none", "status", "cancel", "cancel-sinkers", "restart", "short-circuit"]
-_FAULTS: tuple[Fault, ...] = get_args(Fault)
 
 
 class InvariantError(SeambenchError):

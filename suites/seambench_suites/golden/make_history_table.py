@@ -28,8 +28,6 @@ from seambench.formats.hudi.golden import Operation, TableSpec, WriteSpec
 from seambench.formats.hudi.writer import save
 from seambench.formats.writing import origin_text, pack, small_session
 
-__all__ = ["build"]
-
 ROWS = {"small": 40_000, "ratios": 20_000}
 FOLDER = Path(__file__).parent
 _TABLE = TableSpec(

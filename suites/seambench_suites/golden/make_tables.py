@@ -29,8 +29,6 @@ from seambench.contracts.formats import TableFormat, format_names, resolve_forma
 from seambench.formats.golden import declaration, load_origin, table_folders
 from seambench.formats.writing import file_digest, origin_text, pack, small_session
 
-__all__ = ["main"]
-
 ROOT = Path(__file__).parent.parent
 #: Some plans hold absolute paths; tables are made where no path tells of a machine.
 WORK = Path(tempfile.gettempdir())

@@ -14,8 +14,6 @@ import pyarrow as pa
 
 from .kernels import feature
 
-__all__ = ["AppendColumns", "AppendRows", "ArrowOut", "EngineFill", "PlainCopy", "lineitem"]
-
 ROWS = 4096
 
 

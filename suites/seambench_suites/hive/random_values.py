@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 _WHOLE = ("tinyint", "smallint", "int", "bigint")
 _REAL = ("float", "double")
-_TEXTS = ("string", "varchar(3)", "char(3)")
 
 _NUMBERS = (
     *("0", "1", "-1", "+5", "127", "128", "-129", "32768", "-2147483649", "9223372036854775807"),

@@ -8,8 +8,6 @@ from typing import Any, Literal
 
 from seambench.formats.hudi.golden import Operation, TableSpec, WriteSpec
 
-__all__ = ["random_table"]
-
 Row = dict[str, Any]
 _KEYS = "abcdefgh"
 _MERGES: list[Literal["event-time", "commit-time"]] = ["event-time", "commit-time"]

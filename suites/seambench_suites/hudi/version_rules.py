@@ -10,8 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-__all__ = ["why_otherwise"]
-
 Answer = Mapping[str, Any]
 Rows = Sequence[Sequence[str]]
 

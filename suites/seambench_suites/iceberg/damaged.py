@@ -29,8 +29,6 @@ from seambench.formats.golden import golden_table
 from seambench.formats.iceberg import FORMAT
 from seambench_suites.cases import ROOT
 
-__all__ = ["TABLES", "Damaged", "main", "tried"]
-
 TABLES = (
     "vectors-upgraded",
     "vectors-shared",

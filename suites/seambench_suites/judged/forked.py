@@ -28,8 +28,6 @@ import pytest
 
 from seambase.errors import UsageError
 
-__all__ = ["Place", "Seen", "changed", "failure", "preload", "put", "seen"]
-
 Place = tuple[str, int]
 """A file, and the line at which a function's code, or a statement, begins."""
 

@@ -23,8 +23,6 @@ from seambench.formats.golden import load_origin
 from seambench.formats.hudi.golden import TableSpec, WriteSpec, load_table
 from seambench_suites.cases import ROOT
 
-__all__ = ["Row", "SimulatedReader", "Simulation", "simulates", "undone"]
-
 Row = dict[str, Any]
 _ARROW = {
     "boolean": pa.bool_(),

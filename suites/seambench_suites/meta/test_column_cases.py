@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from seambase.errors import RefusedError, UsageError
-from seambench.conformance.judge import run_one
+from seambench.conformance.judge import verdict
 from seambench.conformance.load import load_cases
 from seambench.contracts.column import ColumnChunk, ColumnRequest, ColumnSlot
 from seambench.contracts.common import Kind
@@ -90,7 +90,7 @@ def test_spoilt_buffers_are_found(
 ) -> None:
     """Each determined byte, the chain's order and the row count are compared."""
     case, data = _case()
-    found, reason = run_one(case, _Echo(data, spoil))
+    found, reason = verdict(case, _Echo(data, spoil))[:2]
 
     assert found == word
     assert says in reason
@@ -102,7 +102,7 @@ def test_leaks_are_found() -> None:
     leaking = _Echo(data, lambda chunk: chunk)
     leaking.held = 1
 
-    assert run_one(case, leaking)[0] == "fail"
+    assert verdict(case, leaking).word == "fail"
 
 
 def _case() -> tuple[ColumnCase, Mapping[str, Any]]:

@@ -24,7 +24,7 @@ import seambench
 from seambase.dataset import ScanDataset
 from seambase.errors import InputError, RefusedError, UsageError
 from seambase.scan import ScanWarning, TableWarning
-from seambench.conformance.judge import run_one
+from seambench.conformance.judge import verdict
 from seambench.conformance.load import load_cases
 from seambench.contracts.outcomes import Mismatch
 from seambench.contracts.registry import resolve
@@ -589,7 +589,7 @@ def _case(seam: str, pattern: str, implementation: Any) -> Case:
     """The first case that a pattern means and that the right implementation passes."""
     for case in _cases(seam):
         meant = fnmatch.fnmatchcase(case.id, pattern) or _is_asked_by(case, pattern)
-        if meant and run_one(case, implementation)[0] == "pass":
+        if meant and verdict(case, implementation).word == "pass":
             return case
     raise AssertionError(f"no case {pattern} passes")
 
@@ -639,7 +639,7 @@ def test_every_check_of_a_seam_has_somebody_to_find(seam: str, met: set[tuple[st
     for one in wrong:
         implementation = resolve(seam, one.right or right)
         case = _case(seam, one.case, implementation)
-        word, reason = run_one(case, one.bend(implementation))
+        word, reason = verdict(case, one.bend(implementation))[:2]
         assert (word, one.says in reason) == ("fail", True), (
             f"{case.id}, {one.says!r}: {word}: {reason}"
         )

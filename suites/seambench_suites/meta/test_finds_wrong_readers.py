@@ -15,9 +15,9 @@ import pytest
 
 from seambase.errors import UsageError
 from seambench.conformance.isolate import Limits
-from seambench.conformance.judge import run_one
+from seambench.conformance.judge import verdict
 from seambench.conformance.load import load_cases
-from seambench.conformance.run import run_checks
+from seambench.conformance.run import Run
 from seambench.formats.hudi.golden import TableSpec
 from seambench.seams.scan.cases import ScanCase
 from seambench_suites.meta import wrong
@@ -45,13 +45,13 @@ def _words(reader: SimulatedReader, patterns: list[str]) -> dict[str, str]:
     """Outcomes by case for those that match; the dataset's invariants are left out, for speed."""
     reader.capabilities = {**reader.capabilities, "pushdown": False}
     chosen = [c for c in _cases() if any(fnmatch.fnmatch(c.id, p) for p in patterns)]
-    return {case.id: run_one(case, reader)[0] for case in chosen}
+    return {case.id: verdict(case, reader).word for case in chosen}
 
 
 def test_right_reader_passes() -> None:
     """Rows worked out from the declared operations are the rows that the cases expect."""
     reader = SimulatedReader()
-    outcomes = {case.id: run_one(case, reader) for case in _cases()}
+    outcomes = {case.id: verdict(case, reader)[:2] for case in _cases()}
 
     assert {i: o for i, o in outcomes.items() if o[0] not in ("pass", "not-offered")} == {}
     assert sum(word == "pass" for word, _ in outcomes.values()) > 80
@@ -145,7 +145,7 @@ def test_breakdowns_are_outcomes(reader: str, timeout: float, word: str, reason:
     """A reader that raises, dies or hangs costs its own case, and the run goes on."""
     cases = ["scan/hudi/event-v9/update", "scan/hudi/event-v9/tie-takes-the-later"]
     name = f"seambench_suites.meta.wrong:{reader}"
-    outcomes = list(run_checks("scan", [name], patterns=cases, limits=Limits(timeout)))
+    outcomes = list(Run("scan", [name], patterns=cases, limits=Limits(timeout)).check())
 
     assert [outcome.outcome for outcome in outcomes] == [word, word]
     assert all(reason in outcome.reason for outcome in outcomes)
@@ -159,7 +159,7 @@ _EVENT_TIME = ["scan/hudi/event-v9/*"]
 def test_a_slow_reader_is_right() -> None:
     """Slowness is no failure; how long each case took is told."""
     cases = _EVENT_TIME[0].replace("*", "[tu]*")
-    outcomes = run_checks("scan", [f"{_WRONG}Slow"], patterns=[cases])
+    outcomes = list(Run("scan", [f"{_WRONG}Slow"], patterns=[cases]).check())
 
     assert {outcome.outcome for outcome in outcomes} == {"pass"}
     assert all(outcome.seconds >= 0.3 for outcome in outcomes)
@@ -168,7 +168,8 @@ def test_a_slow_reader_is_right() -> None:
 def test_a_reader_that_often_crashes_is_judged_in_every_case() -> None:
     """A case in which it dies is a crash, every other one is judged."""
     pattern = "scan/hudi/event-v9/[d-o]*"
-    outcomes = run_checks("scan", [f"{_WRONG}CrashingEveryThird"], patterns=[pattern], jobs=2)
+    run = Run("scan", [f"{_WRONG}CrashingEveryThird"], patterns=[pattern], jobs=2)
+    outcomes = list(run.check())
     words = Counter(outcome.outcome for outcome in outcomes)
 
     assert set(words) == {"crash", "pass"}
@@ -179,7 +180,7 @@ def test_a_reader_that_often_crashes_is_judged_in_every_case() -> None:
 def test_a_reader_that_only_hangs_is_given_up() -> None:
     """After some cases in a row without an answer no more is waited for, and no case is lost."""
     limits = Limits(0.3, hung=2)
-    outcomes = run_checks("scan", [f"{_WRONG}Hanging"], patterns=_EVENT_TIME, limits=limits)
+    outcomes = list(Run("scan", [f"{_WRONG}Hanging"], patterns=_EVENT_TIME, limits=limits).check())
 
     assert [one.outcome for one in outcomes[:2]] == ["timeout", "timeout"]
     assert {one.outcome for one in outcomes[2:]} == {"error"}
@@ -191,7 +192,7 @@ def test_a_reader_that_eats_memory_is_ended() -> None:
     """What it took and may take is said, and the next case gets a process of its own."""
     limits = Limits(60, memory_bytes=400_000_000)
     cases = ["scan/hudi/event-v9/update", "scan/hudi/event-v9/tie-takes-the-later"]
-    outcomes = run_checks("scan", [f"{_WRONG}Hungry"], patterns=cases, limits=limits)
+    outcomes = list(Run("scan", [f"{_WRONG}Hungry"], patterns=cases, limits=limits).check())
 
     assert [one.outcome for one in outcomes] == ["crash", "crash"]
     assert all("GB of memory, and may take 0.40 GB" in one.reason for one in outcomes)
@@ -209,7 +210,7 @@ def test_what_a_killed_program_started_ends_with_it(tmp_path: Path) -> None:
     }
     (tmp_path / "reader.seambench.json").write_text(json.dumps(facts))
     cases = ["scan/hudi/event-v9/update"]
-    [outcome] = run_checks("scan", [f"cmd:{program}"], patterns=cases, limits=Limits(3))
+    [outcome] = list(Run("scan", [f"cmd:{program}"], patterns=cases, limits=Limits(3)).check())
     pid, folder = (tmp_path / "where").read_text().split()
 
     assert outcome.outcome == "timeout"
@@ -240,7 +241,7 @@ def test_a_program_cannot_answer_for_the_worker(tmp_path: Path) -> None:
     facts = {"name": "x", "version": "1", "capabilities": stated}
     (tmp_path / "reader.seambench.json").write_text(json.dumps(facts))
     cases = ["scan/hudi/event-v9/update", "scan/hudi/event-v9/untouched"]
-    outcomes = run_checks("scan", [f"cmd:{program}"], patterns=cases)
+    outcomes = list(Run("scan", [f"cmd:{program}"], patterns=cases).check())
 
     found = {outcome.outcome: outcome.reason for outcome in outcomes}
     # Its own answer may be what it spoils: then it is broken, and no less wrong.
@@ -250,4 +251,4 @@ def test_a_program_cannot_answer_for_the_worker(tmp_path: Path) -> None:
 def test_a_reader_that_cannot_be_found_is_one_sentence() -> None:
     """It costs the run, not each of its cases."""
     with pytest.raises(UsageError, match="has no 'NoSuchReader'"):
-        run_checks("scan", ["seambench_suites.meta.wrong:NoSuchReader"])
+        list(Run("scan", ["seambench_suites.meta.wrong:NoSuchReader"]).check())

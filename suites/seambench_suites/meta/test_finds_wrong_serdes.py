@@ -18,7 +18,7 @@ import pytest
 from seambase.errors import InputError, UsageError
 from seambase.pages.reader import HEADER_BYTES
 from seambase.types import parse_presto
-from seambench.conformance.judge import run_one
+from seambench.conformance.judge import verdict
 from seambench.conformance.load import load_cases
 from seambench.contracts.common import Kind
 from seambench.contracts.outcomes import NotOffered
@@ -47,7 +47,7 @@ def test_right_serde_passes(operation: str) -> None:
         for id_, case in _cases().items()
         if id_.startswith("serde/presto/") and case.operation == operation
     ][::7]
-    outcomes = {case.id: run_one(case, PlainSerde()) for case in chosen}
+    outcomes = {case.id: verdict(case, PlainSerde())[:2] for case in chosen}
 
     assert {id_: o for id_, o in outcomes.items() if o[0] != "pass"} == {}
     assert len(outcomes) > 15
@@ -70,7 +70,7 @@ def test_right_serde_passes(operation: str) -> None:
 )
 def test_wrong_serdes_are_found(serde: str, case: str, word: str, says: str) -> None:
     """Each defect fails a case about it, with a reason that tells it."""
-    found, reason = run_one(_cases()[f"serde/presto/{case}"], getattr(plain_serde, serde)())
+    found, reason = verdict(_cases()[f"serde/presto/{case}"], getattr(plain_serde, serde)())[:2]
 
     assert found == word
     assert says in reason
@@ -101,7 +101,7 @@ def test_wrong_serdes_are_found(serde: str, case: str, word: str, says: str) -> 
 )
 def test_wrong_streams_are_found(serde: str, case: str, word: str, says: str) -> None:
     """What forgets too much or too little, or allocates without need, fails."""
-    found, reason = run_one(_cases()[f"serde/stream/{case}"], getattr(plain_serde, serde)())
+    found, reason = verdict(_cases()[f"serde/stream/{case}"], getattr(plain_serde, serde)())[:2]
 
     assert (found, says in reason) == (word, True), reason
 
@@ -131,7 +131,7 @@ def test_other_folders_are_checked(tmp_path: Path) -> None:
     cases = load_cases("serde", golden=folder)
 
     assert {case.id.split("/")[1] for case in cases} == {tmp_path.name}
-    assert {run_one(case, PlainSerde())[0] for case in cases} == {"pass", "not-offered"}
+    assert {verdict(case, PlainSerde()).word for case in cases} == {"pass", "not-offered"}
 
 
 def test_wrong_vectors_are_found(tmp_path: Path) -> None:
@@ -143,7 +143,7 @@ def test_wrong_vectors_are_found(tmp_path: Path) -> None:
     file.write_text(json.dumps(content))
     words = {case.id.split("/")[-1]: case for case in load_cases("serde", golden=folder)}
 
-    found, reason = run_one(words["decode"], PlainSerde())
+    found, reason = verdict(words["decode"], PlainSerde())[:2]
     assert (found, "12 expected" in reason) == ("fail", True)
 
 
@@ -153,7 +153,7 @@ def test_exchanged_bytes_are_found(tmp_path: Path) -> None:
     (folder / "bigint_1_rows.bin").write_bytes(b"\0" * 50)
     case = next(case for case in load_cases("serde", golden=folder))
 
-    assert run_one(case, PlainSerde())[0] == "error"
+    assert verdict(case, PlainSerde()).word == "error"
 
 
 def test_folders_without_vectors_are_refused(tmp_path: Path) -> None:
@@ -192,8 +192,8 @@ def test_a_peer_refuses_damage_by_any_error_of_ours() -> None:
     class Foreign(Refuses):
         kind: Kind = "peer"
 
-    assert run_one(case, Refuses())[0] == "fail"
-    assert run_one(case, Foreign())[0] == "pass"
+    assert verdict(case, Refuses()).word == "fail"
+    assert verdict(case, Foreign()).word == "pass"
 
 
 @pytest.mark.parametrize(

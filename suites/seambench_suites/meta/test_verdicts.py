@@ -18,7 +18,7 @@ import pytest
 from seambase.errors import InputError, SeambenchError, UnavailableError
 from seambench.cli import main
 from seambench.conformance.isolate import Isolated
-from seambench.conformance.judge import run_one, verdict
+from seambench.conformance.judge import verdict
 from seambench.conformance.load import load_cases
 from seambench.contracts import registry
 from seambench.contracts.outcomes import CrashError, ProtocolError, TimedOutError
@@ -91,7 +91,7 @@ class _Keeping(_Raising):
 def test_memory_that_is_still_held_fails_a_right_answer() -> None:
     """What a reader keeps with every answer ends whoever asks it often enough."""
     case = _refusal("scan")
-    word, reason = run_one(case, _Keeping(case, InputError("a bad magic at byte 0")))
+    word, reason = verdict(case, _Keeping(case, InputError("a bad magic at byte 0")))[:2]
 
     assert (word, "still held afterwards" in reason) == ("fail", True)
 
@@ -106,7 +106,7 @@ def test_a_feature_that_is_not_stated_may_be_refused_in_other_words_by_others(
     reader.kind = kind
     reader.capabilities = {w: w not in case.must_honour for w in case.needs}
 
-    assert run_one(case, reader)[0] == word
+    assert verdict(case, reader).word == word
 
 
 class _Stalling:
@@ -149,7 +149,7 @@ def test_stalls_are_told_by_their_time(
         for case in load_cases("exchange")
         if isinstance(case, ExchangeCase) and case.fault == "sender-cancels"
     )
-    found, reason = run_one(case, _Stalling(case.needs, wait))
+    found, reason = verdict(case, _Stalling(case.needs, wait))[:2]
 
     assert found == word, reason
     assert ("nothing came in 0.2 s" in reason) == (word == "fail")
@@ -185,7 +185,7 @@ def test_a_peer_that_does_not_speak_the_wire_fails() -> None:
         for case in load_cases("exchange")
         if "transports.sockets" in case.needs and not case.refused
     )
-    found, reason = run_one(case, Pair(_Side("a", case), _Side("b", case)))
+    found, reason = verdict(case, Pair(_Side("a", case), _Side("b", case)))[:2]
 
     assert found == "fail"
     assert "does not speak this protocol" in reason
@@ -207,11 +207,11 @@ def test_memory_is_measured_for_each_case() -> None:
     """What a heavier case took before does not hide what damaged input makes a serde take."""
     cases = {case.id: case for case in load_cases("serde")}
     assert len(b"x" * (500 << 20))  # the heavier one
-    found, reason = run_one(cases["serde/presto/bigint_1_rows/garble"], _Hungry())
+    found, reason = verdict(cases["serde/presto/bigint_1_rows/garble"], _Hungry())[:2]
 
     assert found == "fail"
     assert "memory grew" in reason
-    assert run_one(cases["serde/presto/bigint_1_rows/garble"], PlainSerde())[0] == "pass"
+    assert verdict(cases["serde/presto/bigint_1_rows/garble"], PlainSerde()).word == "pass"
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import pytest
 from seambase.errors import UsageError
 from seambench.conformance.load import load_cases
 from seambench.conformance.plain import differing_rows
-from seambench.conformance.run import run_checks
+from seambench.conformance.run import Run
 from seambench.conformance.xfails import load_xfails, write_digests
 from seambench.contracts.outcomes import FAILING, REFUSAL, WORDS, Outcome
 from seambench_suites.cases import ROOT
@@ -36,7 +36,7 @@ def _file(folder: Path, implementation: str, case: str) -> Path:
 def test_expected_failures(tmp_path: Path, name: str, word: str) -> None:
     """A known failure is xfail; one that passes is xpass, which fails the run."""
     file = _file(tmp_path, name, CASE)
-    (outcome,) = run_checks("scan", [name], patterns=[CASE], xfails=[file])
+    (outcome,) = list(Run("scan", [name], patterns=[CASE], xfails=[file]).check())
 
     assert outcome.outcome == word
     assert outcome.failed == (word == "xpass")
@@ -57,7 +57,7 @@ def test_another_failure_than_the_known_one_is_not_excused(
     """An entry excuses its own word and its own rows: not a wrong answer for a crash."""
     file = _file(tmp_path, WRONG, CASE)
     file.write_text(f"{file.read_text()}{key}\n")
-    (outcome,) = run_checks("scan", [WRONG], patterns=[CASE], xfails=[file])
+    (outcome,) = list(Run("scan", [WRONG], patterns=[CASE], xfails=[file]).check())
 
     assert (outcome.outcome, says in outcome.said) == ("fail", True), outcome.said
 
@@ -66,13 +66,13 @@ def test_written_digests_excuse_what_came_and_nothing_else(tmp_path: Path) -> No
     """What the command writes excuses this reader's failure, and no other way to be wrong."""
     file = _file(tmp_path, WRONG, CASE)
     file.write_text(f'{file.read_text()}\n[[xfail]]\nid = "scan/x/y"\nreason = "other"\n')
-    asked = run_checks("scan", [WRONG], patterns=[CASE], xfails=[file])
+    asked = list(Run("scan", [WRONG], patterns=[CASE], xfails=[file]).check())
     known = [one for one in asked if one.outcome == "xfail"]
     assert write_digests(load_xfails(file), known) == 1
     assert write_digests(load_xfails(file), known) == 0
-    again = run_checks("scan", [WRONG], patterns=[CASE], xfails=[file])
-    (other,) = run_checks(
-        "scan", ["seambench_suites.meta.wrong:LosesTheLastBatch"], patterns=[CASE]
+    again = list(Run("scan", [WRONG], patterns=[CASE], xfails=[file]).check())
+    (other,) = list(
+        Run("scan", ["seambench_suites.meta.wrong:LosesTheLastBatch"], patterns=[CASE]).check()
     )
     others = [replace(other, refusal=True, difference=None), other]
     wrong = [load_xfails(file).judge(replace(one, implementation=WRONG)) for one in others]
@@ -114,7 +114,7 @@ def test_a_failure_without_rows_is_known_by_its_sentence() -> None:
 def test_other_implementations_are_not_excused(tmp_path: Path) -> None:
     """A known failure of one implementation excuses no other."""
     file = _file(tmp_path, RIGHT, CASE)
-    (outcome,) = run_checks("scan", [WRONG], patterns=[CASE], xfails=[file])
+    (outcome,) = list(Run("scan", [WRONG], patterns=[CASE], xfails=[file]).check())
 
     assert outcome.outcome == "fail"
 
@@ -122,7 +122,7 @@ def test_other_implementations_are_not_excused(tmp_path: Path) -> None:
 def test_implementations_may_name_their_own() -> None:
     """An implementation's own file of known failures counts without being given."""
     cases = [CASE, "scan/hudi/event-v9/default-delete"]
-    outcomes = run_checks("scan", ["seambench_suites.meta.wrong:Excused"], patterns=cases)
+    outcomes = list(Run("scan", ["seambench_suites.meta.wrong:Excused"], patterns=cases).check())
 
     assert {o.case: o.outcome for o in outcomes} == dict(zip(cases, ["xfail", "fail"], strict=True))
 
@@ -134,7 +134,7 @@ def test_implementations_may_name_their_own() -> None:
 def test_stale_entries_fail(tmp_path: Path, patterns: list[str], stale: list[str]) -> None:
     """An entry that names no case is an error of its own, in a run about such cases alone."""
     file = _file(tmp_path, RIGHT, "scan/hudi/event-v9/updated")
-    outcomes = run_checks("scan", [RIGHT], patterns=patterns, xfails=[file])
+    outcomes = list(Run("scan", [RIGHT], patterns=patterns, xfails=[file]).check())
 
     assert [(o.case, o.outcome) for o in outcomes] == [
         (CASE, "pass"),
@@ -148,7 +148,7 @@ def test_entries_for_installed_cases_are_not_stale_elsewhere(tmp_path: Path) -> 
         shutil.copy(ROOT / "golden" / "presto" / f"bigint_1_rows.{ending}", tmp_path)
     serde = "seambench_suites.meta.plain_serde:PlainSerde"
     file = _file(tmp_path, serde, "serde/presto/bigint_1_rows/decode")
-    outcomes = run_checks("serde", [serde], golden=tmp_path, xfails=[file])
+    outcomes = list(Run("serde", [serde], golden=tmp_path, xfails=[file]).check())
 
     assert {outcome.outcome for outcome in outcomes} == {"pass", "not-offered"}
 

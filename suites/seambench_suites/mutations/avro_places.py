@@ -9,8 +9,6 @@ from typing import Any
 
 from seambench_suites.mutations.json_places import json_place
 
-__all__ = ["Names", "avro_place", "field_spans", "innermost", "is_between_blocks"]
-
 _MAGIC_BYTES, _SYNC_BYTES = 4, 16
 #: Bytes of the types whose length is always the same.
 _FIXED = {"null": 0, "boolean": 1, "float": 4, "double": 8}

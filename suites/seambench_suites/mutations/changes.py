@@ -9,8 +9,6 @@ from pathlib import Path
 from random import Random
 from typing import Protocol
 
-__all__ = ["OPERATIONS", "Mutation", "contents", "mutated", "random_mutation"]
-
 OPERATIONS = ("flip", "cut", "remove", "empty", "swap")
 #: Flips and cuts are many for each file, the others one.
 _WEIGHTS = (8, 4, 1, 1, 2)

@@ -7,8 +7,6 @@ from typing import Any
 
 from seambench_suites.mutations.json_places import json_place
 
-__all__ = ["sequence_place", "text_place"]
-
 _CONTROL_A = b"\1"
 _COMPRESSED = (".bz2", ".deflate", ".gz", ".lz4", ".snappy", ".zst")
 _SYNC_BYTES = 16

@@ -9,7 +9,6 @@ from typing import Any
 Step = Mapping[str, Any]
 """See `seambench.formats.paimon.core_writer`."""
 
-_ENGINES = ("deduplicate", "deduplicate", "partial-update", "aggregation", "first-row")
 _FUNCTIONS = (
     "sum",
     "max",

@@ -33,8 +33,6 @@ from seambench.contracts.tables import Written
 from seambench.formats.writing import origin_text, pack
 from seambench_suites.cases import ROOT
 
-__all__ = ["Recipe", "Row", "carry_out", "literal"]
-
 Row = dict[str, Any]
 """A row by column: Python's own values, with `Decimal`, `bytes` and aware moments; None is null."""
 

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from seambench.contracts.progress import Progress
     from seambench.records.writer import Recording
 
-__all__ = ["check"]
-
 
 def check(
     seam: Annotated[str, typer.Option(help="A seam of `seambench list seams`.")] = "scan",

@@ -13,8 +13,6 @@ from seambench.cli.shared.common import console, error_console
 from seambench.contracts.peers.catalogue import AT, Peer, catalogue, peer_of
 from seambench.contracts.peers.environments import made_environments, python_of
 
-__all__ = ["app"]
-
 app = typer.Typer(
     help="Foreign systems in versions: NAME@VERSION is an implementation wherever a name goes.",
     no_args_is_help=True,

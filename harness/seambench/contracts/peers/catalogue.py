@@ -27,19 +27,6 @@ from typing import Any
 
 from seambase.errors import UsageError
 
-__all__ = [
-    "AT",
-    "Peer",
-    "Statement",
-    "catalogue",
-    "numbers",
-    "packages_of_peers",
-    "peer_of",
-    "stated",
-    "versions_of",
-    "within",
-]
-
 #: Between the name of a peer and its version.
 AT = "@"
 

@@ -22,8 +22,6 @@ from seambase.caches import cache_folder
 from seambase.errors import UnavailableError
 from seambench.contracts.peers.catalogue import AT, Peer
 
-__all__ = ["MARK", "environment", "is_inside", "made_environments", "python_of", "version_inside"]
-
 #: Environment variable that tells a process in which peer's environment it runs.
 MARK = "SEAMBENCH_PEER"
 

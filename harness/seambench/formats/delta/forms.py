@@ -16,8 +16,6 @@ from seambench.formats.forms.containers import put_file
 from seambench.formats.forms.data import data_forms, rewritten_as
 from seambench.formats.forms.parquet import parquet_bytes, read_parquet
 
-__all__ = ["forms"]
-
 Action = dict[str, Any]
 
 _FEATURE = "v2Checkpoint"

@@ -13,8 +13,6 @@ from pathlib import Path
 
 from seambase.errors import UsageError
 
-__all__ = ["FILES", "block_positions", "name_parts", "position"]
-
 MAGIC = b"#HUDI#"
 
 

@@ -19,15 +19,6 @@ from seambench.contracts.data_files import build
 from seambench.contracts.tables import CommitRequest
 from seambench.formats.golden import read_declaration
 
-__all__ = [
-    "Operation",
-    "TableSpec",
-    "WriteSpec",
-    "load_table",
-    "needs",
-    "settle",
-]
-
 Row = Mapping[str, Any]
 Operation = Literal[
     "bulk_insert",

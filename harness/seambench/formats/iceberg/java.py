@@ -11,8 +11,6 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-__all__ = ["OPERATIONS", "Files", "load"]
-
 Rows = Sequence[Mapping[str, Any]]
 
 

@@ -9,19 +9,6 @@ from typing import TypeVar
 from seambench.report.views.runs import Measured, Reader, RunSet, measured
 from seambench.report.views.stats import Stat, geometric_mean, mean_of
 
-__all__ = [
-    "Axis",
-    "Cell",
-    "Curve",
-    "Figure",
-    "Gap",
-    "cost_at",
-    "figures",
-    "points_of",
-    "title_of",
-    "whats",
-]
-
 _SCANS = {
     "scan/all": "scan of all columns",
     "scan/q6": "scan of the 4 columns of query 6",

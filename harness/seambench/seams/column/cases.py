@@ -96,17 +96,6 @@ class ColumnCase(Case):
         return _content(_load(self.file), self)
 
 
-def plain_answer(chunks: Sequence[Mapping[str, Any]]) -> list[Any]:
-    """The chunks of a content as recorded answers have them: a list without names of members."""
-    return [
-        [
-            chunk["num_rows"],
-            [[slot["kind"], slot["column"], slot.get("hex", "")] for slot in chunk["slots"]],
-        ]
-        for chunk in chunks
-    ]
-
-
 def kinds_of(type_string: str) -> Iterator[str]:
     """Kinds that a type string names, as capabilities call them."""
     text = re.sub(r"\([^)]*\)", "", type_string)

@@ -17,8 +17,6 @@ from typing import Any, Literal, TypeVar
 from seambase.errors import UsageError
 from seambench.contracts.data_files import build
 
-__all__ = ["read_golden"]
-
 T = TypeVar("T")
 _HEX = re.compile(r"(?:[0-9a-f]{2}|\?\?)*")
 

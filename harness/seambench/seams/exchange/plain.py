@@ -99,7 +99,7 @@ class PlainReceiver:
             sender = self._greet(next(frames, None))
             for sequence, frame in enumerate(frames):
                 self._take(connection, sender, sequence, frame)
-            self._fail_unless_ended(sender, "its connection closed")
+            self._fail_unless_ended(sender)
         except (SeambenchError, OSError, ValueError) as error:
             if sender is None or sender not in self._ended:
                 self._fail(f"sender {sender}: {error}")
@@ -151,9 +151,9 @@ class PlainReceiver:
                 connection.sendall(Frame("X", body=self._error.encode()).encode())
                 connection.shutdown(socket.SHUT_WR)
 
-    def _fail_unless_ended(self, sender: int, reason: str) -> None:
+    def _fail_unless_ended(self, sender: int) -> None:
         if sender not in self._ended:
-            raise FailedError(f"{reason} before its end")
+            raise FailedError("its connection closed before its end")
 
     def read(self, driver: int = 0, timeout: float | None = None) -> pa.RecordBatch | None:
         """The next batch of a driver; see `seambench.contracts.exchange.ExchangeReceiver`."""

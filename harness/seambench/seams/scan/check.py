@@ -25,19 +25,6 @@ from seambench.contracts.scan import Related, Scan, Scanner, ScanRequest
 from seambench.seams.scan.cases import ScanCase
 from seambench.seams.scan.shelf import lent
 
-__all__ = [
-    "Rows",
-    "check_scan",
-    "literal",
-    "query_dataset",
-    "query_table",
-    "read_case",
-    "read_rows",
-    "request_of",
-    "same_rows",
-    "unpacked",
-]
-
 Rows = list[tuple[Any, ...]]
 
 

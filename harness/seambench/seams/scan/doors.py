@@ -35,16 +35,6 @@ from seambench.contracts.outcomes import ProtocolError, TimedOutError
 from seambench.contracts.scan import Scan, Scanner, ScanRequest
 from seambench.engines.stream_dataset import StreamDataset
 
-__all__ = [
-    "CommandScanner",
-    "DoorScan",
-    "LibraryScanner",
-    "Read",
-    "StreamRead",
-    "request_members",
-    "scan_request",
-]
-
 
 def scan_request(request: ScanRequest, facts: Facts) -> str:
     """The request as one JSON object; absent members mean null."""

@@ -61,16 +61,6 @@ from seambench.seams.serde.damage import SMALL_BYTES
 from seambench.seams.serde.values import from_golden
 from seambench.seams.serde.vectors import Expected, Vector, derived, load_golden
 
-__all__ = [
-    "DAMAGE",
-    "OPERATIONS",
-    "SerdeCase",
-    "common_needs",
-    "kinds_of",
-    "needs_of",
-    "serde_cases",
-]
-
 OPERATIONS: Sequence[str] = ("decode", "encode", "re-encode", "truncate", "flip", "garble")
 #: What is asked only where a file says so.
 _ON_REQUEST: Sequence[str] = ("stream", "reread")

@@ -27,8 +27,6 @@ from seambench.contracts.outcomes import Mismatch, NotOffered
 from seambench.contracts.serde import Serde
 from seambench.seams.serde.vectors import Expected, Vector, decode_problem
 
-__all__ = ["SMALL_BYTES", "Damaged", "check_damage", "damaged"]
-
 #: Most bytes that a damaged input may make an implementation hand out.
 SIZE_LIMIT = 32 << 20
 _DEPTH_LIMIT = 64

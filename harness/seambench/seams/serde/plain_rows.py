@@ -50,8 +50,8 @@ def _fixed(value: Any, type_: SerdeType) -> bytes:
     return struct.pack(f"<{_LETTER[_width(type_)]}", value)
 
 
-def _padded(data: bytes, to: int = 8) -> bytes:
-    return data + bytes(-len(data) % to)
+def _padded(data: bytes) -> bytes:
+    return data + bytes(-len(data) % 8)
 
 
 def _null_bits(values: Sequence[Any], unit: int) -> bytes:

@@ -26,8 +26,6 @@ from seambench.seams.serde.plain_pages import payload_of
 from seambench.seams.serde.plain_rows import compact_row, framed, unsafe_row
 from seambench.seams.serde.values import from_golden, value_difference
 
-__all__ = ["Expected", "Vector", "decode_problem", "derived", "load_golden"]
-
 #: Traits of a page that a plain writer would write as well.
 PLAIN_TRAITS = frozenset({"compressed", "checksummed"})
 

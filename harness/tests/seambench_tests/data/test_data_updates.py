@@ -104,7 +104,7 @@ def test_expected_rows_follow_from_the_writes(
     for key, row in _keyed(table, updates.log_rows(rows[table])).items():
         if ordering == "commit" or key not in state or row["ts"] >= state[key]["ts"]:  # type: ignore[operator]
             state[key] = row
-    for key in _key_set(table, updates.deleted_keys(rows[table])):
+    for key in _key_set(table, updates.delete_rows(rows[table])):
         assert state.pop(key) is not None
     assert _keyed(table, updates.expected_rows(rows[table], ordering)) == state
 

@@ -19,27 +19,6 @@ from seambench.contracts.common import Kind
 from seambench.contracts.scan import Scan, ScanRequest
 from seambench.engines.stream_dataset import StreamDataset
 
-__all__ = [
-    "SUITE",
-    "AbsentScanner",
-    "AnsweringScan",
-    "AnsweringScanner",
-    "BoastingScanner",
-    "BrokenScanner",
-    "CrashingScanner",
-    "EmptyScanner",
-    "EndlessScanner",
-    "FolderScan",
-    "FolderScanner",
-    "LossyScanner",
-    "MemoryScan",
-    "MemoryScanner",
-    "RefusingScanner",
-    "Suite",
-    "WarningScanner",
-    "WrongTypeScanner",
-]
-
 
 class MemoryScan:
     """One read of a table in memory."""

@@ -10,8 +10,6 @@ import random
 from pathlib import Path
 from typing import Any
 
-__all__ = ["exchange_record", "make_record", "make_results", "write_record"]
-
 QUERIES = [f"tpch/q{n:02d}" for n in range(1, 23)]
 SCANS = ["scan/all", "scan/count", "scan/q6"]
 RATIOS = [0, 5, 20, 50, 100]

@@ -23,8 +23,6 @@ from seamkit.serde.presto import read, write
 from seamkit.serde.rows import serde as rows
 from seamkit.serde.stream.gather import Gatherer
 
-__all__ = ["FORMATS", "ChunkFormat", "chunk_format"]
-
 Bytes = bytes | bytearray | memoryview
 
 

@@ -13,17 +13,6 @@ from seamkit.exchange.source import ExchangeSource, Reply, SourceRegistry
 from seamkit.exchange.transports.address import parse_address
 from seamkit.exchange.transports.tls import ClientTls
 
-__all__ = [
-    "Arrivals",
-    "ChannelOptions",
-    "OpenRequests",
-    "RequestChannel",
-    "Server",
-    "announcement",
-    "join",
-    "note",
-]
-
 #: Both ends say first what they speak; the last byte is the version of the protocol.
 HELLO = b"SEAMXCH\x01"
 #: For connecting, a handshake and the greeting.

@@ -19,8 +19,6 @@ import pyarrow.parquet as pq
 
 from seamkit.core._seam import ffi, lib
 
-__all__ = ["groups_that_may_hold"]
-
 Read = Callable[[int, int], bytes]
 """Gives so many bytes from an offset on, or as many as there are."""
 

@@ -24,8 +24,6 @@ from typing import Any, Literal, NamedTuple
 
 from seamkit.offheap.columns.types import ColumnType, Kind
 
-__all__ = ["Slot", "column_values", "slots"]
-
 #: Bytes per value of the kinds with fixed width.
 WIDTHS = {
     Kind.BYTE: 1,

@@ -22,8 +22,6 @@ from seamkit.offheap.columns.types import (
     shown,
 )
 
-__all__ = ["TypeStringError", "parse_leniently"]
-
 #: How StarRocks gives up: the text ends where more is needed or a number is missing; a word is no
 #: type; what should be a number is none.
 Reason = Literal["index-out-of-range", "unsupported-type", "bad-number"]

@@ -23,20 +23,6 @@ import pyarrow as pa
 
 from seambase.errors import InputError, RefusedError, UsageError
 
-__all__ = [
-    "DEPTH_LIMIT",
-    "KEYWORDS",
-    "UNKNOWN",
-    "ColumnType",
-    "Kind",
-    "arrow_type",
-    "decimal_type",
-    "from_arrow",
-    "name_problem",
-    "parse",
-    "shown",
-]
-
 #: Deepest nesting of a type, the column itself counted; the core has the same limit.
 DEPTH_LIMIT = 64
 

@@ -31,8 +31,6 @@ from seamkit.offheap.connector.gather import (
 )
 from seamkit.offheap.connector.value import ColumnValue, PlainValue
 
-__all__ = ["Appender", "bind"]
-
 
 class Source(NamedTuple):
     """How a scanner's items are read: class of the values, and zone of its clocks."""

@@ -26,8 +26,6 @@ from seamkit.serde.presto.layout import Layout, with_layout
 from seamkit.serde.presto.options import PageOptions
 from seamkit.serde.presto.schema import has_nulls, page_schema
 
-__all__ = ["PageReader", "deserialize", "read_pages"]
-
 Bytes = bytes | bytearray | memoryview
 OptionsLike = Mapping[str, Any] | PageOptions | None
 

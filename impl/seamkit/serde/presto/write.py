@@ -23,14 +23,6 @@ from seamkit.serde.presto.schema import page_schema
 from seamkit.serde.selection import Rows, Selections
 from seamkit.serde.vectors import Columns
 
-__all__ = [
-    "PageWriter",
-    "finish_page",
-    "serialize",
-    "serialize_many",
-    "serialized_size",
-]
-
 OptionsLike: TypeAlias = Mapping[str, Any] | PageOptions | None
 
 

@@ -10,8 +10,6 @@ from seamkit.core._seam import ffi, lib
 from seamkit.core.memory import TrackedAllocator
 
 PAGE_BYTES: int = lib.SEAM_PAGE_BYTES
-LARGEST_RUN_PAGES: int = lib.SEAM_LARGEST_RUN_PAGES
-ARENA_QUANTUM_PAGES: int = lib.SEAM_ARENA_QUANTUM_PAGES
 
 
 class StreamArena:

@@ -11,8 +11,6 @@ from seamkit.core.errors import check, new_error
 from seamkit.core.memory import TrackedAllocator
 from seamkit.serde.stream.arena import StreamArena
 
-__all__ = ["ByteInputStream", "ByteOutputStream", "OutputRanges"]
-
 Buffer = bytes | bytearray | memoryview
 
 

@@ -36,8 +36,6 @@ from seamkit.tables.delta.schema import DeltaTypes, Field, TableSchema, table_sc
 from seamkit.tables.delta.vectors import read_vector
 from seamkit.tables.states import refuse_taken_names
 
-__all__ = ["FEED_COLUMNS", "ChangeFeed", "load_feed"]
-
 _KIND = "_change_type"
 FEED_COLUMNS = pa.schema(
     {
@@ -181,6 +179,7 @@ def _difference(planner: Planner, masked: AddFile, left: AddFile) -> Mask | None
 
 
 def all_but(files: TableFiles, masked: AddFile, left: AddFile, schema: TableSchema) -> Positions:
+    """The rows that one vector masks and another leaves."""
     now, before = (
         None if one.vector is None else read_vector(files, one.vector) for one in (masked, left)
     )

@@ -16,8 +16,6 @@ from seamkit.files.roaring import Positions
 from seamkit.files.vectors import FRAME_BYTES, read_framed, unframed, vector_positions
 from seamkit.tables.delta.log.actions import TableFiles, VectorDescriptor
 
-__all__ = ["decode_z85", "read_vector", "stored_vector"]
-
 _FILE_VERSION = b"\x01"
 _BY = "the log"
 _ENCODED_UUID = 20

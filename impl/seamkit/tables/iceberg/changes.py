@@ -54,16 +54,6 @@ from seamkit.tables.iceberg.metadata.manifests import (
 from seamkit.tables.iceberg.planning import Planner, mask_of
 from seamkit.tables.states import both_states
 
-__all__ = [
-    "CHANGE_COLUMNS",
-    "CommitChanges",
-    "Window",
-    "appended_files",
-    "changed_units",
-    "line_between",
-    "snapshots_between",
-]
-
 _ADDS_NOTHING = ("append", "replace")
 
 

@@ -37,13 +37,13 @@ from seamkit.files.parquet import ParquetReader
 from seamkit.files.promotion import LosslessTypes
 from seamkit.files.reader import FileReader
 from seamkit.files.roaring import Positions
+from seamkit.files.statistics import ColumnRange, FileStatistics
 from seamkit.files.variants.reader import with_whole_variants
 from seamkit.tables.agreement import check_partition, check_stated
 from seamkit.tables.iceberg.metadata.document import PartitionSpec
 from seamkit.tables.iceberg.metadata.location import TableFiles
 from seamkit.tables.iceberg.metadata.manifests import Entry
-from seamkit.tables.iceberg.metadata.schema import Field, default_value
-from seamkit.tables.iceberg.statistics import file_statistics
+from seamkit.tables.iceberg.metadata.schema import Field, bound_value, default_value, in_order
 from seamkit.tables.iceberg.transforms import parts_of
 
 
@@ -471,3 +471,23 @@ class FileOpener:
         if entry.format == "AVRO":
             return AvroReader(storage, plain, AVRO_TYPES)
         return ParquetReader(storage, plain, ICEBERG_TYPES, int96_unit="us")
+
+
+def file_statistics(entry: Entry, fields: Sequence[Field]) -> FileStatistics:
+    """What the manifest says of a file and of some columns that are not nested."""
+    return FileStatistics(entry.records, {field.name: _of_column(entry, field) for field in fields})
+
+
+def _of_column(entry: Entry, field: Field) -> ColumnRange:
+    """Bounds are never said to be values: the format does not promise that they are."""
+    nulls = entry.null_counts.get(field.id)
+    if entry.value_counts.get(field.id) != entry.records:
+        nulls = None
+    lower, upper = entry.lower.get(field.id), entry.upper.get(field.id)
+    if field.stated:
+        return ColumnRange(nulls, None, None)
+    first = None if lower is None else bound_value(lower, field.type)
+    last = None if upper is None else bound_value(upper, field.type)
+    if first is not None and last is not None and not in_order(first, last):
+        return ColumnRange(nulls, None, None)  # bounds that contradict each other say nothing
+    return ColumnRange(nulls, first, last)

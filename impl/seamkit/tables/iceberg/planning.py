@@ -15,7 +15,7 @@ from seamkit.core.tasks import gc_paused
 from seamkit.files.roaring import Positions
 from seamkit.files.statistics import FileStatistics
 from seamkit.scan.units import Changes, DataFile, KeyMask, Mask, ReadUnit
-from seamkit.tables.iceberg.data_files import LINEAGE, Column, FileOpener, FileRows
+from seamkit.tables.iceberg.data_files import LINEAGE, Column, FileOpener, FileRows, file_statistics
 from seamkit.tables.iceberg.deletes import DeleteIndex, deleted_rows, kind_of, read_vector
 from seamkit.tables.iceberg.metadata.document import (
     PartitionField,
@@ -42,9 +42,6 @@ from seamkit.tables.iceberg.pruning import (
     guarantee,
     manifests_that_may_match,
 )
-from seamkit.tables.iceberg.statistics import file_statistics
-
-__all__ = ["Planner", "mask_of"]
 
 
 @dataclass(frozen=True)

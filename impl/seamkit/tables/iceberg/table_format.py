@@ -9,11 +9,6 @@ from seamkit.tables.iceberg.metadata.location import ENDINGS, METADATA, SCHEME
 from seamkit.tables.opening import TableFormat
 
 
-def _is_address(address: str) -> bool:
-    """A metadata file, or a table's name in a catalog."""
-    return address.startswith(SCHEME) or address.endswith(ENDINGS)
-
-
 def _facts(table: Any) -> Iterator[tuple[str, str]]:
     """Branches and tags."""
     for name, reference in sorted(table.references.items()):
@@ -38,6 +33,8 @@ FORMAT = TableFormat(
     ),
     mark=METADATA,
     holds=".metadata.json",
-    is_address=_is_address,
+    # A table's name in a catalog, or a metadata file.
+    schemes=(SCHEME,),
+    endings=ENDINGS,
     facts=_facts,
 )

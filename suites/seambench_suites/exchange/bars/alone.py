@@ -11,8 +11,6 @@ from seamkit.core.payloads import flat
 from seamkit.exchange.formats.formats import ChunkFormat, chunk_format
 from seamkit.exchange.partition import DealtChunk, Partitioner
 
-__all__ = ["alone_of"]
-
 #: Carries all passes of a load; the rows of its last pass.
 Alone = Callable[[Load], Sequence[Any]]
 

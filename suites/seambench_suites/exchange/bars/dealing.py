@@ -20,8 +20,6 @@ from seambench.engines.digest import digest_reader, union
 from seambench.records.verdicts import ExpectedDigest, Finding
 from seamkit.exchange.partition import Partitioner, PartitionRule
 
-__all__ = ["PARTS", "WAYS", "dealing"]
-
 PARTS = (8, 64)
 _ROWS = 65_536
 _CHUNK_ROWS = 4096

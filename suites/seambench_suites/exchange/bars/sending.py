@@ -23,8 +23,6 @@ from seamkit.exchange.source import ExchangeSource, SourceRegistry
 from seamkit.exchange.transports.by_name import connect
 from seamkit.exchange.transports.local import LocalChannel
 
-__all__ = ["Receiving", "Send", "sender_of", "within"]
-
 #: What a request carries: several chunks, so that Python's steps for each count less.
 BATCHED_BYTES = 2 << 20
 #: The same where chunks are there already: no memory waits to be filled, requests cost.

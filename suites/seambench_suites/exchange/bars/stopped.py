@@ -19,8 +19,6 @@ from seamkit.exchange.logic.options import SinkOptions
 from seamkit.exchange.sink import ExchangeSink, Routing
 from seamkit.exchange.transports.by_name import connect
 
-__all__ = ["resuming"]
-
 _FORMAT = "arrow-batch"
 _LOOKS_A_SECOND = 20
 #: Of the sink, and what may be above it: a request that was let in while there was room.

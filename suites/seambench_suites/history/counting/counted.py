@@ -32,8 +32,6 @@ from .. import (
 )
 from .counts import LACKING
 
-__all__ = ["KERNELS"]
-
 
 class _AvroDecode(kernels.AvroDecode):
     rows, loops = 2_000, 5

@@ -41,18 +41,6 @@ from seamkit.scan.units import Buckets
 from seamkit.tables.hudi.config.properties import TableConfig
 from seamkit.tables.hudi.listing.files import FileSlice
 
-__all__ = [
-    "MOST_KEYS",
-    "KeyFilter",
-    "bucket_number",
-    "bucket_units",
-    "key_text",
-    "named_keys",
-    "named_record_keys",
-    "read_key_filter",
-    "stated_buckets",
-]
-
 _HEAD = struct.Struct(">iibi")
 _COUNTS = struct.Struct(">iii")
 _VERSION, _MURMUR = -1, 1

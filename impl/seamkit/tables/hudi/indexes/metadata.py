@@ -54,15 +54,6 @@ from seamkit.tables.hudi.listing.metadata_table import (
 )
 from seamkit.tables.hudi.timeline.timeline import Timeline
 
-__all__ = [
-    "BloomIndex",
-    "ColumnStats",
-    "PartitionStats",
-    "known_bounds",
-    "may_hold_keys",
-    "partition_bounds",
-]
-
 # Of a key: the base64 of eight bytes, a hash of the column's name; and of sixteen, the file's.
 _COLUMN_CHARS, _FILE_CHARS = 12, 24
 

@@ -42,17 +42,6 @@ from seamkit.tables.hudi.log.log import LogBlock
 from seamkit.tables.hudi.merge.keys import IS_DELETED, OPERATION, LogSource, leaf_column
 from seamkit.tables.hudi.timeline.window import file_names
 
-__all__ = [
-    "RecordReader",
-    "delete_ordering",
-    "deleted_rows",
-    "is_default",
-    "is_java_integer",
-    "ordering_columns",
-    "ordering_words",
-]
-
-
 _LEAST_PIECE_BYTES = 64 * 1024
 # Below this a thread costs more than it saves.
 _LEAST_SHARE_BYTES = 1 << 20
