@@ -37,6 +37,14 @@ def _no_live_blocks(
     assert not any(live), f"blocks alive after the test, by allocator: {live}"
 
 
+@pytest.fixture
+def allocator() -> Iterator[TrackedAllocator]:
+    """An allocator that must have everything back when the test ends."""
+    found = TrackedAllocator()
+    yield found
+    assert found.counters().live_blocks == 0
+
+
 @pytest.fixture(scope="session")
 def object_store() -> Iterator[dict[str, Any]]:
     """Storage options of an S3 store on this machine with one bucket, `lake`."""

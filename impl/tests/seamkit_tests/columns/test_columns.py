@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime, time
 from decimal import Decimal
 from typing import Any
@@ -25,14 +25,6 @@ from seamkit.offheap.engine.columns import EngineSchema, fill, move
 from seamkit_tests.samples.column_samples import tables
 
 INT = EngineSchema(pa.schema([("c", pa.int32())]))
-
-
-@pytest.fixture
-def allocator() -> Iterator[TrackedAllocator]:
-    """An allocator that must have everything back when the test ends."""
-    found = TrackedAllocator()
-    yield found
-    assert found.counters().live_blocks == 0
 
 
 def _append(table: OffHeapTable, index: int, items: list[Any]) -> None:

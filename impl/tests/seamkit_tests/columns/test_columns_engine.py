@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
@@ -20,15 +19,6 @@ from seamkit.offheap.engine.columns import EngineColumns, EngineSchema, fill, mo
 from seamkit.offheap.engine.schema import carried_type
 from seamkit_tests.samples.chain_writer import HandChain, nested_columns, write
 from seamkit_tests.samples.column_samples import VALUES
-
-
-@pytest.fixture
-def allocator() -> Iterator[TrackedAllocator]:
-    """An allocator that must have everything back when the test ends."""
-    found = TrackedAllocator()
-    yield found
-    assert found.counters().live_blocks == 0
-
 
 Sample = tuple[ColumnType, list[Any]]
 

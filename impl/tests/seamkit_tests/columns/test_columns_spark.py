@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
@@ -67,13 +66,6 @@ def _spark() -> None:
         SparkJvmSerde()
     except UnavailableError as error:
         pytest.skip(f"unavailable: {error}")
-
-
-@pytest.fixture
-def allocator() -> Iterator[TrackedAllocator]:
-    """An allocator that must be empty at the end."""
-    with TrackedAllocator() as found:
-        yield found
 
 
 def rows_of(text: str, zero_rows: bool) -> pa.RecordBatch:

@@ -16,14 +16,6 @@ from seamkit.offheap.engine.columns import EngineSchema
 from seamkit.offheap.engine.stream import TableStream, tables
 
 
-@pytest.fixture
-def allocator() -> Iterator[TrackedAllocator]:
-    """An allocator that must have everything back when the test ends."""
-    found = TrackedAllocator()
-    yield found
-    assert found.counters().live_blocks == 0
-
-
 def _rows(count: int) -> Any:
     return pa.table(
         {

@@ -34,13 +34,6 @@ NO_COLUMNS = pa.RecordBatch.from_struct_array(pa.Array.from_buffers(pa.struct([]
 
 
 @pytest.fixture
-def allocator() -> Iterator[TrackedAllocator]:
-    """An allocator that must be empty at the end."""
-    with TrackedAllocator() as found:
-        yield found
-
-
-@pytest.fixture
 def registry(allocator: TrackedAllocator) -> Iterator[HandleRegistry]:
     """A registry in which nothing may be left at the end."""
     with HandleRegistry(allocator) as found:

@@ -8,19 +8,14 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
 
 from seambase.errors import InputError, RefusedError
 from seamkit.serde.rows.compact_row import CompactRows
 from seamkit.serde.rows.unsafe_row import UnsafeRows
 from seamkit_tests.samples.row_samples import (
-    Sample,
-    columns,
     fields_of,
-    row_batches,
 )
 
-SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
 LISTS = pa.list_(pa.list_(pa.int32()))
 TEXTS = pa.map_(pa.string(), pa.int8())
 PAIR = pa.struct([("x", pa.int16()), ("y", pa.string())])
@@ -145,37 +140,6 @@ def test_every_flipped_byte_is_an_error_or_another_value(case: str) -> None:
             data[at] ^= flip
             with contextlib.suppress(InputError):
                 codec.deserialize(data, lengths=[len(data)]).validate(full=True)
-
-
-@settings(max_examples=60, deadline=None, suppress_health_check=SLOW)
-@given(row_batches(intervals=False))
-def test_batches_come_back(sample: Sample) -> None:
-    """Rows of any schema, encoding and choice read back as the values they were made of."""
-    rows = CompactRows(sample.fields)
-    assert columns(rows.deserialize(rows.serialize(sample.batch).data)) == sample.columns
-    chosen = rows.serialize(sample.batch, sample.choice, framing="packed")
-    found = rows.deserialize(chosen.data, lengths=chosen.lengths)
-    found.validate(full=True)
-    assert columns(found) == sample.chosen
-
-
-@pytest.mark.parametrize("rows", [0, 1, 7, 8, 127, 128, 129, 1000])
-@pytest.mark.parametrize("every", [1, 3, 10_000])
-def test_blocks_of_rows_join(rows: int, every: int) -> None:
-    """Rows are turned in blocks; values, nulls and text are whole where two blocks meet."""
-    numbers = [None if i % every == every - 1 else i for i in range(rows)]
-    batch = pa.RecordBatch.from_pydict(
-        {
-            "a": pa.array([None if n is None else "ä" * (n % 40) for n in numbers], pa.string()),
-            "b": pa.array(numbers, pa.int64()),
-            "c": pa.array([None if n is None else n % 2 == 0 for n in numbers], pa.bool_()),
-            "d": pa.array([None if n is None else [n] for n in numbers], pa.list_(pa.int16())),
-            "e": pa.array(numbers, pa.int32()),
-        }
-    )
-    types = {"a": "string", "b": "bigint", "c": "boolean", "d": "array<smallint>", "e": "int"}
-    codec = CompactRows(fields_of(**types))
-    assert codec.deserialize(codec.serialize(batch).data).equals(batch)
 
 
 BROKEN: dict[str, tuple[str, bytes, str]] = {

@@ -8,23 +8,18 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
 
 from seambase.errors import InputError, UsageError
 from seambase.serde import SerdeField
 from seamkit.core.memory import TrackedAllocator
 from seamkit.serde.rows.unsafe_row import UnsafeRows
 from seamkit_tests.samples.row_samples import (
-    Sample,
-    columns,
     fields_of,
     golden_names,
     load_golden,
-    row_batches,
 )
 
 SMALL_BYTES = 700
-SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
 
 
 def _words(*words: int) -> bytes:
@@ -60,46 +55,6 @@ def test_null_intervals_are_cleared(name: str) -> None:
     data = UnsafeRows(golden.fields).serialize(golden.batch, framing=golden.framing).data
     for offset, length in golden.dont_care:
         assert bytes(data[offset : offset + length]) == bytes(length)
-
-
-@settings(max_examples=150, deadline=None, suppress_health_check=SLOW)
-@given(row_batches())
-def test_batches_come_back(sample: Sample) -> None:
-    """Rows of any schema, encoding and choice read back as the values they were made of."""
-    rows = UnsafeRows(sample.fields)
-    assert columns(rows.deserialize(rows.serialize(sample.batch).data)) == sample.columns
-    chosen = rows.serialize(sample.batch, sample.choice, framing="packed")
-    found = rows.deserialize(chosen.data, lengths=chosen.lengths)
-    found.validate(full=True)
-    assert columns(found) == sample.chosen
-
-
-@settings(max_examples=80, deadline=None, suppress_health_check=SLOW)
-@given(row_batches(intervals=False))
-def test_batches_come_back_from_velox(sample: Sample) -> None:
-    """The same for Velox's writer, whose rows are no longer than Spark's."""
-    velox = UnsafeRows(sample.fields, "velox")
-    assert columns(velox.deserialize(velox.serialize(sample.batch).data)) == sample.columns
-    assert (velox.sizes(sample.batch) <= UnsafeRows(sample.fields).sizes(sample.batch)).all()
-
-
-@pytest.mark.parametrize("rows", [0, 1, 7, 8, 127, 128, 129, 1000])
-@pytest.mark.parametrize("every", [1, 3, 10_000])
-def test_blocks_of_rows_join(rows: int, every: int) -> None:
-    """Rows are turned in blocks; values, nulls and text are whole where two blocks meet."""
-    numbers = [None if i % every == every - 1 else i for i in range(rows)]
-    batch = pa.RecordBatch.from_pydict(
-        {
-            "a": pa.array(numbers, pa.int64()),
-            "b": pa.array([None if n is None else n % 2 == 0 for n in numbers], pa.bool_()),
-            "c": pa.array([None if n is None else "ä" * (n % 40) for n in numbers], pa.string()),
-            "d": pa.array(
-                [None if n is None else [n, None] for n in numbers], pa.list_(pa.int16())
-            ),
-        }
-    )
-    codec = UnsafeRows(fields_of(a="bigint", b="boolean", c="string", d="array<smallint>"))
-    assert codec.deserialize(codec.serialize(batch).data).equals(batch)
 
 
 def test_velox_differs_where_it_is_known_to() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from random import Random
 from typing import Any
 
@@ -38,14 +38,6 @@ OPTIONS: list[dict[str, Any]] = [
     {"dialect": "velox", "nulls_first": True, "timestamps": "lossless"},
     {"dialect": "velox", "timestamps": "micros"},
 ]
-
-
-@pytest.fixture
-def allocator() -> Iterator[TrackedAllocator]:
-    """An allocator that must have everything back when the test ends."""
-    found = TrackedAllocator()
-    yield found
-    assert found.counters().live_blocks == 0
 
 
 def _fields(rng: Random, depth: int = 4) -> list[SerdeField]:

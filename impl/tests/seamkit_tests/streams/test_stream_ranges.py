@@ -48,14 +48,6 @@ class BitOutputStream(OutputRanges):
 
 
 @pytest.fixture
-def allocator() -> Iterator[TrackedAllocator]:
-    """An allocator that must have everything back when the test ends."""
-    found = TrackedAllocator()
-    yield found
-    assert found.counters().live_blocks == 0
-
-
-@pytest.fixture
 def arena(allocator: TrackedAllocator) -> Iterator[StreamArena]:
     """An arena that is cleared when the test ends."""
     found = StreamArena(allocator)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
 from random import Random
 from typing import Any
 
@@ -32,14 +31,6 @@ from seamkit.serde.stream.rows import RowVectorSerde, append_row_partitions
 from seamkit_tests.samples.stream_samples import SPARK_FLAT, random_batch, random_type
 
 FORMATS = ("unsaferow", "compactrow")
-
-
-@pytest.fixture
-def allocator() -> Iterator[TrackedAllocator]:
-    """An allocator that must have everything back when the test ends."""
-    found = TrackedAllocator()
-    yield found
-    assert found.counters().live_blocks == 0
 
 
 def _serde(format_: Any, allocator: TrackedAllocator | None = None) -> RowVectorSerde:
