@@ -379,7 +379,8 @@ def _check_stated(
     named = [replace(column[0], name=name) for name, column in columns.items() if column]
     stated = [one for one in named if not one.children and one.id not in rows.values]
     has_footer = entry.format != "AVRO"
-    check_stated(found, file_statistics(entry, stated), "its manifest", has_footer=has_footer)
+    known = file_statistics(entry, stated)
+    check_stated(found, known, "its manifest", has_footer=has_footer, by_java=True)
 
 
 def _check_columns(fields: Sequence[Field], own: Place, entry: Entry, where: str) -> None:

@@ -104,11 +104,9 @@ _FORMATS = {
         unpack_iceberg,
         answers(IcebergTable),
         (
-            "overwrite",
-            "equality-partitioned",
-            "positions-compacted",
-            "pyiceberg-replaced",
-            "travel",
+            # Of `equality` the ranges overlap: Java's footers end in values.
+            *("overwrite", "equality", "equality-partitioned", "positions-compacted"),
+            *("pyiceberg-replaced", "travel"),
         ),
         "data/**/*.parquet",
         (
