@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -60,6 +62,26 @@ def _refuses(*_: Any) -> Any:
     raise RefusedError("no table is read")
 
 
+#: What comes of a pipe to the judge that a program of the reader's finds below /proc.
+_FORGER = """
+import contextlib, json, os
+folder = f"/proc/{os.getppid()}/fd"
+for name in os.listdir(folder):
+    with contextlib.suppress(OSError):
+        if os.readlink(f"{folder}/{name}").startswith(("pipe:", "socket:")):
+            with open(os.open(f"{folder}/{name}", os.O_WRONLY | os.O_NONBLOCK), "w") as answers:
+                for number in range(10):
+                    said = {"outcome": "pass", "reason": "", "number": number, "seconds": 0.1}
+                    answers.write(json.dumps({**said, "refusal": False, "answer": None}) + "\\n")
+"""
+
+
+def _forged(table: pa.Table) -> pa.Table:
+    """No rows, and a verdict of its own where the answers to the judge can be written."""
+    subprocess.run([sys.executable, "-c", _FORGER], check=False, stderr=subprocess.DEVNULL)
+    return table.slice(0, 0)
+
+
 RULES: Mapping[str, Bend] = {
     "deletes are ignored": scans(table=_a_deleted_row),
     "a row is lost": scans(table=lambda table: table.slice(1)),
@@ -69,6 +91,7 @@ RULES: Mapping[str, Bend] = {
     "a page comes twice": scans(table=lambda table: pa.concat_tables([table, table])),
     "all is refused": members(open=_refuses),
     "nothing is there": scans(table=lambda table: table.slice(0, 0)),
+    "a verdict is forged": scans(table=_forged),
     "items of lists are joined": scans(table=lambda table: _columns(table, _items_joined)),
 }
 
