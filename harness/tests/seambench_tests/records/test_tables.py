@@ -88,6 +88,18 @@ def test_a_rate_of_what_was_not_counted_is_nought() -> None:
     assert "| row | 0 (0) | 2 (3) |" in rendered(table(unit="rate"), records)
 
 
+def test_sides_of_two_runs_are_told_with_both() -> None:
+    """Numbers of threads are measured apart: no figure stands without the run that it is of."""
+    sides = [("b", FAST, "bbbbbbbb", 1), ("a", SLOW, "aaaaaaaa", 2)]
+    row = [{"by": name, "case": "x", "threads": threads} for name, _, _, threads in sides]
+    records = [
+        record(name, run, [timing("x", hot)], threads=threads) for name, hot, run, threads in sides
+    ]
+    shown = rendered(table(row=[{"label": "row", "sides": row}]), records)
+    assert "| row | 1 | 2 |" in shown
+    assert re.findall(r"^Run (\w+) of ", shown, re.MULTILINE) == ["aaaaaaaa", "bbbbbbbb"]
+
+
 def test_a_document_gets_its_tables_and_keeps_the_rest() -> None:
     """What was changed by hand between the marks is written anew; marks must be the declared."""
     text = "before\n<!-- figures: t -->\n| row | 1 | 3 | 3.00 x |\n<!-- end -->\nafter\n"
