@@ -53,7 +53,7 @@ bytes, and what changes them), `describe()`, and `scan(...)`, whose options are
   then: `cdc` (Hudi, Delta, Iceberg, Paimon);
 - `as_of`: the table as it was at an instant, on a day, in a version, or under a branch or tag;
 - `batch_rows`, `threads`, `memory_limit_bytes`: how it is read;
-- `strict`: refuse what the format's own reader would skip with a warning.
+- `strict`: refuse what the format's own reader would skip with a warning, and look closer.
 
 `to_arrow`, `to_pandas` and `to_polars` of a table take the same; `head`, `count_rows` and whatever
 reads Arrow take all of it. `scan_table(path, ...)` opens and scans at once. (`seamkit.scan` is a
@@ -75,7 +75,9 @@ What the format's own reader skips with a warning, damaged blocks of a log for e
 contradicts itself so that rows may be missing, is skipped with one, too: whichever way rows leave,
 each file is told once a scan through Python's `warnings`, as a `TableWarning` with the reason, and
 `report` lists them afterwards. `warnings.simplefilter("error", seamkit.TableWarning)` ends such a
-read, `strict=True` refuses it with an `InputError`.
+read, `strict=True` refuses it with an `InputError`. A strict read also holds every value of a
+Parquet file against the bounds that its footer tells, which finds most of what a flipped bit makes
+of pages without a checksum, and costs time.
 
 What takes all rows at once (`to_table` and its like, `count_rows`) says on a terminal's standard
 error how far it is, from its third second on, unless the environment has `SEAMKIT_PROGRESS=0`.

@@ -33,6 +33,7 @@ from seamkit.files.reader import FileReader, RowsWanted
 from seamkit.files.spreading import long_dictionaries, texts_within
 from seamkit.files.statistics import (
     FileStatistics,
+    FooterBounds,
     footer_statistics,
     guarantee_of,
     that_may_match,
@@ -186,6 +187,7 @@ class ParquetReader(FileReader):
         self._how: dict[str, Any] = {"coerce_int96_timestamp_unit": int96_unit}
         self.name = storage.full(path)
         self._storage = storage
+        self.is_strict = storage.is_strict
         self._path = path
         self._identity: Hashable | None = None
         self._content, self._file = self._opened()
@@ -262,11 +264,14 @@ class ParquetReader(FileReader):
         kept = dictionary_columns(self._file, schema, wanted.encoded)
         file, schema = self._encoded(schema, kept, long, row_groups)
         rows, nulls = 0, NullCounts(self._file.metadata, row_groups)
+        held = FooterBounds(self._file.metadata, self.name)
         try:
-            for batch in self._pieces(file, present, wanted):
+            for group, batch in self._pieces(file, present, wanted):
                 rows += batch.num_rows
                 nulls.add(batch)
                 batch = decimals_of(batch, self._decimals)
+                if group is not None and self.is_strict:
+                    held.check(batch, group)
                 pieces = (
                     texts_within(batch, kept, self._storage.bound, self.name) if long else (batch,)
                 )
@@ -293,21 +298,25 @@ class ParquetReader(FileReader):
 
     def _pieces(
         self, file: pq.ParquetFile, names: Sequence[str], wanted: RowsWanted
-    ) -> Iterator[pa.RecordBatch]:
-        """Batches as the file has them; of a file far away none goes over the end of a row group.
+    ) -> Iterator[tuple[int | None, pa.RecordBatch]]:
+        """Batches as the file has them, with their row group where none goes over its end.
 
-        Otherwise pyarrow reads a column of several groups before it comes to the next one, and
-        what was fetched of the first groups would have to be kept.
+        So it is for strict reads, and of a file far away. Otherwise pyarrow reads a column of
+        several groups before it comes to the next one, and what was fetched of the first groups
+        would have to be kept.
         """
         groups = wanted.row_groups
         parts: list[Sequence[int] | None] = [groups]
-        if isinstance(self._content, FarFile):
+        is_apart = self.is_strict or isinstance(self._content, FarFile)
+        if is_apart:
             groups = range(self.num_row_groups) if groups is None else groups
             parts = [[group] for group in groups]
         for part in parts:
-            yield from file.iter_batches(
+            group = part[0] if part and is_apart else None
+            for batch in file.iter_batches(
                 wanted.batch_rows, columns=names, use_threads=wanted.use_threads, row_groups=part
-            )
+            ):
+                yield group, batch
 
     def _opened_again(self) -> pa.NativeFile:
         if isinstance(self._content, FarFile):

@@ -14,7 +14,8 @@ import pyarrow.compute as pc
 import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 
-from seamkit.files.footers.chunks import orders_bytes
+from seambase.errors import InputError
+from seamkit.files.footers.chunks import chunk_paths, orders_bytes
 
 
 @dataclass(frozen=True)
@@ -177,6 +178,97 @@ def _of_chunks(chunks: Sequence[Any], rows: Sequence[int], kind: pa.DataType) ->
         least, greatest = pc.min(pa.array(ends[0], kind)), pc.max(pa.array(ends[1], kind))
     is_cut = pa.types.is_binary(kind) or pa.types.is_string(kind)
     return ColumnRange(nulls, least, greatest, (not is_cut, not is_cut))
+
+
+class FooterBounds:
+    """Holds the values that are read of a Parquet file against the bounds that its footer tells.
+
+    Most writers give pages no checksum, and a flipped bit is another value: mostly one beyond the
+    bounds of its column chunk. Floating-point numbers count where no NaN is among them, as writers
+    differ in what NaN does to bounds; dictionaries with what rows name of them, as some writers put
+    more there.
+
+    Args:
+        footer: of the file.
+        where: what messages call it.
+    """
+
+    def __init__(self, footer: pq.FileMetaData, where: str) -> None:
+        self._footer = footer
+        self._where = where
+
+    @functools.cached_property
+    def _orders_bytes(self) -> bool:
+        return orders_bytes(self._footer)
+
+    def check(self, batch: pa.RecordBatch, row_group: int) -> None:
+        """Hold the rows of a batch, all of which are of one row group."""
+        for name, column in zip(batch.schema.names, batch.columns, strict=True):
+            # A name with a dot looks like the path of a column within another.
+            is_nested = pa.types.is_nested(column.type)
+            paths = chunk_paths(self._footer, [name])
+            chunks = [(number, path) for number, path in paths if (path != name) == is_nested]
+            found = [*_leaves(column)]
+            if len(chunks) == len(found):
+                for (number, path), values in zip(chunks, found, strict=True):
+                    self._check(values, row_group, number, path)
+
+    def _check(self, values: pa.Array, row_group: int, number: int, path: str) -> None:
+        known = self._footer.row_group(row_group).column(number).statistics
+        is_bytes = self._footer.schema.column(number).physical_type.endswith("ARRAY")
+        if known is None or not known.has_min_max or (is_bytes and not self._orders_bytes):
+            return
+        if pa.types.is_dictionary(values.type):
+            values = values.dictionary.take(values.indices.unique())
+        if pa.types.is_floating(values.type) and pc.any(pc.is_nan(values)).as_py():
+            return
+        where = f"{self._where}: column {path!r}, row group {row_group}"
+        try:
+            least, greatest = (_bound(known, end, values.type) for end in ("min", "max"))
+        except pa.ArrowNotImplementedError:  # decimals, to releases of early 2025
+            return
+        except (ValueError, OverflowError) as error:
+            raise InputError(f"{where}: its statistics are not readable ({error})") from error
+        found = pc.min_max(values.cast(least.type))
+        for value, bound, word, beyond in (
+            (found["min"], least, "less than the least", pc.less),
+            (found["max"], greatest, "greater than the greatest", pc.greater),
+        ):
+            if beyond(value, bound).as_py():
+                raise InputError(
+                    f"{where}: its value {_shown(value)} is {word} that its footer tells, "
+                    f"{_shown(bound)}"
+                )
+
+
+def _leaves(values: pa.Array) -> Iterator[pa.Array]:
+    """The values of each leaf of a column, in the order of the file's schema."""
+    kind = values.type
+    if pa.types.is_struct(kind):
+        for inner in values.flatten():
+            yield from _leaves(inner)
+    elif pa.types.is_list(kind) or pa.types.is_map(kind):
+        begin, end = values.offsets[0].as_py(), values.offsets[-1].as_py()
+        is_map = pa.types.is_map(kind)
+        for inner in (values.keys, values.items) if is_map else (values.values,):
+            yield from _leaves(inner.slice(begin, end - begin))
+    else:
+        yield values
+
+
+def _bound(known: Any, end: str, kind: pa.DataType) -> pa.Scalar:
+    """A bound; of texts its bytes, which may be cut within a character."""
+    if pa.types.is_string(kind) or pa.types.is_binary(kind):
+        return pa.scalar(getattr(known, f"{end}_raw"), pa.binary())
+    return _value(known, end, kind)
+
+
+def _shown(value: pa.Scalar) -> str:
+    """A value for messages; a date or time that is none of Python's as its number."""
+    try:
+        return str(value)
+    except (ValueError, OverflowError):
+        return str(value.value)
 
 
 def _value(known: Any, end: str, kind: pa.DataType) -> pa.Scalar:

@@ -147,6 +147,7 @@ class Storage:
     Attributes:
         root: the folder, or its address.
         bound: what one compressed piece of a file may become; readers of files hold to it.
+        is_strict: whether readers look for damage where that costs more than some hundredths.
     """
 
     def __init__(
@@ -159,7 +160,7 @@ class Storage:
         allow: Sequence[str] = (),
     ) -> None:
         self._files: _Files
-        self.bound = Bound()
+        self.bound, self.is_strict = Bound(), False
         self._options, self._retry, self._ranges = dict(options or {}), retry, ranges
         self._allow, self._home = _checked_allow(allow), _host(root)
         if is_far(root):
@@ -181,10 +182,10 @@ class Storage:
         child.root = self.full(folder)
         return child
 
-    def within(self, limit_bytes: int | None) -> Storage:
-        """The same storage for a read with a limit of memory; see `bound`."""
+    def within(self, limit_bytes: int | None, *, strict: bool) -> Storage:
+        """The same storage for a read with a limit of memory, or a strict one; see `bound`."""
         child = copy.copy(self)
-        child.bound = Bound.of(limit_bytes)
+        child.bound, child.is_strict = Bound.of(limit_bytes), strict
         return child
 
     def elsewhere(self, root: str) -> Storage:
@@ -203,7 +204,7 @@ class Storage:
             )
         options = self._options if at_home else None
         found = Storage(root, options, retry=self._retry, ranges=self._ranges, allow=self._allow)
-        found._home, found.bound = self._home, self.bound
+        found._home, found.bound, found.is_strict = self._home, self.bound, self.is_strict
         return found
 
     def _is_allowed(self, root: str) -> bool:

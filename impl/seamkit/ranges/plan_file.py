@@ -147,8 +147,7 @@ def scan_from_json(
     if not isinstance(planned_in, str) or not planned_in:
         raise InputError(f"{where}: its table is {planned_in!r}")
     options = _options(document, where)
-    limit = options.memory_limit_bytes
-    roots = _Roots(planned_in, table or planned_in, storage_options, limit, where)
+    roots = _Roots(planned_in, table or planned_in, storage_options, options, where)
     decoder = Decoder(where, document["shared"], roots.storage)
     listed = document["units"]
     numbers = range(len(listed)) if units is None else units
@@ -187,14 +186,14 @@ class _Roots:
         planned: the table's folder, as the plan has it.
         table: the same folder, as seen from here.
         options: of its storage.
-        limit_bytes: of memory, to which readers of its files hold.
+        scan: of the scan, to whose limit of memory and strictness readers of its files hold.
         where: the plan, for messages.
     """
 
     planned: str
     table: str
     options: Mapping[str, Any] | None
-    limit_bytes: int | None
+    scan: ScanOptions
     where: str
 
     def storage(self, root: str) -> Storage:
@@ -203,7 +202,8 @@ class _Roots:
         parts = below.split("/")
         if below == root or parts[0] or ".." in parts or "\0" in root:
             raise InputError(f"{self.where}: the folder {root!r} lies outside of {self.planned!r}")
-        return Storage(self.table + below, self.options).within(self.limit_bytes)
+        own = Storage(self.table + below, self.options)
+        return own.within(self.scan.memory_limit_bytes, strict=self.scan.strict)
 
 
 def _options(document: Mapping[str, Any], where: str) -> ScanOptions:

@@ -158,7 +158,7 @@ class ScanOptions:
             process: base files that pyarrow decodes (a batch and a row group's pages for each
             thread), bodies of the timeline and the files' own bytes come on top.
         strict: damage is refused wherever it can be told, so no engine's own reader, which checks
-            less, takes over a file.
+            less, takes over a file, and values of Parquet are held against their footers' bounds.
     """
 
     batch_rows: int | None = None

@@ -94,7 +94,7 @@ class FolderTable(Table):
                 raise UsageError(
                     f"a query {query} has no {name}: it goes with {' or '.join(others)}"
                 )
-        return self._within(options.memory_limit_bytes)
+        return self._within(options)
 
     def _scan(
         self,
@@ -134,12 +134,12 @@ class FolderTable(Table):
 
         return filtered_scan(make, names, filter, plan.schema)
 
-    def _within(self, limit_bytes: int | None) -> Self:
-        """The same table for a read with a limit of memory, which holds for what it unpacks."""
-        if limit_bytes is None:
+    def _within(self, options: ScanOptions) -> Self:
+        """The same table for a read with a limit of memory, or a strict one, of its files."""
+        if options.memory_limit_bytes is None and not options.strict:
             return self
         other = copy.copy(self)
-        other._storage = self._storage.within(limit_bytes)
+        other._storage = self._storage.within(options.memory_limit_bytes, strict=options.strict)
         other._moved()
         return other
 

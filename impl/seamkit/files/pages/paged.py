@@ -84,7 +84,8 @@ def paged_file(
 ) -> PagedFile | None:
     """The pages of a reader's file; None if it is none of Parquet, or pages cannot be read apart.
 
-    Nor are there any where a column has another name or shape in the file.
+    Nor are there any where a column has another name or shape in the file, or the read is strict:
+    what holds for whole row groups is looked at then.
 
     Args:
         reader: the file.
@@ -92,7 +93,7 @@ def paged_file(
         counts: receives how many pages are read.
     """
     reader = reader.as_it_stands(schema)
-    if not isinstance(reader, ParquetReader) or not PAGES.is_open:
+    if not isinstance(reader, ParquetReader) or not PAGES.is_open or reader.is_strict:
         return None
     return PagedFile(reader.opened(), counts)
 

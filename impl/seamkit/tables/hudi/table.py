@@ -346,4 +346,4 @@ class _Query:
 
 def _plan_anew(request: _Query, make: Callable[[], HudiTable]) -> ReadPlan:
     """The plan of the same query of the table as it is now."""
-    return request.plan(make()._within(request.options.memory_limit_bytes))
+    return request.plan(make()._within(request.options))

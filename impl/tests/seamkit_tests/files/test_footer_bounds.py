@@ -1,0 +1,251 @@
+"""A value that a strict read takes from a Parquet file lies within the bounds of its chunk.
+
+Pages without a checksum tell of a flipped bit by nothing else. Bounds are those that parquet.thrift
+describes (`Statistics`, `ColumnOrder`); what writers put into dictionaries beside is no damage.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import io
+import struct
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from seambase.errors import InputError
+from seambench.formats.forms.footer import Binary, Footer, Struct
+from seamkit.files.parquet import ParquetReader
+from seamkit.files.storage import Storage
+from seamkit.ranges.plan_file import scan_from_json, scan_to_json
+from seamkit.tables.hive.table import HiveTable
+
+#: Of each type three values in order, as PLAIN has the one in the middle.
+_VALUES: dict[str, tuple[pa.DataType, list[Any], bytes]] = {
+    "int32": (pa.int32(), [-5, 7, 300], struct.pack("<i", 7)),
+    "int64": (pa.int64(), [-5, 7, 1 << 40], struct.pack("<q", 7)),
+    "uint32": (pa.uint32(), [5, 7, 1 << 31], struct.pack("<I", 7)),
+    "uint64": (pa.uint64(), [5, 7, 1 << 63], struct.pack("<Q", 7)),
+    "float": (pa.float32(), [-1.5, 0.5, 2.5], struct.pack("<f", 0.5)),
+    "double": (pa.float64(), [-1.5, 0.5, 2.5], struct.pack("<d", 0.5)),
+    "text": (pa.string(), ["a", "longer than eight", "é"], b"longer than eight"),
+    "near": (pa.string(), ["same begin 1", "same begin 2", "same begin 3"], b"same begin 2"),
+    "binary": (pa.binary(), [b"", b"\x7f", b"\xff"], b"\x7f"),
+    "fixed": (pa.binary(3), [b"\x01ab", b"\x7fab", b"\xffab"], b"\x7fab"),
+    "decimal": (
+        pa.decimal128(20, 2),
+        [Decimal("-1.00"), Decimal("0.07"), Decimal("3.00")],
+        (7).to_bytes(9, "big"),
+    ),
+    "date": (pa.date32(), [dt.date(1969, 1, 1), dt.date(1970, 1, 8), dt.date(2000, 1, 1)], b"\x07"),
+    "time": (pa.timestamp("us"), [-5, 7, 1 << 40], struct.pack("<q", 7)),
+}
+_BYTES = (pa.string(), pa.binary(3))  # a text may be none, once it is damaged
+_FORMS: dict[str, dict[str, Any]] = {
+    "dictionary": {},
+    "plain": {"use_dictionary": False},
+    "delta": {"use_dictionary": False, "column_encoding": "DELTA_BINARY_PACKED"},
+    "pages of version 2": {"data_page_version": "2.0", "compression": "zstd"},
+}
+_WRAPS: dict[str, tuple[Callable[[pa.Array], pa.Array], str]] = {
+    "flat": (lambda values: values, "a"),
+    "list": (
+        lambda values: pa.ListArray.from_arrays(
+            pa.array([0, *range(len(values))], pa.int32()),
+            values.take(pa.array(range(len(values)))),
+        ),
+        "a.list.element",
+    ),
+    "struct": (lambda values: pa.StructArray.from_arrays([values], ["x"]), "a.x"),
+    "map": (
+        lambda values: pa.MapArray.from_arrays(
+            pa.array([0, len(values)], pa.int32()), pa.array(range(len(values))), values
+        ),
+        "a.key_value.value",
+    ),
+}
+
+
+def _written(values: pa.Array, **how: Any) -> bytes:
+    out = io.BytesIO()
+    pq.write_table(pa.table({"a": values}), out, store_schema=False, **how)
+    return out.getvalue()
+
+
+def _read(
+    content: bytes, folder: Path, batch_rows: int = 100, limit: int | None = None
+) -> pa.Table:
+    (folder / "a.parquet").write_bytes(content)
+    reader = ParquetReader(Storage(str(folder)).within(limit, strict=True), "a.parquet")
+    batches = reader.batches(reader.schema, batch_rows, use_threads=False)
+    return pa.Table.from_batches(batches, reader.schema)
+
+
+def _bounds(footer: Footer, group: int, column: int = 0) -> Struct:
+    """Of which 5 is the greatest and 6 the least."""
+    found: Struct = footer.tree[4].items[group][1].items[column][3][12]
+    return found
+
+
+@pytest.mark.parametrize("end", ["least", "greatest"])
+@pytest.mark.parametrize("kind", _VALUES)
+def test_a_value_outside_of_the_bounds_is_refused(kind: str, end: str, tmp_path: Path) -> None:
+    """The error names the file, the column, the row group, the value and the bound.
+
+    The value in the middle becomes the bound of the other two: the least is less then.
+    """
+    own, values, stored = _VALUES[kind]
+    stored = stored.ljust(4, b"\0") if kind == "date" else stored
+    whole = _written(pa.array([*values, None] * 3, own))
+    assert _read(whole, tmp_path).num_rows == 12
+    footer = Footer(whole)
+    _bounds(footer, 0)[6 if end == "least" else 5] = Binary(stored)
+
+    with pytest.raises(InputError) as refused:
+        _read(footer.file(), tmp_path)
+
+    told = str(refused.value)
+    shown = [pa.scalar(value, own).cast(pa.binary() if own in _BYTES else own) for value in values]
+    value, word = (shown[0], "less") if end == "least" else (shown[2], "greater")
+    assert told.startswith(f"{tmp_path / 'a.parquet'}: column 'a', row group 0: its value {value} ")
+    assert f"{word} than the {end} that its footer tells, {shown[1]}" in told
+
+
+@pytest.mark.parametrize("form", _FORMS)
+@pytest.mark.parametrize("wrap", _WRAPS)
+def test_chunks_of_every_form_are_held(wrap: str, form: str, tmp_path: Path) -> None:
+    """Nested columns, whatever the encoding, the last of several row groups."""
+    make, path = _WRAPS[wrap]
+    values = make(pa.array([10, 20, 30, 20], pa.int64()))
+    values = pa.concat_arrays([values] * 2)
+    rows = len(values) // 2
+    whole = _written(values, row_group_size=rows, **_FORMS[form])
+    assert _read(whole, tmp_path).num_rows == 2 * rows
+    footer = Footer(whole)
+    leaf = next(
+        number for number, (leaf, _) in enumerate(footer.chunks()) if ".".join(leaf.path) == path
+    )
+    _bounds(footer, 1, leaf)[5] = Binary(struct.pack("<q", 25))
+
+    for batch_rows in (1, 100):
+        with pytest.raises(InputError, match=f"'{path}', row group 1: its value 30 is greater"):
+            _read(footer.file(), tmp_path, batch_rows)
+
+
+@pytest.mark.parametrize("at", range(8))
+def test_a_flipped_bit_in_a_dictionary_is_refused(at: int, tmp_path: Path) -> None:
+    """The page itself is damaged: any byte of the greatest number, to what is more or negative."""
+    whole = _written(pa.array([1, 2, 0x0101010101010101] * 4, pa.int64()), compression="none")
+    place = whole.index(struct.pack("<q", 0x0101010101010101))
+    damaged = bytearray(whole)
+    damaged[place + at] ^= 0x82
+
+    with pytest.raises(InputError, match=r"row group 0: its value .* footer tells"):
+        _read(bytes(damaged), tmp_path)
+
+
+@pytest.mark.parametrize("kind", [pa.date32(), pa.timestamp("s"), pa.string()])
+def test_values_that_python_has_not_are_told(kind: pa.DataType, tmp_path: Path) -> None:
+    """A damaged date or time may lie beyond Python's years, and a text be none."""
+    whole = _written(pa.array([1, 2]), compression="none")
+    if kind == "string":
+        whole = _written(pa.array(["aa", "ab"]), compression="none").replace(b"ab", b"a\xff", 1)
+    else:
+        stored = pa.array([1, 2], pa.int32() if kind == "date32" else pa.int64()).view(kind)
+        whole = _written(stored, compression="none", coerce_timestamps=None)
+        width = 4 if kind == "date32" else 8
+        scale = 1 if kind == "date32" else 1000
+        low = (2 * scale).to_bytes(width, "little")
+        whole = whole.replace(low, low[:-1] + b"\x7f", 1)
+
+    with pytest.raises(InputError, match=r"its value (\d{6,}|b'a.xff') is greater"):
+        _read(whole, tmp_path)
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_strict_scans_hold_what_a_filter_leaves(nested: bool, tmp_path: Path) -> None:
+    """Through a table's scan, by pages or not; a plan that is read back is as strict."""
+    rows = [{"x": n} if nested else n for n in range(1000)]
+    out = io.BytesIO()
+    how = {"write_page_index": True, "data_page_size": 100, "write_batch_size": 50}
+    pq.write_table(pa.table({"k": range(1000), "a": rows}), out, store_schema=False, **how)
+    footer = Footer(out.getvalue())
+    _bounds(footer, 0, 1)[5] = Binary(struct.pack("<q", 998))
+    (tmp_path / "a.parquet").write_bytes(footer.file())
+    columns = {"k": "bigint", "a": "struct<x:bigint>" if nested else "bigint"}
+    table = HiveTable(str(tmp_path), columns=columns, file_format="parquet")
+
+    scan = table.scan(["a"], filter="k = 999", strict=True)
+
+    for one in (scan, scan_from_json(scan_to_json(scan))):
+        with pytest.raises(InputError, match=r"its value 999 is greater than the greatest .* 998"):
+            one.to_table()
+    assert table.scan(["a"], filter="k = 999").to_table().num_rows == 1
+
+
+def _unused() -> bytes:
+    """Arrow writes a dictionary that it is given as it is, and bounds of what rows name.
+
+    Rows are enough for a limit of memory to have the texts read as a dictionary.
+    """
+    named = pa.array([1, 2] * 600, pa.int32())
+    texts = pa.DictionaryArray.from_arrays(named, ["z" * 2000, "b", "c", "a"])
+    return _written(texts)
+
+
+def _with_bounds(values: pa.Array, least: bytes, greatest: bytes) -> bytes:
+    footer = Footer(_written(values))
+    _bounds(footer, 0).update({5: Binary(greatest), 6: Binary(least)})
+    return footer.file()
+
+
+def _without_orders() -> bytes:
+    footer = Footer(_with_bounds(pa.array([10, 20]), struct.pack("<q", 15), struct.pack("<q", 15)))
+    del footer.tree[7]
+    return footer.file()
+
+
+def _of_signed_bytes() -> bytes:
+    """parquet-mr before 1.10 took bytes for numbers with a sign."""
+    values = pa.array([Decimal(-1), Decimal(1), Decimal(2)], pa.decimal128(20, 0))
+    footer = Footer(_with_bounds(values, (1).to_bytes(9, "big"), (1).to_bytes(9, "big")))
+    footer.tree[6] = Binary(b"parquet-mr version 1.8.1 (build 0)")
+    return footer.file()
+
+
+_SOUND: dict[str, Callable[[], bytes]] = {
+    "values that no row names": _unused,
+    "NaN": lambda: _with_bounds(
+        pa.array([1.0, float("nan"), 3.0]), struct.pack("<d", 2.0), struct.pack("<d", 2.0)
+    ),
+    "a bound of NaN": lambda: _with_bounds(
+        pa.array([1.0, 3.0]), struct.pack("<d", float("nan")), struct.pack("<d", float("nan"))
+    ),
+    "zeros of both signs": lambda: _with_bounds(
+        pa.array([-0.0, 0.0]), struct.pack("<d", 0.0), struct.pack("<d", -0.0)
+    ),
+    "texts cut": lambda: _with_bounds(pa.array(["abc", "abd", "xyz"]), b"ab", b"y"),
+    "no order of columns": _without_orders,
+    "an order of signed bytes": _of_signed_bytes,
+    "nothing but nulls": lambda: _written(pa.array([None, None], pa.int64())),
+    "no rows": lambda: _written(pa.array([], pa.string())),
+    "plain": lambda: _written(pa.array([1, 2]), use_dictionary=False),
+}
+
+
+@pytest.mark.parametrize("limit", [None, 1])
+@pytest.mark.parametrize("name", _SOUND)
+def test_what_writers_may_do_is_no_damage(name: str, limit: int | None, tmp_path: Path) -> None:
+    """Values that no row names, NaN, zeros, bounds that are cut, and orders that nobody knows."""
+    content = _SOUND[name]()
+
+    found = _read(content, tmp_path, limit=limit)
+
+    rows = pq.read_table(pa.BufferReader(content)).combine_chunks()
+    assert found.num_rows == rows.num_rows
+    assert [*map(str, found["a"].to_pylist())] == [*map(str, rows["a"].to_pylist())]
