@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -296,3 +297,20 @@ def test_nobody_looks_into_a_process_that_judges() -> None:
     )
     ran = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True)
     assert ran.stdout == b"[1, 0, 1, 0]\n"
+
+
+def test_what_must_be_refused_by_an_exchange_is_asked_for() -> None:
+    """Whoever refuses it passes, and whoever opens whatever is asked does not."""
+    right, case = registry.resolve("exchange", "seambench"), _refusal("exchange")
+    side = SimpleNamespace(write=lambda _: None, finish=lambda: None)
+    takes_all = SimpleNamespace(
+        name="takes-all",
+        version="0",
+        kind=right.kind,
+        capabilities=right.capabilities,
+        open=lambda _: SimpleNamespace(senders=[side], receivers=[], close=lambda: None),
+    )
+
+    assert verdict(case, right)[:2] == ("pass", "")
+    word, reason = verdict(case, takes_all)[:2]
+    assert (word, "nothing was refused" in reason) == ("fail", True), reason

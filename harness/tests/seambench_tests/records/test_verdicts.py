@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import duckdb
+import msgspec
 import pyarrow as pa
 import pytest
 
@@ -23,7 +24,8 @@ from seambench.records.verdicts import (
     ExpectedRows,
     failure,
 )
-from seambench.records.writer import Measurement, Sample, answered, moved
+from seambench.records.writer import Measurement, Sample, answered, failures, moved
+from seambench_tests.records.test_bars import record, timing
 
 TABLE = pa.table({"k": pa.array([1, 2, 3], pa.int64()), "v": ["a", None, "c"]})
 SQL = """SELECT * FROM (VALUES (1::BIGINT, 'a', 0.1::DOUBLE, 1.50::DECIMAL(9,2), DATE '2020-01-01'),
@@ -69,6 +71,26 @@ def test_rows_are_compared_here(found: pa.Table, right: bool) -> None:
     assert timing.outcome == ("pass" if right else "fail")
     assert timing.hot == ([2.0] if right else [])
     assert (timing.reason is None) == right
+
+
+def test_right_rows_have_no_difference() -> None:
+    """Of rows without columns the number is compared; of other types these are told."""
+    none = pa.table({"k": [1, 2]}).select([])
+    more = pa.table({"k": [1, 2, 3]}).select([])
+    others = TABLE.set_column(0, "k", TABLE["k"].cast(pa.int32()))
+
+    assert not rows_expected(none).judge(none).wrong
+    assert rows_expected(none).judge(more).difference == "2 rows expected, 3 found"
+    assert "int32" in str(rows_expected(TABLE).judge(others).difference)
+
+
+def test_a_run_fails_by_the_timings_that_fail() -> None:
+    """Each has a line with who, what and why; what was right or refused has none."""
+    wrong = timing("y", []) | {"outcome": "fail", "reason": "a row is missing"}
+    made = record("a", "aaaaaaaa", [timing("x", [1.0]), wrong])
+    timed = msgspec.structs.replace(made, conformance=[])
+
+    assert failures([timed]) == ["a: y on t: a row is missing"]
 
 
 def test_the_digest_of_an_answer_is_made_of_the_rows_that_came() -> None:
