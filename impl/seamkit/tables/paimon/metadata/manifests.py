@@ -294,8 +294,10 @@ def live_vectors(storage: Storage, snapshot: Snapshot) -> Mapping[VectorKey, Vec
         raise InputError(f"{name}: a manifest of index files without any entry")
     for record, where in records:
         kind = record["_INDEX_TYPE"]
-        if kind == _KEY_INDEX:
-            continue  # of writers: which bucket a key is in
+        # Of writers: which bucket a key is in. Of searches: which rows have a value.
+        is_of_values = kind != _VECTORS and record.get("_GLOBAL_INDEX") is not None
+        if kind == _KEY_INDEX or is_of_values:
+            continue
         if kind != _VECTORS:
             raise RefusedError(f"{where}: indexes of the type {kind!r} are not supported")
         if record["_KIND"] != _ADD:
