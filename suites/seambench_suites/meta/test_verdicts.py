@@ -314,3 +314,21 @@ def test_what_must_be_refused_by_an_exchange_is_asked_for() -> None:
     assert verdict(case, right)[:2] == ("pass", "")
     word, reason = verdict(case, takes_all)[:2]
     assert (word, "nothing was refused" in reason) == ("fail", True), reason
+
+
+def test_what_one_exchange_needs_is_not_asked_of_the_next() -> None:
+    """Several drivers and writers are needed where there are several, and nowhere else."""
+    cases = [case for case in load_cases("exchange") if isinstance(case, ExchangeCase)]
+    for word in ("drivers", "writers"):
+        needing = [case for case in cases if word in case.needs]
+        assert {getattr(case.request, word) > 1 for case in needing} == {True}
+        assert all(getattr(case.request, word) == 1 for case in cases if case not in needing)
+
+
+def test_rows_come_from_receivers_in_other_processes() -> None:
+    """Some parts are read here and others there: who is right passes, and all rows are counted."""
+    right = registry.resolve("exchange", "seambench")
+    mixed = [case for case in load_cases("exchange") if case.id.startswith("exchange/mixed/hash")]
+
+    assert mixed
+    assert [verdict(case, right)[:2] for case in mixed[:2]] == [("pass", "")] * len(mixed[:2])
