@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
@@ -30,7 +30,7 @@ from seamkit.files.kept import KEPT
 from seamkit.files.promotion import LOSSLESS, TypeRules, resolve_batch
 from seamkit.files.ranges import FarFile
 from seamkit.files.reader import FileReader, RowsWanted
-from seamkit.files.spreading import long_dictionaries, texts_within
+from seamkit.files.spreading import long_dictionaries, rows_at_once, texts_within
 from seamkit.files.statistics import (
     FileStatistics,
     FooterBounds,
@@ -260,7 +260,11 @@ class ParquetReader(FileReader):
         if not present:
             yield from self._without_columns(schema, wanted.batch_rows, self.rows_in(row_groups))
             return
-        long = self._check_pages(present, row_groups) if self._storage.bound.is_stated else ()
+        long: Sequence[str] = ()
+        if (bound := self._storage.bound).is_stated:
+            long = self._check_pages(present, row_groups)
+            own, most = self._file.metadata, wanted.batch_rows
+            wanted = replace(wanted, batch_rows=rows_at_once(own, present, most, bound))
         kept = dictionary_columns(self._file, schema, wanted.encoded)
         file, schema = self._encoded(schema, kept, long, row_groups)
         rows, nulls = 0, NullCounts(self._file.metadata, row_groups)

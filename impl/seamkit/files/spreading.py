@@ -55,6 +55,27 @@ def long_dictionaries(
     return list(found)
 
 
+def rows_at_once(
+    footer: pq.FileMetaData, names: Collection[str], most_rows: int, bound: Bound
+) -> int:
+    """Rows of which the values of a fixed length stay within a bound; those of lists aside.
+
+    A dictionary has such a value once, and a few bytes name it in every row.
+
+    Args:
+        footer: of the file.
+        names: the columns that will be read.
+        most_rows: that are wanted at once.
+        bound: what the values of a batch may take.
+    """
+    row_bytes = 0
+    for number, _ in chunk_paths(footer, names):
+        column = footer.schema.column(number)
+        if column.physical_type == "FIXED_LEN_BYTE_ARRAY" and not column.max_repetition_level:
+            row_bytes += column.length
+    return max(1, min(most_rows, bound.most // row_bytes)) if row_bytes else most_rows
+
+
 def check_whole(
     opened: Callable[[Sequence[str]], pq.ParquetFile],
     paths: Sequence[str],

@@ -346,7 +346,7 @@ def _read_apart(folder: Path, how: str) -> tuple[str, int]:
 
 
 @pytest.mark.parametrize("version", ["1.0", "2.0"])
-@pytest.mark.parametrize("kind", ["flat", "struct", "lists"])
+@pytest.mark.parametrize("kind", ["flat", "struct", "lists", "fixed"])
 def test_texts_of_a_dictionary_come_in_batches_within_the_limit(
     kind: str, version: Any, tmp_path: Path
 ) -> None:
@@ -360,6 +360,7 @@ def test_texts_of_a_dictionary_come_in_batches_within_the_limit(
             "array<string>",
             lambda: pa.ListArray.from_arrays(pa.array(range(rows + 1), pa.int32()), texts),
         ),
+        "fixed": ("binary", lambda: pa.array([b"a" * 1_000_000] * rows, pa.binary(1_000_000))),
     }
     word, make = makers[kind]
     folder = tmp_path / "t"
