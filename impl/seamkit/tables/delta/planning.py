@@ -111,6 +111,14 @@ class Planner:
         return self._partitions[key]
 
     def _values(self, add: AddFile) -> Mapping[str, pa.Scalar]:
+        parts = {self.schema.field(name).physical for name in self.schema.partition_columns}
+        if others := add.partition_values.keys() - parts:
+            for field in self.schema.fields:
+                if field.physical in others:
+                    raise InputError(
+                        f"{self.root}/{LOG}: {add.path}: the log has a partition value of "
+                        f"{field.name!r}, which is none of metaData's partitionColumns"
+                    )
         values = {}
         for name in self.schema.partition_columns:
             column = self.schema.field(name)

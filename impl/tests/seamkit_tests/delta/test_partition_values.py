@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -11,6 +12,8 @@ import pytest
 
 from seambase.errors import InputError
 from seamkit.tables.delta.partition_values import partition_value
+from seamkit.tables.delta.table import DeltaTable
+from seamkit_tests.samples.delta_tables import edit_actions, unpack_delta
 
 INSTANT = pa.timestamp("us", "UTC")
 LOCAL = pa.timestamp("us")
@@ -68,3 +71,21 @@ def test_no_value(text: str, kind: pa.DataType) -> None:
     """A text that is none of its type is an error of the table."""
     with pytest.raises(InputError, match="here: the partition value"):
         partition_value(text, kind, "here")
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["deltalake-partitioned", "polars-partitioned", "partitions-texts", "mapping-partitions"],
+)
+def test_a_table_without_its_partition_columns_is_refused(name: str, tmp_path: Path) -> None:
+    """Files that have values of a column which the table is said not to be partitioned by."""
+    table = unpack_delta(name, tmp_path)
+
+    def forget(action: dict[str, Any]) -> None:
+        if "metaData" in action:
+            del action["metaData"]["partitionColumns"]
+
+    for commit in (table / "_delta_log").glob("*.json"):
+        edit_actions(table, int(commit.stem), forget)
+    with pytest.raises(InputError, match="none of metaData's partitionColumns"):
+        DeltaTable(str(table)).scan().to_table()
