@@ -149,7 +149,7 @@ def test_a_limit_that_is_no_number_of_rows_is_refused(rows: object) -> None:
 def test_a_repr_stays_short() -> None:
     """A line a column, twenty at most."""
     assert repr(whole()).splitlines() == [
-        "<MemoryScan of 4 columns; 1 part>",
+        "<Scan of 4 columns; 1 part>",
         "  a: int64",
         "  f: double",
         "  s: string",
