@@ -376,3 +376,14 @@ def test_an_action_with_one_wrong_letter_is_refused(
     commit.write_text(text.replace('{"add":', f'{{"{name}":', 1), "utf-8")
     with pytest.raises(InputError, match=f"the action '{name}' is one letter away from 'add'"):
         DeltaTable(str(table)).scan().to_table()
+
+
+def test_a_commit_without_an_action_is_told(tmp_path: Path) -> None:
+    """A pointer to a checkpoint in a commit's place is an object, but none that says anything."""
+    table = unpack_delta("deltalake-optimized", tmp_path)
+    newest = max((table / "_delta_log").glob("*.json"))
+    newest.write_bytes((table / "_delta_log" / "_last_checkpoint").read_bytes())
+    with pytest.warns(TableWarning, match="none of its lines is an action that is known"):
+        DeltaTable(str(table)).scan().to_table()
+    with pytest.raises(InputError, match=rf"{newest.name}.*none of its lines is an action"):
+        DeltaTable(str(table)).scan(strict=True)

@@ -75,7 +75,8 @@ class TableFiles:
 FileKey = tuple[str, str | None]
 """A logical file: its canonical path, and the identity of its deletion vector."""
 
-_ACTIONS = frozenset(
+#: Names of those that the protocol knows.
+ACTIONS = frozenset(
     (
         *("add", "cdc", "checkpointMetadata", "commitInfo", "domainMetadata"),
         *("metaData", "protocol", "remove", "sidecar", "txn"),
@@ -168,8 +169,8 @@ def parse_line(line: bytes, where: str) -> tuple[str, Mapping[str, Any]]:
         raise InputError(f"{where}: the line is no JSON ({error})") from error
     if not isinstance(found, dict) or not found:
         raise InputError(f"{where}: the line is no object with one action in it")
-    check_names(found, _ACTIONS, where, "action")
-    known = [name for name in found if name in _ACTIONS and found[name] is not None]
+    check_names(found, ACTIONS, where, "action")
+    known = [name for name in found if name in ACTIONS and found[name] is not None]
     if not known:
         return next(iter(found)), {}
     if len(known) > 1:

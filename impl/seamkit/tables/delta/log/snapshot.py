@@ -14,6 +14,7 @@ from seamkit.core.tasks import gc_paused
 from seamkit.files.kept import KEPT
 from seamkit.files.storage import Storage
 from seamkit.tables.delta.log.actions import (
+    ACTIONS,
     AddFile,
     FileKey,
     Metadata,
@@ -231,6 +232,9 @@ def _take_commits(replay: _Replay, storage: Storage, segment: Segment, done: int
     """Take the commits but the first ones, from the newest on."""
     for path in reversed(segment.commits[done:]):
         actions = list(json_actions(storage, path))
+        if actions and ACTIONS.isdisjoint(name for name, _, _ in actions):
+            reason = f"none of its lines is an action that is known, such as {actions[0][0]!r}"
+            replay.history.warnings.append(ScanWarning(storage.full(path), -1, reason))
         if path not in segment.compacted or _is_reconciled(actions):
             _take(replay, actions)
             continue
