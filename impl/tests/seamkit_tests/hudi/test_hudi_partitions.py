@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
+from seambase.errors import InputError
 from seamkit.files.storage import Storage
 from seamkit.scan.pruning import units_that_may_match
 from seamkit.scan.units import ReadUnit
@@ -187,3 +188,16 @@ def test_no_file_of_a_ruled_out_partition_is_opened(
     assert sorted(found["k"].to_pylist()) == sorted(expected["k"].to_pylist())
     assert {file.split("/")[0] for file in opened} == {"region=ASIA"}
     assert scan.explain().count("its partition does not meet the filter") == 2
+
+
+@pytest.mark.parametrize("version", ["v6", "v8", "v9"])
+def test_a_dropped_column_of_another_name_is_refused(version: str, tmp_path: Path) -> None:
+    """No file has its values, so folders that name another column are all that could tell."""
+    table = unpack_table(f"partitions-dropped/{version}", tmp_path)
+    file = table / ".hoodie" / "hoodie.properties"
+    text = file.read_text(encoding="utf-8")
+    changed = text.replace("table.partition.fields=p", "table.partition.fields=x")
+    assert changed != text
+    file.write_text(changed, encoding="utf-8")
+    with pytest.raises(InputError, match="has the column 'p' in its path, and 'x' is the table's"):
+        HudiTable(str(table)).scan().to_table()

@@ -280,8 +280,8 @@ class PartitionColumns:
     """
 
     def __init__(self, config: TableConfig, schema: pa.Schema) -> None:
-        self._fields = config.partition_fields
-        times = () if config.drops_partition_columns else config.time_partition_fields
+        self._fields, self._drops = config.partition_fields, config.drops_partition_columns
+        times = () if self._drops else config.time_partition_fields
         self._read = {
             name: schema.field(name)
             for name in self._fields
@@ -309,6 +309,11 @@ class PartitionColumns:
         found = {}
         for name, part in zip(self._fields, parts, strict=True):
             key, equals, text = part.partition("=")
+            if equals and key != name and self._drops:
+                raise InputError(
+                    f"the partition {partition!r} has the column {key!r} in its path, and "
+                    f"{name!r} is the table's partition field, which no file has"
+                )
             if equals and key != name:
                 return {}
             if name in self._read:
