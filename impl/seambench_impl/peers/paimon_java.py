@@ -18,10 +18,10 @@ from seambase.errors import InputError, RefusedError, UsageError
 from seambench.contracts.common import Kind
 from seambench.contracts.peers.catalogue import stated
 from seambench.contracts.peers.environments import version_inside
-from seambench.contracts.scan import ScanRequest
+from seambench.contracts.scan import Scanner, ScanRequest
 from seambench_impl.jni.paimon import FETCH_SIZE, SCANNER, VERSIONS, paimon_loader
 from seambench_impl.peers import XFAILS
-from seambench_impl.peers.peer_scan import PeerScan, select_columns
+from seambench_impl.peers.peer_scan import PeerScan, check_request, select_columns
 from seamkit.core.memory import TrackedAllocator
 from seamkit.jvm.machine import java_failure
 from seamkit.offheap.connector.parameters import join_names
@@ -31,6 +31,13 @@ from seamkit.tables.paimon.metadata.schemas import parse_fields
 
 #: The end of the year 9999, in milliseconds.
 _FOREVER = 253_402_300_799_000
+
+
+def check_paimon_request(reader: Scanner, request: ScanRequest) -> None:
+    """Hold a request to what a reader of Paimon tables offers; nothing is opened."""
+    check_request(reader, request)
+    if request.changes_alone or request.row_kinds:
+        raise RefusedError(f"{reader.name} hands out neither changes alone nor their kinds")
 
 
 def paimon_options(request: ScanRequest) -> dict[str, str]:
@@ -98,12 +105,7 @@ class PaimonCoreReader:
 
     def open(self, request: ScanRequest) -> PeerScan:
         """Let the core plan the read."""
-        if f"query.{request.query}" not in self.capabilities:
-            raise RefusedError(f"{self.name}: {request.query} queries are not offered here")
-        if request.where is not None or request.strict:
-            raise RefusedError(f"{self.name} takes neither a filter as text nor strict")
-        if request.changes_alone or request.row_kinds:
-            raise RefusedError(f"{self.name} hands out neither changes alone nor their kinds")
+        check_paimon_request(self, request)
         if "://" in request.table or request.storage_options:
             raise RefusedError(f"{request.table}: {self.name} is given local folders here")
         plan, declared = self._planned(request)

@@ -54,12 +54,17 @@ def installed_version(package: str, reader: str, extra: str | None) -> str:
         raise not_installed(package, f"seambench[{extra}]", reader) from error
 
 
-def check_hudi_request(reader: Scanner, request: ScanRequest) -> None:
-    """Hold a request to what a reader of Hudi tables offers; nothing is opened."""
+def check_request(reader: Scanner, request: ScanRequest) -> None:
+    """Hold a request to what a reader without filters offers; nothing is opened."""
     if f"query.{request.query}" not in reader.capabilities:
         raise RefusedError(f"{reader.name}: {request.query} queries are not offered here")
     if request.where is not None or request.strict:
         raise RefusedError(f"{reader.name} takes neither a filter as text nor strict")
+
+
+def check_hudi_request(reader: Scanner, request: ScanRequest) -> None:
+    """Hold a request to what a reader of Hudi tables offers; nothing is opened."""
+    check_request(reader, request)
     if not (Path(request.table) / ".hoodie").is_dir():
         raise InputError(f"{request.table} is no Hudi table: it has no folder .hoodie")
 

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from seambase.errors import InputError, RefusedError
+from seambase.errors import InputError
 from seambench.contracts.common import Kind
 from seambench.contracts.scan import ScanRequest
 from seambench.formats.paimon import bundle
 from seambench_impl.peers import XFAILS
-from seambench_impl.peers.paimon_java import paimon_options
+from seambench_impl.peers.paimon_java import check_paimon_request, paimon_options
 from seambench_impl.peers.peer_scan import installed_version
 from seambench_impl.peers.spark.frames import SparkScan, open_frame
 
@@ -39,12 +39,7 @@ class SparkPaimonReader:
 
     def open(self, request: ScanRequest) -> SparkScan:
         """Start Spark if need be, and let Paimon plan the read."""
-        if f"query.{request.query}" not in self.capabilities:
-            raise RefusedError(f"{self.name}: {request.query} queries are not offered here")
-        if request.where is not None or request.strict:
-            raise RefusedError(f"{self.name} takes neither a filter as text nor strict")
-        if request.changes_alone or request.row_kinds:
-            raise RefusedError(f"{self.name} hands out neither changes alone nor their kinds")
+        check_paimon_request(self, request)
         options = paimon_options(request)
         if not (Path(request.table) / "schema").is_dir():
             raise InputError(f"{request.table} is no Paimon table: it has no folder schema")
