@@ -268,13 +268,13 @@ class ParquetReader(FileReader):
         kept = dictionary_columns(self._file, schema, wanted.encoded)
         file, schema = self._encoded(schema, kept, long, row_groups)
         rows, nulls = 0, NullCounts(self._file.metadata, row_groups)
-        held = FooterBounds(self._file.metadata, self.name)
+        held = FooterBounds(self._file.metadata, self.name) if self.is_strict else None
         try:
             for group, batch in self._pieces(file, present, wanted):
                 rows += batch.num_rows
                 nulls.add(batch)
                 batch = decimals_of(batch, self._decimals)
-                if group is not None and self.is_strict:
+                if held is not None and group is not None:
                     held.check(batch, group)
                 pieces = (
                     texts_within(batch, kept, self._storage.bound, self.name) if long else (batch,)

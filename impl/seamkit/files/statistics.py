@@ -201,13 +201,24 @@ class FooterBounds:
     def _orders_bytes(self) -> bool:
         return orders_bytes(self._footer)
 
+    @functools.cached_property
+    def _chunks(self) -> Mapping[tuple[str, bool], Sequence[tuple[int, str]]]:
+        """Numbers and paths of chunks by the column that they may be of, and whether within it.
+
+        A name with a dot looks like the path of a column within another.
+        """
+        found: dict[tuple[str, bool], list[tuple[int, str]]] = {}
+        for number, path in chunk_paths(self._footer, None):
+            first, dot, _ = path.partition(".")
+            found.setdefault((path, False), []).append((number, path))
+            if dot:
+                found.setdefault((first, True), []).append((number, path))
+        return found
+
     def check(self, batch: pa.RecordBatch, row_group: int) -> None:
         """Hold the rows of a batch, all of which are of one row group."""
         for name, column in zip(batch.schema.names, batch.columns, strict=True):
-            # A name with a dot looks like the path of a column within another.
-            is_nested = pa.types.is_nested(column.type)
-            paths = chunk_paths(self._footer, [name])
-            chunks = [(number, path) for number, path in paths if (path != name) == is_nested]
+            chunks = self._chunks.get((name, pa.types.is_nested(column.type)), ())
             found = [*_leaves(column)]
             if len(chunks) == len(found):
                 for (number, path), values in zip(chunks, found, strict=True):
