@@ -268,8 +268,12 @@ def _arrow_fields(avro: AvroType, prefix: str, inside: tuple[int, ...]) -> list[
     ]
 
 
-def field_paths(avro: AvroType) -> frozenset[str]:
-    """The fields of a record at every depth, dotted, through unions, arrays and maps as well."""
+@functools.lru_cache(maxsize=64)
+def field_paths(schema: str) -> frozenset[str]:
+    """The fields of a record at every depth, dotted, through unions, arrays and maps as well.
+
+    Kept for the newest schemas: files of one writer have the same.
+    """
     found: set[str] = set()
 
     def walk(kind: AvroType, prefix: str, inside: tuple[int, ...]) -> None:
@@ -282,7 +286,7 @@ def field_paths(avro: AvroType) -> frozenset[str]:
                 found.add(path)
             walk(child, f"{path}." if name else prefix, (*inside, id(kind)))
 
-    walk(avro, "", ())
+    walk(parse_schema(schema), "", ())
     return frozenset(found)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ import pyarrow as pa
 
 from seambase.errors import InputError, RefusedError
 from seambase.scan import ScanWarning
-from seamkit.avro.schema import field_paths, parse_schema
+from seamkit.avro.schema import field_paths
 from seamkit.files.storage import Storage
 from seamkit.tables.hudi.config.properties import TableConfig
 from seamkit.tables.hudi.listing.files import FileSlice, LogFile
@@ -162,16 +161,10 @@ def _strange_columns(block: LogBlock, timeline: Timeline) -> Iterator[ScanWarnin
     if written is None:
         return
     try:
-        own = _fields(block.schema)
+        own = field_paths(block.schema)
     except (InputError, RecursionError):
         return  # decoding it tells what is wrong
     strange = sorted(name for name in own - written if not name.startswith("_hoodie_"))
     if strange:
         reason = f"its schema has a column {strange[0]!r}, which the schema of its commit has not"
         yield ScanWarning(block.file, block.offset, reason)
-
-
-@functools.lru_cache(maxsize=64)
-def _fields(schema: str) -> frozenset[str]:
-    """The fields of a block's schema at every depth: blocks of one writer have the same."""
-    return field_paths(parse_schema(schema))

@@ -22,7 +22,7 @@ from functools import cached_property, partial
 from typing import Any, TypeVar
 
 from seambase.errors import InputError
-from seamkit.avro.schema import field_paths, parse_schema
+from seamkit.avro.schema import field_paths
 from seamkit.files.columns import Finder, Place
 from seamkit.files.storage import Storage
 from seamkit.tables.hudi.config.properties import TableConfig
@@ -237,7 +237,7 @@ class Timeline:
             instant = self._completed.get(requested)
             text = None if instant is None else _schema_of(self.metadata(instant))
             try:
-                names = field_paths(parse_schema(text)) if text else None
+                names = field_paths(text) if text else None
             except (InputError, RecursionError):
                 names = None  # whoever needs the schema tells what is wrong
             self._written_columns[requested] = names
