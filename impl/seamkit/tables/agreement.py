@@ -103,15 +103,13 @@ class Part(NamedTuple):
 
 def part_of_one(field: pa.Field, value: pa.Scalar) -> Part:
     """What a partition says of a column that has one value in it, or null."""
-    return Part(field, value, partial(is_within, value, value) if value.is_valid else None)
+    return Part(field, value, partial(_may_be, value) if value.is_valid else None)
 
 
-def is_within(
-    first: pa.Scalar, last: pa.Scalar, least: pa.Scalar | None, greatest: pa.Scalar | None
-) -> bool:
-    """Whether a range may have values of another one, whose ends are None if they are not known."""
-    is_after = least is not None and pc.less(last, least).as_py()
-    return not is_after and not (greatest is not None and pc.less(greatest, first).as_py())
+def _may_be(value: pa.Scalar, least: pa.Scalar | None, greatest: pa.Scalar | None) -> bool:
+    """Whether a value lies within a range, whose ends are None if they are not known."""
+    is_after = least is not None and pc.less(value, least).as_py()
+    return not is_after and not (greatest is not None and pc.less(greatest, value).as_py())
 
 
 def check_partition(

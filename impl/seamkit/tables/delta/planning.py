@@ -111,8 +111,8 @@ class Planner:
         return self._partitions[key]
 
     def _values(self, add: AddFile) -> Mapping[str, pa.Scalar]:
-        parts = {self.schema.field(name).physical for name in self.schema.partition_columns}
-        if others := add.partition_values.keys() - parts:
+        columns = [self.schema.field(name) for name in self.schema.partition_columns]
+        if others := add.partition_values.keys() - {column.physical for column in columns}:
             for field in self.schema.fields:
                 if field.physical in others:
                     raise InputError(
@@ -120,12 +120,11 @@ class Planner:
                         f"{field.name!r}, which is none of metaData's partitionColumns"
                     )
         values = {}
-        for name in self.schema.partition_columns:
-            column = self.schema.field(name)
-            where = f"{self.root}/{LOG}: {add.path}, column {name!r}"
+        for column in columns:
+            where = f"{self.root}/{LOG}: {add.path}, column {column.name!r}"
             if column.physical not in add.partition_values:
                 raise InputError(f"{where}: the log has no partition value")
-            values[name] = partition_value(
+            values[column.name] = partition_value(
                 add.partition_values[column.physical], column.type, where
             )
         return values

@@ -309,12 +309,12 @@ class PartitionColumns:
         found = {}
         for name, part in zip(self._fields, parts, strict=True):
             key, equals, text = part.partition("=")
-            if equals and key != name and self._drops:
-                raise InputError(
-                    f"the partition {partition!r} has the column {key!r} in its path, and "
-                    f"{name!r} is the table's partition field, which no file has"
-                )
             if equals and key != name:
+                if self._drops:
+                    raise InputError(
+                        f"the partition {partition!r} has the column {key!r} in its path, and "
+                        f"{name!r} is the table's partition field, which no file has"
+                    )
                 return {}
             if name in self._read:
                 value = _value(text if equals else part, self._read[name].type)
