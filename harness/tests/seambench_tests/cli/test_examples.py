@@ -26,18 +26,13 @@ import typer
 
 import seamkit
 from seambench.cli.app import app
+from seambench_tests.samples.documents import CHECKOUT, document, python_blocks
 from seamkit.command import parser
 from seamkit.serde.rows.unsafe_row import UnsafeRows
 
-CHECKOUT = Path(__file__).parents[4]
 DOCUMENTS = sorted([*CHECKOUT.glob("[A-Z]*.md"), *CHECKOUT.glob("docs/**/*.md")])
-_BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _COMMAND = re.compile(r"^ {3,}\$? ?((?:seambench|seamkit) [a-z](?:.*\\\n)*.*)$", re.MULTILINE)
 _WRITTEN = dt.datetime(2026, 10, 1, tzinfo=dt.UTC).timestamp()
-
-
-def _text(name: str) -> str:
-    return (CHECKOUT / name).read_text(encoding="utf-8")
 
 
 def _part(pattern: str, text: str) -> str:
@@ -79,7 +74,7 @@ def test_the_readmes_python_runs(tmp_path: Path, capsys: pytest.CaptureFixture[s
     high = sum(price > 100 for price in prices)
     names: dict[str, Any] = {}
     shown = []
-    for block in _BLOCK.findall(_text("README.md")):
+    for block in python_blocks("README.md"):
         exec(block.replace("/data/my_table", str(tmp_path / "t")), names)  # noqa: S102
         shown.append(capsys.readouterr().out)
 
@@ -94,20 +89,20 @@ def test_the_documents_python_runs(tmp_path: Path) -> None:
     """Serdes of pages and rows, and a reader of three lines."""
     batch = pa.record_batch({"id": pa.array([1, 2, 3], pa.int64()), "tags": [["a"], [], None]})
     names: dict[str, Any] = {"batch": batch, "rows_0": [0, 2], "rows_1": [1], "chunks": []}
-    (pages,) = _BLOCK.findall(_text("docs/presto-pages.md"))
+    (pages,) = python_blocks("docs/presto-pages.md")
     exec(pages, names)  # noqa: S102
     assert names["batches"] == [batch]
     assert len(names["parts"]) == 2
 
     batch = pa.record_batch({"id": pa.array(range(9), pa.int64()), "tags": [["a"]] * 9})
-    (rows,) = _BLOCK.findall(_text("docs/rows.md"))
+    (rows,) = python_blocks("docs/rows.md")
     names |= {"batch": batch, "UnsafeRows": UnsafeRows}
     exec(rows, names)  # noqa: S102
     assert names["batch"] == batch.take(pa.array([5, 3, 8]))
 
     prices = _prices(tmp_path / "t")
     names = {"DeltaTable": pytest.importorskip("deltalake").DeltaTable}
-    (reader,) = _BLOCK.findall(_text("docs/doors.md"))
+    (reader,) = python_blocks("docs/doors.md")
     exec(reader, names)  # noqa: S102
     found = [names["read"](tmp_path / "t", ["price"], version).num_rows for version in (0, 1)]
     assert found == [len(prices) - 1, len(prices)]
@@ -120,7 +115,7 @@ def test_plans_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         archive.extractall(tmp_path / "trips")
     commands, python = (
         textwrap.dedent(f"    {block}")
-        for block in re.split(r"\n\n(?:    )?", _text("docs/plans.md"))[2:4]
+        for block in re.split(r"\n\n(?:    )?", document("docs/plans.md"))[2:4]
     )
     said = _run(tmp_path, commands.replace("--index 3", "--index 0"))
     names: dict[str, Any] = {"seamkit": seamkit}
@@ -134,7 +129,7 @@ def test_plans_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_hives_tables_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """By the descriptor of docs/hive.md, and by arguments where there is none."""
-    text = _text("docs/hive.md")
+    text = document("docs/hive.md")
     by_file, by_words, descriptor = (
         textwrap.dedent(f"    {found}")
         for found in (
@@ -159,7 +154,7 @@ def test_hives_tables_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 def test_pages_are_commands_that_run(tmp_path: Path) -> None:
     """Rows become a page, which is told byte by byte and read again."""
     pq.write_table(pa.table({"id": pa.array([7, 8], pa.int64())}), tmp_path / "ROWS.parquet")
-    commands = [c for c in _commands(_text("docs/serde.md")) if c.startswith("seamkit")]
+    commands = [c for c in _commands(document("docs/serde.md")) if c.startswith("seamkit")]
     encode, decode, inspect = (
         next(c for c in commands if word in c) for word in ("encode", "decode", "inspect")
     )
@@ -179,7 +174,7 @@ def test_pages_are_commands_that_run(tmp_path: Path) -> None:
 )
 def test_a_tutorial_leads_to_a_verdict(name: str, tools: str, tmp_path: Path) -> None:
     """From an empty folder its first commands end at a verdict: rows are missing."""
-    first = textwrap.dedent(_text(f"docs/tutorials/{name}.md").partition("\n\n    ")[2])
+    first = textwrap.dedent(document(f"docs/tutorials/{name}.md").partition("\n\n    ")[2])
     *steps, check = first.partition("\n\n")[0].splitlines()
     if lacking := [tool for tool in tools.split() if shutil.which(tool) is None]:
         pytest.skip(f"no {' or '.join(lacking)} on this machine")
@@ -193,7 +188,7 @@ def test_a_tutorial_leads_to_a_verdict(name: str, tools: str, tmp_path: Path) ->
 @pytest.mark.slow
 def test_a_scanner_in_java_leads_to_rows(tmp_path: Path) -> None:
     """The tutorial, step by step: it refuses, is given its value, and passes."""
-    text = _text("docs/tutorials/java-class.md")
+    text = document("docs/tutorials/java-class.md")
     first = textwrap.dedent(text.partition("\n\n    ")[2]).partition("\n\n")[0]
     *steps, check = first.splitlines()
     assert "appends no values yet" in _run(tmp_path, "\n".join([*steps, f"{check} || test $? = 1"]))

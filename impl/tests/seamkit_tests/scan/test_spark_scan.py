@@ -19,6 +19,7 @@ from seambench.contracts.scan import ScanRequest
 from seambench.engines.spark import SparkOptions, spark_session
 from seambench.engines.spark_scan import SparkScan, SparkScanner
 from seambench_impl.scan import AutoReader
+from seambench_tests.samples.documents import python_blocks
 from seamkit.engines.spark_source import KEPT_BYTES
 from seamkit.tables.delta.table import DeltaTable
 from seamkit.tables.hudi.table import HudiTable
@@ -260,8 +261,7 @@ def test_the_documents_block_runs(
     """A scan becomes a DataFrame as docs/spark.md says in its first block."""
     columns = {"o_orderkey": "bigint", "o_totalprice": "double"}
     folder = text_table(tmp_path, columns, "7|1\n7|1\n8|1\n")
-    text = (Path(__file__).parents[4] / "docs/spark.md").read_text(encoding="utf-8")
-    block = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)[0]
+    block = python_blocks("docs/spark.md")[0]
     exec(block.replace("/data/orders", str(folder)), {"spark": session})  # noqa: S102
 
     shown = re.findall(r"^\|\s*(\d+)\|\s*(\d+)\|$", capsys.readouterr().out, re.MULTILINE)

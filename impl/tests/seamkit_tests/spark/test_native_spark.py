@@ -17,6 +17,7 @@ import pyarrow as pa
 import pytest
 
 from seambase.errors import InputError, RefusedError, SeambenchError, UnavailableError, UsageError
+from seambench_tests.samples.documents import python_blocks
 from seamkit.spark import NativeSpark
 from seamkit_tests.samples.batch_scan import BatchScan
 from seamkit_tests.samples.hive_tables import text_table
@@ -213,8 +214,7 @@ def test_one_session_at_a_time(spark: NativeSpark) -> None:
 def test_the_documents_block_runs(tmp_path: Path) -> None:
     """In a process of its own, since a process has one session; docs/spark.md's second block."""
     folder = text_table(tmp_path, {"o_orderpriority": "string"}, "1-URGENT\n5-LOW\n5-LOW\n")
-    text = (Path(__file__).parents[4] / "docs/spark.md").read_text(encoding="utf-8")
-    block = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)[1]
+    block = python_blocks("docs/spark.md")[1]
     script = block.replace("/data/orders", str(folder))
     shown = "print(sorted(tuple(row.values()) for row in table.to_pylist()))"
     done = subprocess.run(
