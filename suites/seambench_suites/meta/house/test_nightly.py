@@ -26,12 +26,18 @@ def test_known() -> None: assert False
 
 
 def test_every_step_has_a_sample_in_the_short_run() -> None:
-    """What runs at night alone would be found broken at night alone."""
+    """What runs at night alone would be found broken at night alone.
+
+    A step of tests runs the folder in which its sample stands.
+    """
     steps = read_steps(_STEPS)
 
     assert len({step.name for step in steps}) == len(steps)
     for step in steps:
-        assert importlib.util.find_spec(step.sample) is not None, step.name
+        sample = importlib.util.find_spec(step.sample)
+        assert sample is not None, step.name
+        if step.run[0] == "pytest":
+            assert any(f"/{word}/" in (sample.origin or "") for word in step.run), step.name
 
 
 def test_every_peer_is_asked_in_all_versions() -> None:

@@ -42,7 +42,7 @@ from seambench_suites.meta.tables.wrong_forms import (
 
 _FORMS = {form.name: form for form in PARQUET_FORMS}
 _SIMPLE = "scan/delta/checkpoints/classic/newest"
-#: One in so many varied cases is put to our own reader here; all of them in the environment `long`.
+#: One in so many varied cases is put to our own reader here; all of them in the nightly run.
 _SHARE = 101
 
 
