@@ -46,7 +46,7 @@ def main() -> None:
             gc.freeze()
         if request["do"] == "load":
             return {"loaded": True}
-        return _answer(seam, known[where][request["case"]], implementation, request)
+        return answer_to(seam, known[where][request["case"]], implementation, request)
 
     serve(answer)
 
@@ -99,9 +99,10 @@ def _private_channel() -> tuple[IO[str], IO[str]]:
     return requests, os.fdopen(os.dup(channel), "w", encoding="utf-8")
 
 
-def _answer(
+def answer_to(
     seam: Seam, case: Case, implementation: Any, request: Mapping[str, Any]
 ) -> Mapping[str, Any]:
+    """What comes of a request about a case, as members of an answer."""
     if request["do"] == "check":
         return _members(verdict(case, implementation))
     answer: dict[str, Any] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import subprocess
@@ -26,7 +27,9 @@ from seambench.contracts.outcomes import CrashError, ProtocolError, TimedOutErro
 from seambench.contracts.seam import Case
 from seambench.seams.exchange import check as exchange_check
 from seambench.seams.exchange.cases import ExchangeCase
+from seambench.seams.exchange.elsewhere import open_mixed
 from seambench.seams.exchange.pairs import Pair
+from seambench.seams.exchange.plain import FailedError
 from seambench_suites.meta.plain_serde import PlainSerde
 from seambench_suites.meta.simulated import SimulatedReader
 
@@ -154,6 +157,26 @@ def test_stalls_are_told_by_their_time(
 
     assert found == word, reason
     assert ("nothing came in 0.2 s" in reason) == (word == "fail")
+
+
+def test_who_reads_is_told_that_a_sender_failed() -> None:
+    """One that never connects tells nobody: what reads would wait in vain, so it is ended."""
+    told: list[object] = []
+
+    class Failing(_Stalling):
+        """Its senders cannot write; what its receivers are told is kept."""
+
+        def write(self, *_: object) -> None:
+            raise SeambenchError("nobody there")
+
+        def cancel(self, *reason: object) -> None:
+            told.extend(reason)
+
+    case = next(case for case in load_cases("exchange") if "/rows/single" in case.id)
+    found, reason = verdict(case, Failing(case.needs, lambda _: None))[:2]
+
+    assert (found, "sender 0 failed" in reason) == ("fail", True), reason
+    assert "sender 0 failed: SeambenchError: nobody there" in told
 
 
 class _Side:
@@ -325,10 +348,27 @@ def test_what_one_exchange_needs_is_not_asked_of_the_next() -> None:
         assert all(getattr(case.request, word) == 1 for case in cases if case not in needing)
 
 
+def _mixed() -> tuple[Any, ExchangeCase]:
+    """The library's exchange, and a case of it with receivers in other processes."""
+    right = registry.resolve("exchange", "seambench")
+    return right, next(
+        case
+        for case in load_cases("exchange")
+        if isinstance(case, ExchangeCase) and case.shape.elsewhere
+    )
+
+
 def test_rows_come_from_receivers_in_other_processes() -> None:
     """Some parts are read here and others there: who is right passes, and all rows are counted."""
-    right = registry.resolve("exchange", "seambench")
-    mixed = [case for case in load_cases("exchange") if case.id.startswith("exchange/mixed/hash")]
+    right, case = _mixed()
+    assert verdict(case, right)[:2] == ("pass", "")
 
-    assert mixed
-    assert [verdict(case, right)[:2] for case in mixed[:2]] == [("pass", "")] * len(mixed[:2])
+
+def test_why_an_exchange_failed_comes_from_other_processes() -> None:
+    """A receiver in another process says why it ends: that is no crash of its own."""
+    right, case = _mixed()
+    with contextlib.closing(open_mixed(right, case.request, case.shape.elsewhere)) as opened:
+        for sender in opened.senders:
+            sender.cancel("the disk is full")
+        with pytest.raises(FailedError, match=r"sender \d is lost before its end"):
+            opened.receivers[-1].read(timeout=30)

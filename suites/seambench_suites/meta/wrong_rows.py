@@ -16,6 +16,7 @@ from seambench.contracts.registry import resolve
 from seambench_suites.meta.bent import Bend, Bent, members, scans
 
 VARIABLE = "SEAMBENCH_WRONG_RULE"
+FORGED = "a verdict is forged"
 
 _EMPTY: Mapping[str, Any] = {"int32": 0, "int64": 0, "string": "", "double": 0.0, "bool": False}
 
@@ -78,7 +79,7 @@ for name in os.listdir(folder):
 
 def _forged(table: pa.Table) -> pa.Table:
     """No rows, and a verdict of its own where the answers to the judge can be written."""
-    subprocess.run([sys.executable, "-c", _FORGER], check=False, stderr=subprocess.DEVNULL)
+    subprocess.run([sys.executable, "-ISc", _FORGER], check=False, stderr=subprocess.DEVNULL)
     return table.slice(0, 0)
 
 
@@ -91,7 +92,7 @@ RULES: Mapping[str, Bend] = {
     "a page comes twice": scans(table=lambda table: pa.concat_tables([table, table])),
     "all is refused": members(open=_refuses),
     "nothing is there": scans(table=lambda table: table.slice(0, 0)),
-    "a verdict is forged": scans(table=_forged),
+    FORGED: scans(table=_forged),
     "items of lists are joined": scans(table=lambda table: _columns(table, _items_joined)),
 }
 

@@ -132,7 +132,7 @@ def main() -> int:
             one.join()
         if side.error is not None:
             return _refused(side.error)
-        side.put(Frame("E", 0))
+        side.put(Frame("E"))
     return 0
 
 

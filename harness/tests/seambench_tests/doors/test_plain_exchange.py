@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import threading
+import time
 from pathlib import Path
 
 import pyarrow as pa
@@ -40,3 +42,22 @@ def test_each_driver_is_told_why(frames: list[Frame], reason: str, tmp_path: Pat
         for driver in range(_REQUEST.drivers):
             with pytest.raises(FailedError, match=reason):
                 receiver.read(driver, timeout=30)
+
+
+def test_who_waits_is_told_at_once(tmp_path: Path) -> None:
+    """A failure ends a wait that has begun, and not only the next."""
+    with contextlib.closing(PlainExchange().listen(_REQUEST, f"unix:{tmp_path}/r")) as receiver:
+        begin = time.monotonic()
+        threading.Timer(0.2, receiver.cancel, ["no more is wanted"]).start()
+        with pytest.raises(FailedError, match="no more is wanted"):
+            receiver.read(timeout=10)
+        assert time.monotonic() - begin < 10
+
+
+def test_a_sender_that_is_closed_is_lost_at_once(tmp_path: Path) -> None:
+    """Its receiver is told when it closes, not when the process ends."""
+    exchange = PlainExchange()
+    with contextlib.closing(exchange.listen(_REQUEST, f"unix:{tmp_path}/r")) as receiver:
+        exchange.connect(_REQUEST, 0, [receiver.address]).close()
+        with pytest.raises(FailedError, match="its connection closed before its end"):
+            receiver.read(timeout=10)
