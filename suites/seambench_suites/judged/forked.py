@@ -104,8 +104,30 @@ def seen(tests: Sequence[str], package: Path, seconds: float) -> Mapping[str, Se
 def changed(file: Path, text: str) -> Mapping[Place, CodeType]:
     """Functions of a module whose code is another in a text; none where what changes is no code."""
     right = _codes(compile(file.read_text(encoding="utf-8"), str(file), "exec"))
-    wrong = _codes(compile(text, str(file), "exec"))
+    tree = ast.parse(text)
+    wrong = _codes(compile(tree, str(file), "exec"))
+    lost = {
+        line: names
+        for (_, line), code in (right.items() if right.keys() == wrong.keys() else ())
+        if (names := set(code.co_freevars) - set(wrong[(str(file), line)].co_freevars))
+    }
+    if lost:
+        wrong = _codes(compile(_naming(tree, lost), str(file), "exec"))
     return {place: code for place, code in wrong.items() if place in right and right[place] != code}
+
+
+def _naming(tree: ast.Module, lost: Mapping[int, Iterable[str]]) -> ast.Module:
+    """Have functions name variables of others where nothing runs.
+
+    Code takes another's place in a function only if it shares the same variables.
+    """
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
+            for name in lost.get(first, ()):
+                [never] = ast.parse(f"if False: {name}").body
+                node.body.append(ast.fix_missing_locations(ast.copy_location(never, node.body[-1])))
+    return tree
 
 
 def put(codes: Mapping[Place, CodeType]) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,7 +13,7 @@ import pytest
 import seambench
 from seambench.contracts.data_files import read_toml
 from seambench_suites.judged import __main__ as judged
-from seambench_suites.judged.forked import preload, seen
+from seambench_suites.judged.forked import changed, preload, put, seen
 from seambench_suites.judged.mistakes import mistakes
 
 _TEXT = '''
@@ -111,6 +114,31 @@ def test_a_mistake_that_no_test_finds_fails_the_run(
     [said, *_] = capsys.readouterr().out.splitlines()
     assert said.startswith(word)
     assert ": conformance/judge.py:" in said
+
+
+@pytest.mark.parametrize("text", ["super().f() -> None", "return told + [n] -> None"])
+def test_a_mistake_is_made_where_others_variables_are_named_no_longer(
+    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A function keeps what it shares with another, such as its class, whatever it still names."""
+    lines = (
+        "class A:\n    def f(self):\n        raise KeyError\n"
+        "class B(A):\n    @property\n    def g(self):\n        super().f()\n"
+        "def made():\n    n, told = 1, [0]\n    def inner():\n        return told + [n]\n"
+        "    return inner\n"
+        "inner = made()\n"
+    )
+    file = tmp_path / "closed_over.py"
+    file.write_text(lines)
+    monkeypatch.syspath_prepend(tmp_path)
+    made = importlib.import_module("closed_over")
+    [one] = [one for one in mistakes(lines) if one.told.endswith(text.removeprefix("return "))]
+    put(changed(file, one.made_in(lines)))
+
+    with contextlib.nullcontext() if "super" in text else pytest.raises(KeyError):
+        assert made.B().g is None
+    assert made.inner() == ([0, 1] if "super" in text else None)
+    sys.modules.pop("closed_over")
 
 
 def test_each_statement_that_a_test_runs_is_noted(tmp_path: Path) -> None:
