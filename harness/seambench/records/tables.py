@@ -144,15 +144,16 @@ def _cells(
     # The bar has the second side first.
     cells = [_cell(table, first, run[1:]), _cell(table, second, run[:1])]
     cells += [_cell(table, side, of_run) for side in others]
-    samples = judged.ratio.count
+    together = len({one.run.id for one in run}) == 1
+    samples = f"{judged.ratio.count} warm samples of each"
+    samples += " in shuffled turns" if together else ", of which this run has one side"
     for one in run:
         busy = one.run.busy
         others_said = "" if busy is None else f", others used {busy.during:g} % of the machine"
         sources[one.run.id] = (
             f"Run {one.run.id} of {one.run.started_utc[:10]}, commit "
             f"{(one.run.commit or '?')[:8]}, {one.machine.name} ({one.machine.cpu}, "
-            f"{one.machine.cores} cores), {samples} warm samples of each in shuffled turns"
-            f"{others_said}."
+            f"{one.machine.cores} cores), {samples}{others_said}."
         )
     return [*cells, judged.ratio.said], ""
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -13,7 +14,7 @@ import jinja2
 from seambench import __version__
 from seambench.contracts.formats import announced_formats
 from seambench.contracts.registry import find_seam, seams
-from seambench.records.model import Timing
+from seambench.records.model import Implementation, Timing
 from seambench.report.draw import charts
 from seambench.report.draw.lines import mark
 from seambench.report.draw.text import factor, percent, seconds, size
@@ -133,6 +134,8 @@ def _environment(pages: Pages) -> jinja2.Environment:
         lstrip_blocks=True,
     )
     titles = {format_.name: format_.title for format_ in announced_formats()}
+    own = {one.name for one, _ in _of_ours(pages.loaded)}
+    mains = _mains(pages.loaded)
     environment.globals |= {
         "notice": NOTICE,
         "pages": PAGES,
@@ -153,7 +156,9 @@ def _environment(pages: Pages) -> jinja2.Environment:
         "percent": percent,
         "size": size,
         "mark": mark,
-        "own": _own(pages.loaded),
+        "own": own,
+        "folded": partial(_folded, own - mains),
+        "called": partial(_called, mains),
         "heat": _heat,
         "xs_of": _xs_of,
         "cell_at": _cell_at,
@@ -172,10 +177,34 @@ def _environment(pages: Pages) -> jinja2.Environment:
     return environment
 
 
-def _own(loaded: Loaded) -> set[str]:
-    """Names of this project's implementations, as timings have them."""
-    about = [shown.record.implementation for shown in loaded.records]
-    return {one.name for one in about if one.kind != "peer"}
+def _of_ours(loaded: Loaded) -> list[tuple[Implementation, Sequence[Timing]]]:
+    """This project's implementations, one for each record, with what was timed."""
+    records = [shown.record for shown in loaded.records]
+    return [
+        (one.implementation, one.timings) for one in records if one.implementation.kind != "peer"
+    ]
+
+
+def _mains(loaded: Loaded) -> set[str]:
+    """Of this project's implementations the one of each seam that was timed the most."""
+    timed: dict[str, Counter[str]] = defaultdict(Counter)
+    for one, timings in _of_ours(loaded):
+        for timing in timings:
+            timed[timing.case.partition("/")[0]][one.name] += 1
+    return {counts.most_common(1)[0][0] for counts in timed.values()}
+
+
+def _called(mains: Set[str], label: str) -> str:
+    """A label as pages have it: the library by its name, as users know it."""
+    first, space, rest = label.partition(" ")
+    return f"seamkit{space}{rest}" if first in mains else label
+
+
+def _folded(ways: Set[str], names: Iterable[str]) -> list[str]:
+    """Which of a table's names stand for other ways of this project's; none where all do."""
+    every = list(dict.fromkeys(names))
+    found = [name for name in every if name.partition(" ")[0] in ways]
+    return found if len(found) < len(every) else []
 
 
 def _machine(loaded: Loaded) -> str:

@@ -21,14 +21,21 @@ def cost_text(figure: Figure, value: float) -> str:
     return seconds(value) if figure.measure == "time" else size(value)
 
 
-def cost_chart(figure: Figure, numbers: Mapping[str, int]) -> Markup:
-    """Cost against an axis; `numbers` gives each reader the same colour and mark everywhere."""
+def cost_chart(figure: Figure, numbers: Mapping[str, int], hidden: Sequence[str]) -> Markup:
+    """Cost against an axis.
+
+    Args:
+        figure: what is shown.
+        numbers: give each reader the same colour and mark everywhere.
+        hidden: names of readers that are folded away.
+    """
     lines = [
         Line(
             curve.reader.label,
             numbers[curve.reader.label],
             [_cost_point(figure, curve, cell) for cell in curve.cells],
             faint=curve.stale,
+            way=curve.reader.name in hidden,
         )
         for curve in figure.curves
     ]
@@ -56,10 +63,10 @@ def _point(x: float, stat: Stat, label: str, link: str) -> Point:
     return Point(x, stat.median, stat.low, stat.high, label, link)
 
 
-def rate_chart(family: Family, group: Group) -> Markup:
-    """Rates of a group by the number of rows, the plain copy as a faint line."""
+def rate_chart(family: Family, group: Group, hidden: Sequence[str]) -> Markup:
+    """Rates of a group by the number of rows, the plain copy as a faint line, some folded away."""
     lines = [
-        Line(name, number, points)
+        Line(name, number, points, way=name in hidden)
         for number, name in enumerate(family.competitors)
         if (points := _rate_points(name, group.rates.get(name, {})))
     ]

@@ -50,12 +50,14 @@ class Line:
     Attributes:
         number: from 0; by which colour and mark are chosen.
         faint: in grey and dashed: shown for comparison.
+        way: of another way of this project's, which is folded away.
     """
 
     name: str
     number: int
     points: Sequence[Point] = field(default_factory=tuple)
     faint: bool = False
+    way: bool = False
 
 
 def line_chart(
@@ -193,7 +195,8 @@ def _grid(
 
 
 def _style(line: Line) -> str:
-    return "faint" if line.faint else f"c{line.number % len(MARKS)}"
+    style = "faint" if line.faint else f"c{line.number % len(MARKS)}"
+    return f"{style} way" if line.way else style
 
 
 def _band(scale: _Scale, line: Line) -> Iterator[str]:

@@ -42,7 +42,7 @@ def test_a_row_tells_medians_and_the_interval_of_their_ratio() -> None:
     """Beside them stand run, date, commit, machine and number of samples."""
     shown = rendered(table(), two(SLOW, FAST))
     assert "| row | 1 | 2 | 2.00 x (" in shown
-    assert re.search(r"Run aaaaaaaa of \d{4}-\d\d-\d\d, commit \w+, .* 7 warm samples", shown)
+    assert re.search(r"Run aaaaaaaa of \d{4}-\d\d-\d\d, commit \w+, .* 7 warm samples of each in shuf", shown)
 
 
 def test_no_difference_is_said_where_the_interval_holds_one() -> None:
@@ -98,6 +98,8 @@ def test_sides_of_two_runs_are_told_with_both() -> None:
     shown = rendered(table(row=[{"label": "row", "sides": row}]), records)
     assert "| row | 1 | 2 |" in shown
     assert re.findall(r"^Run (\w+) of ", shown, re.MULTILINE) == ["aaaaaaaa", "bbbbbbbb"]
+    assert shown.count("of which this run has one side") == 2
+    assert "turns" not in shown
 
 
 def test_a_document_gets_its_tables_and_keeps_the_rest() -> None:

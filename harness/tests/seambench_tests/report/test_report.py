@@ -499,3 +499,20 @@ def test_an_unknown_form_is_refused(results: Path) -> None:
     done = CliRunner().invoke(app, ["report", "--results", str(results), "--format", "xml"])
 
     assert "markdown, json, csv, junit" in str(done.exception)
+
+
+@pytest.mark.parametrize("name", ["cost", "queries", "pairs"])
+def test_other_ways_of_the_library_are_folded_away(site: Path, name: str) -> None:
+    """One of its names stands for it and is called by its name; each card opens what it folds."""
+    cards = re.split(r'(?=<[a-z]+ class="card)', page(site, name))
+    ways = [card for card in cards if re.search(r'class="[^"]* way"', card)]
+
+    assert all('class="unfold"' in card for card in ways)
+    assert ways if name != "pairs" else not ways
+    assert any(re.search(r">\s*seamkit\b", card) for card in cards)
+    for card in ways:
+        for row in re.findall(r'<(?:tr|th)[^>]* way">.*?</th>', card, re.DOTALL):
+            assert 'class="ours"' in row
+            assert "seamkit" not in row
+    shown = re.sub(r'<(tr|th|li)[^>]* way">.*?</\1>', "", "".join(ways), flags=re.DOTALL)
+    assert "hudi-rs" in shown or not ways
