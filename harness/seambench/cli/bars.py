@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from seambench.cli.shared.common import Results, console
+from seambench.cli.shared.common import DataFolder, Results
 
 
 def bars(
@@ -15,11 +15,33 @@ def bars(
         Path | None, typer.Option("--file", help="Declaration of bars (default: the suite's).")
     ] = None,
     only: Annotated[
-        list[str] | None, typer.Option(help="Bars whose name holds this text, repeatable.")
+        list[str] | None,
+        typer.Option(help="Bars whose name holds this text, or of the run so named; repeatable."),
     ] = None,
     commands: Annotated[
         bool, typer.Option("--commands", help="Only print the commands that make the records.")
     ] = False,
+    make: Annotated[
+        bool,
+        typer.Option(
+            "--make", help="Run these commands, but for those whose figures stand at this commit."
+        ),
+    ] = False,
+    minutes: Annotated[
+        float, typer.Option(min=0, help="With --make: after these no further run is begun.")
+    ] = 600.0,
+    runs: Annotated[
+        int, typer.Option(min=1, help="With --make: how many times each figure is to stand.")
+    ] = 1,
+    again: Annotated[
+        bool,
+        typer.Option(
+            "--again",
+            help="Hold each figure against that of the run that stands before it; 1 where fewer "
+            "than 95 of 100 lie within each other's intervals.",
+        ),
+    ] = False,
+    folder: DataFolder = None,
     results: Results = Path("results"),
 ) -> None:
     """Hold each declared figure against the newest run that stands; 1 where one is missed.
@@ -27,38 +49,37 @@ def bars(
     A run stands with seven samples of each, from a clean checkout on a quiet machine; a figure
     without one is told with the reason, and 2 is the exit code where there is none at all.
     """
-    from rich.markup import escape
-    from rich.table import Table
-
-    from seambase.errors import UnavailableError, UsageError
+    from seambase.errors import UsageError
+    from seambench.cli.stages.judging import show_again, show_judged
+    from seambench.cli.stages.making import Making, make_records
     from seambench.contracts import registry
-    from seambench.records.bars import judge, load_bars
+    from seambench.records.bars import load_bars
+    from seambench.records.tables import load_tables
     from seambench.report.views.load import load_records
 
-    declared = load_bars(file or registry.resolve_suite("tpch").bars)
-    chosen = [bar for bar in declared.bar if any(text in bar.name for text in only or [""])]
-    if not chosen:
-        names = "; ".join(bar.name for bar in declared.bar)
-        raise UsageError(f"no bar has such a name; they are: {names}")
+    suite = registry.resolve_suite("tpch")
+    declared = load_bars(file or suite.bars)
+    texts = only or [""]
+    chosen = [bar for bar in declared.bar if any(t in bar.name or t == bar.run for t in texts)]
+    of_chosen = {*texts, *(bar.run for bar in chosen)} if only else declared.run
+    wanted = {name: lines for name, lines in declared.run.items() if name in of_chosen}
+    if not wanted:
+        names = "; ".join([*declared.run, *(bar.name for bar in declared.bar)])
+        raise UsageError(f"no bar and no run has such a name; they are: {names}")
     if commands:
-        for name in dict.fromkeys(bar.run for bar in chosen) if only else declared.run:
-            typer.echo("\n".join([f"# {name}", *declared.run[name]]))
+        for name, lines in wanted.items():
+            typer.echo("\n".join([f"# {name}", *lines]))
         return
+    if make:
+        tables = () if file else load_tables(suite.tables)
+        figures = {
+            name: [
+                *(bar for bar in declared.bar if bar.run == name),
+                *(one.bar(row) for one in tables if one.run == name for row in one.row),
+            ]
+            for name in wanted
+        }
+        making = Making(wanted, figures, runs, minutes, folder, results)
+        raise typer.Exit(make_records(making))
     records = [shown.record for shown in load_records(results).records]
-    judged = [judge(bar, records) for bar in chosen]
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("bar", "figure", "interval", "wanted", "", "of"):
-        table.add_column(name)
-    for one in judged:
-        value = "" if one.value is None else f"{one.value:.2f}"
-        interval = f"{one.ratio.low:.2f} to {one.ratio.high:.2f}" if one.ratio else ""
-        style = {"met": "green", "missed": "red"}.get(one.word, "dim")
-        word = f"[{style}]{one.word}[/{style}]"
-        limit, source = one.bar.limit, one.source or one.reason
-        table.add_row(escape(one.bar.name), value, interval, limit, word, escape(source))
-    console().print(table)
-    if all(one.value is None for one in judged):
-        raise UnavailableError(
-            "no bar has a figure; `seambench bars --commands` says what makes them"
-        )
-    raise typer.Exit(1 if any(one.word == "missed" for one in judged) else 0)
+    raise typer.Exit((show_again if again else show_judged)(chosen, records))

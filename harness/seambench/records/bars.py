@@ -176,12 +176,27 @@ def standing_run(bar: Bar, records: Sequence[Record]) -> list[Record] | str:
     """
     reason = "no record has it"
     for run in _runs(bar, records):
-        reason_of_run = next((why for record in run if (why := _unusable(record))), None)
-        found = reason_of_run or _figure(bar, run)
+        found = _whole(bar, run)
         if isinstance(found, Judged):
             return run
         reason = reason if reason != "no record has it" else found
     return reason
+
+
+def judged_runs(bar: Bar, records: Sequence[Record]) -> Iterator[Judged]:
+    """A bar by every run that stands, the newest first; none takes part in two."""
+    taken: set[str] = set()
+    for run in _runs(bar, records):
+        ids = {record.run.id for record in run}
+        found = _whole(bar, run) if ids.isdisjoint(taken) else None
+        if isinstance(found, Judged):
+            taken |= ids
+            yield found
+
+
+def _whole(bar: Bar, run: Sequence[Record]) -> Judged | str:
+    """The figure of a run, if that stands."""
+    return next((why for record in run if (why := _unusable(record))), None) or _figure(bar, run)
 
 
 def _unusable(record: Record) -> str | None:

@@ -67,6 +67,11 @@ class Table(_Struct, frozen=True):
     unit: Literal["seconds", "rate"] = "seconds"
     scale: float = 1.0
 
+    def bar(self, row: Row) -> Bar:
+        """The ratio of a row: of its second side to the first."""
+        first, second = row.sides[:2]
+        return Bar(row.label, self.run, second, first, at_most=float("inf"), scale=self.scale)
+
 
 class Declared(_Struct, frozen=True):
     """All tables."""
@@ -133,7 +138,7 @@ def _cells(
 ) -> tuple[list[str] | None, str]:
     """The cells of a row behind its label, or why it has none."""
     first, second, *others = row.sides
-    bar = Bar(row.label, table.run, second, first, at_most=float("inf"), scale=table.scale)
+    bar = table.bar(row)
     run = standing_run(bar, records)
     if isinstance(run, str):
         return None, run

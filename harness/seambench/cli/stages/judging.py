@@ -1,0 +1,84 @@
+"""Bars for people: each with its figure, or two runs of each beside one another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import islice
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from seambase.errors import UnavailableError
+from seambench.cli.shared.common import console
+from seambench.records.bars import Bar, Judged, judge, judged_runs
+from seambench.records.model import Record
+
+_STYLES = {"met": "green", "missed": "red", "no figure": "dim", "agree": "green", "differ": "red"}
+#: Of so many figures two runs are to give each within the other's interval.
+_ALIKE = 0.95
+
+
+def show_judged(chosen: Sequence[Bar], records: Sequence[Record]) -> int:
+    """Print each bar with its figure; the exit code."""
+    judged = [judge(bar, records) for bar in chosen]
+    rows = []
+    for one in judged:
+        value = "" if one.value is None else f"{one.value:.2f}"
+        limit, source = one.bar.limit, one.source or one.reason
+        rows.append((one.bar.name, value, _interval(one), limit, one.word, source))
+    _print(("bar", "figure", "interval", "wanted", "", "of"), rows)
+    if all(one.value is None for one in judged):
+        raise UnavailableError(
+            "no bar has a figure; `seambench bars --commands` says what makes them"
+        )
+    return 1 if any(one.word == "missed" for one in judged) else 0
+
+
+def show_again(chosen: Sequence[Bar], records: Sequence[Record]) -> int:
+    """Print each ratio beside that of the run before; the exit code."""
+    rows, alike, overlapping = [], 0, 0
+    for bar in chosen:
+        stands = (one for one in judged_runs(bar, records) if one.ratio is not None)
+        found = list(islice(stands, 2))
+        if len(found) < 2:
+            continue
+        agree = _within(*found) and _within(*reversed(found))
+        alike += agree
+        overlapping += _overlap(*found)
+        cells = [cell for one in found for cell in (f"{one.value:.2f}", _interval(one), one.source)]
+        rows.append((bar.name, *cells, "agree" if agree else "differ"))
+    if not rows:
+        raise UnavailableError("no bar has two runs that stand; `--make --runs 2` makes them")
+    _print(("bar", "figure", "interval", "of", "before", "interval", "of", ""), rows)
+    typer.echo(
+        f"{alike} of {len(rows)} lie within each other's intervals; "
+        f"the intervals of {overlapping} overlap"
+    )
+    return 0 if alike >= _ALIKE * len(rows) else 1
+
+
+def _within(one: Judged, other: Judged) -> bool:
+    """Whether a figure lies in another's interval."""
+    assert one.value is not None
+    assert other.ratio is not None
+    return other.ratio.low <= one.value <= other.ratio.high
+
+
+def _overlap(one: Judged, other: Judged) -> bool:
+    assert one.ratio is not None
+    assert other.ratio is not None
+    return one.ratio.low <= other.ratio.high and other.ratio.low <= one.ratio.high
+
+
+def _interval(one: Judged) -> str:
+    return f"{one.ratio.low:.2f} to {one.ratio.high:.2f}" if one.ratio else ""
+
+
+def _print(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for title in titles:
+        table.add_column(title)
+    for row in rows:
+        table.add_row(*(Text(cell, _STYLES.get(cell, "")) for cell in row))
+    console().print(table)
