@@ -181,7 +181,8 @@ def _print_tables(records: Sequence[Record], out: Console, *, profile: bool) -> 
 def who_wins(records: Sequence[Record]) -> Iterator[str]:
     """For each plan that ways compete in: from how many rows a chunk on which of them is ahead.
 
-    Medians that lie within each other's samples are no difference; so several may be ahead.
+    Medians that lie within each other's samples are no difference; so several may be ahead. Beside
+    them stands the next one, and how much longer it takes there.
     """
     from seambench.contracts.registry import find_seam
     from seambench.report.views.load import Shown
@@ -191,7 +192,7 @@ def who_wins(records: Sequence[Record]) -> Iterator[str]:
     shown = [Shown(record, Path(), "", "") for record in records]
     for family in families(shown, known):
         for group in family.groups:
-            turns = [f"from {turn.rows:,} on {' or '.join(turn.names)}" for turn in group.turns]
+            turns = [turn.said for turn in group.turns]
             if turns:
                 yield f"{group.label}, ahead by rows a chunk: {'; '.join(turns)}."
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from seambench.cli.shared.common import NOTE
@@ -34,9 +35,7 @@ def geometric_mean(values: Sequence[float | None]) -> float | None:
 
 def print_summary(records: Sequence[Record], out: Console) -> None:
     """Print one table per kind of case, and the verdicts."""
-    datasets = list(
-        dict.fromkeys(_dataset(timing) for record in records for timing in record.timings)
-    )
+    datasets = _labels([timing for record in records for timing in record.timings])
     cases = {timing.case for record in records for timing in record.timings}
     for case, title in (
         ("scan/all", "all columns of lineitem"),
@@ -54,7 +53,7 @@ def print_summary(records: Sequence[Record], out: Console) -> None:
 
 def _print_table(
     records: Sequence[Record],
-    datasets: Sequence[str],
+    datasets: Mapping[str, str],
     title: str,
     takes: Callable[[str], bool],
     out: Console,
@@ -64,16 +63,14 @@ def _print_table(
 
     read = [record for record in records if any(takes(timing.case) for timing in record.timings)]
     rows = []
-    for dataset in datasets:
-        here = [
-            [t for t in one.timings if takes(t.case) and _dataset(t) == dataset] for one in read
-        ]
+    for name, label in datasets.items():
+        here = [[t for t in one.timings if takes(t.case) and t.over.name == name] for one in read]
         values = (geometric_mean([median_seconds(timing) for timing in own]) for own in here)
-        rows.append([escape(dataset), *("-" if v is None else f"{v:.3f}" for v in values)])
+        rows.append([escape(label), *("-" if v is None else f"{v:.3f}" for v in values)])
     verdicts = [_verdict([t for t in one.timings if takes(t.case)]) for one in read]
     out.print(f"[bold]{title}[/bold]")
     # Data sets go down, since there are more of them; readers that do not fit begin a new block.
-    wide = max([len(dataset) for dataset in datasets] + [len("data")])
+    wide = max([len(label) for label in datasets.values()] + [len("data")])
     for some in blocks([record.implementation.name for record in read], out.width - wide):
         table = Table(box=None, pad_edge=False, header_style="bold")
         table.add_column("data", no_wrap=True)
@@ -113,6 +110,13 @@ def _verdict(timings: Sequence[Timing]) -> str:
         return f"[green]all {right} right[/green]{beside}" if offered else "not offered"
     others = sorted({str(timing.outcome) for timing in offered} - {"pass"})
     return f"[red]{right} of {len(offered)} right; {', '.join(others)}[/red]{beside}"
+
+
+def _labels(timings: Sequence[Timing]) -> dict[str, str]:
+    """What data are called, by their names: by these where another word would be of two."""
+    labels = {timing.over.name: _dataset(timing) for timing in timings}
+    counts = Counter(labels.values())
+    return {name: label if counts[label] == 1 else name for name, label in labels.items()}
 
 
 def _dataset(timing: Timing) -> str:

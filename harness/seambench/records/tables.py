@@ -14,7 +14,8 @@
 A document has the table between `<!-- figures: NAME -->` and `<!-- end -->`; what stands there is
 the program's, and a test holds it against the records. The last column is the ratio of the second
 side to the first, with its interval. A row without a record that stands says so; a table without
-any row of figures says why there is none. Which records stand is told in `standing`.
+any row of figures says why there is none. Which records stand is told in `standing`. A table that
+has a question answers it in words, of any scale, beside the pictures of the records: `answers`.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ import msgspec
 from seambase.errors import InputError, UsageError
 from seambench.records.bars import Bar, Side, judge, standing_run
 from seambench.records.model import Record, Timing
+from seambench.records.ratios import Ratio
 
 _BLOCK = re.compile(r"<!-- figures: ([\w-]+) -->\n.*?<!-- end -->", re.DOTALL)
 _NO_FIGURE = "no figure"
@@ -41,10 +43,23 @@ class _Struct(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Row(_Struct, frozen=True):
-    """A line: what is compared, and each side of it; the ratio is the second's to the first."""
+    """A line: what is compared, and each side of it; the ratio is the second's to the first.
+
+    Attributes:
+        claimed: by somebody else, the least and the most that the ratio is.
+    """
 
     label: str
     sides: list[Side]
+    claimed: tuple[float, float] | None = None
+
+    def said(self, ratio: Ratio) -> str:
+        """The ratio for people, and whether it is what was claimed."""
+        if self.claimed is None:
+            return ratio.said
+        least, most = self.claimed
+        word = "less than" if ratio.high < least else "more than" if ratio.low > most else "as"
+        return f"{ratio.said}, {word} claimed"
 
 
 class Table(_Struct, frozen=True):
@@ -57,6 +72,7 @@ class Table(_Struct, frozen=True):
         run: which of the runs of `bars.toml` makes its records.
         unit: seconds, or gigabytes a second (million rows a second) of what is moved.
         scale: of the rows.
+        question: which its rows answer, by themselves; empty: none.
     """
 
     name: str
@@ -64,6 +80,7 @@ class Table(_Struct, frozen=True):
     columns: list[str]
     row: list[Row]
     run: str
+    question: str = ""
     unit: Literal["seconds", "rate"] = "seconds"
     scale: float = 1.0
 
@@ -90,6 +107,26 @@ def load_tables(path: Path) -> Sequence[Table]:
             if len(row.sides) != len(table.columns) - 2 or len(row.sides) < 2:
                 raise InputError(f"{path}: {table.name}: {row.label!r} does not fill the columns")
     return tables
+
+
+def answers(
+    tables: Sequence[Table], records: Sequence[Record]
+) -> list[tuple[str, list[tuple[str, str]]]]:
+    """What records that stand answer, at the largest of their scales: questions, rows, words.
+
+    Args:
+        tables: those without a question are passed over, as are rows that no record has.
+        records: oldest first, of runs that may be compared.
+    """
+    scales = [timing.over.scale for one in records for timing in one.timings]
+    found = []
+    for table in tables if scales else ():
+        scaled = msgspec.structs.replace(table, scale=max(scales))
+        judged = [(row, judge(scaled.bar(row), records).ratio) for row in table.row]
+        said = [(row.label, row.said(ratio)) for row, ratio in judged if ratio is not None]
+        if table.question and said:
+            found.append((f"{table.question} {table.columns[-1].capitalize()}:", said))
+    return found
 
 
 def with_tables(text: str, tables: Mapping[str, Table], records: Sequence[Record]) -> str:
@@ -160,7 +197,7 @@ def _cells(
             f"{(one.run.commit or '?')[:8]}, {one.machine.name} ({one.machine.cpu}, "
             f"{one.machine.cores} cores), {samples}{others_said}."
         )
-    return [*cells, judged.ratio.said], ""
+    return [*cells, row.said(judged.ratio)], ""
 
 
 def _cell(table: Table, side: Side, records: Sequence[Record]) -> str:

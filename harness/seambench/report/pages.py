@@ -13,8 +13,9 @@ import jinja2
 
 from seambench import __version__
 from seambench.contracts.formats import announced_formats
-from seambench.contracts.registry import find_seam, seams
+from seambench.contracts.registry import find_seam, resolve_suite, seams
 from seambench.records.model import Implementation, Timing
+from seambench.records.tables import Table, answers, load_tables
 from seambench.report.draw import charts
 from seambench.report.draw.lines import mark
 from seambench.report.draw.text import factor, percent, seconds, size
@@ -173,6 +174,7 @@ def _environment(pages: Pages) -> jinja2.Environment:
         "history_chart": charts.history_chart,
         "size_chart": charts.size_chart,
         "writing_chart": charts.writing_chart,
+        "answers_of": partial(_answers, load_tables(resolve_suite("tpch").tables)),
     }
     return environment
 
@@ -205,6 +207,11 @@ def _folded(ways: Set[str], names: Iterable[str]) -> list[str]:
     every = list(dict.fromkeys(names))
     found = [name for name in every if name.partition(" ")[0] in ways]
     return found if len(found) < len(every) else []
+
+
+def _answers(tables: Sequence[Table], one: RunSet) -> list[tuple[str, list[tuple[str, str]]]]:
+    """What a set of runs answers in words."""
+    return answers(tables, [shown.record for shown in one.shown])
 
 
 def _machine(loaded: Loaded) -> str:

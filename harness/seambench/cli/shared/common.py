@@ -123,6 +123,17 @@ def _tell_noise(records: Sequence[Record], out: Console) -> None:
         out.print(f"no quiet machine: {why}", markup=False)
 
 
+def _tell_answers(records: Sequence[Record], out: Console) -> None:
+    """What the records answer of the questions that are declared, in words."""
+    from seambench.contracts import registry
+    from seambench.records.tables import answers, load_tables
+
+    for question, rows in answers(load_tables(registry.resolve_suite("tpch").tables), records):
+        out.print(question, markup=False)
+        for label, said in rows:
+            out.print(f"  {label}: {said}", markup=False)
+
+
 def tell_records(
     records: Sequence[Record],
     results: Path,
@@ -152,6 +163,7 @@ def tell_records(
     else:
         show(console())
         _tell_noise(records, console())
+        _tell_answers(records, console())
     failed, err = failures(records), error_console()
     for line in failed[:failures_shown]:
         err.print(f"failed: {line}", markup=False)

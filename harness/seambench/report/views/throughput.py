@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import itertools
 import re
+import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
 from seambench.contracts.common import TimedFamily
 from seambench.records.model import Answered, Floor, Timing
+from seambench.records.ratios import ratio_of
 from seambench.report.views.load import Shown
 from seambench.report.views.runs import RunSet, is_of_tables, run_sets
 from seambench.report.views.stats import Stat
@@ -23,6 +25,7 @@ class Rate:
 
     Attributes:
         stat: seconds.
+        hot: the samples of it, by round.
         moved: bytes that a run moved; None: unknown.
         copy: the seconds of a plain copy of as many bytes.
         times: as fast as so many times the best peer, or the best of the others.
@@ -41,6 +44,7 @@ class Rate:
     best: bool = False
     same: bool = False
     spent: Mapping[str, float] = field(default_factory=dict)
+    hot: Sequence[float] = ()
 
     @property
     def bytes_per_second(self) -> float | None:
@@ -52,10 +56,20 @@ class Rate:
 
 @dataclass(frozen=True)
 class Turn:
-    """From how many rows on which competitors win; several where there is no difference."""
+    """From how many rows on which competitors win; several where there is no difference.
+
+    Attributes:
+        rival: the next of the others there, and how much longer it takes; empty: none.
+    """
 
     rows: int
     names: Sequence[str]
+    rival: str = ""
+
+    @property
+    def said(self) -> str:
+        """In words."""
+        return f"from {self.rows:,} on {' or '.join(self.names)}{self.rival}"
 
 
 @dataclass
@@ -86,8 +100,20 @@ class Group:
                 if (rate := by_rows.get(count)) and (rate.best or rate.same)
             ]
             if winners and (not found or found[-1].names != winners):
-                found.append(Turn(count, winners))
+                found.append(Turn(count, winners, self._rival(count, winners)))
         return found
+
+    def _rival(self, count: int, winners: Sequence[str]) -> str:
+        """The fastest of those that do not win, and its ratio to the fastest."""
+        there = {who: one for who, by_rows in self.rates.items() if (one := by_rows.get(count))}
+        timed = {who: one for who, one in there.items() if one.stat is not None}
+        others = [who for who in timed if who not in winners]
+        rival = min(others, key=lambda who: statistics.median(timed[who].hot), default=None)
+        best = next((who for who in winners if timed[who].best), None)
+        if rival is None or best is None:
+            return ""
+        ratio = ratio_of(timed[rival].hot, timed[best].hot, paired=False)
+        return f" ({rival}: {ratio.said})" if ratio is not None else ""
 
 
 @dataclass(frozen=True)
@@ -249,5 +275,6 @@ def _judged(
                 best=len(timed) > 1 and name == best,
                 same=bool(stat and best and name != best and stat.overlaps(timed[best])),
                 spent=timing.spent if isinstance(timing, Answered) else {},
+                hot=timing.hot,
             ),
         )
