@@ -219,8 +219,7 @@ def _runs(bar: Bar, records: Sequence[Record]) -> Iterator[list[Record]]:
     yield from together
     if not together and sides[0].threads != sides[1].threads:
         # No run has two numbers of threads.
-        standing = [[one for one in side if _unusable(one) is None] for side in having]
-        pairs = ((a, b) for a in standing[0] for b in standing[1])
+        pairs = ((a, b) for a in having[0] for b in having[1])
         yield from ([a, b] for a, b in pairs if a.machine.name == b.machine.name)
 
 

@@ -113,7 +113,7 @@ class Group:
         if rival is None or best is None:
             return ""
         ratio = ratio_of(timed[rival].hot, timed[best].hot, paired=False)
-        return f" ({rival}: {ratio.said})" if ratio is not None else ""
+        return f", before {rival} by {ratio.said}" if ratio is not None else ""
 
 
 @dataclass(frozen=True)

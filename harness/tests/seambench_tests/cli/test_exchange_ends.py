@@ -15,14 +15,18 @@ def test_who_is_ahead_is_said_by_rows_a_chunk(tmp_path: Path) -> None:
     [sentence] = who_wins([load_record(write_record(tmp_path, made))])
     assert sentence == (
         "shuffle, 2 workers, ahead by rows a chunk: "
-        "from 64 on pass-through; from 512 on sockets presto."
+        "from 64 on pass-through, before sockets presto by 2.00 x (2.00 to 2.00); "
+        "from 512 on sockets presto, before pass-through by 2.00 x (2.00 to 2.00)."
     )
     # A way that is a hundred times as slow is ahead nowhere.
     for timing in made["timings"]:
         if "pass-through" in timing["case"]:
             timing["hot"] = [100 * one for one in timing["hot"]]
     [sentence] = who_wins([load_record(write_record(tmp_path, made))])
-    assert sentence == "shuffle, 2 workers, ahead by rows a chunk: from 64 on sockets presto."
+    assert sentence == (
+        "shuffle, 2 workers, ahead by rows a chunk: "
+        "from 64 on sockets presto, before pass-through by 50.00 x (50.00 to 50.00)."
+    )
     # Samples that overlap are no difference.
     for timing in made["timings"]:
         timing["hot"] = [1e-3] * 3 + [5e-3] + [9e-3] * 3

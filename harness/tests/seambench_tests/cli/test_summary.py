@@ -55,6 +55,22 @@ def test_who_reads_base_files_alone_is_called_stale(tmp_path: Path) -> None:
     assert {line.partition(":")[0] for line in lines if " right" in line} > told
 
 
+def test_data_of_one_share_and_two_layouts_are_two(tmp_path: Path) -> None:
+    """They are called by their layouts, and no figure is of both."""
+    records = [load_record(path) for path in record_paths(make_results(tmp_path))]
+    (record, timing) = next((r, t) for r in records for t in r.timings if t.case == "scan/all")
+    two = [
+        msgspec.structs.replace(
+            timing, over=msgspec.structs.replace(timing.over, name=name), hot=[seconds] * 7
+        )
+        for name, seconds in (("avro-logs", 1.0), ("parquet-logs", 9.0))
+    ]
+    out = Console(file=io.StringIO(), width=200)
+    print_summary([msgspec.structs.replace(record, timings=two)], out)
+    said = out.file.getvalue()  # type: ignore[attr-defined]
+    assert re.search(r"avro-logs +1\.000\nparquet-logs +9\.000\n", said)
+
+
 @pytest.mark.parametrize("width", [80, 200])
 def test_times_of_exchanges_and_kernels_are_whole(tmp_path: Path, width: int) -> None:
     """Long names are folded, figures never cut; every figure of a wide terminal is there."""

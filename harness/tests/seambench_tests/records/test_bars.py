@@ -113,6 +113,15 @@ def test_sides_of_two_runs_are_no_pair() -> None:
     assert not found.ratio.paired
 
 
+def test_a_number_of_threads_without_a_run_that_stands_says_why() -> None:
+    """Runs of two numbers of threads are put together, whatever is wrong with either."""
+    threads = {"numerator": {"by": "a", "case": "x", "threads": 1}}
+    sides = two("000002", [1.0] * 7, [1.0] * 7, dirty=True)[1:]
+    slow = [record("a", "000003", [timing("x", [3.0] * 7)], threads=1)]
+
+    assert judge(bar(**threads), [*slow, *sides]).reason == "its checkout had changes"
+
+
 def test_a_pattern_is_a_geometric_mean_or_the_best() -> None:
     """Over all its cases, which both sides must have; or the fastest of them."""
     slow = [timing("x/1", [8.0] * 7), timing("x/2", [2.0] * 7)]

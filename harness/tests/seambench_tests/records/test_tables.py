@@ -12,7 +12,7 @@ from seambase.errors import InputError, UsageError
 from seambench.contracts import registry
 from seambench.records.bars import load_bars
 from seambench.records.model import Record
-from seambench.records.tables import Table, load_tables, rendered, with_tables
+from seambench.records.tables import Table, answers, load_tables, rendered, with_tables
 from seambench_tests.records.test_bars import QUIET, record, timing
 
 SLOW = [2.0, 2.2, 1.8, 2.1, 1.9, 2.0, 2.05]
@@ -80,6 +80,34 @@ def test_a_row_without_figures_says_so_beside_others() -> None:
     shown = rendered(table(row=rows), two(SLOW, FAST))
     assert "| row | 1 | 2 |" in shown
     assert "| other |  |  | no figure: no record has it |" in shown
+
+
+@pytest.mark.parametrize(
+    ("claimed", "word"),
+    [((1.0, 1.5), "more than"), ((1.5, 2.5), "as"), ((2.0, 2.0), "as"), ((5.0, 5.0), "less than")],
+)
+def test_a_claim_holds_or_does_not(claimed: tuple[float, float], word: str) -> None:
+    """It holds where the interval of what was measured and that of the claim meet."""
+    row = [msgspec.to_builtins(table())["row"][0] | {"claimed": claimed}]
+    assert re.search(
+        rf"\| 2\.00 x \([^|]*\), {word} claimed \|", rendered(table(row=row), two(SLOW, FAST))
+    )
+
+
+def test_questions_are_answered_in_words_at_any_scale() -> None:
+    """By those rows that records have; a table without a question, or without a row, is silent."""
+    other = {"label": "other", "sides": [{"by": "b", "case": "x"}, {"by": "z", "case": "x"}]}
+    rows = [*msgspec.to_builtins(table())["row"], other]
+    asked = table(row=rows, question="What is slower?", scale=10.0)
+    [(question, said)] = answers(
+        [table(), asked, table(row=[other], question="?")], two(SLOW, FAST)
+    )
+
+    assert question == "What is slower? A / b:"
+    assert [label for label, _ in said] == ["row"]
+    assert said[0][1].startswith("2.00 x (")
+    assert answers([asked], two(SLOW, FAST, dirty=True)) == []
+    assert answers([asked], []) == []
 
 
 def test_a_rate_of_what_was_not_counted_is_nought() -> None:
