@@ -21,7 +21,7 @@ def main() -> int:
     """Exit code 1 when a target found something, 2 when it could not be built."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=int, help="explore: time for each target")
-    parser.add_argument("--runs", type=int, default=300_000, help="inputs, the same every time")
+    parser.add_argument("--runs", type=int, default=100_000, help="inputs, the same every time")
     options = parser.parse_args()
     clang = shutil.which("clang")
     if clang is None or not links_fuzzers(clang):

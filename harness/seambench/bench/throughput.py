@@ -39,6 +39,7 @@ MEMCPY = "memcpy"
 
 _SCALE = 0.05
 _ROWS_AT_MOST = 250_000
+_ROWS_OF_A_PART = 5_000
 _COLUMN_SETS = ("all", "fixed")
 
 
@@ -73,7 +74,8 @@ def lineitem(rows: int, columns: str = "all") -> pa.RecordBatch:
         raise UsageError(f"batches have 1 to {_ROWS_AT_MOST} rows, not {rows}")
     if columns not in _COLUMN_SETS:
         raise UsageError(f"unknown set of columns {columns!r}; there are {', '.join(_COLUMN_SETS)}")
-    table = _workload().slice(0, rows)
+    # Parts follow one another: of the first, which is made alone, these are the first rows.
+    table = _workload(max(1, _ROWS_AT_MOST // max(rows, _ROWS_OF_A_PART))).slice(0, rows)
     if columns == "fixed":
         table = table.select([f.name for f in table.schema if not pa.types.is_string(f.type)])
     # Copied, so that no buffer is a part of a larger one: each is as long as its rows need.
@@ -82,8 +84,9 @@ def lineitem(rows: int, columns: str = "all") -> pa.RecordBatch:
 
 
 @cache
-def _workload() -> pa.Table:
-    return pa.Table.from_batches(generate_part("lineitem", _SCALE, 1, 1))
+def _workload(parts: int) -> pa.Table:
+    """The first of some parts, of which each has at least `_ROWS_AT_MOST / parts` rows."""
+    return pa.Table.from_batches(generate_part("lineitem", _SCALE, 1, parts))
 
 
 def measure_throughput(

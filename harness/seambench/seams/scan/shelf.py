@@ -79,7 +79,7 @@ def _room() -> tempfile.TemporaryDirectory[str]:
 
 def _files(folder: Path) -> _Files:
     found = []
-    folders = [str(folder)]
+    folders, above = [str(folder)], len(str(folder)) + 1
     while folders:
         with os.scandir(folders.pop()) as entries:
             for entry in entries:
@@ -89,5 +89,5 @@ def _files(folder: Path) -> _Files:
                 # A folder's date changes with its entries, which are listed themselves.
                 is_folder = entry.is_dir(follow_symlinks=False)
                 size, date = (0, 0) if is_folder else (facts.st_size, facts.st_mtime_ns)
-                found.append((os.path.relpath(entry.path, folder), size, date))
+                found.append((entry.path[above:], size, date))
     return sorted(found)

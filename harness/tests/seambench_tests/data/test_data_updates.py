@@ -7,11 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from seambase.errors import InputError, UsageError
 from seambench.contracts.tables import Ordering
-from seambench.data.tpch import TABLES, generate_part
+from seambench.data.tpch import TABLES, generate_single_process
 from seambench.data.updates import BASE_TS, LATE_TS, UPDATE_TS, Updates, split_mix
 from seambench.data.values import CHANGED_COLUMNS
 from seambench.formats.hudi.buckets import bucket_numbers, string_hash_codes
@@ -25,9 +26,17 @@ def _updates(table: str, seed: int, ratio: float, share: float, slices: int) -> 
 
 
 @pytest.fixture(scope="module")
-def rows() -> dict[str, pa.RecordBatch]:
+def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, pa.RecordBatch]:
     """The generator's rows at a small scale, one batch per table."""
-    return {table: pa.concat_batches(list(generate_part(table, _SCALE, 1, 1))) for table in TABLES}
+    folder = tmp_path_factory.mktemp("rows")
+    generate_single_process(_SCALE, folder, tuple(TABLES))
+    return {
+        table: pq.read_table(folder / f"{table}.parquet")
+        .cast(own.schema)
+        .combine_chunks()
+        .to_batches()[0]
+        for table, own in TABLES.items()
+    }
 
 
 def _keyed(table: str, batch: pa.RecordBatch) -> dict[tuple[int, ...], dict[str, object]]:

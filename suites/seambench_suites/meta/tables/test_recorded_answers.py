@@ -13,15 +13,17 @@ _RECORDED = [
 ]
 
 
-@pytest.mark.parametrize("case", _RECORDED, ids=lambda case: case.id)
-def test_the_engine_read_what_the_case_declares(case: ScanCase) -> None:
+def test_the_engine_read_what_the_case_declares() -> None:
     """Its answer, recorded when the table was made, is the declared one, or one of several."""
-    answers = [
-        sorted([canonical(value) for value in row] for row in declared)
-        for declared in case.expected_answers()
-    ]
+    wrong = []
+    for case in _RECORDED:
+        answers = [
+            sorted([canonical(value) for value in row] for row in declared)
+            for declared in case.expected_answers()
+        ]
+        wrong += [] if case.recorded in answers else [case.id]
 
-    assert case.recorded in answers
+    assert wrong == []
 
 
 @pytest.mark.parametrize(

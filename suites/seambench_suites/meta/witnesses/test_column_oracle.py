@@ -53,20 +53,23 @@ def _plain_answer(chunks: list[dict[str, Any]]) -> list[Any]:
     ]
 
 
-@pytest.mark.parametrize("case", OWN, ids=lambda case: case.id)
-def test_cases_can_be_worked_out(case: ColumnCase) -> None:
+def test_cases_can_be_worked_out() -> None:
     """A case has as many rows as its chunks, all of one width, and chunks or a refusal.
 
     Where an engine's own classes were given its rows, they left in memory what is worked out here.
     """
-    data = case.content()
-    sizes = data.get("sizes") or [chunk["num_rows"] for chunk in data["chunks"]]
-    assert len(data["rows"]) == sum(sizes)
-    assert {len(row) for row in data["rows"]} <= {len(data["fields"])}
-    assert bool(case.refused) != ("chunks" in data)
-    for engine in answers_of(ROOT):
-        if case.id in engine.answers:
-            assert digest_of(_plain_answer(data["chunks"])) == engine.answers[case.id]
+    engines, wrong = answers_of(ROOT), []
+    for case in OWN:
+        data = case.content()
+        sizes = data.get("sizes") or [chunk["num_rows"] for chunk in data["chunks"]]
+        assert len(data["rows"]) == sum(sizes), case.id
+        assert {len(row) for row in data["rows"]} <= {len(data["fields"])}, case.id
+        assert bool(case.refused) != ("chunks" in data), case.id
+        answers = [engine.answers[case.id] for engine in engines if case.id in engine.answers]
+        if answers and {digest_of(_plain_answer(data["chunks"]))} != {*answers}:
+            wrong.append(case.id)
+
+    assert wrong == []
 
 
 def test_what_engines_answered_is_asked() -> None:
