@@ -1,4 +1,4 @@
-"""`seambench new`: a skeleton that builds, runs and fails honestly, for any seam and language."""
+"""`seambench new`: a template that builds, runs and fails honestly, for any seam and language."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ _FOLDERS = {"c++": "cpp"}
 
 
 class _Kind(NamedTuple):
-    """A kind of skeleton.
+    """A kind of template.
 
     Attributes:
         seam: it is for.
@@ -128,13 +128,13 @@ def new(
         ),
     ] = None,
 ) -> None:
-    """Write a skeleton of an implementation, and say how it is built and checked."""
+    """Write a template of an implementation, and say how it is built and checked."""
     if what not in _KINDS:
-        raise UsageError(f"no skeleton of {what!r}; there are {', '.join(_KINDS)}")
-    kind, skeletons = _KINDS[what], files("seambench.conformance") / "skeletons"
+        raise UsageError(f"no template of {what!r}; there are {', '.join(_KINDS)}")
+    kind, templates = _KINDS[what], files("seambench.conformance") / "templates"
     there = [one for one in _LANGUAGES if _is_there(kind, one)]
     if lang not in there:
-        raise UsageError(f"no skeleton of {what!r} in {lang!r}; there are {', '.join(there)}")
+        raise UsageError(f"no template of {what!r} in {lang!r}; there are {', '.join(there)}")
     if table_format is not None and kind.cases:
         raise UsageError(f"a {what} is of no table format: --format goes with scanner")
     format_ = None if kind.cases else _format(table_format)
@@ -150,15 +150,15 @@ def new(
         built = "Reader" if lang == "java" and not kind.java else kind.program
         file = target / f"{kind.java if lang == 'java' and kind.java else built}{_FACTS}"
         if format_ is None:
-            facts = (skeletons / what / "facts.json").read_text(encoding="utf-8")
+            facts = (templates / what / "facts.json").read_text(encoding="utf-8")
         else:
             facts = _facts(format_)
         file.write_text(_filled(facts, words), encoding="utf-8")
     own = _FOLDERS.get(lang, lang)
     for source in (
-        skeletons / "any" / own,
-        *_shared(skeletons / what, lang),
-        skeletons / what / own,
+        templates / "every_seam" / own,
+        *_shared(templates / what, lang),
+        templates / what / own,
     ):
         if source.is_dir():
             _copy(source, target, words)
@@ -166,7 +166,7 @@ def new(
 
 
 def _is_there(kind: _Kind, lang: str) -> bool:
-    """Whether there is a skeleton of a kind in a language."""
+    """Whether there is a template of a kind in a language."""
     of_scanner = _LANGUAGES[lang].of_scanner
     return not of_scanner or not kind.cases or (lang == "java" and bool(kind.java))
 
@@ -190,7 +190,7 @@ def _facts(format_: TableFormat) -> str:
 
 
 def _copy(source: Traversable, target: Path, words: Mapping[str, str]) -> None:
-    """Copy a skeleton, with its words put in."""
+    """Copy a template, with its words put in."""
     target.mkdir(parents=True, exist_ok=True)
     for entry in source.iterdir():
         if entry.is_dir():

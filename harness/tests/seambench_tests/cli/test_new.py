@@ -44,7 +44,7 @@ BUILT = [
 
 
 def _new(folder: Path, what: str, lang: str, *more: str) -> tuple[Path, list[str]]:
-    """A skeleton, and the command that checks it, as it was told."""
+    """A template, and the command that checks it, as it was told."""
     target = folder / f"{what}-{lang.replace('+', 'p')}"
     done = CliRunner().invoke(app, ["new", what, str(target), "--lang", lang, *more])
     assert done.exit_code == 0, done.exception
@@ -78,7 +78,7 @@ def _refused(outcomes: list[dict[str, str]]) -> bool:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("what", sorted(CASES))
-def test_skeletons_in_python_refuse_every_case(what: str, tmp_path: Path) -> None:
+def test_templates_in_python_refuse_every_case(what: str, tmp_path: Path) -> None:
     """They are found from the folder they lie in, and refuse by name."""
     folder, command = _new(tmp_path, what, "python")
 
@@ -86,7 +86,7 @@ def test_skeletons_in_python_refuse_every_case(what: str, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(("what", "lang"), BUILT)
-def test_skeletons_build_and_refuse_every_case(what: str, lang: str, tmp_path: Path) -> None:
+def test_templates_build_and_refuse_every_case(what: str, lang: str, tmp_path: Path) -> None:
     """`make` is all it takes, where the compiler is there."""
     if shutil.which(COMPILERS[lang]) is None or shutil.which("make") is None:
         pytest.skip(f"no {COMPILERS[lang]} or make on this machine")
@@ -138,16 +138,16 @@ def test_a_scanner_is_built_and_gives_no_rows(lang: str, tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["reader"], "no skeleton of 'reader'; there are scanner, column"),
-        (["scanner", "--lang", "cobol"], "no skeleton of 'scanner' in 'cobol'"),
+        (["reader"], "no template of 'reader'; there are scanner, column"),
+        (["scanner", "--lang", "cobol"], "no template of 'scanner' in 'cobol'"),
         (["serde", "--format", "delta"], "--format goes with scanner"),
-        (["serde", "--lang", "java"], "no skeleton of 'serde' in 'java'"),
+        (["serde", "--lang", "java"], "no template of 'serde' in 'java'"),
         (["scanner", "--format", "csv"], "unknown table format 'csv'"),
         (["scanner", "taken"], "taken is there already, and not empty"),
         (["scanner", "a b"], "'a b' is no name for it"),
     ],
 )
-def test_what_has_no_skeleton_is_said(
+def test_what_has_no_template_is_said(
     arguments: list[str], says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One sentence, and nothing is written."""
