@@ -1,4 +1,4 @@
-"""What edits name in Hive's tables: data files."""
+"""What edits name in Hive's tables: data files. The descriptor is `path:_hive_table.json`."""
 
 from __future__ import annotations
 
