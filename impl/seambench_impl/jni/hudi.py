@@ -85,7 +85,7 @@ def _refuse_blocks(changes: SliceChanges) -> None:
         if block.kind != "delete":
             continue
         version = int.from_bytes(block.content[:4], "big", signed=True)
-        if version not in _DELETES or (version == _DELETES[0] and changes.source.ordering):
+        if version not in _DELETES or (version == _DELETES[0] and changes.source.config.ordered_by):
             raise RefusedError(
                 f"{block.where}: delete records of version {version} are not supported here"
             )

@@ -91,7 +91,7 @@ class _Rules:
         """For some columns, and those by which records are known, ordered and deleted."""
         merge, known = logs.config.merge, logs.schema.names
         by = [*logs.config.record_keys, _KEY, _GONE, _OPERATION]
-        by += logs.config.ordering_fields if merge.mode == "event-time" else ()
+        by += logs.config.ordered_by
         by += [merge.delete_marker.column] if merge.delete_marker else []
         roots = (name if name in known else name.partition(".")[0] for name in by)
         read = dict.fromkeys([*names, *(root for root in roots if root in known)])
@@ -105,7 +105,7 @@ class _Rules:
     @cached_property
     def order(self) -> tuple[pa.Field, ...]:
         """The ordering fields; none where the last write wins."""
-        names = self.logs.config.ordering_fields if self.merge.mode == "event-time" else ()
+        names = self.logs.config.ordered_by
         return tuple(filter(None, (_field(self.schema, name) for name in names)))
 
     @cached_property
@@ -139,8 +139,7 @@ class _Rules:
         """Refuse logs that cannot be merged: by the user's code, or without a column it takes."""
         _ = self.made_of
         marker = self.merge.delete_marker
-        by = self.logs.config.ordering_fields if self.merge.mode == "event-time" else ()
-        for name in [*by, *([marker.column] if marker else ())]:
+        for name in [*self.logs.config.ordered_by, *([marker.column] if marker else ())]:
             if _field(self.logs.schema, name) is None:
                 raise RefusedError(
                     f"{self.root}: versions of a record are merged by the column '{name}', which "

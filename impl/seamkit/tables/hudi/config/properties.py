@@ -32,7 +32,7 @@ _PREFIX = "hoodie.record.merge.property."
 _FIELD = f"{_PREFIX}hoodie.payload.delete.field"
 _MARKER = f"{_PREFIX}hoodie.payload.delete.marker"
 _UNAVAILABLE = f"{_PREFIX}hoodie.write.partial.update.unavailable.value"
-_MODE = "hoodie.table.partial.update.mode"
+_PARTIAL_MODE = "hoodie.table.partial.update.mode"
 
 
 @dataclass(frozen=True)
@@ -126,14 +126,14 @@ def _read_delete_marker(raw: Mapping[str, str], where: str) -> DeleteMarker | No
 
 def _read_fill_rule(raw: Mapping[str, str], version: int, where: str) -> FillRule | None:
     """What a partial update leaves as it is, if the table says so; version 9 is the first."""
-    mode = raw.get(_MODE, "")
+    mode = raw.get(_PARTIAL_MODE, "")
     if version < 9 or mode in ("", "NONE"):
         return None
     if mode == "IGNORE_DEFAULTS":
         return FillRule("ignore-defaults")
     if mode == "FILL_UNAVAILABLE":
         return FillRule("fill-unavailable", raw.get(_UNAVAILABLE))
-    raise RefusedError(f"{where}: {_MODE}={mode} is not known")
+    raise RefusedError(f"{where}: {_PARTIAL_MODE}={mode} is not known")
 
 
 KeyGenerator = Literal["plain", "timestamp", "custom"]
@@ -170,10 +170,6 @@ _PAYLOAD_MODES: Mapping[str, MergeMode] = {
     "DefaultHoodieRecordPayload": "event-time",
     "EventTimeAvroPayload": "event-time",
     "OverwriteWithLatestAvroPayload": "commit-time",
-}
-_STRATEGIES: Mapping[str, MergeMode] = {
-    "eeb8d96f-b1e4-49fd-bbf8-28ac514178e5": "event-time",
-    "ce9acb64-bde0-424c-9b91-f6ebba25356d": "commit-time",
 }
 _NAMED_MODES: Mapping[str, MergeMode] = {
     "EVENT_TIME_ORDERING": "event-time",
@@ -266,6 +262,11 @@ class TableConfig:
     merge: MergeRules
     raw: Mapping[str, str]
     metadata_table: bool = False
+
+    @property
+    def ordered_by(self) -> tuple[str, ...]:
+        """The columns whose values say which version is the later; none where the last write is."""
+        return self.ordering_fields if self.merge.mode == "event-time" else ()
 
     @property
     def logs_name_writers(self) -> bool:
@@ -424,15 +425,12 @@ def _refuse_features(raw: Mapping[str, str], where: str) -> None:
 
 
 def _merge_mode(raw: Mapping[str, str], version: int, where: str) -> MergeMode:
-    """Versions 8 and 9 name their mode; a merge strategy or the payload class decides without."""
-    name = raw.get("hoodie.record.merge.mode") if version >= 8 else None
-    if name is not None:
+    """Versions 8 and 9 name their mode; below, the payload class tells it, or an ordering field."""
+    if version >= 8:
+        name = raw["hoodie.record.merge.mode"]
         if name not in _NAMED_MODES:
             raise RefusedError(f"{where}: hoodie.record.merge.mode {name!r} is not known")
         return _NAMED_MODES[name]
-    strategy = raw.get("hoodie.record.merge.strategy.id") if version >= 8 else None
-    if strategy not in (None, "", _PAYLOAD_STRATEGY):
-        return _STRATEGIES.get(strategy, "custom")
     payload = raw.get("hoodie.compaction.payload.class")
     if payload is None:
         return "event-time" if _ordering_fields(raw) else "commit-time"

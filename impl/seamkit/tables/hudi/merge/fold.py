@@ -4,7 +4,7 @@ Each block's records become rows of one batch, keys and ordering values become t
 deletes join them; the core folds them by key. Where versions hold some columns only, their gaps are
 filled: a value of a row counts or leaves a gap, because its block lacks the column, or because the
 table says that such a value changes nothing; a gap is filled by the version below, at last by the
-base row. The core says what lies below each row (`seam/merge.h`). Rules: docs/hudi.md, "Merge".
+base row. The core says what lies below each row (`seam/merge.h`). Rules: docs/merge.md.
 """
 
 from __future__ import annotations
@@ -164,12 +164,12 @@ class _Collected:
         deleted = deleted_rows(batch, source.config.merge.delete_marker, source.storage.root)
         if deleted is not None:
             rows[deleted] = -1
-        ordering = ordering_columns(batch, source.ordering)
+        ordering = ordering_columns(batch, source.config.ordered_by)
         if self._context.held_bytes is not None:
             keys, ordering = _copy(keys), _copy(ordering)
         self._data.add(batch.select(self._schema.names))
         self._held.append((held, n))
-        without = (rows < 0) & is_default(ordering) if source.ordering else None
+        without = (rows < 0) & is_default(ordering) if source.config.ordered_by else None
         self._add(keys, rows, ordering, without)
 
     def add_deletes(self, deletes: DeleteKeys, positions: Positions | None, where: str) -> None:
@@ -180,7 +180,7 @@ class _Collected:
             keys = self._keys.of_positions(positions)
         rows = np.full(len(deletes), -1, dtype=np.int32)
         ordering = without = None
-        if self._source.ordering:
+        if self._source.config.ordered_by:
             fields = list(self._source.ordering_types)
             ordering, without = delete_ordering(deletes, fields, where)
         self._add(keys, rows, ordering, without, YIELDING)
@@ -208,7 +208,7 @@ class _Collected:
             return None
         if any((rows >= 0).any() for rows in self._rows):
             return None
-        if self._source.ordering and not all((f & UNORDERED).all() for f in self._flags):
+        if self._source.config.ordered_by and not all((f & UNORDERED).all() for f in self._flags):
             return None
         found = [numbers(columns.column(0)) for columns in self._key_columns]
         return np.unique(np.concatenate(found))
@@ -242,7 +242,7 @@ class _Collected:
             filled = fill_gaps(data, presence, index.below(), rule)
             data = filled.data
         least, kind = _least(ordering, flags)
-        fields = () if ordering is None else source.ordering
+        fields = () if ordering is None else source.config.ordered_by
         roots = tuple(root_of(name, source.schema.names) for name in fields)
         exported = ExportedBatch(data)
         keys = self._keys

@@ -313,20 +313,15 @@ class LogSource(SliceLogs):
         )
 
     @cached_property
-    def ordering(self) -> tuple[str, ...]:
-        """The ordering columns, or none under commit-time ordering."""
-        return self.config.ordering_fields if self.config.merge.mode == "event-time" else ()
-
-    @cached_property
     def ordering_types(self) -> pa.Schema:
         """The same with their types; they may lie inside structs."""
-        fields = [leaf_field(self.schema, name) for name in self.ordering]
+        fields = [leaf_field(self.schema, name) for name in self.config.ordered_by]
         return pa.schema([field for field in fields if field is not None])
 
     def reading(self, names: Sequence[str]) -> LogSource:
         """The same with fewer columns: these, and those that merging needs."""
         columns = self.schema.names
-        merged_by = (*self.config.record_keys, *self.ordering)
+        merged_by = (*self.config.record_keys, *self.config.ordered_by)
         needed = [root_of(name, columns) for name in merged_by]
         needed += [RECORD_KEY, IS_DELETED, OPERATION]
         if self.config.merge.delete_marker is not None:
@@ -369,7 +364,7 @@ def refuse_merge(slice_: FileSlice, source: LogSource) -> None:
     if slice_.logs:
         check_fields(source.config, source.schema, source.storage.root)
     marker = source.config.merge.delete_marker
-    for name in [*source.ordering, *([] if marker is None else [marker.column])]:
+    for name in [*source.config.ordered_by, *([] if marker is None else [marker.column])]:
         if slice_.logs and leaf_field(source.schema, name) is None:
             raise RefusedError(
                 f"{source.storage.root}: versions of a record are merged by the column '{name}', "
