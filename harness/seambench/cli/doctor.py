@@ -19,7 +19,7 @@ import typer
 from seambase.command.terminal import JSON_SCHEMA, print_json
 from seambase.errors import SeambenchError
 from seambase.extras import how_to_install
-from seambench.cli.shared.common import DataFolder, console, data_folder
+from seambench.cli.shared.common import WIDE, DataFolder, console, data_folder, narrow_table
 from seambench.contracts.peers.catalogue import catalogue, packages_of_peers
 
 #: Packages of extras: module, distribution, what people call it, what brings it, what needs it.
@@ -68,15 +68,20 @@ def doctor(
     from rich.markup import escape
     from rich.table import Table
 
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("", "subject", "found", "what to do"):
-        table.add_column(name, overflow="fold")
+    out, rows = console(), []
     for finding in findings:
         mark = "[green]ok[/green]" if finding.ok else "[yellow]--[/yellow]"
         needed = f" (needed for: {finding.needed_for})" if finding.needed_for else ""
-        advice = "" if finding.ok else f"{finding.advice}{needed}"
-        table.add_row(mark, finding.subject, escape(finding.found), escape(advice))
-    console().print(table)
+        rows.append((mark, finding, "" if finding.ok else f"{finding.advice}{needed}"))
+    if out.width < WIDE:
+        narrow_table(out, ((mark, f"{of.subject}: {of.found}", do) for mark, of, do in rows))
+        return
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("", "subject", "found", "what to do"):
+        table.add_column(name, overflow="fold")
+    for mark, of, advice in rows:
+        table.add_row(mark, of.subject, escape(of.found), escape(advice))
+    out.print(table)
 
 
 def examine(data: Path) -> Iterator[Finding]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -69,6 +69,8 @@ Threads = Annotated[
 ]
 
 _HIGHEST_QUERY = 22
+#: Below this width columns of sentences are put below each other.
+WIDE = 120
 
 
 def console() -> Console:
@@ -77,6 +79,26 @@ def console() -> Console:
 
     # Off a terminal there is no width to keep to, and a cut table is of no use to a program.
     return Console(width=None if sys.stdout.isatty() else 200, highlight=False)
+
+
+def narrow_table(out: Console, rows: Iterable[tuple[str, str, str]]) -> None:
+    """A table for a terminal on which columns do not fit: a word, and beside it two texts.
+
+    Args:
+        out: where it goes.
+        rows: a word with its style, what it is about, and a remark, which may be empty.
+    """
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column()
+    table.add_column(overflow="fold")
+    for word, text, remark in rows:
+        table.add_row(word, escape(text))
+        if remark:
+            table.add_row("", f"[dim]{escape(remark)}[/dim]")
+    out.print(table)
 
 
 def error_console() -> Console:

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from seambase.errors import UnavailableError
-from seambench.cli.shared.common import console
+from seambench.cli.shared.common import WIDE, console, narrow_table
 from seambench.records.bars import Bar, Judged, judge, judged_runs
 from seambench.records.model import Record
 
@@ -76,9 +76,22 @@ def _interval(one: Judged) -> str:
 
 
 def _print(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """In columns, of which one without a title holds the verdict; or, on a narrow terminal, not."""
+    out = console()
+    if out.width < WIDE:
+        narrow_table(out, (_narrow(titles, row) for row in rows))
+        return
     table = Table(box=None, pad_edge=False, header_style="bold")
     for title in titles:
         table.add_column(title)
     for row in rows:
         table.add_row(*(Text(cell, _STYLES.get(cell, "")) for cell in row))
-    console().print(table)
+    out.print(table)
+
+
+def _narrow(titles: Sequence[str], row: Sequence[str]) -> tuple[str, str, str]:
+    """The verdict, the bar, and what else is known of it."""
+    verdict = row[titles.index("")]
+    known = [f"{title} {cell}" for title, cell in zip(titles[1:], row[1:], strict=True) if cell]
+    style = _STYLES[verdict]
+    return f"[{style}]{verdict}[/{style}]", row[0], ", ".join(k for k in known if k[0] != " ")

@@ -8,10 +8,13 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from rich.console import Console
+from typer.testing import CliRunner
 
 from seambase.command.terminal import plain_text, print_rows
 from seambase.errors import UnavailableError
 from seambase.whole_file import whole_file
+from seambench.cli.app import app
 from seambench_tests.samples.ends import (
     check_a_full_disk_is_one_line,
     check_a_name_that_is_no_utf8_is_refused,
@@ -103,3 +106,22 @@ def test_a_name_that_is_no_utf8_is_refused(tmp_path: Path) -> None:
 def test_the_version_is_the_package_s() -> None:
     """`seambench --version` prints one line."""
     check_the_version_is_a_line(command(), "seambench")
+
+
+def test_on_a_narrow_terminal_columns_of_sentences_stand_below_each_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """At 80 columns no line is longer, and each name is whole on a line; a wide one has columns."""
+    results = Path(__file__).parents[4] / "results"
+    shown = {}
+    for width in (80, 200):
+        out = Console(width=width, highlight=False)
+        monkeypatch.setattr("seambench.cli.stages.judging.console", lambda out=out: out)
+        asked = ["bars", "--only", "hudi-rs", "--results", str(results)]
+        shown[width] = CliRunner().invoke(app, asked).output.splitlines()
+    names = [line.split("  ")[0].strip() for line in shown[200][1:]]
+
+    assert shown[200][0].split()[0] == "bar"
+    assert max(map(len, shown[80])) <= 80
+    assert names != []
+    assert [name for name in names if not any(name in line for line in shown[80])] == []
