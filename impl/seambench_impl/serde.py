@@ -1,6 +1,6 @@
 """All formats as one serde: what the suites and the command line see.
 
-Arrow streams are not among them: pyarrow writes and reads those (`peers.arrow.arrow_ipc`), and
+Arrow streams are not among them: pyarrow writes and reads those (`peers.arrow_ipc`), and
 offering the same code under two names would let a comparison of the two prove nothing.
 """
 

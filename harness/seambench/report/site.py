@@ -1,4 +1,4 @@
-"""Write the static site: eight pages, their script and style, parts of the data, the records.
+"""Write the static site: the pages, their script and style, parts of the data, the records.
 
 What the pages say stands in their HTML. Parts of the data, which the matrix loads when they are
 needed, are scripts rather than JSON files, because a page opened from disk may not fetch anything.

@@ -1,4 +1,7 @@
-"""Readers by others, one file each; the foreign library is imported when a table is opened."""
+"""Implementations by others, a module or folder a system, which import it when they are used.
+
+`peer_scan`, `arrow_parts`, `inbox` and `jvm` are what several of them share.
+"""
 
 from pathlib import Path
 

@@ -157,7 +157,9 @@ class FileReader(ABC):
 
 
 class OverReader(FileReader):
-    """The part of a reader that shows another one's columns otherwise: what they have in common.
+    """A reader over another one whose columns it shows otherwise.
+
+    Whatever a file tells must be handed on here: what is not, counts as unknown.
 
     Args:
         reader: the file's own.

@@ -1,1 +1,1 @@
-"""Iceberg beyond single cases: random tables against Spark, and what reading may cost."""
+"""Iceberg beyond single cases: random tables against Spark, tables damaged file by file."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 from importlib import metadata
 from itertools import combinations
 from pathlib import Path
@@ -60,6 +61,22 @@ def test_the_oldest_that_are_tried_are_those_asked_for() -> None:
 
     assert {"pyarrow", "numpy", "fsspec"} <= tried.keys()
     assert {pair for pair in bounds if pair[0] in tried} == set(tried.items())
+
+
+def test_an_extra_of_the_library_is_in_all_of_them_and_in_the_readme() -> None:
+    """Whoever asks for `all` lacks nothing, and README tells what one may ask for."""
+    project = tomllib.loads((CHECKOUT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras: dict[str, list[str]] = project["optional-dependencies"]
+    readme = (CHECKOUT / "README.md").read_text(encoding="utf-8")
+    told = readme.partition("what else is an extra")[2].partition("`all`")[0]
+    found, open_ = set[str](), ["all"]
+    while open_:
+        found.add(extra := open_.pop())
+        asked = (re.fullmatch(r"seamkit\[([\w,]+)\]", one) for one in extras[extra])
+        open_ += [name for match in asked if match for name in match[1].split(",")]
+
+    assert found == set(extras)
+    assert set(re.findall(r"`(\w+)`", told)) == set(extras) - {"all"}
 
 
 def test_the_image_is_made_by_commands_of_the_readme() -> None:

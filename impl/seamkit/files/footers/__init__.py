@@ -1,1 +1,1 @@
-"""Footers of Parquet files, held to their format before pyarrow looks into them."""
+"""Footers of Parquet and ORC files: checked before pyarrow reads them; what it does not tell."""

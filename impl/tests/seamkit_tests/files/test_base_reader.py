@@ -13,9 +13,12 @@ import pytest
 
 from seambase.errors import InputError
 from seamkit.files import storage
+from seamkit.files.columns import FoundReader
 from seamkit.files.parquet import ParquetReader
+from seamkit.files.reader import FileReader, OverReader
 from seamkit.files.storage import Storage
 from seamkit.files.texts import check_texts
+from seamkit.files.variants.reader import ShreddedReader
 
 
 def _reader(folder: Path, table: pa.Table, **options: Any) -> ParquetReader:
@@ -162,3 +165,17 @@ def test_a_footer_whose_row_groups_lack_rows_is_refused(tmp_path: Path) -> None:
         except InputError as error:
             refused += "rows in row groups" in str(error) or "than it has rows" in str(error)
     assert refused == 3  # the numbers of the file, of its row group, and of its column's values
+
+
+@pytest.mark.parametrize("reader", [OverReader, FoundReader, ShreddedReader])
+def test_a_reader_over_another_one_hands_on_what_a_file_tells(reader: type[FileReader]) -> None:
+    """What it leaves to `FileReader` would count as unknown, and rule out nothing, unnoticed."""
+    # These go through others, or change nothing of what is known of a file.
+    own = {"batches", "read", "once", "fetch", "as_it_stands"}
+    told = {name for name in vars(FileReader) if not name.startswith("_")} - own
+    inherited = {
+        name for name in told if getattr(reader, name, None) is getattr(FileReader, name, None)
+    }
+
+    # Set when it is made.
+    assert inherited - {"num_rows", "num_row_groups", "name"} == set()
