@@ -22,18 +22,16 @@ DOCUMENTS = sorted([*(CHECKOUT / "docs").glob("*.md"), *CHECKOUT.glob("[A-Z]*.md
 _NAME = re.compile(r"`((?:seambase|seamkit|seambench|seambench_impl|seambench_suites)\.[\w.]+)`")
 _IMPORT = re.compile(r"^\s*from (seam[\w.]+) import (\w+)", re.MULTILINE)
 _COMMAND = re.compile(r"^    (seambench|seamkit) ([a-z]+)", re.MULTILINE)
-#: Groups of entry points and files, which look like modules.
+#: Groups of entry points, and a file, which look like modules.
 _GROUPS = {
     "seambench.toml",
-    "seamkit.connector",
-    "seambench.impl",
-    "seambench.cases",
-    "seambench.demo",
-    "seambench.findings",
-    "seambench.peers",
-    "seambench.suite",
-    "seambench.format",
-    "seambench.seam",
+    *re.findall(
+        r'entry-points\."([\w.]+)"',
+        "".join(
+            (CHECKOUT / folder / "pyproject.toml").read_text(encoding="utf-8")
+            for folder in (".", "harness")
+        ),
+    ),
 }
 _PATH = re.compile(r"`((?:harness|impl|native|suites|docs)/[\w./-]+)`")
 
