@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -104,6 +105,20 @@ def test_an_outlet_that_gives_other_rows_is_found(outlet: str) -> None:
     assert check_ways(case, right, {"outlet": outlet}) == {"closed": ""}
     with pytest.raises(Mismatch, match=outlet):
         check_ways(case, reader, {"outlet": outlet})
+
+
+@pytest.mark.parametrize(
+    ("outlet", "why"),
+    [
+        ("lazy", "a lazy frame of Polars has a column"),
+        ("dataset in DuckDB", "a relation of DuckDB has a column"),
+    ],
+)
+def test_rows_without_columns_are_asked_of_no_engine(outlet: str, why: str) -> None:
+    """To such an engine they would be none, so that nothing would be compared."""
+    with unpacked(_case(f"{_TABLE}/snapshot")) as request:
+        way = Way(outlet, None, 1, None, filtered=False)
+        assert hold_way(_WrongReader(), replace(request, columns=[]), way, "") == why
 
 
 def test_the_pass_says_why_an_outlet_is_closed() -> None:

@@ -341,3 +341,6 @@ def test_a_journal_of_other_things_is_refused(dataset: Dataset, tmp_path: Path) 
 
     with pytest.raises(InputError, match="without --resume"):
         compare_readers(options(dataset, "FolderScanner"), unfinished=journal)
+    journal.file.write_text(journal.file.read_text().replace('"unfinished": ', '"unfinished": 9'))
+    with pytest.raises(InputError, match="another version of Seambench wrote it"):
+        Unfinished(tmp_path, {}, resume=True)
