@@ -245,6 +245,7 @@ def test_the_published_answer_binds_the_oracle(
     monkeypatch.setattr(sys.modules[__name__], "PROBLEMS", ["4 rows are published, 3 returned"])
     with pytest.raises(SeambenchError, match="not the published one: 4 rows are published"):
         compare_readers(options(whole, "FolderScanner", **chosen))
+    compare_readers(options(dataset, "FolderScanner", **chosen))  # of another scale
 
 
 @pytest.mark.parametrize(

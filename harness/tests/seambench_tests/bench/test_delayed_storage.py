@@ -45,6 +45,9 @@ def test_requests_of_one_thread_are_rounds(tmp_path: Path) -> None:
     made = delayed_storage.requests()
     assert [(one.kind, one.n_bytes) for one in made] == [("list", 0), ("read", 5), ("info", 0)]
     assert rounds(made) == 3
+    ends = ((None, None), (1, 3), (None, 2), (3, None))
+    parts = [far.cat_file(str(tmp_path / "f"), begin, end) for begin, end in ends]
+    assert parts == [b"12345", b"23", b"12", b"45"]
 
 
 def test_requests_at_once_are_one_round(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
