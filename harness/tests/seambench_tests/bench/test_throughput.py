@@ -93,9 +93,16 @@ def _measure(*names: str, **options: Any) -> dict[str, Record]:
     return {one.implementation.name.rpartition(":")[2]: one for one in found}
 
 
-def test_a_step_is_timed_beside_a_copy_of_as_many_bytes(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def records() -> dict[str, Record]:
+    """Three of them beside each other, once for all tests."""
+    return _measure("Refusing", "Right", "Wrong")
+
+
+def test_a_step_is_timed_beside_a_copy_of_as_many_bytes(
+    records: dict[str, Record], tmp_path: Path
+) -> None:
     """Each case has one timing per implementation that offers it and one of the copy."""
-    records = _measure("Right")
     cases = [timing.case for timing in records[MEMCPY].timings]
     assert cases == ["serde/keep/100", "serde/own/100"]
     own = records["Right"].timings[1]
@@ -107,17 +114,16 @@ def test_a_step_is_timed_beside_a_copy_of_as_many_bytes(tmp_path: Path) -> None:
         assert load_record(write_record(tmp_path, record)) == record
 
 
-def test_a_step_that_loses_a_row_keeps_no_time() -> None:
+def test_a_step_that_loses_a_row_keeps_no_time(records: dict[str, Record]) -> None:
     """A result is compared with the rows that went in before its time counts."""
-    timing = _measure("Wrong")["Wrong"].timings[0]
+    timing = records["Wrong"].timings[0]
     assert timing.outcome == "fail"
     assert timing.hot == []
     assert "100:" in (timing.reason or "")
 
 
-def test_one_that_refuses_the_batch_has_no_case() -> None:
+def test_one_that_refuses_the_batch_has_no_case(records: dict[str, Record]) -> None:
     """Another implementation is timed all the same."""
-    records = _measure("Refusing", "Right")
     assert records["Refusing"].timings == []
     assert records["Right"].timings
 
