@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from markupsafe import Markup, escape
 
 _LARGE, _SMALL = (640, 320), (360, 210)
-_LEFT, _RIGHT, _TOP, _BOTTOM = 70, 18, 14, 48
+_LEFT, _RIGHT, _TOP, _BOTTOM = 84, 18, 14, 48
 #: Costs that lie further apart are drawn on a logarithmic axis.
 _LOG_FROM = 8
 
