@@ -121,6 +121,14 @@ def test_rows_without_columns_are_asked_of_no_engine(outlet: str, why: str) -> N
         assert hold_way(_WrongReader(), replace(request, columns=[]), way, "") == why
 
 
+@pytest.mark.parametrize("filtered", [False, True])
+def test_an_engine_is_held_to_the_same_rows(filtered: bool) -> None:
+    """With a condition to those that meet it, without one to all."""
+    with unpacked(_case(f"{_TABLE}/snapshot")) as request:
+        way = Way("dataset in DuckDB", None, 1, None, filtered=filtered)
+        assert hold_way(_WrongReader(), request, way, "a seed") is None
+
+
 def test_the_pass_says_why_an_outlet_is_closed() -> None:
     """Each outlet has a verdict; one that the scan has not is `not-offered`, with why."""
     name = f"{SimulatedReader.__module__}:SimulatedReader"

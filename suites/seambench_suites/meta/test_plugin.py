@@ -6,8 +6,12 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
+
+from seambench.conformance.pytest_plugin import pytest_generate_tests
 
 CASE = "scan/hudi/event-v9/update"
 
@@ -146,3 +150,18 @@ def test_what_a_machine_lacks_is_named_and_fails_where_it_must_be_there(
     assert lacking.count("(1)") == 3
     assert [word in line for line in wrong for word in named] == [True] * len(named)
     assert sum(line.count("(1)") for line in wrong) == len(named)
+
+
+def test_a_mark_chooses_a_seam() -> None:
+    """A test that is marked with one is put to its cases alone."""
+    made: list[str] = []
+    plain = "seambench_suites.meta.plain_serde:PlainSerde"
+    options = {"--case": ["serde/presto/*"], "--impl": [f"serde={plain}", "scan=auto"]}
+    asked: Any = SimpleNamespace(
+        definition=SimpleNamespace(get_closest_marker=lambda _: SimpleNamespace(args=("serde",))),
+        fixturenames=["outcome"],
+        config=SimpleNamespace(getoption=options.__getitem__),
+        parametrize=lambda _, pairs, **__: made.extend(pair.seam for pair in pairs),
+    )
+    pytest_generate_tests(asked)
+    assert set(made) == {"serde"}
