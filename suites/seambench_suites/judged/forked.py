@@ -135,7 +135,11 @@ def put(codes: Mapping[Place, CodeType]) -> None:
     for one in gc.get_objects():
         if isinstance(one, FunctionType):
             code = codes.get((one.__code__.co_filename, one.__code__.co_firstlineno))
-            if code is not None and code.co_freevars == one.__code__.co_freevars:
+            # A default of a function may be another one, in the same line.
+            if code is not None and (code.co_name, code.co_freevars) == (
+                one.__code__.co_name,
+                one.__code__.co_freevars,
+            ):
                 one.__code__ = code
 
 

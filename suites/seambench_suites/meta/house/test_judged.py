@@ -116,14 +116,19 @@ def test_a_mistake_that_no_test_finds_fails_the_run(
     assert ": conformance/judge.py:" in said
 
 
-@pytest.mark.parametrize("text", ["super().f() -> None", "return told + [n] -> None"])
-def test_a_mistake_is_made_where_others_variables_are_named_no_longer(
+_MADE = {"super().f() -> None": (None, [0, 1], 2), "told + [n] -> None": (KeyError, None, 2)}
+_MADE["say() + 1 -> (say() - 1)"] = (KeyError, [0, 1], 0)
+
+
+@pytest.mark.parametrize("text", _MADE)
+def test_a_mistake_is_made_in_its_function_and_in_no_other(
     text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A function keeps what it shares with another, such as its class, whatever it still names."""
+    """Whatever it then shares with another, such as its class, or has in its first line."""
     lines = (
         "class A:\n    def f(self):\n        raise KeyError\n"
         "class B(A):\n    @property\n    def g(self):\n        super().f()\n"
+        "def told(say=lambda: 1):\n    return say() + 1\n"
         "def made():\n    n, told = 1, [0]\n    def inner():\n        return told + [n]\n"
         "    return inner\n"
         "inner = made()\n"
@@ -132,12 +137,13 @@ def test_a_mistake_is_made_where_others_variables_are_named_no_longer(
     file.write_text(lines)
     monkeypatch.syspath_prepend(tmp_path)
     made = importlib.import_module("closed_over")
-    [one] = [one for one in mistakes(lines) if one.told.endswith(text.removeprefix("return "))]
+    [one] = [one for one in mistakes(lines) if one.told.endswith(text)]
     put(changed(file, one.made_in(lines)))
 
-    with contextlib.nullcontext() if "super" in text else pytest.raises(KeyError):
+    fails, inner, told = _MADE[text]
+    with pytest.raises(fails) if fails else contextlib.nullcontext():
         assert made.B().g is None
-    assert made.inner() == ([0, 1] if "super" in text else None)
+    assert (made.inner(), made.told()) == (inner, told)
     sys.modules.pop("closed_over")
 
 
