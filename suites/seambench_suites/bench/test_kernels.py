@@ -23,6 +23,10 @@ from seambench_suites.history import (
 KERNELS: dict[str, Callable[[], Any]] = {
     "avro-decode-all": lambda: kernels.AvroDecode("all"),
     "avro-decode-two": lambda: kernels.AvroDecode("two"),
+    **{
+        f"carry-{way}": partial(exchange_kernels.Carry, way)
+        for way in ("pass-through", "sockets", "grpc", "flight")
+    },
     "checksum": page_kernels.Checksum,
     "connector-scan": scan_kernels.ConnectorScan,
     "deal-8": lambda: exchange_kernels.Deal("8"),

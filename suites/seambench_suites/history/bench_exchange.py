@@ -1,4 +1,4 @@
-"""Rows to the parts of an exchange."""
+"""Rows to the parts of an exchange, and to those who read them."""
 
 from __future__ import annotations
 
@@ -12,3 +12,12 @@ class Deal(kernels.Timed):
     params = (["8", "64"],)
     kernel_type = exchange_kernels.Deal
     time_deal = kernels.Timed.run
+
+
+class Carry(kernels.Timed):
+    """65,536 rows of 16 columns to 8 readers: passed through, or over a socket and decoded."""
+
+    param_names = ("way",)
+    params = (["pass-through", "sockets", "grpc", "flight"],)
+    kernel_type = exchange_kernels.Carry
+    time_carry = kernels.Timed.run

@@ -1,9 +1,10 @@
 """Grows a table of sorted runs into one bucket of any size, to see what memory a scan takes.
 
-    python -m seambench_suites.paimon.large_bucket data/sf1/paimon-runs-event-u20-s100/lineitem big
+    seambench kernels seambench_suites.paimon.large_bucket
 
-The table is then streamed by processes of their own, by one thread and by two in turns: the memory
-of neither may grow with the table, and two must take less time, or the exit code is 1.
+streams it by one thread and by two, each in a process of its own: the memory of neither may grow
+with the table, and two must take less time (`bars.toml`). `--set table=FOLDER` names another table
+than that of lineitem at scale 1, of a data set, whose oracle knows the rows.
 
 The rows are those of the table that Paimon wrote, file by file: the rows of all its buckets, sorted
 by key, and copies of them with other order keys. Files are written by pyarrow in Paimon's form and
@@ -16,10 +17,8 @@ with the package `backports.zstd`.
 
 from __future__ import annotations
 
-import argparse
 import json
 import shutil
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -29,17 +28,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from seambase.errors import SeambenchError
-from seambench.bench.measure import Competitor, take_turns
+from seambench.bench.apart import Task
+from seambench.bench.kernels import Kernel, Kernels
+from seambench.bench.measure import Competitor
 from seambench.bench.memory import Drained, run_drain
-from seambench.records.model import Moved
-from seambench.records.ratios import LEAST_SAMPLES, ratio_of
+from seambench.data.dataset import default_data_folder, open_dataset
+from seambench.records.model import Moved, Rows
 from seambench.records.verdicts import Arrived
 from seambench.records.writer import Sample
-
-_MOST_RESIDENT_MIB = 512
-#: What two threads must make of the time that one takes for one bucket.
-_LEAST_SPEEDUP = 1.5
 
 _KEYS = ("_KEY_l_orderkey", "_KEY_l_linenumber")
 _SHIFTED = ("_KEY_l_orderkey", "l_orderkey")
@@ -208,48 +204,35 @@ def _bound(row: bytes, order_key: int, line: int | None) -> bytes:
     return row[: _SLOTS + 8] + line.to_bytes(8, "little") + row[_SLOTS + 16 :]
 
 
-def held(table: Path) -> bool:
-    """Stream a table by one thread and by two, print what that took, and whether it is enough."""
-    peaks: dict[str, int] = {}
-
-    def streaming(threads: int) -> Competitor:
-        def clock(_: object) -> tuple[Drained, Sample]:
-            request = {"table": str(table), "threads": threads}
-            drained = run_drain("auto", request)
-            name = str(threads)
-            peaks[name] = max(peaks.get(name, 0), drained.peak_bytes >> 20)
-            return drained, Sample(drained.seconds, 0.0)
-
-        def judge(drained: Drained) -> Arrived:
-            rows.setdefault("sent", drained.rows)
-            return Arrived(Moved(unit="rows", sent=rows["sent"], arrived=drained.rows))
-
-        return Competitor(lambda: None, judge, clock)
-
-    rows: dict[str, int] = {}
-    found = take_turns({"1": streaming(1), "2": streaming(2)}, LEAST_SAMPLES)
-    one, two = ([sample.wall for sample in found[name].hot] for name in "12")
-    ratio = ratio_of(one, two, paired=True)
-    if ratio is None:
-        raise SeambenchError(f"{table}: {found['1'].error or found['2'].error or 'rows differ'}")
-    sys.stdout.write(
-        f"{peaks['1']} MiB by one thread, {peaks['2']} by two, at most {_MOST_RESIDENT_MIB}; "
-        f"one takes {ratio.said} of two, at least {_LEAST_SPEEDUP}\n"
+def kernels(folder: Path, table: str = "", copies: int = 6) -> Kernels:
+    """The table as one bucket, streamed by one thread and by two."""
+    source = Path(
+        table or default_data_folder() / "sf1" / "paimon-runs-event-u20-s100" / "lineitem"
     )
-    return max(peaks.values()) <= _MOST_RESIDENT_MIB and ratio.value >= _LEAST_SPEEDUP
+    grown = folder / "grown"
+    size = grow(source, grown, copies)
+    rows = copies * open_dataset(source.parent).expected("snapshot")[source.name].rows
+    over = Rows(name=f"a bucket of {size >> 20} MiB", scale=0)
+    tasks = {number: Task(_streaming, (grown, number, rows), memory=True) for number in (1, 2)}
+    found = [Kernel(f"bucket/{number}", task, over, "step") for number, task in tasks.items()]
+    return Kernels("scan", "auto", found)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Write the table, say how large its bucket is, and stream it."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("source", type=Path, help="a table of sorted runs, of eight buckets")
-    parser.add_argument("target", type=Path, help="a folder to make")
-    parser.add_argument("--copies", type=int, default=6)
-    asked = parser.parse_args(arguments)
-    size = grow(asked.source, asked.target, asked.copies)
-    sys.stdout.write(f"{asked.target}: a bucket of {size / (1 << 20):.0f} MiB\n")
-    return 0 if held(asked.target) else 1
+def _streaming(table: Path, threads: int, rows: int) -> Competitor:
+    """A scan in a process of its own, whose batches are let go as they come."""
 
+    def run() -> Drained:
+        return run_drain("auto", {"table": str(table), "threads": threads})
 
-if __name__ == "__main__":
-    sys.exit(main())
+    def clock(_: object) -> tuple[Drained, Sample]:
+        drained = run()
+        return drained, Sample(drained.seconds, 0.0)
+
+    def judge(drained: Drained) -> Arrived:
+        return Arrived(Moved(unit="rows", sent=rows, arrived=drained.rows), rows)
+
+    def memory() -> tuple[Arrived, int, None]:
+        drained = run()
+        return judge(drained), drained.peak_bytes, None
+
+    return Competitor(run, judge, clock, memory)
