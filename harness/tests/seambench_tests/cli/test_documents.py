@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import configparser
 import importlib
 import json
 import re
@@ -85,6 +86,16 @@ def test_every_command_is_told_in_the_readme() -> None:
             continue
         assert re.search(rf"`(seambench )?{command.name}\b", readme), command.name
         assert CliRunner().invoke(app, [str(command.name), "--help"]).exit_code == 0
+
+
+def test_every_environment_of_tox_is_described() -> None:
+    """`tox list` has a sentence for each: one that begins `word:` is for environments so named."""
+    read = configparser.ConfigParser(interpolation=None)
+    read.read(CHECKOUT / "tox.ini", encoding="utf-8")
+    environments = [name for name in read.sections() if name.startswith("testenv:")]
+    assert environments
+    for name in environments:
+        assert re.match(r"(?![\w,!{}-]+:\s)\S", read.get(name, "description", fallback="")), name
 
 
 def test_a_name_that_is_gone_is_seen() -> None:
