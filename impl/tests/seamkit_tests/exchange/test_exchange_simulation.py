@@ -19,7 +19,7 @@ from seamkit.exchange.logic import receiver, sink_buffer
 from seamkit.exchange.logic.messages import Answer, Chunk, Request
 
 #: Seeds that every run takes, and those that the nightly run adds.
-_SHORT, _LONG = 2_000, 100_000
+_SHORT, _LONG = 1_000, 100_000
 _BLOCK = 500
 
 

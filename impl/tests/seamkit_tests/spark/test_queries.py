@@ -32,7 +32,7 @@ _QUERIES = SUITES_GOLDEN.parent / "tpch" / "queries"
 _SCALE = 0.01
 #: These show aggregates, joins, subqueries and several scans of one table. Planning and compiling
 #: all 22 takes minutes on a busy machine.
-_BRIEF = (1, 4, 6, 12, 15)
+_BRIEF = (1, 4, 15)
 _NUMBERS = [pytest.param(n, marks=[] if n in _BRIEF else pytest.mark.slow) for n in range(1, 23)]
 _FILES = 2
 

@@ -43,7 +43,7 @@ from seambench_suites.meta.tables.wrong_forms import (
 _FORMS = {form.name: form for form in PARQUET_FORMS}
 _SIMPLE = "scan/delta/checkpoints/classic/newest"
 #: One in so many varied cases is put to our own reader here; all of them in the nightly run.
-_SHARE = 101
+_SHARE = 211
 
 
 def _file(**options: Any) -> bytes:
@@ -425,7 +425,7 @@ def test_a_sample_of_all_tables_is_read_alike_in_all_forms() -> None:
             continue
         asked += 1
 
-    assert asked > 100
+    assert asked > 50
 
 
 def test_what_a_form_leaves_is_what_the_case_reads() -> None:
