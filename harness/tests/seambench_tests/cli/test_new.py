@@ -108,7 +108,13 @@ def _misses_rows(folder: Path, command: list[str], format_name: str) -> bool:
     )
 
 
-@pytest.mark.parametrize("format_name", sorted(FIRST))
+@pytest.mark.parametrize(
+    "format_name",
+    [
+        pytest.param(name, marks=[] if name in ("hive", "hudi") else pytest.mark.slow)
+        for name in sorted(FIRST)
+    ],
+)
 def test_a_scanner_in_python_gives_no_rows_of_any_format(format_name: str, tmp_path: Path) -> None:
     """It states what its format needs, and its first verdict is that rows are missing."""
     folder, command = _new(tmp_path, "scanner", "python", "--format", format_name)

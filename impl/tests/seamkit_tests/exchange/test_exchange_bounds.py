@@ -464,7 +464,7 @@ def test_no_thread_keeps_a_closed_sink(transport: str, tmp_path: Path) -> None:
     """What a sink holds is free as soon as it is closed, though requests were never answered."""
     registry = SourceRegistry()
     with contextlib.closing(serve(transport, registry, f"unix:{tmp_path / 's'}")) as server:
-        for _ in range(10):
+        for _ in range(4):
             registry.forget(EXCHANGE)
             registry.register(EXCHANGE, ExchangeSource(1, 1, None, ReceiverOptions(0)))
             way = connect(transport, server.address, EXCHANGE)

@@ -61,7 +61,9 @@ _ROWS = pa.table(
 )
 
 
-@pytest.mark.parametrize("compression", ["uncompressed", "zlib", "lz4"])
+@pytest.mark.parametrize(
+    "compression", ["uncompressed", "zlib", pytest.param("lz4", marks=pytest.mark.slow)]
+)
 def test_no_flip_in_the_tail_ends_the_process(compression: str, tmp_path: Path) -> None:
     """Each byte of the stripes' footers and statistics, the footer and the postscript, flipped.
 
