@@ -34,6 +34,7 @@ from unittest.mock import patch
 import pyarrow as pa
 import pyarrow.dataset
 
+from seambase.scan import ScanReport
 from seambench.bench.apart import Task
 from seambench.bench.kernels import Kernel, Kernels
 from seambench.bench.measure import Competitor
@@ -47,7 +48,7 @@ from seambench.records.verdicts import Arrived
 from seambench.records.writer import Sample
 from seambench.seams.exchange import check as exchange_check
 from seambench.seams.exchange.cases import ExchangeCase
-from seambench.seams.scan import check
+from seambench.seams.scan import check, ways
 
 #: By seam, our own implementation.
 OWN = {"scan": "auto", "column": "offheap", "serde": "seambench", "exchange": "seambench"}
@@ -136,6 +137,15 @@ class _Held:
 
     def __init__(self, table: pa.Table) -> None:
         self._table = table
+        self.schema = table.schema
+
+    def to_reader(self) -> pa.RecordBatchReader:
+        """See `seambench.contracts.scan.Scan`."""
+        return self._table.to_reader()
+
+    def report(self) -> ScanReport:
+        """See `seambench.contracts.scan.Scan`."""
+        return ScanReport(rows=self._table.num_rows)
 
     def dataset(self) -> pa.dataset.Dataset:
         """See `seambench.contracts.scan.Scan`."""
@@ -190,7 +200,8 @@ def _noted(clock: _Clock) -> Iterator[None]:
         return query(held, *args, **named)
 
     with ExitStack() as stack:
-        stack.enter_context(patch.object(check, "query_dataset", queried))
+        for module in (check, ways):  # which has its name of its own
+            stack.enter_context(patch.object(module, "query_dataset", queried))
         stack.enter_context(patch.object(exchange_check, "_threads", lambda: _Threads(clock, pool)))
         yield
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import zlib
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +14,7 @@ from seambench.contracts import registry
 from seambench.records.verdicts import Arrived
 from seambench.seams.column import check as column_check
 from seambench.seams.exchange.cases import ExchangeCase
+from seambench.seams.scan.ways import drawn
 from seambench_suites.conformance import overhead
 from seambench_suites.meta.bent import Bent
 
@@ -79,3 +81,10 @@ def test_a_wrong_answer_leaves_no_figure(monkeypatch: pytest.MonkeyPatch) -> Non
     found = competitor.judge(competitor.run())
     assert isinstance(found, Arrived)
     assert found.moved.arrived < 3
+
+
+def test_rows_that_are_held_leave_through_outlets_of_engines() -> None:
+    """What an implementation gave is asked in its place, as a relation of DuckDB, too."""
+    case = find_case("scan/hudi/damage/garbage-after-block")
+    assert drawn(zlib.crc32(case.id.encode())).outlet == "relation"
+    assert overhead._of_cases("scan", [case]).wrong == []
