@@ -16,7 +16,7 @@ def bars(
     ] = None,
     only: Annotated[
         list[str] | None,
-        typer.Option(help="Bars whose name holds this text, or of the run so named; repeatable."),
+        typer.Option(help="A run, or bars whose name holds this text; repeatable."),
     ] = None,
     commands: Annotated[
         bool, typer.Option("--commands", help="Only print the commands that make the records.")
@@ -60,7 +60,11 @@ def bars(
     suite = registry.resolve_suite("tpch")
     declared = load_bars(file or suite.bars)
     texts = only or [""]
-    chosen = [bar for bar in declared.bar if any(t in bar.name or t == bar.run for t in texts)]
+    chosen = [
+        bar
+        for bar in declared.bar
+        if any(t == bar.run if t in declared.run else t in bar.name for t in texts)
+    ]
     of_chosen = {*texts, *(bar.run for bar in chosen)} if only else declared.run
     wanted = {name: lines for name, lines in declared.run.items() if name in of_chosen}
     if not wanted:

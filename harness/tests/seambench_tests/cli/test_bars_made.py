@@ -31,7 +31,8 @@ class Machine:
         runs = ""
         for name in ("one", "two"):
             sides = [f'{{ by = "{by}", case = "x", over = "{name}" }}' for by in "ab"]
-            runs += f'[[bar]]\nname = "{name}"\nrun = "{name}"\nat_most = 2.0\n'
+            # A bar's name may hold the name of another run.
+            runs += f'[[bar]]\nname = "{name} of one"\nrun = "{name}"\nat_most = 2.0\n'
             runs += f"numerator = {sides[0]}\ndenominator = {sides[1]}\n"
         commands = "".join(f'{n} = ["seambench bench --layout {n}"]\n' for n in ("one", "two"))
         self.declared.write_text(f"[run]\n{commands}{runs}")
@@ -99,7 +100,7 @@ def test_a_disturbed_run_comes_again_after_the_rest(machine: Machine) -> None:
     machine.during, machine.samples = {}, 6
     found = machine.ask("--make", "--runs", "2", "--only", "one")
     assert (found.exit_code, machine.asked) == (1, ["one"])
-    assert "one: one: 1 of 2 runs stand" in found.output
+    assert "one: one of one: 1 of 2 runs stand" in found.output
 
 
 def test_after_the_minutes_no_run_is_begun(machine: Machine) -> None:
