@@ -26,11 +26,15 @@ def filter_columns(expression: pc.Expression | None, schema: pa.Schema) -> list[
     if problem is not None:
         raise UsageError(f"the filter {expression} does not fit the columns: {problem}")
     # An expression does not list its fields, but it stops binding once one of them is gone.
-    return [
+    names = [
         name
         for name in schema.names
         if _binding_problem(empty.drop_columns([name]), expression) is not None
     ]
+    problem = _kernel_problem([schema.field(name) for name in names], expression)
+    if problem is not None:
+        raise UsageError(f"the filter {expression} does not fit the columns: {problem}")
+    return names
 
 
 def apply_filter(
@@ -66,6 +70,23 @@ def _filtered(
             kept = pa.Table.from_batches([batch]).filter(expression)
             for part in kept.to_batches():
                 yield part.select(names)
+
+
+def _kernel_problem(fields: Sequence[pa.Field], expression: pc.Expression) -> str | None:
+    """What is not told before values are compared: a row of nulls is enough for it."""
+    if not fields:
+        return None
+    nulls = pa.table([pa.nulls(1, field.type) for field in fields], [f.name for f in fields])
+    try:
+        nulls.filter(expression)
+    except pa.ArrowInvalid as error:
+        if "timestamp with timezone" in str(error):
+            return (
+                "a time with a zone and one without do not compare; give the datetime a tzinfo if "
+                "the column has a zone, and none if it has none"
+            )
+        return str(error).splitlines()[0]
+    return None
 
 
 def _binding_problem(empty: pa.Table, expression: pc.Expression) -> str | None:

@@ -37,6 +37,10 @@ as `pyarrow.parquet.read_table` takes them: `[("price", ">", 1), ("day", "in", d
 hold, or a list of such lists, of which one holds."""
 
 
+#: Of a test as a tuple: a column, a word and a value.
+_PARTS = 3
+
+
 def read_filter(given: object, schema: pa.Schema) -> pc.Expression | EngineCondition | None:
     """A filter as Arrow's expression, or as what an engine tests.
 
@@ -62,6 +66,12 @@ def read_filter(given: object, schema: pa.Schema) -> pc.Expression | EngineCondi
 def _of_tuples(given: Sequence[Any]) -> pc.Expression:
     from pyarrow.parquet import filters_to_expression
 
+    for name, word, value in _tests(given):
+        if str(word).replace("not ", "") == "in" and isinstance(value, str | bytes):
+            raise UsageError(
+                f"filter has {(name, word, value)!r}: a list is meant, such as [{value!r}]; of a "
+                "text each letter would be looked for"
+            )
     try:
         return filters_to_expression(list(given))
     except (ValueError, TypeError, LookupError, AttributeError, pa.ArrowException) as error:
@@ -70,6 +80,14 @@ def _of_tuples(given: Sequence[Any]) -> pc.Expression:
             f"filter is {given!r}: tuples such as [('a', '>', 1), ('b', 'in', [1, 2])] are meant, "
             f"or lists of them, of which one holds ({reason})"
         ) from error
+
+
+def _tests(given: Sequence[Any]) -> Iterator[Sequence[Any]]:
+    """The tuples of a filter, wherever they stand."""
+    for one in given:
+        if isinstance(one, list | tuple):
+            is_test = len(one) == _PARTS and all(isinstance(part, str) for part in one[:2])
+            yield from [one] if is_test else _tests(one)
 
 
 @dataclass(frozen=True)

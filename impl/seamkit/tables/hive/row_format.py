@@ -85,7 +85,12 @@ class Description:
 def read_descriptor(storage: Storage) -> Description:
     """Read the descriptor of the table that lies in a folder."""
     where = storage.full(DESCRIPTOR)
-    content = storage.read(DESCRIPTOR, most_bytes=_MOST_BYTES)
+    content = storage.read_if_there(DESCRIPTOR, most_bytes=_MOST_BYTES)
+    if content is None:
+        raise InputError(
+            f"{where}: no such file, so nobody says what the folder's files hold: write it "
+            "(docs/hive.md), or pass columns= and file_format= to HiveTable"
+        )
     try:
         stated = json.loads(content)
     except (ValueError, RecursionError) as error:

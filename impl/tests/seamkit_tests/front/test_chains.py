@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import itertools
 import operator
 import pickle
@@ -183,6 +184,8 @@ def test_a_limit_holds_where_it_stands(tmp_path: Path, name: str, kind: str) -> 
         (lambda scan: scan.filter([("k", "~", 1)]), r"tuples such as \[\('a', '>', 1\)"),
         (lambda scan: scan.filter([]), "tuples such as"),
         (lambda scan: scan.filter([("pric", ">", 1)]), "pric"),
+        (lambda scan: scan.filter([("v", "in", "abc")]), "a list is meant, such as"),
+        (lambda scan: scan.filter([[("k", ">", 1), ("v", "not in", "abc")]]), "a list is meant"),
         (lambda scan: scan.filter(3), "filter is a int: an expression"),
         (lambda scan: scan.filter(pl.col("pric") > 1), "does not fit the columns: .*pric"),
         (lambda scan: scan.filter(pl.col("k") == pl.col("k").max()), "of one row at a time"),
@@ -198,3 +201,22 @@ def test_what_makes_no_sense_is_refused(
     scan = opened("delta/vectors-several", tmp_path).scan()
     with pytest.raises(seamkit.UsageError, match=says):
         chain(scan).to_table()
+
+
+@pytest.mark.parametrize(
+    "name", ["delta/deltalake-merged", "iceberg/types-avro", "hudi/mor-v9-types", "paimon/pk-orc"]
+)
+def test_a_time_without_a_zone_is_held_against_none_that_has_one(name: str, tmp_path: Path) -> None:
+    """The filter is refused before a file is read; with a zone it finds what SQL finds."""
+    table = opened(name, tmp_path)
+    kinds = {field.name: field.type for field in table.schema}
+    zoned = next(n for n, kind in kinds.items() if pa.types.is_timestamp(kind) and kind.tz)
+    moment = dt.datetime(2024, 1, 1)
+    for given in ([(zoned, ">=", moment)], pc.field(zoned) >= moment):
+        with pytest.raises(
+            seamkit.UsageError, match="does not fit the columns: a time with a zone"
+        ):
+            table.scan(filter=given)
+    found = table.scan(filter=[(zoned, ">=", moment.replace(tzinfo=dt.UTC))]).count_rows()
+
+    assert found == table.scan(filter=f"\"{zoned}\" >= '2024-01-01 00:00:00+00'").count_rows()

@@ -300,3 +300,13 @@ def test_a_line_across_stretches_is_refused_by_all_of_them(
     for group in (0, 1, 7):
         with pytest.raises(InputError, match="of over 256 bytes"):
             _read(reader, row_groups=[group])
+
+
+def test_a_folder_without_a_descriptor_says_what_one_needs(tmp_path: Path) -> None:
+    """Files alone do not tell what is in them; the arguments do as well."""
+    (tmp_path / "a.txt").write_text("1\n")
+    with pytest.raises(InputError, match=r"write it \(docs/hive.md\), or pass columns="):
+        HiveTable(str(tmp_path))
+
+    told = HiveTable(str(tmp_path), columns={"k": "int"}, file_format="text")
+    assert told.scan().to_table().to_pylist() == [{"k": 1}]
