@@ -40,7 +40,7 @@ class Reader:
 
 @dataclass(frozen=True)
 class Measured:
-    """All samples of one case by one reader over one layout, of all runs of a set.
+    """The samples of one case by one reader over one layout, of one of the runs of a set.
 
     Attributes:
         ratio: per cent of the rows updated in a changed slice.
@@ -164,7 +164,11 @@ def _width(one: RunSet, counted: Callable[[Timing], bool]) -> tuple[int, float]:
 
 
 def measured(one: RunSet) -> list[Measured]:
-    """What a set says of readers of tables; samples of several runs are one list."""
+    """What a set says of readers of tables.
+
+    A case that several runs have is told by the one that has it over the most tables, of two such
+    by the newer: samples of two runs had different minutes, and are not put together.
+    """
     found = [
         (shown, timing)
         for shown, timing in one.timings
@@ -180,20 +184,37 @@ def measured(one: RunSet) -> list[Measured]:
     stale = {
         reader for (reader, _, _), listed in groups.items() if any(t.over.stale for _, t in listed)
     }
+    wide = Counter(
+        (reader, case, run)
+        for (reader, case, _), listed in groups.items()
+        for run in {shown.record.run.id for shown, _ in listed}
+    )
     return [
-        _measured(case, reader, listed, stale=reader in stale)
+        _measured(
+            case,
+            reader,
+            max(enumerate(listed), key=lambda one: (wide[reader, case, _run(one[1])], one[0]))[1],
+            [timing for _, timing in listed if timing.outcome != "pass"],
+            stale=reader in stale,
+        )
         for (reader, case, _), listed in groups.items()
     ]
 
 
+def _run(one: tuple[Shown, Answered]) -> str:
+    return one[0].record.run.id
+
+
 def _measured(
-    case: str, reader: Reader, listed: Sequence[tuple[Shown, Answered]], *, stale: bool
+    case: str,
+    reader: Reader,
+    told: tuple[Shown, Answered],
+    wrong: Sequence[Answered],
+    *,
+    stale: bool,
 ) -> Measured:
-    newest, last = listed[-1]
-    wrong = [timing for _, timing in listed if timing.outcome != "pass"]
-    samples = [seconds for _, timing in listed for seconds in timing.hot or timing.cold]
-    cpu = None if wrong else Stat.of([spent for _, timing in listed for spent in timing.cpu])
-    peaks = [timing.peak_bytes for _, timing in listed if timing.peak_bytes is not None]
+    shown, last = told
+    cpu = None if wrong else Stat.of(last.cpu)
     ratio, share = last.over.per_cent("update_ratio"), _share(last.over)
     worst = wrong[-1] if wrong else last
     return Measured(
@@ -202,11 +223,11 @@ def _measured(
         ratio=ratio,
         share=share,
         stale=stale,
-        stat=None if wrong else Stat.of(samples),
-        peak=max(peaks, default=None),
+        stat=None if wrong else Stat.of(last.hot or last.cold),
+        peak=last.peak_bytes,
         outcome=worst.outcome,
         reason=worst.reason or "",
-        link=newest.link,
+        link=shown.link,
         cpu=cpu.median if cpu else None,
         stored=last.over.stored,
         paths=last.paths,

@@ -78,10 +78,17 @@ def test_runs_on_a_cluster_of_spark_are_a_set_of_their_own(tmp_path: Path) -> No
 
 
 def test_runs_of_one_commit_and_scale_are_one_curve(tmp_path: Path) -> None:
-    """Points of several runs join, samples of one point too; another commit is another set."""
-    write_record(tmp_path, with_times("auto", {("scan/all", 0, 100): [1.0, 2.0]}))
-    write_record(tmp_path, with_times("auto", {("scan/all", 0, 100): [3.0]}))
-    write_record(tmp_path, with_times("auto", {("scan/all", 20, 100): [4.0]}))
+    """Points of several runs join; of one point the widest run counts, then the newest."""
+    runs = [
+        {("scan/all", 0, 100): [1.0, 2.0]},
+        {("scan/all", 0, 100): [3.0]},
+        {("scan/all", 20, 100): [4.0], ("scan/all", 100, 100): [5.0]},
+        {("scan/all", 20, 100): [9.0]},
+    ]
+    for minute, hot in enumerate(runs):
+        record = with_times("auto", hot)
+        record["run"]["started_utc"] = f"2026-11-21T10:0{minute}:00Z"
+        write_record(tmp_path, record)
     other = with_times("auto", {("scan/all", 50, 100): [9.0]})
     other["run"]["commit"] = "f" * 40
     write_record(tmp_path, other)
@@ -89,8 +96,9 @@ def test_runs_of_one_commit_and_scale_are_one_curve(tmp_path: Path) -> None:
     curve = by_name(figure_of(first, "scan-all-time-ratio"))["auto"]
 
     assert [(cell.x, cell.stat.median, cell.stat.count) for cell in curve.cells] == [
-        (0, 2.0, 3),
+        (0, 3.0, 1),
         (20, 4.0, 1),
+        (100, 5.0, 1),
     ]
     assert (first.commit, second.commit) == ("0123456", "fffffff")
 
