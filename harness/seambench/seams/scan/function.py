@@ -11,6 +11,7 @@ batches are cut, threads are its own affair.
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -91,9 +92,23 @@ class FunctionScanner:
                 "`__arrow_c_stream__`; a table or frame of pyarrow, pandas, Polars or DuckDB has"
             )
         try:
-            return pa.RecordBatchReader.from_stream(returned)
+            return pa.RecordBatchReader.from_stream(_without_index(returned))
         except (pa.ArrowException, OSError) as error:
             raise InputError(f"{self.name}: its stream has no readable schema: {error}") from error
+
+
+def _without_index(returned: Any) -> Any:
+    """A frame of pandas with those levels of its index that have a name as columns, in front.
+
+    The others are places of rows, which filters and sorting leave behind.
+    """
+    pandas = sys.modules.get("pandas")
+    if pandas is None or not isinstance(returned, pandas.DataFrame):
+        return returned
+    names = (name for name in returned.index.names if name is not None)
+    named = [name for name in names if name not in returned.columns]
+    frame = returned.reset_index(level=named) if named else returned
+    return pa.Table.from_pandas(frame, preserve_index=False)
 
 
 def _parameters(function: Callable[..., Any]) -> frozenset[str] | None:

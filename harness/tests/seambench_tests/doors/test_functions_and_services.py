@@ -28,6 +28,19 @@ from seambench.seams.scan.service import ServiceScanner
 ROWS = pa.table({"id": [1, 2, 3], "name": ["a", None, "c"]})
 
 
+FRAME = pd.DataFrame({"id": [1, 2, 3], "name": pd.array(["a", None, "c"], "string")})
+#: The same rows, with an index as filters, sorting and joins leave it, or as its users set it.
+INDEXED: dict[str, Callable[[], pd.DataFrame]] = {
+    "filtered": lambda: pd.concat([FRAME.assign(id=9)[:1], FRAME]).query("id < 9"),
+    "sorted": lambda: FRAME[::-1].sort_values("id"),
+    "concatenated": lambda: pd.concat([FRAME[:2], FRAME[2:].set_index(pd.Index([0]))]),
+    "named": lambda: FRAME.set_index("id"),
+    "named range": lambda: FRAME[["name"]].set_index(pd.RangeIndex(1, 4, name="id")),
+    "named as a column": lambda: FRAME.set_index("id", drop=False),
+    "levels": lambda: FRAME.set_index(["id", pd.Index([7, 8, 9])]),
+}
+
+
 def read(scanner: Any, table: str = "t", **more: Any) -> pa.Table:
     """All rows of one read."""
     with scanner.open(ScanRequest(table=table, **more)).to_reader() as reader:
@@ -40,10 +53,11 @@ def read(scanner: Any, table: str = "t", **more: Any) -> pa.Table:
         lambda: ROWS,
         lambda: ROWS.to_reader(),
         lambda: pl.DataFrame(ROWS),
-        lambda: pd.DataFrame({"id": [1, 2, 3], "name": pd.array(["a", None, "c"], "string")}),
+        lambda: FRAME,
         lambda: duckdb.connect().from_arrow(ROWS),
+        *INDEXED.values(),
     ],
-    ids=["table", "reader", "polars", "pandas", "duckdb"],
+    ids=["table", "reader", "polars", "pandas", "duckdb", *INDEXED],
 )
 @pytest.mark.parametrize("columns", [None, ["name", "id"], ["name"], []])
 @pytest.mark.parametrize("batch_rows", [None, 1, 2])
