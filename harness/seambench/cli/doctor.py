@@ -229,14 +229,31 @@ def _package(
 
 
 def _peer(package: str, names: Sequence[str]) -> Finding:
+    version = _installed(package)
+    if version is None:
+        advice = _how_to_get(package, names[0])
+        return Finding(package, False, "no", advice, f"peers {', '.join(names)}")
+    lacking = {
+        name: other
+        for (_, name), peer in catalogue().items()
+        for other in peer.others
+        if name in names and _installed(other) is None
+    }
+    there = [name for name in names if name not in lacking]
+    advice = "; ".join(dict.fromkeys(_how_to_get(of, name) for name, of in lacking.items()))
+    found = f"{package} {version}: {', '.join(there) or 'not enough for its peers'}"
+    return Finding(
+        package, not lacking, found, advice, f"peers {', '.join(lacking)}" if lacking else ""
+    )
+
+
+def _installed(package: str) -> str | None:
     from importlib import metadata
 
     try:
-        found = f"{package} {metadata.version(package)}"
+        return metadata.version(package)
     except metadata.PackageNotFoundError:
-        advice = _how_to_get(package, names[0])
-        return Finding(package, False, "no", advice, f"peers {', '.join(names)}")
-    return Finding(package, True, f"{found}: {', '.join(names)}")
+        return None
 
 
 def _how_to_get(package: str, peer: str) -> str:

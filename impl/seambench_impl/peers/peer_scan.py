@@ -15,7 +15,7 @@ from seambase.errors import InputError, RefusedError, UnavailableError, UsageErr
 from seambase.extras import needs, not_installed
 from seambase.scan import ScanReport
 from seambench.contracts.common import Kind
-from seambench.contracts.peers.catalogue import stated
+from seambench.contracts.peers.catalogue import catalogue, stated
 from seambench.contracts.scan import Scanner, ScanRequest
 from seambench.engines.stream_dataset import StreamDataset
 from seambench_impl.peers import XFAILS
@@ -47,9 +47,9 @@ def installed_version(package: str, reader: str, extra: str | None) -> str:
     except metadata.PackageNotFoundError as error:
         if extra is None:
             raise UnavailableError(
-                f"{reader} needs the package {package!r}, which is not installed, and which no "
-                f"extra brings, since it asks for another pyarrow: name a version, as {reader}@X, "
-                "which gets an environment of its own"
+                f"{reader} needs the package {package!r}, which is not installed, and no extra "
+                f"brings all that it needs: name a version, as {reader}@X, which gets an "
+                "environment of its own"
             ) from error
         raise not_installed(package, f"seambench[{extra}]", reader) from error
 
@@ -142,6 +142,8 @@ class SnapshotReader:
     def __init__(self) -> None:
         self.version = installed_version(self.package, self.name, self.extra)
         self.capabilities: Mapping[str, bool] = stated("scan", self.name, self.version)
+        for package in catalogue()["scan", self.name].others:
+            installed_version(package, self.name, self.extra)
 
     def open(self, request: ScanRequest) -> PeerScan:
         """Open the table and read its schema."""

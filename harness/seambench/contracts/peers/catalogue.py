@@ -18,6 +18,7 @@ A package announces a folder of them as an entry point of the group `seambench.p
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -67,6 +68,12 @@ class Peer:
     requires: Sequence[str] = ()
     pyarrow: str = ""
     floor: bool = False
+
+    @property
+    def others(self) -> list[str]:
+        """Names of the packages that its adapter needs besides its own and pyarrow."""
+        words = (re.match(r"[\w.-]+", one) for one in self.requires)
+        return [word.group() for word in words if word]
 
     def capabilities(self, version: str) -> Mapping[str, bool]:
         """What a version states."""

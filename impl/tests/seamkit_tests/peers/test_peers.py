@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from importlib import metadata
@@ -10,8 +11,11 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from typer.testing import CliRunner
 
 from seambase.errors import InputError, RefusedError, UnavailableError, UsageError
+from seambench.cli.app import app
+from seambench.contracts import registry
 from seambench.contracts.scan import ScanRequest
 from seambench_impl.peers.hudi_rs import HudiRsReader
 from seambench_impl.peers.peer_scan import import_peer
@@ -100,6 +104,34 @@ def test_a_missing_package_is_unavailable(reader: type, monkeypatch: pytest.Monk
     monkeypatch.setattr(metadata, "version", absent)
     with pytest.raises(UnavailableError, match=r"pip install 'seambench\["):
         reader()
+
+
+@pytest.mark.parametrize(
+    ("name", "other"), [("polars-delta", "deltalake"), ("polars-iceberg", "pyiceberg")]
+)
+def test_a_package_that_a_peer_reads_with_is_looked_for(
+    name: str, other: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without what reads the metadata for it, a peer is unavailable, and the doctor says so."""
+    there = metadata.version
+
+    def without(package: str) -> str:
+        if package == other:
+            raise metadata.PackageNotFoundError(package)
+        return there(package)
+
+    assert registry.resolve("scan", name).name == name
+    monkeypatch.setattr(metadata, "version", without)
+    with pytest.raises(UnavailableError, match=rf"'{other}', .* pip install 'seambench\[peers\]'"):
+        registry.resolve("scan", name)
+    found = CliRunner().invoke(app, ["doctor", "--json"]).stdout
+    [polars] = [one for one in json.loads(found)["findings"] if one["subject"] == "polars"]
+
+    assert not polars["ok"]
+    assert name not in polars["found"]
+    assert "polars-ipc" in polars["found"]
+    assert f"pip install '{other}" in polars["advice"]
+    assert polars["needed_for"] == f"peers {name}"
 
 
 def test_an_absent_module_is_unavailable() -> None:
