@@ -23,6 +23,8 @@ import sys
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 from seambase.errors import RefusedError, SeambenchError, UnavailableError, UsageError
@@ -120,6 +122,23 @@ def resolve(seam: str, name: str) -> Any:
         made = _instance(found, name, load(point, name))
     found.require_words(made.capabilities, name)
     return made
+
+
+def module_file(seam: str, name: str) -> Path | None:
+    """The file of the module of a name that is `module:name`; None for other names."""
+    module, colon, _ = name.partition(":")
+    if not colon or module in (*_NO_MODULES, *find_seam(seam).doors):
+        return None
+    return None if f"{seam}.{module}" in grouped(_DOORS) else file_of_module(module)
+
+
+def file_of_module(name: str) -> Path | None:
+    """The file of a module, if there is such a one; it is not imported for that."""
+    try:
+        found = find_spec(name)
+    except (ImportError, ValueError):
+        return None
+    return Path(found.origin) if found is not None and found.has_location and found.origin else None
 
 
 def _of_version(seam: Seam, peer: Peer, version: str) -> Any:

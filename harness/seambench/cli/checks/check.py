@@ -165,7 +165,7 @@ def check(
         remember(seam, name, seen)
     if not as_json:
         show_end(seam, seen, run.cases() if impl and case is None else (), run.stated)
-    _require_verdicts(seen, names if impl else ())
+    _require_verdicts(seen, names if impl else (), run)
     _require_answers(seen, () if extra or case or words or last_failed else names)
     if recorded is not None:
         _record(recorded, run, extra, seen, results)
@@ -235,7 +235,7 @@ def _of_pairs(seen: Sequence[Outcome], extra: str) -> list[Outcome]:
     return pairs
 
 
-def _require_verdicts(seen: Sequence[Outcome], named: Sequence[str]) -> None:
+def _require_verdicts(seen: Sequence[Outcome], named: Sequence[str], run: Run) -> None:
     """Each implementation that was named must have been judged in some case, else any."""
     judged = {name for outcome in seen if outcome.is_verdict for name in _sides(outcome)}
     silent = [name for name in named if name not in judged]
@@ -244,9 +244,27 @@ def _require_verdicts(seen: Sequence[Outcome], named: Sequence[str]) -> None:
     name = silent[0] if silent else "any implementation"
     reasons = Counter(outcome.reason for outcome in seen if not silent or name in _sides(outcome))
     [(reason, _)] = reasons.most_common(1)
-    hint = "; a reader states its capabilities in NAME.seambench.json beside it (docs/doors.md)"
-    door = hint if ":" in name else ""
+    if run.stated.get(name) == frozenset():
+        reason = "it states no capability"
+    door = f"; {_where_stated(run.seam, name)}" if ":" in name else ""
     raise SeambenchError(f"no case was put to {name}, so there is no verdict: {reason}{door}")
+
+
+def _where_stated(seam: str, name: str) -> str:
+    """Where an implementation from outside says what it can do."""
+    from seambench.contracts.registry import find_seam, module_file
+    from seambench.contracts.seam import Seam
+
+    file = module_file(seam, name)
+    if file is None:
+        return "a reader states its capabilities in NAME.seambench.json beside it (docs/doors.md)"
+    if type(find_seam(seam)).wrap is Seam.wrap:
+        return "a class states them in its attribute `capabilities`"
+    return (
+        f"a function states its own in {file.with_suffix('.seambench.json')}, such as "
+        '{"capabilities": {"formats.delta": true, "query.snapshot": true}}, a class in its '
+        "attribute `capabilities` (docs/doors.md)"
+    )
 
 
 def _require_answers(seen: Sequence[Outcome], named: Sequence[str]) -> None:

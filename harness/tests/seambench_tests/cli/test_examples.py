@@ -85,8 +85,8 @@ def test_the_readmes_python_runs(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert len(shown) == 4
 
 
-def test_the_documents_python_runs(tmp_path: Path) -> None:
-    """Serdes of pages and rows, and a reader of three lines."""
+def test_the_documents_python_runs() -> None:
+    """Serdes of pages and rows."""
     batch = pa.record_batch({"id": pa.array([1, 2, 3], pa.int64()), "tags": [["a"], [], None]})
     names: dict[str, Any] = {"batch": batch, "rows_0": [0, 2], "rows_1": [1], "chunks": []}
     (pages,) = python_blocks("docs/presto-pages.md")
@@ -99,13 +99,6 @@ def test_the_documents_python_runs(tmp_path: Path) -> None:
     names |= {"batch": batch, "UnsafeRows": UnsafeRows}
     exec(rows, names)  # noqa: S102
     assert names["batch"] == batch.take(pa.array([5, 3, 8]))
-
-    prices = _prices(tmp_path / "t")
-    names = {"DeltaTable": pytest.importorskip("deltalake").DeltaTable}
-    (reader,) = python_blocks("docs/doors.md")
-    exec(reader, names)  # noqa: S102
-    found = [names["read"](tmp_path / "t", ["price"], version).num_rows for version in (0, 1)]
-    assert found == [len(prices) - 1, len(prices)]
 
 
 def test_plans_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -248,3 +241,31 @@ def test_a_command_that_is_not_taken_is_seen(command: str) -> None:
     """The finder itself finds."""
     assert _complaint(command)
     assert list(_commands(f"    $ {command}  # x")) == [f"{command}  # x"]
+
+
+def test_the_function_of_the_doors_reads_delta(tmp_path: Path) -> None:
+    """As it is written there, with its file beside it, it is right about a table's versions."""
+    pytest.importorskip("deltalake")
+    text = document("docs/doors.md").partition("## A Python function")[2].partition("\n## ")[0]
+    (tmp_path / "mine.py").write_text(_part(r"```python\n((?:.|\n)*?)```", text))
+    (tmp_path / "mine.seambench.json").write_text(_part(r"```json\n((?:.|\n)*?)```", text))
+    check = _part(r"^    (seambench check .*)", text)
+
+    said = _run(tmp_path, f"{check} --jobs 1 --case 'scan/delta/writers/deltalake/evolved/*'")
+
+    assert re.search(r"pass\nmine:read +4\n", said), said
+
+
+def test_a_function_that_states_nothing_is_told_where_to(tmp_path: Path) -> None:
+    """The sentence names the file beside the module, and what it shows makes cases of it."""
+    (tmp_path / "mine.py").write_text("import pyarrow as pa\ndef read(path): return pa.table({})\n")
+    check = "seambench check --impl mine:read --jobs 1 --case 'scan/*/checkpoints/commits-gone'"
+    said = _run(tmp_path, f"{check} 2>&1 || test $? = 1")
+    assert "it states no capability" in said
+    file, content = _part(r"states its own in (\S+),", said), _part(r"such as (\{.*?\}\})", said)
+    assert Path(file) == tmp_path / "mine.seambench.json"
+    Path(file).write_text(content)
+
+    said = _run(tmp_path, f"{check} || test $? = 1")
+
+    assert "mine:read scan/delta/checkpoints/commits-gone" in said
