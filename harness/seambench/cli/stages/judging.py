@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from itertools import islice
 
@@ -28,6 +29,10 @@ def show_judged(chosen: Sequence[Bar], records: Sequence[Record]) -> int:
         limit, source = one.bar.limit, one.source or one.reason
         rows.append((one.bar.name, value, _interval(one), limit, one.word, source))
     _print(("bar", "figure", "interval", "wanted", "", "of"), rows)
+    words = Counter(one.word for one in judged)
+    typer.echo(
+        f"{words['met']} met, {words['missed']} missed, {words['no figure']} without a figure"
+    )
     if all(one.value is None for one in judged):
         raise UnavailableError(
             "no bar has a figure; `seambench bars --commands` says what makes them"
@@ -92,6 +97,8 @@ def _print(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 def _narrow(titles: Sequence[str], row: Sequence[str]) -> tuple[str, str, str]:
     """The verdict, the bar, and what else is known of it."""
     verdict = row[titles.index("")]
-    known = [f"{title} {cell}" for title, cell in zip(titles[1:], row[1:], strict=True) if cell]
-    style = _STYLES[verdict]
-    return f"[{style}]{verdict}[/{style}]", row[0], ", ".join(k for k in known if k[0] != " ")
+    style, cells = _STYLES[verdict], zip(titles[1:], row[1:], strict=True)
+    known = ", ".join(f"{title} {cell}" for title, cell in cells if title and cell)
+    if verdict == "no figure":  # the last cell is the reason, not what the figure is of
+        known = known.removesuffix(f", {titles[-1]} {row[-1]}") + f"; no figure: {row[-1]}"
+    return f"[{style}]{verdict}[/{style}]", row[0], known

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
 from seambase.errors import InputError
@@ -167,6 +168,32 @@ def test_the_command_fails_where_a_bar_is_missed(tmp_path: Path) -> None:
         assert said.exit_code == code, said.output
         assert word in said.output
         assert f"{slow:.2f} to {slow:.2f}" in said.output
+
+
+def test_the_command_counts_bars_and_says_why_one_has_no_figure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A line of totals ends it; where columns do not fit, a reason does not stand as a run."""
+    sides = 'denominator = { by = "b", case = "x" }\nnumerator = { by = "a", case'
+    declared = tmp_path / "bars.toml"
+    declared.write_text(
+        '[run]\nr = ["make it"]\n'
+        f'[[bar]]\nname = "low"\nrun = "r"\nat_most = 2.0\n{sides} = "x" }}\n'
+        f'[[bar]]\nname = "high"\nrun = "r"\nat_least = 2.0\n{sides} = "x" }}\n'
+        f'[[bar]]\nname = "none"\nrun = "r"\nat_least = 1.7\n{sides} = "y" }}\n'
+    )
+    for one in two("000001", [1.0] * 7, [1.0] * 7):
+        built = msgspec.to_builtins(one)
+        built["run"]["started_utc"] = "2026-11-21T10:00:00Z"
+        write_record(tmp_path / "results", built)
+    out = Console(width=80, highlight=False)
+    monkeypatch.setattr("seambench.cli.stages.judging.console", lambda: out)
+    asked = ["bars", "--file", str(declared), "--results", str(tmp_path / "results")]
+    lines = CliRunner().invoke(app, asked).output.rstrip().splitlines()
+
+    assert lines[-1] == "1 met, 1 missed, 1 without a figure"
+    assert lines[-2].split("; no figure: ")[0].strip() == "wanted >= 1.7"
+    assert ", of " in lines[1]
 
 
 @pytest.mark.parametrize(
