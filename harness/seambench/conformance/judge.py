@@ -100,12 +100,15 @@ def _must_not_be_wrong(seam: Seam, case: Case, implementation: Any, missing: str
     refusals = SeambenchError if implementation.kind == "peer" else RefusedError
     try:
         with told_as_mismatch():
-            return seam.check(case, implementation)
+            if not case.refused:
+                return seam.check(case, implementation)
+            seam.attempt(case, implementation)
     except Mismatch as problem:
         if isinstance(problem.__cause__, refusals):
             raise NotOffered(f"no {missing}; refused as it must be") from problem
         text = f"{missing} is not offered, yet it answers wrongly: {problem}"
         raise Mismatch(text, problem.difference, refusal=problem.refusal) from problem
+    raise Mismatch(f"{missing} is not offered, and what must be refused was answered")
 
 
 def _held(implementation: Any) -> int:

@@ -136,7 +136,7 @@ def file_of_module(name: str) -> Path | None:
     """The file of a module, if there is such a one; it is not imported for that."""
     try:
         found = find_spec(name)
-    except (ImportError, ValueError):
+    except (Exception, SystemExit):  # as in `load`: the package around it is imported
         return None
     return Path(found.origin) if found is not None and found.has_location and found.origin else None
 
@@ -210,9 +210,12 @@ def pick(known: dict[str, list[EntryPoint]], name: str, what: str) -> EntryPoint
             f"{what} {name!r} is announced more than once: {values}; name one of these"
         )
     close = difflib.get_close_matches(name, known, n=1)
-    hint = f"; did you mean {close[0]!r}" if close else ""
+    meant = [repr(one) for one in close]
     ways = ", besides package.module:name, cmd:./reader, lib:./reader.so and http://HOST:PORT"
     besides = ways if what.startswith("implementation") else ""
+    if besides and file_of_module(name) is not None:
+        meant += [f"{name}:FUNCTION or {name}:CLASS of the module {name}"]
+    hint = f"; did you mean {', or '.join(meant)}" if meant else ""
     raise UsageError(
         f"unknown {what} {name!r}{hint}; known are {', '.join(sorted(known)) or 'none'}{besides}"
     )

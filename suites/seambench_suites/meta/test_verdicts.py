@@ -30,6 +30,7 @@ from seambench.seams.exchange.cases import ExchangeCase
 from seambench.seams.exchange.elsewhere import open_mixed
 from seambench.seams.exchange.pairs import Pair
 from seambench.seams.exchange.plain import FailedError
+from seambench.seams.scan.function import FunctionScanner
 from seambench_suites.meta.plain_serde import PlainSerde
 from seambench_suites.meta.simulated import SimulatedReader
 
@@ -111,6 +112,20 @@ def test_a_feature_that_is_not_stated_may_be_refused_in_other_words_by_others(
     reader.capabilities = {w: w not in case.must_honour for w in case.needs}
 
     assert verdict(case, reader).word == word
+
+
+def test_what_must_be_refused_is_no_question_of_rows() -> None:
+    """Who answers it is told so, whether it states the table's features or not."""
+    case = next(case for case in load_cases("scan") if case.refused and case.must_honour)
+
+    def read(_path: str, columns: Sequence[str] = (), **_: Any) -> pa.Table:
+        return pa.table({name: [1] for name in columns or ["k"]})
+
+    rows = FunctionScanner(read, "mine:read")
+    for stated, says in ((True, "nothing was refused"), (False, "must be refused was answered")):
+        rows.capabilities = {w: stated or w not in case.must_honour for w in case.needs}
+        word, reason = verdict(case, rows)[:2]
+        assert (word, says in reason) == ("fail", True), reason
 
 
 class _Stalling:

@@ -67,9 +67,10 @@ def show_outcomes(
     """Show what does not go well: what is no failure as it comes, failures once all are known.
 
     Those that are alike stand together, the largest group first; of each only the first few, with
-    the command that repeats it.
+    the command that repeats it. What should be otherwise, but need not, comes behind them.
     """
     seen: list[Outcome] = []
+    lenient: list[Outcome] = []
     told: Counter[tuple[str, str, str]] = Counter()
     red = 0
     try:
@@ -82,7 +83,9 @@ def show_outcomes(
             if outcome.outcome not in ("pass", "not-offered") and not outcome.failed:
                 key = (outcome.implementation, outcome.outcome, outcome.said)
                 told[key] += 1
-                if told[key] == 1:
+                if told[key] == 1 and outcome.outcome == "fail":
+                    lenient.append(outcome)
+                elif told[key] == 1:
                     with progress.aside():
                         _show(outcome, extra)
     finally:  # an interrupted check tells what it has
@@ -90,6 +93,8 @@ def show_outcomes(
             _show_rest(told)
             for group in groups(seen):
                 _show_group(group, extra)
+            for outcome in lenient:
+                _show(outcome, extra)
     return seen
 
 

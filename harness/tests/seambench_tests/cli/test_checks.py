@@ -264,7 +264,8 @@ def test_the_most_telling_failures_come_first(capsys: pytest.CaptureFixture[str]
         Outcome("scan", "mine", f"scan/b/{n}", "fail", reason=f"{n} rows expected")
         for n in range(5)
     ]
-    outcomes = [crash, *fails]
+    lenient = Outcome("scan", "mine", "scan/c/0", "fail", reason="it is slow", level="should")
+    outcomes = [lenient, crash, *fails]
 
     def broken_off() -> Iterator[Outcome]:
         yield from outcomes
@@ -276,6 +277,7 @@ def test_the_most_telling_failures_come_first(capsys: pytest.CaptureFixture[str]
     said = capsys.readouterr().out
 
     assert said.index("scan/b/0: 0 rows") < said.index("scan/b/2: 2 rows") < said.index("it died")
+    assert said.index("it died") < said.index("fail (should) mine scan/c/0")
     assert "2 more are alike, such as scan/b/4" in said
     assert "explain scan/b/0" in said
     assert "the first of 5 that are alike" in said
