@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import tomllib
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -98,6 +99,19 @@ def build(cls: type[T], data: Mapping[str, Any], source: Path | str) -> T:
         raise UsageError(f"{source}: {error}") from error
 
 
+def refuse_unknown(keys: Iterable[str], known: Iterable[str], source: Path | str) -> None:
+    """Refuse a key that is none of those known.
+
+    Raises:
+        UsageError: there is one; what may have been meant, and all that are known.
+    """
+    listed = sorted(known)
+    for name in sorted(set(keys) - set(listed)):
+        close = get_close_matches(name, listed, n=1)
+        hint = f"did you mean {close[0]!r}? " if close else ""
+        raise UsageError(f"{source}: unknown key {name!r}; {hint}known are {listed}")
+
+
 @cache
 def _type_info(cls: Hashable) -> inspect.Type:
     """Types of a dataclass's fields; working them out takes longer than all else here."""
@@ -114,7 +128,6 @@ def _refuse_unknown(declared: inspect.Type, value: Any, source: Path | str) -> N
             _refuse_unknown(declared.item_type, item, source)
     elif isinstance(declared, inspect.DataclassType) and isinstance(value, Mapping):
         fields = {one.name: one.type for one in declared.fields}
+        refuse_unknown(value, fields, source)
         for name in sorted(value):
-            if name not in fields:
-                raise UsageError(f"{source}: unknown key {name!r}; known are {sorted(fields)}")
             _refuse_unknown(fields[name], value[name], source)

@@ -192,6 +192,8 @@ _GOOD = 'level = "must"\nrequirement = "a b c d"\ntable = "cow-v9"\n'
         (_GOOD.replace("must", "may") + "[expect]\nrows = []\n", "may"),
         (_GOOD.replace("a b c d", " ") + "[expect]\nrows = []\n", "requirement is empty"),
         (_GOOD.replace("cow-v9", "cow-v10") + "[expect]\nrows = []\n", "no golden table"),
+        (_GOOD + "[request]\nas_off = 1\n[expect]\nrows = []\n", "'as_off'; did you mean 'as_of'"),
+        (_GOOD + "[ask.a]\nas_off = 1\nrows = []\n", "did you mean 'as_of'.*'rows'.*'variants'"),
         (_GOOD.replace('level = "must"\n', "") + "[expect]\nrows = []\n", "required field `level`"),
     ],
 )

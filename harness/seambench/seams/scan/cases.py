@@ -52,7 +52,13 @@ from typing import Any
 
 from seambase.errors import UsageError
 from seambench.conformance.plain import typed
-from seambench.contracts.data_files import CaseFile, build, case_files, read_case_file
+from seambench.contracts.data_files import (
+    CaseFile,
+    build,
+    case_files,
+    read_case_file,
+    refuse_unknown,
+)
 from seambench.contracts.formats import TableFormat, resolve_format
 from seambench.contracts.seam import Case
 from seambench.contracts.tables import CommitRequest, Edit
@@ -255,9 +261,11 @@ def _question(
     keys: Mapping[str, Any], file: Path
 ) -> tuple[Sequence[str], CommitRequest, ExpectSpec]:
     """Variants, request and expectation of one `ask`."""
+    of_request, of_answer = ({f.name for f in fields(c)} for c in (CommitRequest, ExpectSpec))
+    refuse_unknown(keys, {"variants", *of_request, *of_answer}, file)
     left = dict(keys)
     limit = left.pop("variants", ())
-    asked = {f.name for f in fields(CommitRequest)} & set(left)
+    asked = of_request & set(left)
     request = build(CommitRequest, {key: left.pop(key) for key in asked}, file)
     return limit, request, build(ExpectSpec, left, file)
 
