@@ -176,14 +176,14 @@ def test_choices_of_the_curves_go_into_the_address_and_come_back(browser: Any, s
     page = visit.page
     page.locator("select[name=what]").select_option("scan-q6")
     page.locator("select[name=measure]").select_option("memory")
-    page.locator("figure:visible .lines button", has_text="auto").first.click()
+    page.locator("figure:visible .lines button", has_text="seamkit").first.click()
     link = page.url
     visit.check_quiet()
 
     again = Visit(browser, link)
     figure = again.page.locator("figure:visible")
     assert figure.get_attribute("id") == "scan-q6-memory-ratio"
-    pressed = figure.locator(".lines button", has_text="auto").first
+    pressed = figure.locator(".lines button", has_text="seamkit").first
     assert pressed.get_attribute("aria-pressed") == "false"
     assert figure.locator("g.line.off").count() == 1
     again.check_quiet()
@@ -197,7 +197,7 @@ def test_struck_out_queries_and_readers_change_the_means(browser: Any, site: str
     means = table.locator("tfoot .ratio td b")
     before = means.all_inner_texts()
     table.get_by_role("button", name="q06").click()
-    table.get_by_role("button", name="auto").click()
+    table.get_by_role("button", name="seamkit").click()
     link = page.url
     after = means.all_inner_texts()
 
