@@ -125,14 +125,16 @@ def is_of_tables(timing: Timing) -> bool:
 def run_sets(
     records: Iterable[Shown],
     wanted: Callable[[Timing], bool],
-    counted: Callable[[Timing], bool] = lambda _: True,
+    counted: Callable[[Timing], bool] | None = None,
 ) -> list[RunSet]:
     """Sets with timings of a kind: those of the newest day first, of these the widest.
 
     Args:
         records: oldest first.
         wanted: which timings there are.
-        counted: which of them make a set wide.
+        counted: which of them make a set wide. One that is not half as wide as the widest then
+            comes behind all that are: a run of few cases, made for one figure, does not take the
+            place of what compares many. None: all do, and the newest is first.
     """
     found: dict[tuple[str, str, float, str | None], RunSet] = {}
     for shown in records:
@@ -147,9 +149,14 @@ def run_sets(
             one.timings.append((shown, timing))
             if not one.shown or one.shown[-1] is not shown:
                 one.shown.append(shown)
-    return sorted(
-        found.values(), key=lambda one: (one.started[:10], _width(one, counted)), reverse=True
+    widths = {key: _width(one, counted or (lambda _: True)) for key, one in found.items()}
+    widest = max((width for width, _ in widths.values()), default=0) if counted else 0
+    order = sorted(
+        found,
+        key=lambda key: (2 * widths[key][0] >= widest, found[key].started[:10], widths[key]),
+        reverse=True,
     )
+    return [found[key] for key in order]
 
 
 def is_scan(timing: Timing) -> bool:

@@ -103,6 +103,20 @@ def test_runs_of_one_commit_and_scale_are_one_curve(tmp_path: Path) -> None:
     assert (first.commit, second.commit) == ("0123456", "fffffff")
 
 
+@pytest.mark.parametrize(("ratios", "first"), [([0], "0123456"), ([0, 20], "fffffff")])
+def test_a_narrow_run_does_not_take_the_place_of_a_wide_one(
+    ratios: list[int], first: str, tmp_path: Path
+) -> None:
+    """The newest set comes first that is half as wide as the widest, whatever was made since."""
+    wide = {("scan/all", ratio, 100): [1.0] for ratio in (0, 20, 100)}
+    write_record(tmp_path, with_times("auto", wide))
+    newer = with_times("auto", {("scan/all", ratio, 100): [2.0] for ratio in ratios})
+    newer["run"] |= {"commit": "f" * 40, "started_utc": "2099-01-01T00:00:00Z"}
+    write_record(tmp_path, newer)
+
+    assert sets(tmp_path)[0].commit == first
+
+
 def test_overlapping_ranges_show_no_difference(tmp_path: Path) -> None:
     """Only who merges competes; who reads base files alone is stale and never best."""
     times = {"native": [0.5], "merge": [1.1, 1.4], "hudi-rs": [3.0, 4.0], "auto": [1.0, 1.2]}
