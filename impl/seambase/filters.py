@@ -23,15 +23,13 @@ def filter_columns(expression: pc.Expression | None, schema: pa.Schema) -> list[
         return []
     empty = pa.Table.from_batches([], schema)
     problem = _binding_problem(empty, expression)
-    if problem is not None:
-        raise UsageError(f"the filter {expression} does not fit the columns: {problem}")
     # An expression does not list its fields, but it stops binding once one of them is gone.
     names = [
         name
-        for name in schema.names
+        for name in (schema.names if problem is None else ())
         if _binding_problem(empty.drop_columns([name]), expression) is not None
     ]
-    problem = _kernel_problem([schema.field(name) for name in names], expression)
+    problem = problem or _kernel_problem([schema.field(name) for name in names], expression)
     if problem is not None:
         raise UsageError(f"the filter {expression} does not fit the columns: {problem}")
     return names

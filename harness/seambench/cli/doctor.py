@@ -20,7 +20,7 @@ from seambase.command.terminal import JSON_SCHEMA, print_json
 from seambase.errors import SeambenchError
 from seambase.extras import how_to_install
 from seambench.cli.shared.common import WIDE, DataFolder, console, data_folder, narrow_table
-from seambench.contracts.peers.catalogue import catalogue, packages_of_peers
+from seambench.contracts.peers.catalogue import Peer, catalogue, packages_of_peers
 
 #: Packages of extras: module, distribution, what people call it, what brings it, what needs it.
 _PACKAGES = (
@@ -101,8 +101,9 @@ def examine(data: Path) -> Iterator[Finding]:
     yield from _seams()
     yield _java()
     yield from _formats()
+    peers = {name: peer for (_, name), peer in catalogue().items()}
     for distribution, names in packages_of_peers().items():
-        yield _peer(distribution, names)
+        yield _peer(distribution, [peers[name] for name in names])
     yield from _machine(data)
     for package in _PACKAGES:
         yield _package(*package)
@@ -228,19 +229,19 @@ def _package(
     return Finding(name, True, f"{distribution} {metadata.version(distribution)}")
 
 
-def _peer(package: str, names: Sequence[str]) -> Finding:
+def _peer(package: str, peers: Sequence[Peer]) -> Finding:
     version = _installed(package)
     if version is None:
-        advice = _how_to_get(package, names[0])
-        return Finding(package, False, "no", advice, f"peers {', '.join(names)}")
+        needed_for = f"peers {', '.join(peer.name for peer in peers)}"
+        return Finding(package, False, "no", _how_to_get(package, peers[0]), needed_for)
     lacking = {
-        name: other
-        for (_, name), peer in catalogue().items()
+        peer.name: _how_to_get(other, peer)
+        for peer in peers
         for other in peer.others
-        if name in names and _installed(other) is None
+        if _installed(other) is None
     }
-    there = [name for name in names if name not in lacking]
-    advice = "; ".join(dict.fromkeys(_how_to_get(of, name) for name, of in lacking.items()))
+    there = [peer.name for peer in peers if peer.name not in lacking]
+    advice = "; ".join(dict.fromkeys(lacking.values()))
     found = f"{package} {version}: {', '.join(there) or 'not enough for its peers'}"
     return Finding(
         package, not lacking, found, advice, f"peers {', '.join(lacking)}" if lacking else ""
@@ -256,7 +257,7 @@ def _installed(package: str) -> str | None:
         return None
 
 
-def _how_to_get(package: str, peer: str) -> str:
+def _how_to_get(package: str, peer: Peer) -> str:
     """The version that is judged here, or an environment of its own where it has what it needs."""
     from importlib import metadata
 
@@ -264,8 +265,7 @@ def _how_to_get(package: str, peer: str) -> str:
         requirement = asked.partition(";")[0].strip()
         if re.split("[^A-Za-z0-9_-]", requirement)[0] == package:
             return how_to_install(requirement)
-    versions = next(known.versions for (_, name), known in catalogue().items() if name == peer)
-    return f"name {peer}@{versions[-1]}: it gets an environment of its own"
+    return f"name {peer.name}@{peer.versions[-1]}: it gets an environment of its own"
 
 
 def _program(subject: str, names: tuple[str, ...], needed_for: str, advice: str) -> Finding:

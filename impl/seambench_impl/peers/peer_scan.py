@@ -15,7 +15,7 @@ from seambase.errors import InputError, RefusedError, UnavailableError, UsageErr
 from seambase.extras import needs, not_installed
 from seambase.scan import ScanReport
 from seambench.contracts.common import Kind
-from seambench.contracts.peers.catalogue import catalogue, stated
+from seambench.contracts.peers.catalogue import known_peer
 from seambench.contracts.scan import Scanner, ScanRequest
 from seambench.engines.stream_dataset import StreamDataset
 from seambench_impl.peers import XFAILS
@@ -141,8 +141,9 @@ class SnapshotReader:
 
     def __init__(self) -> None:
         self.version = installed_version(self.package, self.name, self.extra)
-        self.capabilities: Mapping[str, bool] = stated("scan", self.name, self.version)
-        for package in catalogue()["scan", self.name].others:
+        peer = known_peer("scan", self.name)
+        self.capabilities: Mapping[str, bool] = peer.capabilities(self.version)
+        for package in peer.others:
             installed_version(package, self.name, self.extra)
 
     def open(self, request: ScanRequest) -> PeerScan:

@@ -57,19 +57,21 @@ def make_records(making: Making) -> int:
     open_ = []
     while waiting:
         at, attempt, name = waiting.popleft()
-        if not _lacking(making, name, at):
+        before = _of_this(making)
+        if not _lacking(making.figures[name], at, before):
             continue
         minutes = (time.monotonic() - begin) / 60
         if minutes >= making.minutes:
             open_.append(f"{name}: {making.minutes:g} minutes were over before it")
             continue
         typer.echo(f"# {name}, after {minutes:.1f} minutes", err=True)
-        before = {one.run.id for one in _of_this(making)}
         for line in making.commands[name]:
             if not _done(line, making):
                 break
-        lacking = _lacking(making, name, at)
-        made = [one for one in _of_this(making) if one.run.id not in before]
+        after = _of_this(making)
+        lacking = _lacking(making.figures[name], at, after)
+        known = {one.run.id for one in before}
+        made = [one for one in after if one.run.id not in known]
         taken = (time.monotonic() - begin) / 60 - minutes
         typer.echo(f"# {name}: {lacking or 'stands'}, {taken:.1f} minutes", err=True)
         if lacking and attempt < _ATTEMPTS and any(disturbed(one) for one in made):
@@ -102,10 +104,9 @@ def _done(line: str, making: Making) -> bool:
     return done.returncode == 0 or words[0] != "data"
 
 
-def _lacking(making: Making, name: str, runs: int) -> str:
-    """Of a run the first figure that does not stand so many times, and why; empty: all do."""
-    records = _of_this(making)
-    for bar in making.figures[name]:
+def _lacking(figures: Sequence[Bar], runs: int, records: Sequence[Record]) -> str:
+    """The first figure that does not stand so many times, and why; empty: all do."""
+    for bar in figures:
         stands = sum(1 for _ in judged_runs(bar, records))
         if stands < runs:
             why = standing_run(bar, records) if not stands else f"{stands} of {runs} runs stand"

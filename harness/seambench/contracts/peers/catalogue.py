@@ -148,7 +148,12 @@ def versions_of(seam: str, name: str) -> list[str]:
 
 
 def stated(seam: str, name: str, version: str) -> Mapping[str, bool]:
-    """What a peer's documents state of a version.
+    """What a peer's documents state of a version; see `known_peer`."""
+    return known_peer(seam, name).capabilities(version)
+
+
+def known_peer(seam: str, name: str) -> Peer:
+    """A peer of the catalogue.
 
     Raises:
         UsageError: there is no such peer.
@@ -156,7 +161,7 @@ def stated(seam: str, name: str, version: str) -> Mapping[str, bool]:
     known = catalogue()
     if (seam, name) not in known:
         raise UsageError(f"the catalogue of peers has no {name!r} of the {seam} seam")
-    return known[seam, name].capabilities(version)
+    return known[seam, name]
 
 
 def _read(file: Path) -> Peer:

@@ -200,16 +200,12 @@ def measured(one: RunSet) -> list[Measured]:
         _measured(
             case,
             reader,
-            max(enumerate(listed), key=lambda one: (wide[reader, case, _run(one[1])], one[0]))[1],
+            max(reversed(listed), key=lambda one: wide[reader, case, one[0].record.run.id]),
             [timing for _, timing in listed if timing.outcome != "pass"],
             stale=reader in stale,
         )
         for (reader, case, _), listed in groups.items()
     ]
-
-
-def _run(one: tuple[Shown, Answered]) -> str:
-    return one[0].record.run.id
 
 
 def _measured(
