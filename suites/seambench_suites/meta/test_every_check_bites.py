@@ -142,6 +142,11 @@ def _states_less(reader: Any) -> Any:
     return Bent(scans(table=lambda t: pa.concat_tables([t, t]))(reader), capabilities=stated)
 
 
+def _reads_on(reader: Any) -> Any:
+    """It does not say that it knows deletion vectors, and gives rows where one is broken."""
+    return Bent(_states_less(reader), open=_empty_scan)
+
+
 def _without_retracts(table: pa.Table) -> pa.Table:
     return table.filter(pc.is_in(table["rowkind"], pa.array(["+I", "+U"])))
 
@@ -195,6 +200,7 @@ _SCANS = [
     Wrong(_KINDS, scans(request=lambda r: replace(r, row_kinds=False)), "the schema says"),
     Wrong(_PLAIN_WINDOW, _with_retracts, "rows expected"),
     Wrong("scan/delta/vectors/*", _states_less, "is not offered, yet it answers wrongly"),
+    Wrong("scan/delta/damage/vector-magic", _reads_on, "what must be refused was answered"),
     Wrong(_ROWS, members(open=_raising(RefusedError("no"))), "refused what it offers"),
     Wrong(
         "scan/delta/damage/protocol-feature",
