@@ -119,17 +119,12 @@ class ScanDataset(ds.Dataset):  # type: ignore[misc]  # pyarrow comes without ty
     """
 
     def __init__(self, schema: pa.Schema, open_stream: Open) -> None:
-        """Make a dataset.
+        """Make a dataset of all columns that may be asked for, without views.
 
-        Args:
-            schema: all columns that may be asked for, without views.
-            open_stream: called with the names wanted (possibly none) and the filter or None; hands
-                back a stream of exactly these columns in this order, holding exactly the rows for
-                which the filter is true. Both arguments are checked against `schema` before.
-
-        Raises:
-            RefusedError: the schema has a view, which would switch push-down off, or a name that
-                engines would not see whole.
+        `open_stream` is called with the names wanted (possibly none) and the filter or None, both
+        checked against the schema; it hands back a stream of exactly these columns in this order,
+        holding exactly the rows for which the filter is true. A view, which would switch push-down
+        off, or a name that engines would not see whole, is refused.
         """
         require_c_names(schema)
         for field in schema:
@@ -156,17 +151,11 @@ class ScanDataset(ds.Dataset):  # type: ignore[misc]  # pyarrow comes without ty
         fragment_scan_options: object = None,
         **_tuning: Any,
     ) -> StreamScanner:
-        """Open one scan.
+        """Open one scan of columns, in the order wanted.
 
-        Args:
-            columns: names in the order wanted; None for all.
-            filter: rows for which it is false or NULL are left out.
-            batch_size: most rows in a batch.
-            fragment_scan_options: there are no fragments, so anything but None is refused.
-            **_tuning: pyarrow's knobs for files (read-ahead, threads, pools); nothing to tune here.
-
-        Raises:
-            UsageError: unknown column, or a filter that does not fit the schema.
+        Rows for which the filter is false or NULL are left out. There are no fragments, so any of
+        their options is refused, and nothing to tune by pyarrow's knobs for files (read-ahead,
+        threads, pools).
         """
         if fragment_scan_options is not None:
             self._refuse("fragment_scan_options")
@@ -187,15 +176,10 @@ class ScanDataset(ds.Dataset):  # type: ignore[misc]  # pyarrow comes without ty
         return StreamScanner(watched, self._shown)
 
     def to_batches(self, **request: Any) -> Iterator[pa.RecordBatch]:
-        """The batches of one scan; `pl.scan_pyarrow_dataset` reads through this call.
+        """The batches of one `scanner`; `pl.scan_pyarrow_dataset` reads through this call.
 
-        Args:
-            **request: see `scanner`.
-
-        Raises:
-            RefusedError: Polars asks for a filter over floating-point columns. Its own words for it
-                leave out that NaN equals itself and is greatest, so rows would be lost.
-            UsageError: see `scanner`.
+        Polars' filters over floating-point columns are refused: its words for them leave out that
+        NaN equals itself and is greatest, so rows would be lost.
         """
         condition = request.get("filter")
         by_polars = sys._getframe(1).f_globals.get("__name__", "").startswith("polars.")

@@ -14,11 +14,7 @@ from seambase.errors import UsageError
 
 
 def filter_columns(expression: pc.Expression | None, schema: pa.Schema) -> list[str]:
-    """Names of the columns that a filter reads, in the order of `schema`.
-
-    Raises:
-        UsageError: the filter does not fit the schema: unknown column or types that do not compare.
-    """
+    """Names of the columns that a filter reads, in the order of `schema`."""
     if expression is None:
         return []
     empty = pa.Table.from_batches([], schema)
@@ -38,15 +34,10 @@ def filter_columns(expression: pc.Expression | None, schema: pa.Schema) -> list[
 def apply_filter(
     reader: pa.RecordBatchReader, expression: pc.Expression | None, columns: Sequence[str]
 ) -> pa.RecordBatchReader:
-    """Filter a stream exactly and project it, one batch at a time.
+    """Filter a stream exactly and project it to `columns`, one batch at a time.
 
-    Args:
-        reader: batches with at least `columns` and what the filter reads; it is drained.
-        expression: rows for which it is false or NULL are left out; None keeps all.
-        columns: names to hand out, in this order; may be empty, the rows are counted then.
-
-    Returns:
-        A stream of `columns`.
+    It has at least these and what the filter reads, and is drained. No column may be wanted: the
+    rows are counted then.
     """
     names = list(columns)
     if expression is None and names == reader.schema.names:

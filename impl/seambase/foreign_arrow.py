@@ -30,10 +30,8 @@ def is_plain(column: pa.Array) -> bool:
     """Whether offsets are in order and within the data, and all texts ASCII.
 
     It takes a quarter of the time that Arrow takes to look at each text; of a column that is not
-    plain, Arrow says what is wrong, if anything is.
-
-    Args:
-        column: of a type that `is_text`, its buffers as long as `validate` makes sure.
+    plain, Arrow says what is wrong, if anything is. The type `is_text`, and the buffers are as long
+    as `validate` makes sure.
     """
     _, offsets, data = column.buffers()
     # The offsets of a column without rows may be no bytes at all.
@@ -58,13 +56,8 @@ _END_MARK = b"\xff\xff\xff\xff\0\0\0\0"
 def sound(batch: pa.RecordBatch, source: str, schema: pa.Schema | None = None) -> pa.RecordBatch:
     """The batch itself, once its types, sizes, offsets, indexes and values are as they should be.
 
-    Args:
-        batch: as it came.
-        source: whose it is, for the message.
-        schema: whose types and names it must have; None for any.
-
-    Raises:
-        InputError: something is wrong; the message says what, and in which column.
+    It must have the types and names of the schema, if one is given; `source` says whose it is, for
+    messages.
     """
     found = batch.schema
     try:
@@ -92,11 +85,7 @@ def _is_plain(column: pa.Array) -> bool:
 def sound_batches(
     batches: Iterable[pa.RecordBatch], source: str, schema: pa.Schema | None = None
 ) -> Iterator[pa.RecordBatch]:
-    """Batches of a stream as they come; see `sound`.
-
-    Raises:
-        InputError: one is not sound, or the stream breaks.
-    """
+    """Batches of a stream as they come; see `sound`."""
     coming = iter(batches)
     while True:
         try:
@@ -111,17 +100,10 @@ def sound_batches(
 def sound_stream(
     data: Any, source: str, schema: pa.Schema | None = None, *, marked: bool = False
 ) -> list[pa.RecordBatch]:
-    """All batches of an IPC stream in memory; see `sound`.
+    """All batches of an IPC stream in memory, which they share; see `sound`.
 
-    Args:
-        data: a buffer; batches share its memory.
-        source: whose it is, for the message.
-        schema: whose types and names each must have; None for any.
-        marked: the end mark must stand at the very end. Arrow lets writers leave it out where the
-            bytes end; without it nobody can tell a stream from its first half.
-
-    Raises:
-        InputError: the bytes are no whole stream, or one of its batches is not sound.
+    `marked`: the end mark must stand at the very end. Arrow lets writers leave it out where the
+    bytes end; without it nobody can tell a stream from its first half.
     """
     buffer = pa.py_buffer(data)
     most = max(0, buffer.size - len(_END_MARK)) if marked else buffer.size

@@ -56,8 +56,7 @@ def _java_major(home: Path) -> int | None:
 def find_java() -> Java:
     """Find a Java that Spark 3.5 runs on.
 
-    Raises:
-        UnavailableError: there is none; the message lists what was found and what to install.
+    Where there is none, the message lists what was found and what to install.
     """
     seen = []
     for origin, home in _java_candidates():

@@ -54,11 +54,7 @@ class ToldWarnings(list[ScanWarning]):
         return ToldWarnings, (list(self),)
 
     def tell(self, some: Iterable[ScanWarning] | None = None) -> None:
-        """Tell what has not been told; of all, or of some.
-
-        Raises:
-            TableWarning: Python's filters say so.
-        """
+        """Tell what has not been told; of all, or of some."""
         for warning in list(self) if some is None else some:
             if warning not in self._told:
                 self._told.add(warning)

@@ -10,14 +10,8 @@ from seambase.errors import RefusedError
 def spark_type(kind: pa.DataType, name: str) -> pa.DataType:
     """The Arrow type in which Spark takes a column of another.
 
-    Times of day become integers, fixed binaries binaries, milliseconds microseconds.
-
-    Args:
-        kind: type of the column.
-        name: of the column, for the message.
-
-    Raises:
-        RefusedError: a type in nanoseconds.
+    Times of day become integers, fixed binaries binaries, milliseconds microseconds. Nanoseconds
+    are refused.
     """
     if pa.types.is_time32(kind):
         return pa.int32()

@@ -60,11 +60,9 @@ class TableStatistics:
     columns: Mapping[str, ColumnStatistics] = field(default_factory=dict)
 
     def of_some_rows(self, names: Sequence[str], most: int | None = None) -> TableStatistics:
-        """The same where some of the rows are left out: what was exact is a bound.
+        """Of some columns the same where rows are left out: what was exact is a bound.
 
-        Args:
-            names: the columns that are left.
-            most: so many rows are left at most; None for no such bound.
+        At most so many rows are left; None for no such bound.
         """
         rows = self.rows
         if rows is not None:

@@ -17,11 +17,7 @@ _SPECIAL = frozenset({"char", "varchar", "json", "hyperloglog", "time with time 
 
 
 def fields_of(schema: pa.Schema, language: Language) -> list[SerdeField]:
-    """A field for each column, typed in an engine's words.
-
-    Raises:
-        RefusedError: a column that the language has no type for; it is named.
-    """
+    """A field for each column, typed in an engine's words."""
     return [
         SerdeField(field.name, _named(field, language), nullable=field.nullable) for field in schema
     ]
@@ -35,11 +31,7 @@ def _named(field: pa.Field, language: Language) -> str:
 
 
 def type_text(data_type: Any, language: Language) -> str:
-    """The type whose values are held by an Arrow type; encodings count as what they stand for.
-
-    Raises:
-        RefusedError: there is none.
-    """
+    """The type whose values are held by an Arrow type; encodings count as what they stand for."""
     kinds = pa.types
     if kinds.is_dictionary(data_type) or kinds.is_run_end_encoded(data_type):
         return type_text(data_type.value_type, language)

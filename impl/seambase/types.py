@@ -253,10 +253,6 @@ def parse_type(text: str, language: Language) -> SerdeType:
     """Read a type of either language. Words may be in any case; names keep theirs.
 
     Names with blanks, commas or brackets are quoted as the engine does (`"a b"`, `` `a b` ``).
-
-    Raises:
-        UsageError: the text breaks the grammar, or a decimal has digits that none can have.
-        RefusedError: a type that is not known, or nested more than `MAX_DEPTH` levels deep.
     """
     return _parse(text, language, 1, text)
 
@@ -404,14 +400,9 @@ def _split(inner: str, language: Language, whole: str) -> list[str]:
 def arrow_type(type_: SerdeType, timestamps: str = "millis") -> pa.DataType:
     """The Arrow type of flat values of a type.
 
-    Args:
-        type_: the type.
-        timestamps: what a Presto page holds where the type is `timestamp`: `millis` (Presto and
-            Velox by default), `micros` or `lossless` (Velox's options: microseconds, and seconds
-            with nanoseconds).
-
-    Raises:
-        UsageError: `timestamps` is none of these.
+    `timestamps` is what a Presto page holds where the type is `timestamp`: `millis` (Presto and
+    Velox by default), `micros` or `lossless` (Velox's options: microseconds, and seconds with
+    nanoseconds).
     """
     if timestamps not in _TIMESTAMPS:
         raise UsageError(f"timestamps = {timestamps!r}: one of {', '.join(_TIMESTAMPS)} is meant")
@@ -431,11 +422,7 @@ def arrow_type(type_: SerdeType, timestamps: str = "millis") -> pa.DataType:
 
 
 def language_of(request: SerdeRequest) -> Language:
-    """The type language of a request: the format's own; `arrow` takes either (option `types`).
-
-    Raises:
-        UsageError: an unknown format, or an unknown value of the option.
-    """
+    """The type language of a request: the format's own; `arrow` takes either (option `types`)."""
     known: Mapping[str, Language] = {
         "presto": "presto",
         "unsaferow": "spark",
@@ -456,12 +443,7 @@ def language_of(request: SerdeRequest) -> Language:
 
 
 def parse_schema(request: SerdeRequest) -> list[SerdeType]:
-    """Types of a request's columns, in order.
-
-    Raises:
-        UsageError: see `language_of` and `parse_type`; the message names the column.
-        RefusedError: see `parse_type`; the message names the column.
-    """
+    """Types of a request's columns, in order."""
     language = language_of(request)
     types = []
     for field in request.fields:
@@ -476,10 +458,6 @@ def schema_of(request: SerdeRequest) -> pa.Schema:
     """The Arrow schema of a request, every column flat.
 
     Batches may hold a dictionary of a column's type, or runs of it, in its place.
-
-    Raises:
-        UsageError: see `parse_schema` and `arrow_type`.
-        RefusedError: see `parse_schema`.
     """
     timestamps = request.options.get("timestamps", "millis")
 

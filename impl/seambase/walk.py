@@ -43,14 +43,9 @@ class Met:
 
 
 class Cursor:
-    """A place in bytes that moves forward and never past the end.
+    """A place in bytes, not copied, that moves forward and never past the end.
 
-    Args:
-        data: the bytes; not copied.
-        begin: where to start.
-        end: where to stop.
-        met: list to which every field is added.
-        shift: added to offsets that are told.
+    Every field is added to `met`; `shift` is added to offsets that are told.
     """
 
     def __init__(

@@ -69,15 +69,9 @@ class Filter:
 
 
 def require_columns(names: Sequence[str], known: Sequence[str], what: str) -> None:
-    """Check that columns exist; names are case-sensitive.
+    """Check that columns exist, case-sensitively; close names are suggested.
 
-    Args:
-        names: what was asked for.
-        known: the table's columns.
-        what: where they were named, e.g. `--columns`.
-
-    Raises:
-        UsageError: one is unknown; close names are suggested.
+    `what` is where they were named, such as `--columns`.
     """
     for name in names:
         if name not in known:
@@ -85,11 +79,7 @@ def require_columns(names: Sequence[str], known: Sequence[str], what: str) -> No
 
 
 def require_c_names(schema: pa.Schema) -> None:
-    """Check that engines see the names of all columns: they take them as C's strings.
-
-    Raises:
-        RefusedError: a name has a NUL, at which it would end.
-    """
+    """Check that engines see the names of all columns: they take them as C's strings."""
     for name in schema.names:
         if "\0" in name:
             raise RefusedError(
@@ -114,18 +104,11 @@ def parse_filter(
     what: str = "--filter",
     connection: duckdb.DuckDBPyConnection | None = None,
 ) -> Filter:
-    """Read one expression and bind it to a table's columns.
+    """Read one SQL expression of DuckDB and bind it to a table's columns.
 
-    Args:
-        text: DuckDB SQL, e.g. `l_quantity > 30 AND l_comment LIKE '%fox%'`.
-        schema: all columns that it may name.
-        what: where it was given, for messages.
-        connection: to an empty database, if there is one: to connect takes longer than to read a
-            condition.
-
-    Raises:
-        UsageError: it is no single expression, reads anything but the columns, names an unknown
-            one, or is no condition.
+    `what` is where it was given, for messages. A connection to an empty database saves time: to
+    connect takes longer than to read a condition. What is no single expression, reads anything but
+    the columns, or is no condition is refused.
     """
     duckdb = _duckdb()
     try:

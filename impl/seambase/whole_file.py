@@ -16,9 +16,6 @@ def whole_file(path: Path) -> Iterator[Path]:
     """A file to write in place of `path`, which it becomes in the end, or vanishes.
 
     It is new and has a name that nobody can guess, so that no link laid there before is followed.
-
-    Raises:
-        UnavailableError: it cannot be written (no space, no permission).
     """
     # A name may have 255 bytes; that of the file has few enough by itself.
     temporary = path.with_name(f".{path.name[:50]}.{secrets.token_hex(8)}.tmp")

@@ -35,11 +35,8 @@ def case_classes() -> JavaClasses:
 class JavaColumns:
     """Implements `contracts.column.ColumnTable` by the classes of `seamkit.offheap`.
 
-    A scanner in Java appends value by value; C drives it, and its meta chain is followed here.
-
-    Args:
-        loader: finds the scanner's class; our own by default.
-        scanner: name of the class, which takes its rows from `seambench.Case`.
+    A scanner in Java appends value by value; C drives it, and its meta chain is followed here. The
+    scanner, our own by default, takes its rows from `seambench.Case`.
     """
 
     name = "java"

@@ -23,11 +23,7 @@ _LIMIT_BYTES = 64 << 20
 
 
 class LocalReceiver:
-    """One receiving side: some readers of an exchange, as soon as its senders are connected.
-
-    Args:
-        request: the whole exchange.
-    """
+    """One receiving side: some readers of an exchange, as soon as its senders are connected."""
 
     _here: dict[str, LocalReceiver] = {}  # noqa: RUF012 - the receivers of this process
     _changed = threading.Condition()
@@ -99,14 +95,7 @@ class LocalReceiver:
 
 
 class LocalSender:
-    """One sending side: a writer of an exchange.
-
-    Args:
-        request: the whole exchange.
-        rule: by which rows are dealt, for `hash`.
-        number: which sender this is.
-        addresses: of the receivers.
-    """
+    """One sending side: a writer of an exchange, by a rule for `hash`."""
 
     def __init__(
         self,

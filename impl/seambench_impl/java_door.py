@@ -136,12 +136,7 @@ class BoundReader(JniReader):
     """Units of Hudi and Hive tables by a scanner of another package: StarRocks' readers are such.
 
     We plan, as StarRocks' frontend does; the scanner is handed a slice or a file in StarRocks'
-    words, and reads it.
-
-    Args:
-        name: of the scanner's class, or of a factory of it.
-        loader: finds it.
-        facts: what it states.
+    words, and reads it. The class, or a factory of it, is found by the loader.
     """
 
     xfails = None
@@ -169,11 +164,6 @@ class JavaReader:
 
     Its parameters are `base_path`, the table's folder; `required_fields`, absent where all columns
     are asked for; and `instant_time` where a version is named.
-
-    Args:
-        name: of the class.
-        loader: finds it.
-        facts: what it states.
     """
 
     kind: Kind = "peer"

@@ -75,11 +75,9 @@ class Case(Protocol):
 
 
 class ScanCase:
-    """A scan of some columns, kept as an Arrow table.
+    """One of `SCANS`: a scan of some columns, kept as an Arrow table.
 
-    Args:
-        scan: one of `SCANS`.
-        memory: whether to measure memory: of all columns as a stream in a process of its own.
+    `memory` has memory measured: of all columns as a stream in a process of its own.
     """
 
     def __init__(self, scan: str, *, memory: bool) -> None:
@@ -205,14 +203,7 @@ def _with_difference(found: Finding | Arrived, difference: str) -> Finding:
 
 
 class QueryCase:
-    """One query of the suite, with the oracle's answer for each state that is asked for.
-
-    Args:
-        name: of the suite.
-        suite: of queries.
-        number: of the query.
-        memory: whether to measure memory.
-    """
+    """One query of the suite, with the oracle's answer for each state that is asked for."""
 
     def __init__(self, name: str, suite: Any, number: int, *, memory: bool) -> None:
         self.name = f"{name}/q{number:02d}"

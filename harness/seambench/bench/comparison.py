@@ -73,17 +73,11 @@ def compare_readers(
     conformance: Sequence[tuple[str, Conformance]] = (),
     unfinished: Unfinished | None = None,
 ) -> list[Record]:
-    """Run the comparison.
+    """Run the comparison: one record per reader, not yet written.
 
-    Args:
-        options: what to compare.
-        listener: is told what happens.
-        conformance: of readers by name, for their records.
-        unfinished: cases that an interrupted run had finished are taken from there.
-
-    Returns:
-        One record per reader, not yet written. A reader that is not there or answers wrongly has a
-        record too, which says so.
+    A reader that is not there or answers wrongly has a record too, which says so. `conformance` of
+    readers goes into their records; cases that an interrupted run had finished are taken from
+    `unfinished`.
     """
     listener = listener or Listener()
     _check(options)

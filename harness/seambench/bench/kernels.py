@@ -91,14 +91,8 @@ def measure_kernels(
 ) -> Record:
     """Time kernels in turns; their record, not yet written.
 
-    Args:
-        plan: offers them.
-        settings: values for what it takes.
-        only: texts; kernels whose case holds one of them.
-        samples: warm runs of each.
-        wait_seconds: see `seambench.bench.quiet.Watch`.
-        command: what was typed.
-        listener: is told what happens.
+    `settings` are values for what the plan takes, `only` texts one of which is in the case of each
+    kernel, `samples` the warm runs of each. See `seambench.bench.quiet.Watch` for `wait_seconds`.
     """
     listener = listener or Listener()
     with contextlib.ExitStack() as stack:

@@ -74,11 +74,8 @@ def family_seconds() -> float:
 class RepeatingClock:
     """Seconds of one call, where a warm sample is so many calls that the clock does not show.
 
-    The first run is timed alone; how many calls fit a sample is found out by the second.
-
-    Args:
-        clock: times a run.
-        passes: how often one call does what is timed.
+    The first run is timed alone; how many calls fit a sample is found out by the second. One call
+    does `passes` times what is timed.
     """
 
     def __init__(self, clock: Clock = own_clock, passes: int = 1) -> None:
@@ -175,16 +172,9 @@ def take_turns(
 ) -> dict[str, Measurement]:
     """Run competitors in turns: once for the first time, then warm, then once for memory.
 
-    Args:
-        competitors: by name, in the order of their first runs.
-        samples: warm runs of each.
-        budget_seconds: a competitor whose runs took longer than this altogether is not started
-            again once it has one warm sample; None for no limit.
-        on_run: told the name before each run.
-        seed: of the orders, which are stored: each warm sample has its place in its round.
-
-    Returns:
-        A measurement for each name. One that raised or answered wrongly has no samples.
+    First runs are in the order given; those of each warm round are shuffled by the seed and stored.
+    A competitor whose runs took longer than its budget altogether is not started again once it has
+    one warm sample. One that raised or answered wrongly has no samples.
     """
     if samples < 1:
         raise UsageError(f"{samples} samples make no measurement; at least 1 is needed")

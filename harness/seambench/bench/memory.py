@@ -106,10 +106,7 @@ class Drained:
 def run_drain(reader: str, request: Mapping[str, Any], timeout: float = 600.0) -> Drained:
     """Stream a scan in a fresh process, dropping batches as they come, and tell its peak memory.
 
-    Args:
-        reader: name in the registry.
-        request: members of `seambench.contracts.scan.ScanRequest`.
-        timeout: seconds after which the process is killed.
+    The process is killed after `timeout` seconds.
     """
     asked = json.dumps({"reader": reader, "request": dict(request)})
     command = [sys.executable, "-m", "seambench.bench.drain", asked]

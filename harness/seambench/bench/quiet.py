@@ -22,9 +22,7 @@ _BETWEEN_SECONDS = 2.0
 class Watch:
     """What others do, before a run and during it: the run begins when this is made.
 
-    Args:
-        wait_seconds: how long to wait at most until nobody else uses the machine.
-        on_wait: told why the run does not begin.
+    It waits at most `wait_seconds` until nobody else uses the machine, and tells why.
     """
 
     def __init__(

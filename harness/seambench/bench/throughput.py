@@ -92,11 +92,9 @@ def _workload(parts: int) -> pa.Table:
 def measure_throughput(
     options: ThroughputOptions, listener: Listener | None = None
 ) -> list[Record]:
-    """Time the steps.
+    """Time the steps: a record per implementation and one for `memcpy`, not yet written.
 
-    Returns:
-        One record per implementation and one for `memcpy`, not yet written. Cases are called
-        `<seam>/<step>/<rows>`, or `.../<rows> fixed`.
+    Cases are called `<seam>/<step>/<rows>`, or `.../<rows> fixed`.
     """
     listener = listener or Listener()
     found = {name: _implementation(options.seam, name) for name in options.implementations}

@@ -28,12 +28,10 @@ class Unfinished:
     """
 
     def __init__(self, results: Path, plan: Mapping[str, Any], *, resume: bool) -> None:
-        """Begin a journal, or go on with that of an interrupted run.
+        """Begin a journal in the folder of records, or go on with that of an interrupted run.
 
-        Args:
-            results: folder of the records; made if it is missing.
-            plan: all that decides what is run and what comes of it, as JSON has it.
-            resume: go on, if a run was interrupted here; otherwise its journal is dropped.
+        The plan is all that decides what is run and what comes of it, as JSON has it. Unless we
+        `resume`, the journal of an interrupted run is dropped.
         """
         self.file = results / _NAME
         self._done: dict[str, Any] = {}

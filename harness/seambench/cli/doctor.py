@@ -85,11 +85,7 @@ def doctor(
 
 
 def examine(data: Path) -> Iterator[Finding]:
-    """Look for everything that any part of Seambench needs.
-
-    Args:
-        data: data folder; its disk is looked at.
-    """
+    """Look for everything that any part of Seambench needs, and at the disk of the data folder."""
     yield _python()
     yield _program(
         "C compiler",

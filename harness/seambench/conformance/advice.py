@@ -62,11 +62,6 @@ def additions(cases: Sequence[Case], stated: frozenset[str], most: int = 5) -> l
     """What stating further capabilities would add, what adds most for fewest words first.
 
     A case counts for the words that it still needs, and for every larger set of them.
-
-    Args:
-        cases: those of the run.
-        stated: words that the implementation states.
-        most: how many to return.
     """
     needs = Counter(
         tuple(sorted(missing)) for case in cases if (missing := set(case.needs) - stated)

@@ -19,14 +19,7 @@ class Crew:
     """
 
     def __init__(self, seam: str, name: str, limits: Limits, jobs: int) -> None:
-        """Make them ready; each starts with its first case.
-
-        Args:
-            seam: seam of the implementation.
-            name: its name.
-            limits: what each process may take.
-            jobs: how many processes.
-        """
+        """Make them ready; each starts with its first case."""
         self._members = [Isolated(seam, name, limits) for _ in range(jobs)]
         self.first = self._members[0]
 

@@ -14,13 +14,7 @@ _MOST = 3000
 
 
 def explain_file(case: Case, file: Path, request: Mapping[str, object]) -> Explanation:
-    """A case whose file says what it is about.
-
-    Args:
-        case: it.
-        file: where it is written down.
-        request: what tells it from other cases of that file.
-    """
+    """A case whose file says what it is about; `request` tells it from others of that file."""
     return Explanation(
         rule=case.requirement,
         sources=_sources(file),

@@ -64,12 +64,7 @@ class Isolated:
     is the file of known failures that the implementation itself names (attribute `xfails`), known
     once it is started, as are its `version` and the `capabilities` that it states. Its temporary
     files lie in a folder that goes with it. `gave_up` says that it hung too often to be asked more.
-
-    Args:
-        seam: seam of the implementation.
-        name: its name in the registry, or `package.module:Class`.
-        limits: what the process may take.
-        worker: module that the process runs; it speaks as `conformance.worker` does.
+    `worker` is the module that the process runs; it speaks as `conformance.worker` does.
     """
 
     def __init__(
@@ -117,8 +112,7 @@ class Isolated:
     def ask(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
         """Put a request (see `conformance.worker`) to the process, which is started if need be.
 
-        Returns:
-            Its answer, or what became of it: `{"outcome": ..., "reason": ...}`.
+        Its answer, or what became of it: `{"outcome": ..., "reason": ...}`.
         """
         self.start()
         if self._refusal is not None:

@@ -11,11 +11,7 @@ from seambench.contracts.seam import Case
 
 
 def keep_case(cases: Sequence[Case], folder: Path) -> Sequence[str]:
-    """Leave what a single case reads in a new folder.
-
-    Returns:
-        What can be done with it: a line for each.
-    """
+    """Leave what a single case reads in a new folder; a line for each thing one can do with it."""
     if len(cases) != 1:
         raise UsageError(
             f"--keep is for one case, but {len(cases):,} are chosen: name it by --case"

@@ -24,12 +24,9 @@ def roots() -> list[Path]:
 
 
 def load_cases(seam: str, root: Path | None = None, golden: Path | None = None) -> list[Case]:
-    """All cases of a seam.
+    """All cases of a seam, of all installed suites or of a root with `cases/` and `golden/`.
 
-    Args:
-        seam: its name.
-        root: folder with `cases/` and `golden/`; None for those of all installed suites.
-        golden: folder of golden files to take instead.
+    `golden` is a folder of golden files to take instead.
     """
     found = find_seam(seam)
     if golden is not None:

@@ -76,9 +76,7 @@ def typed(value: Any, type_: str) -> Any:
 def spelling(value: Any, type_: str) -> Any:
     """A Python value of a column type as a case's TOML spells it: what `typed` takes for it.
 
-    Args:
-        value: None for null, which only an array and a map can spell.
-        type_: see `typed`. A map is a dictionary here, or pairs.
+    Only an array and a map can spell None. A map is a dictionary here, or pairs.
     """
     if value is None:
         return None

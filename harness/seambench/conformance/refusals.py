@@ -18,11 +18,6 @@ def must_refuse(refused: Sequence[str], says: Sequence[str], kind: Kind) -> Iter
     """The block must raise one of the exceptions named, and its message say the words.
 
     A peer says that it refuses, not in which of our words.
-
-    Args:
-        refused: names of exceptions of `seambase.errors`.
-        says: words of the message.
-        kind: of the implementation that is asked.
     """
     accepted = tuple(getattr(errors, name) for name in refused)
     if kind == "peer":

@@ -56,11 +56,7 @@ class Run:
     known: list[Xfails] = field(default_factory=list, compare=False)
 
     def cases(self, extra: str | None = None) -> list[Case]:
-        """The cases that are chosen.
-
-        Args:
-            extra: the extra pass that they are for, if any.
-        """
+        """The cases that are chosen, of an extra pass if one is named."""
         known: Sequence[Case] = load_cases(self.seam, self.root, self.golden)
         if extra is not None:
             known = find_seam(self.seam).pass_cases(extra, known)
@@ -76,11 +72,9 @@ class Run:
         return [(name, narrow(name, chosen)) for name in self.implementations]
 
     def check(self) -> Iterator[Outcome]:
-        """Put every case to every implementation.
+        """Put every case to every implementation: an outcome for each, in that order.
 
-        Yields:
-            An outcome per implementation and case, in that order; last, an `error` for each stale
-            entry of `xfails`.
+        Last comes an `error` for each stale entry of `xfails`.
         """
         excuses = dict.fromkeys(self.xfails)
         for name, cases in self.asked():

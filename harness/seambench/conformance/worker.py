@@ -54,8 +54,7 @@ def main() -> None:
 def serve(answer: Answer) -> None:
     """Make the implementation that the command line names, and answer requests to it.
 
-    Args:
-        answer: what comes of each; `seconds` is added.
+    `seconds` is added to what comes of each.
     """
     requests, answers = _private_channel()
     seam_name, name = sys.argv[1:3]

@@ -126,12 +126,8 @@ def _other_than(entry: Xfail, outcome: Outcome) -> str:
 def write_digests(file: Xfails, outcomes: Iterable[Outcome]) -> int:
     """Write what came of known failures into their file, in place of what it has of these cases.
 
-    Args:
-        file: as it was read.
-        outcomes: of one run over all the versions that its entries are about.
-
-    Returns:
-        How many entries are others now.
+    The outcomes are of one run over all the versions that its entries are about. How many entries
+    are others now is told.
     """
     found: dict[str, set[str]] = {}
     for one in outcomes:

@@ -47,11 +47,7 @@ def case_files(root: Path, seam: str) -> Iterator[tuple[str, Path]]:
 
 
 def read_case_file(cls: type[C], file: Path) -> C:
-    """A case file.
-
-    Raises:
-        UsageError: see `read_toml`, or the requirement is empty.
-    """
+    """A case file."""
     read = read_toml(cls, file)
     if not read.requirement.strip():
         raise UsageError(f"{file}: the requirement is empty")
@@ -59,20 +55,12 @@ def read_case_file(cls: type[C], file: Path) -> C:
 
 
 def read_toml(cls: type[T], file: Path) -> T:
-    """A dataclass from a TOML file; see `build`.
-
-    Raises:
-        UsageError: no such file, no TOML, or what `build` refuses.
-    """
+    """A dataclass from a TOML file; see `build`."""
     return build(cls, load_toml(file), file)
 
 
 def load_toml(file: Path) -> dict[str, Any]:
-    """The content of a TOML file.
-
-    Raises:
-        UsageError: no such file, or no TOML.
-    """
+    """The content of a TOML file."""
     try:
         return tomllib.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -82,15 +70,7 @@ def load_toml(file: Path) -> dict[str, Any]:
 def build(cls: type[T], data: Mapping[str, Any], source: Path | str) -> T:
     """An instance of a dataclass from a mapping; so are fields that are dataclasses themselves.
 
-    Values are checked, never converted.
-
-    Args:
-        cls: the dataclass.
-        data: its fields by name.
-        source: file that errors name.
-
-    Raises:
-        UsageError: unknown key, missing key, or a value of another type than declared.
+    Values are checked, never converted. `source` is the file that errors name.
     """
     _refuse_unknown(_type_info(cast("Hashable", cls)), data, source)
     try:
@@ -102,8 +82,7 @@ def build(cls: type[T], data: Mapping[str, Any], source: Path | str) -> T:
 def refuse_unknown(keys: Iterable[str], known: Iterable[str], source: Path | str) -> None:
     """Refuse a key that is none of those known.
 
-    Raises:
-        UsageError: there is one; what may have been meant, and all that are known.
+    What may have been meant, and all that are known, is told.
     """
     listed = sorted(known)
     for name in sorted(set(keys) - set(listed)):

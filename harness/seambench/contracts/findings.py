@@ -102,21 +102,13 @@ class _File:
 
 
 def read_findings() -> list[Finding]:
-    """All findings that installed packages announce, in the order of their files.
-
-    Raises:
-        UsageError: a file is broken.
-    """
+    """All findings that installed packages announce, in the order of their files."""
     files = sorted({Path(point.load()) for point in entry_points(group="seambench.findings")})
     return [finding for file in files for finding in read_toml(_File, file).finding]
 
 
 def find_finding(name: str) -> Finding:
-    """The finding of a name.
-
-    Raises:
-        UsageError: there is none.
-    """
+    """The finding of a name."""
     known = {finding.name: finding for finding in read_findings()}
     if name not in known:
         near = get_close_matches(name, known, n=1)

@@ -44,14 +44,10 @@ class _TimeLeft(ProgressColumn):
 
 
 class Progress:
-    """One line of progress, removed when the work is done. A context manager.
+    """One line of progress, removed when the work is done.
 
-    Args:
-        what: runs.
-        total: steps to come; None while that is not known.
-        quiet: show and say nothing.
-        console: in place of standard error.
-        clock: seconds that have passed.
+    A context manager. `total` is the steps to come, once that is known; `quiet` shows and says
+    nothing.
     """
 
     def __init__(

@@ -50,11 +50,7 @@ def seams() -> list[str]:
 
 
 def find_seam(name: str) -> Seam:
-    """The seam of a name.
-
-    Raises:
-        UsageError: there is none.
-    """
+    """The seam of a name."""
     known = grouped(_SEAMS)
     if name not in known:
         raise UsageError(f"unknown seam {name!r}; the seams are {', '.join(sorted(known))}")
@@ -67,12 +63,7 @@ def find_seam(name: str) -> Seam:
 def names(seam: str, *, without: tuple[str | None, ...] = ()) -> list[str]:
     """Short names of the installed implementations of a seam, in alphabetical order.
 
-    Args:
-        seam: name of the seam.
-        without: kinds that are left out; None is that of one which cannot be made here.
-
-    Raises:
-        UsageError: unknown seam.
+    Kinds may be left out; None is that of one which cannot be made here.
     """
     find_seam(seam)
     known = sorted(_announced(seam))
@@ -87,20 +78,7 @@ def _kind(seam: str, name: str) -> str | None:
 
 
 def resolve(seam: str, name: str) -> Any:
-    """Make the implementation that a name stands for.
-
-    Args:
-        seam: name of the seam.
-        name: see the module's text.
-
-    Returns:
-        A fresh instance (for `scan` a `seambench.contracts.scan.Scanner`).
-
-    Raises:
-        UsageError: unknown name, module, class or capability, or a class that is no implementation.
-        RefusedError: this seam takes no commands or libraries.
-        UnavailableError: the implementation needs a package that is not installed.
-    """
+    """A fresh instance of the implementation that a name stands for; see the module's text."""
     found = find_seam(seam)
     first, arrow, second = name.partition(PAIR)
     if arrow:
@@ -157,12 +135,7 @@ def suites() -> list[str]:
 
 
 def resolve_suite(name: str) -> Any:
-    """Load a suite of queries, e.g. `tpch`: an object with `queries` and `published_answers`.
-
-    Raises:
-        UsageError: unknown name.
-        UnavailableError: it needs a package that is not installed.
-    """
+    """Load a suite of queries, e.g. `tpch`: an object with `queries` and `published_answers`."""
     return load(pick(grouped(_SUITES), name, "suite"), name)
 
 
@@ -196,11 +169,7 @@ def _announced(seam: str) -> dict[str, list[EntryPoint]]:
 
 
 def pick(known: dict[str, list[EntryPoint]], name: str, what: str) -> EntryPoint:
-    """The one entry point of a name.
-
-    Raises:
-        UsageError: there is none, or more than one.
-    """
+    """The one entry point of a name."""
     points = known.get(name, [])
     if len(points) == 1:
         return points[0]
@@ -222,12 +191,7 @@ def pick(known: dict[str, list[EntryPoint]], name: str, what: str) -> EntryPoint
 
 
 def load(point: EntryPoint, name: str) -> Any:
-    """What an entry point stands for.
-
-    Raises:
-        UsageError: there is no such module or attribute, or importing it fails.
-        UnavailableError: it needs a package that is not installed.
-    """
+    """What an entry point stands for."""
     module_name = point.value.partition(":")[0]
     try:
         module = importlib.import_module(module_name)

@@ -251,12 +251,9 @@ def os_errors(doing: str) -> Iterator[None]:
 def data_lock(
     data: Path, *, wait: bool = True, on_wait: Callable[[str], None] | None = None
 ) -> Iterator[None]:
-    """Hold a data folder for writing; make it if it does not exist.
+    """Hold a data folder, made if need be, for writing.
 
-    Args:
-        data: the folder.
-        wait: wait for another process that holds it.
-        on_wait: told once, before waiting.
+    `on_wait` is told once, before waiting for another process that holds it.
     """
     with os_errors(f"opening data folder {data}"):
         data.mkdir(parents=True, exist_ok=True)
@@ -298,15 +295,9 @@ def is_half_made(folder: Path) -> bool:
 def staging(target: Path, *, replace: bool = False, in_place: bool = False) -> Iterator[Path]:
     """A folder to write into, that becomes `target` when the block ends without an exception.
 
-    Args:
-        target: the final folder.
-        replace: whether an existing `target` gives way; its place is never empty for long.
-        in_place: whether the folder is reached by its final name, for tables whose bytes say where
-            they lie; an existing `target` is put aside meanwhile.
-
-    Yields:
-        The temporary folder, in the same folder as `target`, or `target`, which leads there; it is
-        removed if the block fails.
+    It lies in the same folder and is removed if the block fails. With `replace` an existing target
+    gives way; its place is never empty for long. With `in_place` the folder is reached by its final
+    name, for tables whose bytes say where they lie; an existing target is put aside meanwhile.
     """
     parent, pid = target.parent, os.getpid()
     temporary = parent / f"{_TEMPORARY}{target.name}-{pid}"

@@ -57,16 +57,10 @@ def generator_batches(source: Path, table: str) -> Iterator[pa.RecordBatch]:
 def write_expected(
     source: Path, updates: Updates, ordering: Ordering, folders: dict[State, Path]
 ) -> Expectation:
-    """Apply the updates to the generator's rows, and keep the expected rows of each state.
+    """Apply the updates to the generator's Parquet of a table: what must come of it.
 
-    Args:
-        source: folder of the generator's Parquet for this table.
-        updates: what happens to the table.
-        ordering: how the table chooses between versions of a row.
-        folders: where to write `<table>.parquet` for each state; a state left out is only counted.
-
-    Returns:
-        What must come of it.
+    The rows of each state are kept as `<table>.parquet` in its folder; a state left out is only
+    counted.
     """
     schema = TABLES[updates.table].schema.append(pa.field("ts", pa.int64()))
     base: set[int] = set()
@@ -97,13 +91,10 @@ def write_expected(
 
 
 def digest_parquet(path: Path, table: str, ts: int | None = None, *, with_ts: bool = False) -> str:
-    """Digest of a table's rows in a Parquet file or a folder of them.
+    """Digest of a table's rows in a Parquet file or a folder of them, in TPC-H's types.
 
-    Args:
-        path: the file or folder.
-        table: TPC-H name; its types are what is hashed.
-        ts: value of a `ts` column to be added to the stored rows, or None.
-        with_ts: whether the rows end with a `ts` column, stored or added.
+    `ts` is the value of a column to be added to the stored rows; `with_ts`: the rows end with that
+    column, stored or added.
     """
     schema = TABLES[table].schema
     if with_ts:
@@ -145,13 +136,9 @@ class Answer:
 
 
 def answer(dataset: Dataset, name: str, sql: str, state: State = "snapshot") -> Answer:
-    """Answer a query over the expected rows; kept beside the data set once it is known.
+    """Answer a query (DuckDB's SQL) over the expected rows of a state.
 
-    Args:
-        dataset: the data set.
-        name: short name of the query, for the file's name, e.g. `q01`.
-        sql: the query, in DuckDB's SQL.
-        state: which state of the tables.
+    It is kept beside the data set once it is known, under its short name, e.g. `q01`.
     """
     digests = {table: entry.digest for table, entry in sorted(dataset.expected(state).items())}
     stamp = json.dumps([sql, digests, duckdb.__version__, DIGEST_KIND])

@@ -179,16 +179,9 @@ CHANGED_COLUMNS: dict[str, dict[str, _Change]] = {
 def new_values(
     table: str, rows: pa.RecordBatch, draws: npt.NDArray[np.uint64], seed: int
 ) -> pa.RecordBatch:
-    """Replace the values of the table's changing columns.
+    """Replace the values of a TPC-H table's changing columns; same rows, same schema.
 
-    Args:
-        table: name of the TPC-H table.
-        rows: the old rows, in the table's types.
-        draws: 64 bits for each row.
-        seed: chooses the texts.
-
-    Returns:
-        As many rows, same schema.
+    `draws` are 64 bits for each row, and the seed chooses the texts.
     """
     changed = CHANGED_COLUMNS[table]
     columns = []

@@ -52,13 +52,10 @@ def union(digests: Iterable[str]) -> str:
 def digest_table(
     con: duckdb.DuckDBPyConnection, relation: str, schema: pa.Schema | None = None
 ) -> str:
-    """Digest of a relation that `con` can read.
+    """Digest of a table, view or query in parentheses that `con` can read.
 
-    Args:
-        con: connection that knows the relation; nothing is created in it.
-        relation: a table or view name (quoted where needed), or a query in parentheses.
-        schema: names and types to cast to, in the order that is hashed; None for the relation's
-            own columns. Columns of the relation that it does not name are left out.
+    Nothing is created in it. The schema has names and types to cast to, in the order that is
+    hashed, by default the relation's own; columns that it does not name are left out.
     """
     _require_pinned_hash(con)
     if schema is None:
@@ -80,9 +77,8 @@ def digest_reader(
 ) -> str:
     """Digest of a stream or table of Arrow batches; a stream is drained, one batch at a time.
 
-    Args:
-        rows: the batches; strings may come as string, large string, view or dictionary.
-        schema: names and types to cast to, in the order that is hashed; None for those of `rows`.
+    Strings may come as string, large string, view or dictionary. The schema has names and types to
+    cast to, in the order that is hashed.
     """
     if isinstance(rows, pa.RecordBatch):
         rows = pa.Table.from_batches([rows])

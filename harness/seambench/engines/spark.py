@@ -141,10 +141,7 @@ def _environment(changes: Mapping[str, str | None]) -> Iterator[None]:
 def explain_failure(error: BaseException, log: Path | None, doing: str) -> SeambenchError:
     """Turn what Spark or its Java threw into one sentence of ours.
 
-    Args:
-        error: the exception.
-        log: file with what Spark printed, if it is ours.
-        doing: what was being done, e.g. `writing table orders`.
+    `log` has what Spark printed, if it is ours; `doing` is such as `writing table orders`.
     """
     text = str(error)
     printed = log.read_text(errors="replace") if log is not None and log.exists() else ""
@@ -251,10 +248,8 @@ def running_cluster() -> str | None:
 def spark_session(options: SparkOptions) -> Iterator[tuple[Any, Path | None]]:
     """Run with a Spark session that can write the tables of a format.
 
-    A session that was started here is stopped in the end.
-
-    Yields:
-        The session, and the file with what its Java process prints (None for a foreign session).
+    A session that was started here is stopped in the end. With it comes the file with what its Java
+    process prints (None for a foreign session).
     """
     if importlib.util.find_spec("pyspark") is None:
         raise not_installed("pyspark", "seambench[spark]", "a Spark session")

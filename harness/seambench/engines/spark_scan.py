@@ -34,10 +34,7 @@ if TYPE_CHECKING:
 class SparkScanner:
     """A scanner that plans with another one and reads on Spark; see `contracts.scan.Scanner`.
 
-    Args:
-        scanner: plans; its scans must be `Parted`.
-        session: the Spark session whose tasks read.
-        log: file with what Spark prints, if it was started for this.
+    Scans of the other must be `Parted`; `log` is where Spark prints, if it was started for this.
     """
 
     kind: Kind = "reference"
@@ -56,13 +53,7 @@ class SparkScanner:
 
 
 class SparkScan:
-    """A planned scan that tasks read; implements `seambench.contracts.scan.Scan`.
-
-    Args:
-        scan: the plan.
-        session: the Spark session whose tasks read.
-        log: file with what Spark prints, if it was started for this.
-    """
+    """A planned scan that tasks read; implements `seambench.contracts.scan.Scan`."""
 
     def __init__(self, scan: Parted, session: SparkSession, log: Path | None = None) -> None:
         self._scan = scan

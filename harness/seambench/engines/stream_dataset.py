@@ -24,12 +24,9 @@ class StreamDataset(ScanDataset):
     def __init__(
         self, scanner: Scanner, request: ScanRequest, schema: pa.Schema | None = None
     ) -> None:
-        """Make a dataset over `scanner.open(request)`.
+        """Make a dataset over `scanner.open(request)`, opened anew for each scan.
 
-        Args:
-            scanner: what is opened anew for each scan, with the columns that it needs.
-            request: table, query and limits; its `columns` are those the dataset shows.
-            schema: schema of the request's columns if known; otherwise the scanner is asked.
+        It shows the request's columns, whose schema the scanner is asked for unless it is known.
         """
         self._scanner = scanner
         self._request = request

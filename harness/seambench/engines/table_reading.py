@@ -34,16 +34,10 @@ class TableReading:
         meta: bool = False,
         limit: int | None = None,
     ) -> None:
-        """Plan a read.
+        """Plan a read of a request, whose `columns` and `where` are set here.
 
-        Args:
-            scanner: the reader.
-            request: table, query and limits; its `columns` and `where` are set here.
-            columns: names in the order wanted; None for all without the format's
-                meta columns.
-            where: one DuckDB expression, or None.
-            meta: put the meta columns of the table's format before the others.
-            limit: most rows, or None.
+        `where` is one DuckDB expression. `meta` puts the meta columns of the table's format before
+        the others, which are not among them by default.
         """
         self._scanner = scanner
         self._request = request

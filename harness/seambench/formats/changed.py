@@ -57,12 +57,7 @@ class ChangedLayout(Layout):
 
 
 class ChangedLayouts:
-    """The layouts of one format; see `seambench.contracts.formats.Layouts`.
-
-    Args:
-        layout: what its layouts are.
-        title: the format's name in sentences.
-    """
+    """The layouts of one format; see `seambench.contracts.formats.Layouts`."""
 
     def __init__(self, layout: type[ChangedLayout], title: str) -> None:
         self._layout = layout

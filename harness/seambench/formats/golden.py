@@ -57,10 +57,9 @@ class GoldenTable:
         return tuple(dict.fromkeys(needs))
 
     def unpack(self, target: Path, edits: Sequence[Edit] = ()) -> Path | None:
-        """Unpack it into the folder `target`, after checking its digest, and edit it.
+        """Unpack it into a folder, after checking its digest, and edit it.
 
-        Returns:
-            Where its own bytes say that it lies; None where they name no such place.
+        Where its own bytes say that it lies is told, if they name a place.
         """
         archive = self.folder / "table.zip"
         if hashlib.sha256(archive.read_bytes()).hexdigest() != self.origin.sha256:
@@ -101,10 +100,7 @@ def read_declaration(
 ) -> tuple[Path, dict[str, Any]]:
     """Content of a declaration, with `name`, and for a variant with what its name means.
 
-    Args:
-        folder: folder of the table, or of one of its variants.
-        file: its `table.toml`; None for the one there or, for a variant, in the folder above.
-        variant: what the name of a variant means: keys of the declaration.
+    It is the folder's own `table.toml` or, for a variant, that of the folder above.
     """
     file = file or declaration(folder)
     data = _read(file)

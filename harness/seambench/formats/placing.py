@@ -20,12 +20,7 @@ _TAKEN: dict[Path, int] = {}
 
 @contextmanager
 def placed(table: Path, home: Path | None) -> Iterator[None]:
-    """For as long as this lasts, a table can be reached at its home.
-
-    Args:
-        table: the folder where it is.
-        home: where its bytes say that it is; None where they name no such place.
-    """
+    """For as long as this lasts, a table can be reached at the home that its bytes name, if any."""
     if home is None:
         yield
         return

@@ -11,10 +11,7 @@ from seambench.conformance.plain import typed
 def data_frame(session: Any, columns: Mapping[str, str], rows: Sequence[Mapping[str, Any]]) -> Any:
     """Declared rows as a Spark data frame of one partition; a column left out is null.
 
-    Args:
-        session: a Spark session.
-        columns: names, and types of cases (`seambench.conformance.plain`).
-        rows: the rows as cases spell them.
+    Types and rows are as cases spell them (`seambench.conformance.plain`).
     """
     values = [
         tuple(_for_spark(typed(row.get(name), type_)) for name, type_ in columns.items())

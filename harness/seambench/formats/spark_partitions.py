@@ -17,15 +17,7 @@ from seambench.formats.murmur import finish, halves, mix
 
 
 def partition_numbers(keys: Sequence[npt.NDArray[np.int64]], count: int) -> npt.NDArray[np.int64]:
-    """Partition of each row.
-
-    Args:
-        keys: the key columns as bigints, equally long.
-        count: number of partitions.
-
-    Returns:
-        Numbers in `0 .. count - 1`.
-    """
+    """Partition of each row, from 0, by equally long key columns of bigints."""
     if count < 1:
         raise UsageError(f"a table needs at least one slice, not {count}")
     code = np.full(keys[0].shape, 42, dtype=np.uint32)

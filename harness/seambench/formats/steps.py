@@ -41,14 +41,7 @@ _Table = TypeVar("_Table", bound=SteppedTable)
 
 
 def load_stepped(kind: type[_Table], title: str, folder: Path, file: Path | None) -> _Table:
-    """Read what a golden table is.
-
-    Args:
-        kind: the format's declaration.
-        title: the format, for messages.
-        folder: of the table.
-        file: its `table.toml`; None for the one in the folder.
-    """
+    """Read what a golden table is; `title` is the format's, for messages."""
 
     def variant(name: str, file: Path) -> Mapping[str, Any]:
         raise UsageError(f"{file}: golden {title} tables have no variants, such as {name!r}")

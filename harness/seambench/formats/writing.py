@@ -27,10 +27,7 @@ def small_session(
 ) -> Iterator[Any]:
     """A Spark session for small tables, with one version of a format's jars; times are UTC.
 
-    Args:
-        format_: whose jars.
-        version: of the jars; None for the default.
-        brief: see `SparkOptions`; of hundreds of tables Java's second compiler pays.
+    See `SparkOptions` for `brief`; of hundreds of tables Java's second compiler pays.
     """
     os.environ["TZ"] = "UTC"
     time.tzset()
@@ -42,12 +39,9 @@ def small_session(
 
 
 def pack(table: Path, archive: Path, *, side_files: bool = False) -> None:
-    """Write a table's folder as a zip, entries sorted and dated alike.
+    """Write a table's folder as a zip, entries sorted and dated alike, whole or not at all.
 
-    Args:
-        table: the folder.
-        archive: the zip, whose place is taken at once when it is whole.
-        side_files: whether Hadoop's checksum files are kept.
+    Hadoop's checksum files may be kept.
     """
     partial = archive.with_suffix(".tmp")
     with zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as out:

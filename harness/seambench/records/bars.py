@@ -170,9 +170,7 @@ def judge(bar: Bar, records: Sequence[Record]) -> Judged:
 def standing_run(bar: Bar, records: Sequence[Record]) -> list[Record] | str:
     """A record of each side of a bar, of the newest run that has its figure; or why there is none.
 
-    Args:
-        bar: whose figure is wanted.
-        records: oldest first.
+    Records come oldest first.
     """
     reason = "no record has it"
     for run in _runs(bar, records):

@@ -47,14 +47,7 @@ def schema_difference(expected: pa.Schema, actual: pa.Schema) -> str | None:
 def row_difference(
     expected: Sequence[Row], actual: Sequence[Row], names: Sequence[str], *, ordered: bool
 ) -> str | None:
-    """First difference between rows of Python values, as a sentence; None when they are equal.
-
-    Args:
-        expected: the oracle's rows.
-        actual: the rows to judge.
-        names: names of the columns, for the sentence.
-        ordered: whether the order of the rows counts.
-    """
+    """First difference of actual rows from expected ones, as a sentence; None if there is none."""
     for row in (*expected[:1], *actual[:1]):
         if len(row) != len(names):
             return f"{len(names)} columns expected, a row has {len(row)}"
@@ -93,11 +86,7 @@ def doubles_for_decimals(expected: Sequence[Row], actual: Sequence[Row]) -> Sequ
 
     A decimal where the oracle has a double becomes that double if it is within one unit of the
     decimal's last digit, which such an engine may have rounded more than once; else its own value
-    as a double. Everything else stays.
-
-    Args:
-        expected: the oracle's rows.
-        actual: the rows to judge, in the same order.
+    as a double. Everything else stays. Rows are in the same order.
     """
     return [
         tuple(map(_as_double, want, have)) if len(want) == len(have) else have
@@ -118,11 +107,8 @@ def relation_difference(
 ) -> str | None:
     """First difference between two relations as multisets of rows, as a sentence.
 
-    Args:
-        con: connection that can read both, more than once.
-        expected: the oracle's table, view, or query in parentheses.
-        actual: what is to be judged, likewise.
-        columns: names of the columns to compare; none compares the numbers of rows.
+    They are tables, views or queries in parentheses, read more than once; without columns their
+    numbers of rows are compared.
     """
     counts = [
         int(con.execute(f"SELECT count(*) FROM {side}").fetchall()[0][0])  # noqa: S608 - the caller's own relations

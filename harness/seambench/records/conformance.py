@@ -33,11 +33,7 @@ def conformance_of(
     """The outcomes of one implementation in the cases of one seam.
 
     A case that comes twice, as by an outdated entry of its known failures, is what came last.
-
-    Args:
-        seam: the seam.
-        outcomes: of the implementation, or of it and whoever read what it wrote.
-        consumer: who that was.
+    `consumer` is who read what the implementation wrote, if that was asked.
     """
     last = {one.case: one for one in outcomes}
     words: dict[Word, dict[str, list[str]]] = {}
@@ -89,10 +85,6 @@ def conformance_records(recording: Recording, outcomes: Iterable[Outcome]) -> li
     """A record for each implementation that was asked, not yet written.
 
     What became of a pair stands in the record of the one that wrote or sent.
-
-    Args:
-        recording: the run in which that was.
-        outcomes: of one seam or several, in any order.
     """
     found: dict[str, dict[tuple[str, str], list[Outcome]]] = {}
     for one in outcomes:

@@ -128,8 +128,7 @@ def record_paths(results: Path) -> list[Path]:
 def validate_tree(results: Path) -> list[str]:
     """Check every record under `results/runs` against model and schema; names of files included.
 
-    Returns:
-        One sentence per broken file; an empty list when all are sound.
+    There is a sentence for each broken file.
     """
     found = []
     for path in record_paths(results):
@@ -154,15 +153,7 @@ def validate_tree(results: Path) -> list[str]:
 
 
 def write_record(results: Path, record: Record) -> Path:
-    """Check a record and write it under its name, whole or not at all.
-
-    Args:
-        results: the folder `results`; made if it is missing.
-        record: what to write.
-
-    Returns:
-        Its file.
-    """
+    """Check a record and write it under its name, whole or not at all; its file."""
     try:
         # What was made here was never held against the types.
         wrong = problems(msgspec.convert(msgspec.to_builtins(record), Record))

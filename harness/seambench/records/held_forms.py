@@ -40,12 +40,7 @@ class HeldForms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def held_forms(cases: Iterable[Case], outcomes: Sequence[Outcome]) -> list[HeldForms]:
-    """The outcomes of a pass over varied cases, counted by implementation and format.
-
-    Args:
-        cases: those of the pass.
-        outcomes: of it, all that came.
-    """
+    """The outcomes of a pass over varied cases, counted by implementation and format."""
     # What is told behind the mark is the form; a case as it stands has none.
     subjects = {case.id: case.subject for case in cases if not case.subject.endswith("#")}
     if not any("#" in subject for subject in subjects.values()):

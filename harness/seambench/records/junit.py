@@ -36,12 +36,7 @@ class JUnitCase:
 
 
 def junit(title: str, suites: Mapping[str, Iterable[JUnitCase]]) -> str:
-    """The text of a file with a test suite for each implementation.
-
-    Args:
-        title: of the whole.
-        suites: cases by the implementation that was asked them.
-    """
+    """The text of a file with a test suite for each implementation."""
     root = ET.Element("testsuites", name=title)
     for name, listed in suites.items():
         suite = ET.SubElement(root, "testsuite", name=_legal(name))

@@ -56,10 +56,7 @@ class Ratio:
 def ratio_of(one: Sequence[float], other: Sequence[float], *, paired: bool) -> Ratio | None:
     """How many times as long one takes as the other; None where either has too few samples.
 
-    Args:
-        one: its seconds, by round.
-        other: likewise.
-        paired: whether the rounds are the same; a side that ended early has those before.
+    Of sides that are `paired` the rounds are the same; one that ended early has those before.
     """
     count = min(len(one), len(other))
     if count < LEAST_SAMPLES:

@@ -114,9 +114,8 @@ def answers(
 ) -> list[tuple[str, list[tuple[str, str]]]]:
     """What records that stand answer, at the largest of their scales: questions, rows, words.
 
-    Args:
-        tables: those without a question are passed over, as are rows that no record has.
-        records: oldest first, of runs that may be compared.
+    Tables without a question are passed over, as are rows that no record has. Records are oldest
+    first, of runs that may be compared.
     """
     scales = [timing.over.scale for one in records for timing in one.timings]
     found = []
@@ -130,13 +129,7 @@ def answers(
 
 
 def with_tables(text: str, tables: Mapping[str, Table], records: Sequence[Record]) -> str:
-    """A document's text with its tables as the records have them now.
-
-    Args:
-        text: of the document.
-        tables: those that are declared for it, by name.
-        records: oldest first.
-    """
+    """A document's text with its tables as the records have them now. Records are oldest first."""
     known = set(_BLOCK.findall(text))
     if known != tables.keys():
         raise UsageError(f"the document has the tables {sorted(known)}, not {sorted(tables)}")

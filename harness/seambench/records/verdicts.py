@@ -137,13 +137,10 @@ class ExpectedAnswer:
     def judge(self, found: Sequence[compare.Row], *, own_types: bool = False) -> Finding:
         """Compare rows of Python values with the oracle's.
 
-        Args:
-            found: the rows.
-            own_types: another engine than the oracle's typed them: a decimal may stand for the
-                oracle's double (`compare.doubles_for_decimals`).
-
-        The digest is that of the rows found, in which doubles within the tolerance have been
-        replaced by the oracle's; other values are as they came.
+        `own_types`: another engine than the oracle's typed them: a decimal may stand for the
+        oracle's double (`compare.doubles_for_decimals`). The digest is that of the rows found, in
+        which doubles within the tolerance have been replaced by the oracle's; other values are as
+        they came.
         """
         if own_types:
             found = compare.doubles_for_decimals(self.rows, found)
@@ -185,11 +182,7 @@ class ExpectedDigest:
     ) -> Finding:
         """Compare the digest of all rows found.
 
-        Args:
-            found: the digest.
-            difference: what else is wrong, e.g. equal keys at two workers.
-            rows: how many they are.
-            size_bytes: of them in Arrow.
+        `difference` is what else is wrong, e.g. equal keys at two workers.
         """
         return Finding(self.digest, found, difference, rows, size_bytes)
 

@@ -91,15 +91,9 @@ def answered(
 ) -> Answered:
     """The timing of something that gave rows.
 
-    Args:
-        case: what was timed.
-        over: the rows.
-        measured: what became of it.
-        query: which view of the table was read.
-        expected: digest of the oracle's rows, for where no answer came.
-        paths: slices read by each path.
-        warnings: damage that was skipped.
-        spent: seconds of the last run by what they were spent on.
+    `expected` is the digest of the oracle's rows, for where no answer came; `paths` counts slices
+    by how they were read, `warnings` are damage that was skipped, and `spent` has the seconds of
+    the last run by what took them.
     """
     found = measured.found
     if isinstance(found, Arrived):
@@ -158,11 +152,8 @@ def _verdict(measured: Measurement) -> tuple[Word, str | None]:
 class Recording:
     """One run of a command, from its begin; it makes the records of its implementations.
 
-    Args:
-        command: what was typed.
-        samples: hot runs asked for.
-        threads: asked for; None: one per core.
-        busy: tells what else the machine did since the run began; None: nobody looks.
+    `samples` and `threads` are as asked for (None: one per core); `busy` tells what else the
+    machine did since the run began.
     """
 
     def __init__(
@@ -188,12 +179,7 @@ class Recording:
     ) -> Record:
         """The record of one implementation; the run is over.
 
-        Args:
-            implementation: what ran.
-            timings: of it.
-            conformance: what became of cases.
-            dataset: where the rows come from.
-            master: see `seambench.records.model.Run`.
+        See `seambench.records.model.Run` for `master`.
         """
         seconds = round(time.monotonic() - self._begin, 3)
         busy = None if self._busy is None else self._busy()

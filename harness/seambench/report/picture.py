@@ -14,14 +14,7 @@ _BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 def take_picture(
     page: Path, picture: Path, *, width: int = 1280, scheme: Literal["light", "dark"] = "light"
 ) -> Path:
-    """Take a picture of a whole page.
-
-    Args:
-        page: an HTML file.
-        picture: a PNG file, which is written anew.
-        width: of the window.
-        scheme: of colours.
-    """
+    """Take a PNG picture of a whole page, in a window of a width."""
     try:
         from playwright.sync_api import sync_playwright
     except ModuleNotFoundError as error:

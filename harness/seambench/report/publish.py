@@ -15,14 +15,7 @@ def publish(results_dir: Path, folder: Path) -> Path:
     """Build the site into a folder, and put beside it what hosts want to find.
 
     The folder may be the root of a repository of its own: pushed, its workflow publishes it. A
-    workflow that is there already stays as it is.
-
-    Args:
-        results_dir: the folder `results`.
-        folder: the folder; made if missing.
-
-    Returns:
-        The path of `index.html`.
+    workflow that is there already stays as it is. It gives the path of `index.html`.
     """
     index = build(results_dir, folder)
     try:

@@ -36,15 +36,8 @@ def build(results_dir: Path, out_dir: Path) -> Path:
 
     Each file is written under a temporary name and renamed, `index.html` last; other content of
     `out_dir` (asv's pages under `history/`) stays. What an earlier build wrote and this one does
-    not need is removed.
-
-    Args:
-        results_dir: the folder `results`, with `runs/<implementation>/<date>/*.json`. Without any
-            record the pages say how to make one.
-        out_dir: folder of the site; made if missing.
-
-    Returns:
-        The path of `index.html`.
+    not need is removed. Without any record the pages say how to make one. It gives the path of
+    `index.html`.
     """
     if not results_dir.is_dir():
         raise UsageError(f"{results_dir}: no such results folder; `seambench bench` makes one")

@@ -24,12 +24,9 @@ _FAILED = 1
 
 
 def ended(program: str, arguments: Sequence[str], command: Callable[[], int]) -> int:
-    """Run a command; its exit code, once all its output is written.
+    """Run a command by what was typed; its exit code, once all its output is written.
 
-    Args:
-        program: its name, which stands before what goes wrong.
-        arguments: as they were typed.
-        command: does the work, and says the exit code or raises.
+    The program's name stands before what goes wrong.
     """
     _write_any_name()
     # What goes on is told by the command; the library's own line would come between.

@@ -21,8 +21,7 @@ ENDINGS = (".arrow", ".parquet", ".csv", ".jsonl")
 def check_target(target: str) -> None:
     """Check an `--output` before anything is read.
 
-    Raises:
-        UsageError: an unknown ending, a folder, a missing folder, or binary data to a terminal.
+    An unknown ending, a folder, a missing folder, or binary data to a terminal is refused.
     """
     if target == "-":
         if sys.stdout.isatty():
@@ -38,19 +37,11 @@ def check_target(target: str) -> None:
 
 
 def export(stream: Any, target: str, on_rows: Callable[[int], None] | None = None) -> int:
-    """Write all batches of a `pyarrow.RecordBatchReader`.
+    """Write all batches of a `pyarrow.RecordBatchReader`; how many rows they had.
 
-    Args:
-        stream: the batches; it is drained.
-        target: a file (its ending tells the format) or `-` for an Arrow IPC stream on standard
-            output. A file appears under its name when it is complete.
-        on_rows: told the number of rows after each batch.
-
-    Returns:
-        The number of rows.
-
-    Raises:
-        UnavailableError: the file cannot be written (no space, no permission).
+    The target is a file (its ending tells the format) or `-` for an Arrow IPC stream on standard
+    output. A file appears under its name when it is complete. `on_rows` is told the number of rows
+    after each batch.
     """
     if target == "-":
         import pyarrow as pa

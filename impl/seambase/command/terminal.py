@@ -88,11 +88,7 @@ def _cell(value: object, most: int) -> str:
 
 
 class Status:
-    """What goes on, on standard error: one line that changes, off a terminal its first text alone.
-
-    Args:
-        text: what it begins with.
-    """
+    """What goes on, on standard error: one line that changes; off a terminal the first text."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -124,11 +120,7 @@ class Status:
 
 
 def parse_list(text: str | None) -> list[str] | None:
-    """Names between commas; None stays None.
-
-    Raises:
-        UsageError: an empty name between two commas.
-    """
+    """Names between commas; None stays None."""
     if text is None:
         return None
     names = [name.strip() for name in text.split(",")]
@@ -138,11 +130,7 @@ def parse_list(text: str | None) -> list[str] | None:
 
 
 def parse_bytes(text: str | None) -> int | None:
-    """A number of bytes: `1073741824`, `512MiB`, `2G`.
-
-    Raises:
-        UsageError: anything else.
-    """
+    """A number of bytes: `1073741824`, `512MiB`, `2G`."""
     if text is None:
         return None
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmg]i?)?b?", text.strip().lower())
@@ -155,12 +143,7 @@ def parse_bytes(text: str | None) -> int | None:
 def parse_options(given: Sequence[str], flag: str = "--option") -> dict[str, Any]:
     """Options `NAME=VALUE`; values are JSON where they can be read so, text otherwise.
 
-    Args:
-        given: the options as they were written.
-        flag: the command line's word for them, for messages.
-
-    Raises:
-        UsageError: one without `=`.
+    `flag` is the command line's word for them, for messages.
     """
     options: dict[str, Any] = {}
     for text in given:

@@ -137,18 +137,10 @@ def read_pages(
     types: list[SerdeType] | None = None,
     met: list[Met] | None = None,
 ) -> list[Page]:
-    """Read pages that stand end to end.
+    """Read pages that stand end to end, with options for what no byte tells.
 
-    Args:
-        data: the bytes.
-        options: what no byte tells.
-        types: types of the columns; None to go by the encodings alone, which is enough unless
-            timestamps are lossless.
-        met: a list to which every field is added as it is met, also before an error.
-
-    Raises:
-        BrokenError: the bytes break the format.
-        RefusedError: beyond a limit, encrypted, or another encoding than this reader knows.
+    Without `types` the encodings alone are gone by, which is enough unless timestamps are lossless.
+    Every field is added to `met` as it is met, also before an error.
     """
     cursor = Cursor(data, met=met)
     pages: list[Page] = []
@@ -166,11 +158,7 @@ def checksum_of(payload: bytes | memoryview, marker: int, rows: int, uncompresse
 
 
 def compress(payload: bytes, codec: str) -> bytes:
-    """A payload as a codec leaves it.
-
-    Raises:
-        UsageError: an unknown codec.
-    """
+    """A payload as a codec leaves it."""
     if codec in CODECS:
         squeezed: bytes = pa.Codec(CODECS[codec]).compress(payload, asbytes=True)
         return squeezed

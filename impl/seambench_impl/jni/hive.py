@@ -54,12 +54,9 @@ def hive_loader() -> JniLoader:
 
 
 class HiveFiles:
-    """The files of a table that its descriptor describes.
+    """The files, on a local disk, of a table that its descriptor describes.
 
-    Args:
-        folder: the table's, on a local disk.
-        loader: finds the scanner's class; that of our own by default.
-        scanner: its name; it takes StarRocks' parameters.
+    The scanner, found by the loader and our own by default, takes StarRocks' parameters.
     """
 
     def __init__(

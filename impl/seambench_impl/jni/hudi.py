@@ -42,12 +42,7 @@ def java_loader() -> JniLoader:
 
 
 class HudiSlices:
-    """Slices by a scanner in Java.
-
-    Args:
-        loader: finds the scanner's class.
-        scanner: its name; it takes what `slice_parameters` says, in StarRocks' words.
-    """
+    """Slices by a scanner in Java that takes what `slice_parameters` says, in StarRocks' words."""
 
     def __init__(self, loader: JniLoader, scanner: str) -> None:
         self._loader, self._scanner = loader, scanner
@@ -57,11 +52,8 @@ class HudiSlices:
     ) -> Iterator[pa.RecordBatch]:
         """The rows of a slice as the scanner gives them; see `UnitScan.read_by`.
 
-        Args:
-            unit: its changes are those of a Hudi slice, which may have no logs.
-            schema: the columns to hand out.
-            batch_rows: most rows in a batch; chunks have 4096 at most.
-            context: what the read lends.
+        Its changes are those of a Hudi slice, which may have no logs. Chunks have 4096 rows at
+        most.
         """
         parameters = slice_parameters(unit, schema)
         expected = EngineSchema(schema)

@@ -18,9 +18,7 @@ from seamkit.jvm.machine import JavaClasses, java_failure, spark_classes
 def fetch_jars(coordinates: Sequence[str], wanted_by: str) -> list[Path]:
     """Paths of the jars of some coordinates, without what those depend on.
 
-    Args:
-        coordinates: `group:artifact:version`, or with `:classifier` behind it.
-        wanted_by: who needs them, for messages.
+    They are `group:artifact:version`, or with `:classifier` behind it.
     """
     spark = spark_classes()
     utils = spark.java_class("org.apache.spark.deploy.SparkSubmitUtils")

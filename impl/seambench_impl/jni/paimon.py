@@ -48,14 +48,11 @@ def paimon_loader(version: str = VERSIONS[0]) -> JniLoader:
 
 
 class PaimonSplits:
-    """Splits of one snapshot, and their rows; it can be pickled.
+    """Splits of one snapshot of a local table, and their rows; it can be pickled.
 
-    Args:
-        table: the table's folder, on a local disk.
-        branch: name of a branch; empty for the main one.
-        point: name and value of Paimon's option that chooses the snapshot.
-        travels: whether the snapshot's schema counts, in place of the newest.
-        version: of Paimon's core.
+    The branch is empty for the main one; `point` is name and value of Paimon's option that chooses
+    the snapshot. `travels`: the snapshot's schema counts, in place of the newest. The version is
+    that of Paimon's core.
     """
 
     def __init__(

@@ -39,12 +39,8 @@ _Test = list[Any]
 def ruling_out(condition: pc.Expression | None, columns: pa.Schema) -> str | None:
     """A test that every row passes which meets a condition.
 
-    Args:
-        condition: a filter; None for none.
-        columns: those by which rows may be ruled out.
-
-    Returns:
-        The test as `PaimonPredicates.java` takes it; None where nothing of the condition is left.
+    It is as `PaimonPredicates.java` takes it, by columns by which rows may be ruled out; None where
+    nothing of the condition is left.
     """
     root = None if condition is None else parts_of(condition)
     test = None if root is None else _test(root, columns)

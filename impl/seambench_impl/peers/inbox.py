@@ -44,11 +44,8 @@ _Sender = TypeVar("_Sender", bound=Closing)
 class Ends(Generic[_Receiver, _Sender]):
     """Both sides of one exchange in this process, over sockets in a folder of its own.
 
-    Args:
-        request: how many of each side there are.
-        scheme: what stands before a socket's path.
-        receiver: makes one, which serves at a place.
-        sender: makes one, by its number, for the places of all receivers.
+    The scheme stands before a socket's path. A receiver serves at a place; a sender is made by its
+    number, for the places of all receivers.
     """
 
     def __init__(
@@ -79,10 +76,7 @@ _Way = TypeVar("_Way")
 class Turns(Generic[_Way]):
     """To which receivers a sender's next batch goes: to all, or to each in its turn.
 
-    Args:
-        request: says which of both.
-        number: of the sender; the first turn follows from it.
-        ways: one to each receiver.
+    The first turn follows from the sender's number.
     """
 
     def __init__(self, request: ExchangeRequest, number: int, ways: Sequence[_Way]) -> None:
@@ -101,8 +95,7 @@ class Turns(Generic[_Way]):
 class Inbox:
     """A few batches between the threads of a server and the one that reads.
 
-    Args:
-        senders: how many must end before there is an end.
+    So many senders must end before there is an end.
     """
 
     def __init__(self, senders: int) -> None:

@@ -13,9 +13,7 @@ SOURCES = Path(__file__).with_name("java")
 def run_warm(loop: Callable[[int], object], seconds: float) -> None:
     """Run a loop of Java in longer and longer turns, so that Java compiles it.
 
-    Args:
-        loop: takes the number of passes of a turn.
-        seconds: time after which no further turn begins.
+    It takes the number of passes of a turn; after so many seconds no further one begins.
     """
     passes, end = 1, time.perf_counter() + seconds
     while time.perf_counter() < end:

@@ -27,13 +27,7 @@ Opened = tuple[pa.Schema, Callable[[list[str]], pa.Table]]
 
 
 def import_peer(module: str, reader: str, extra: str | None) -> Any:
-    """Import a foreign library.
-
-    Args:
-        module: what to import.
-        reader: which reader needs it.
-        extra: the extra of this package that brings it; None where no extra can.
-    """
+    """Import a foreign library for a reader; the extra that brings it, if one can, is named."""
     if extra is None:
         installed_version(module, reader, extra)
     with needs(f"seambench[{extra}]", reader):
@@ -85,13 +79,10 @@ class PeerScan:
     def __init__(
         self, scanner: Scanner, request: ScanRequest, schema: pa.Schema, batches: Batches
     ) -> None:
-        """Make a scan.
+        """Make a scan; the dataset asks the adapter again for other columns.
 
-        Args:
-            scanner: the adapter, asked again by the dataset for other columns.
-            request: what was asked for.
-            schema: of the columns asked for.
-            batches: yields batches with the columns named (never none), under these names.
+        The schema is of the columns asked for; batches have the columns named (never none), under
+        these names.
         """
         self._scanner = scanner
         self._request = request
@@ -165,10 +156,7 @@ class SnapshotReader:
     def _table(self, module: Any, request: ScanRequest, snapshot: int | None) -> Opened:
         """The table's schema, and a function that reads some of its columns.
 
-        Args:
-            module: the package.
-            request: what was asked for.
-            snapshot: the version or snapshot that is meant; None for the newest.
+        The version or snapshot is the newest if none is meant.
         """
         raise NotImplementedError
 

@@ -38,11 +38,6 @@ def exchange_stages(
 
     `transfer` hands one chunk to its receiver and reads it there; `end to end` deals rows to 8
     receivers and reads all of them, connections included.
-
-    Args:
-        batch: the rows.
-        allocator: owner of what is made.
-        stack: closes servers and channels.
     """
     stages = [_hash_stage(batch), *_partition_stages(batch, allocator)]
     ways = [("pass-through", ""), *itertools.product(TRANSPORTS, FORMATS)]
@@ -107,11 +102,7 @@ def _split(partitioner: Partitioner, batch: pa.RecordBatch) -> list[pa.RecordBat
 class _Receivers:
     """Sources that are ready to be sent to, over one transport.
 
-    Args:
-        transport: which.
-        bound: how chunks are encoded; None for pass-through.
-        count: of receivers.
-        stack: closes what is open.
+    Without a bound for chunks they are passed through.
     """
 
     def __init__(

@@ -20,13 +20,7 @@ _ROW = "row"
 
 
 class AvroReader(FileReader):
-    """One open Avro file, whose rows are records: a `FileReader`.
-
-    Args:
-        storage: the table's folder.
-        path: the file below it.
-        rules: which types of the file become which of the table.
-    """
+    """One open Avro file, whose rows are records: a `FileReader`."""
 
     def __init__(self, storage: Storage, path: str, rules: TypeRules = LOSSLESS) -> None:
         self._rules = rules

@@ -189,11 +189,6 @@ class AvroDecoder:
         """Append the records of a piece of a block; errors as of `decode`.
 
         Only records of a block's first piece are counted from the block's beginning in messages.
-
-        Args:
-            piece: of a block.
-            kept: for each of its records whether it is wanted; the others are passed over by their
-                lengths, unread. None for all.
         """
         span = piece.content, piece.end, piece.begin, piece.count
         error = new_error()
@@ -208,10 +203,7 @@ class AvroDecoder:
     def decode_plain(self, content: Any, count: int, source: str | None = None) -> None:
         """Append records that follow each other without lengths, as in blocks of Avro's own files.
 
-        Args:
-            content: their bytes (bytes-like, contiguous). It may go away after the call.
-            count: how many they are.
-            source: as for `decode`.
+        Their bytes may go away after the call; messages call them as in `decode`.
         """
         view = ffi.from_buffer("uint8_t[]", content)
         error = new_error()
@@ -222,8 +214,7 @@ class AvroDecoder:
     def finish(self) -> pa.RecordBatch:
         """Hand over all rows decoded so far, in order; the decoder is empty and usable again.
 
-        Returns:
-            A batch of the schema asked for; its buffers belong to the allocator.
+        The batch has the schema asked for; its buffers belong to the allocator.
         """
         rows = self.rows
         batch = finish_native_decoder(self._decoder, self._present, self._source)
@@ -254,15 +245,10 @@ def whole_block(content: Any, source: str) -> BlockPiece:
 
 
 def cut_block(content: Any, piece_bytes: int, source: str) -> Iterator[BlockPiece]:
-    """Cut an Avro data block between records; nothing but their lengths is looked at.
+    """Cut an Avro data block between records, into one piece or more, in order.
 
-    Args:
-        content: as for `AvroDecoder.decode`; pieces borrow from it.
-        piece_bytes: encoded bytes of a piece, to be passed by one record at most.
-        source: what messages call the block.
-
-    Yields:
-        The pieces in order, at least one.
+    Nothing but lengths is looked at. Pieces borrow from the content; each has `piece_bytes` encoded
+    bytes, passed by one record at most.
     """
     view, left = _open(content, source)
     end, count, at = ffi.new("int64_t *"), ffi.new("int64_t *"), 8

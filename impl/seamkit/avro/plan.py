@@ -208,11 +208,8 @@ class Plan:
     """The writer's schema and the columns wanted, as the flat arrays that the core takes.
 
     Keeps the C strings alive for decoders, which copy them. May be used for any number of these.
-
-    Args:
-        root: the writer's record.
-        wanted: how to keep its fields, by position, in the order of the columns. A tagged column
-            takes the place of three (`SEAM_AVRO_TO_TAGGED`).
+    `wanted` says how to keep the root's fields, by position, in the order of the columns. A tagged
+    column takes the place of three (`SEAM_AVRO_TO_TAGGED`).
     """
 
     def __init__(self, root: AvroType, wanted: Mapping[int, Column]) -> None:

@@ -58,16 +58,10 @@ def read_container(content: bytes, where: str, bound: Bound | None = None) -> It
 
 
 class AvroContainer:
-    """An Avro object container file: its writer's schema, and its blocks.
+    """An Avro object container file: its writer's schema (JSON), and its blocks.
 
-    Args:
-        content: all of its bytes.
-        where: what messages call it.
-        bound: what a block may become; None for the default.
-
-    Attributes:
-        schema: the writer's schema, JSON.
-        properties: all that its header says by key, the schema among it.
+    A block may become what `bound` says. `properties` are all that the header says by key, the
+    schema among it.
     """
 
     def __init__(self, content: bytes, where: str, bound: Bound | None = None) -> None:

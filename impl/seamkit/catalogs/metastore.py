@@ -101,11 +101,7 @@ class _Kept:
 
 
 class Metastore:
-    """Tables of metastores, kept for a while.
-
-    Args:
-        timeout_s: how long an answer may take.
-    """
+    """Tables of metastores, kept for a while; an answer may take `timeout_s`."""
 
     def __init__(self, timeout_s: float = 30.0) -> None:
         self._timeout_s = timeout_s
@@ -113,11 +109,10 @@ class Metastore:
         self._kept: dict[TableName, _Kept] = {}
 
     def table(self, name: TableName, max_age_s: float) -> MetastoreTable:
-        """A table. Its partitions are asked for in the background from now on.
+        """A table.
 
-        Args:
-            name: the table.
-            max_age_s: how old an answer may be; 0 asks anew.
+        Its partitions are asked for in the background from now on. The answer may be `max_age_s`
+        old; 0 asks anew.
         """
         return self._entry(name, max_age_s).table
 

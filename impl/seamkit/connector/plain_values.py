@@ -24,13 +24,7 @@ Convert = Callable[[Any], Any]
 def row_converter(
     have: Mapping[str, pa.DataType], wanted: pa.Schema, source: str
 ) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """A function that turns a file's rows into the table's.
-
-    Args:
-        have: the file's columns.
-        wanted: the table's; a column that the file lacks becomes None.
-        source: the file, for messages.
-    """
+    """A function that turns a file's rows into the table's, None for a column that it lacks."""
     converters: list[tuple[str, Convert]] = []
     for field in wanted:
         kind = have.get(field.name)
@@ -220,8 +214,7 @@ def floating_text(value: float, kind: pa.DataType) -> str:
 def _java_floating(value: float | str) -> str:
     """`Double.toString`: plain from 1e-3 up to 1e7, otherwise with an exponent.
 
-    Args:
-        value: the number, or the shortest text that reads back as it.
+    It is given the number, or the shortest text that reads back as it.
     """
     number = float(value)
     if math.isnan(number):

@@ -168,11 +168,7 @@ def read_unit(
 ) -> Iterator[pa.RecordBatch]:
     """The rows of a unit that was planned for the merge path; see `UnitScan.read_by`.
 
-    Args:
-        unit: its changes are those of a Hudi slice, which may have no logs.
-        schema: the columns to hand out, in order.
-        batch_rows: most rows in a batch; 4096 if it is more.
-        context: what the read lends.
+    Its changes are those of a Hudi slice, which may have no logs. A batch has at most 4096 rows.
     """
     planned, names = cast("PlannedSlice", unit.changes), schema.names
     rows = merged_rows(planned, names, context)
@@ -191,10 +187,7 @@ def read_unit(
 def merged_rows(planned: PlannedSlice, names: Sequence[str], context: ReadContext) -> Iterator[Row]:
     """Base rows as the logs leave them, then rows that only the logs have.
 
-    Args:
-        planned: the slice.
-        names: columns that rows have at least.
-        context: what the read lends.
+    Rows have at least the columns `names`.
     """
     slice_, rules = planned.slice_, _Rules.of(planned.source, names)
     if not slice_.logs:

@@ -37,11 +37,8 @@ def numbers(array: pa.Array) -> npt.NDArray[Any]:
 def array_of(values: npt.NDArray[Any], valid: npt.NDArray[np.bool_] | None = None) -> pa.Array:
     """An array of numbers or booleans; it shares the memory of numbers that lie close together.
 
-    `pyarrow.array` does the same and imports pandas where it is installed, as in `numbers`.
-
-    Args:
-        values: of one dimension.
-        valid: for each value whether it is there; None if all are.
+    `pyarrow.array` does the same and imports pandas where it is installed, as in `numbers`. Values
+    have one dimension; without `valid` all are there.
     """
     is_bool = values.dtype == np.bool_
     kind = pa.bool_() if is_bool else pa.from_numpy_dtype(values.dtype)

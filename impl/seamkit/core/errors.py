@@ -16,14 +16,11 @@ def new_error() -> object:
 
 
 def check(code: int, error: object, *, source: str = "", by_caller: bool = False) -> None:
-    """Raise what `code` stands for; return when it is 0.
+    """Raise what a core function's code and `struct seam_error *` stand for; return when it is 0.
 
-    Args:
-        code: what a core function returned.
-        error: the `struct seam_error *` given to that call.
-        source: the file (and block) the bytes came from, put before the message.
-        by_caller: whether whoever called us decides what the function is given, and when: what
-            breaks the function's contract is then a UsageError, not a mistake of ours.
+    `source` is the file (and block) the bytes came from, put before the message. `by_caller`:
+    whoever called us decides what the function is given, and when; what breaks the function's
+    contract is then a UsageError, not a mistake of ours.
     """
     if code == lib.SEAM_OK:
         return
@@ -45,9 +42,7 @@ def check(code: int, error: object, *, source: str = "", by_caller: bool = False
 def expect(holds: bool, otherwise: str) -> None:
     """Stop a call into the core that would break its contract, whatever Python's `-O` leaves out.
 
-    Args:
-        holds: what the core has to believe, such as that two buffers are of one length.
-        otherwise: what is wrong if not.
+    `holds` is what the core has to believe, such as that two buffers are of one length.
     """
     if not holds:
         raise AssertionError(f"a call into the core broke its contract: {otherwise}")

@@ -21,13 +21,7 @@ from seamkit.core.arrow_data import batch_of
 def concat_batches(
     batches: Sequence[pa.RecordBatch], schema: pa.Schema, *, threads: int = 1
 ) -> pa.RecordBatch:
-    """One batch out of many; the same batch, not copied, out of one.
-
-    Args:
-        batches: their columns are those of `schema`, in order.
-        schema: the types wanted.
-        threads: columns at once.
-    """
+    """One batch out of many, `threads` columns at once; the same batch, not copied, out of one."""
     if len(batches) == 1 and batches[0].schema.equals(schema):
         return batches[0]
     pieces = [[batch.column(i) for batch in batches] for i in range(len(schema))]
@@ -54,9 +48,7 @@ def _concat(pieces: Sequence[pa.Array], field: pa.Field) -> pa.Array:
 class HeldRows:
     """Batches of one schema, added one after the other and taken out as one.
 
-    Args:
-        schema: of all of them.
-        most_bytes: what may stay in memory until they are taken out; None for all.
+    `most_bytes` may stay in memory until they are taken out; None for all.
     """
 
     def __init__(self, schema: pa.Schema, most_bytes: int | None = None) -> None:
@@ -83,8 +75,7 @@ class HeldRows:
     def take_out(self, *, threads: int = 1) -> pa.RecordBatch:
         """All rows in order, as one batch. What went to the disk is mapped, not read.
 
-        Args:
-            threads: columns at once, of what is in memory.
+        Of what is in memory `threads` columns are put together at once.
         """
         if not self._files:
             return concat_batches(self._batches, self._schema, threads=threads)

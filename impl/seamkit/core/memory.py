@@ -101,11 +101,7 @@ class TrackedAllocator:
 
     @contextmanager
     def reserve(self, size_bytes: int) -> Iterator[None]:
-        """Count memory that somebody else hands out, such as a library that decodes for us.
-
-        Raises:
-            seamkit.core.errors.NativeMemoryError: the limit.
-        """
+        """Count memory that somebody else hands out, such as a library that decodes for us."""
         error = new_error()
         check(lib.seam_reserve(self.pointer, size_bytes, error), error)
         try:
@@ -157,11 +153,7 @@ class Closing:
 class Block:
     """Bytes of an allocator, given back when nothing refers to them any more.
 
-    `view` is a writable view on the bytes; it keeps the block alive.
-
-    Args:
-        allocator: who counts the bytes.
-        size_bytes: how many; their content is undefined.
+    `view` is a writable view on the bytes, undefined at first; it keeps the block alive.
     """
 
     def __init__(self, allocator: TrackedAllocator, size_bytes: int) -> None:

@@ -15,12 +15,8 @@ _PIECE_BYTES = ffi.sizeof("struct seam_piece")
 class ArrowPieces:
     """A record batch as a message of Arrow's IPC format that nobody has joined.
 
-    It owns the batch whose buffers are its pieces.
-
-    Args:
-        allocator: who counts the metadata.
-        schema: `struct ArrowSchema *` of the batch.
-        array: `struct ArrowArray *` of the batch, which is taken over.
+    It takes the batch's C structures over and owns the buffers that are its pieces; the allocator
+    counts the metadata.
     """
 
     def __init__(self, allocator: TrackedAllocator, schema: Any, array: Any) -> None:
@@ -54,11 +50,7 @@ def flat(payload: Any) -> Any:
 
 
 def to_c(payloads: Iterable[Any]) -> tuple[Any, int, list[Any]]:
-    """Payloads as one run of pieces.
-
-    Returns:
-        `struct seam_piece *`, how many, and what they borrow from.
-    """
+    """Payloads as `struct seam_piece *`, how many these are, and what they borrow from."""
     runs: list[tuple[Any, int]] = []
     kept: list[Any] = []
     for payload in payloads:

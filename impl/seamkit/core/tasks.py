@@ -33,16 +33,12 @@ Task = Callable[[], Iterator[pa.RecordBatch]]
 def run_tasks(
     tasks: Sequence[Task], threads: int, first: Collection[int] = ()
 ) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """Run all tasks and yield (number of the task, batch).
+    """Run all tasks, so many threads at once, and yield (number of the task, batch).
 
-    The first error of a task stops the others and is raised here. Closing the iterator early
-    stops them too; when it is exhausted or closed no thread is left.
-
-    Args:
-        tasks: the slices.
-        threads: tasks at once, at least 1.
-        first: numbers of those that several threads begin with: were they the last, one thread
-            would be left with a long task while the others have none.
+    The first error of a task stops the others and is raised here. Closing the iterator early stops
+    them too; when it is exhausted or closed no thread is left. Several threads begin with the tasks
+    `first`: were they the last, one thread would be left with a long task while the others have
+    none.
     """
     if threads == 1 or len(tasks) <= 1:
         for number, task in enumerate(tasks):
@@ -66,8 +62,7 @@ def run_tasks(
 def read_ahead(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The same batches; while one is in use, a thread of its own fetches the next.
 
-    Args:
-        batches: asked by one thread at a time, not always the same.
+    They are asked by one thread at a time, not always the same.
     """
     with ThreadPoolExecutor(1, thread_name_prefix="seambench-ahead") as pool:
         coming = pool.submit(next, batches, None)
@@ -141,10 +136,8 @@ def begun(
 ) -> Iterator[Iterator[pa.RecordBatch] | None]:
     """The same batches, for later; a thread of its own reads the first ones meanwhile.
 
-    Args:
-        batches: asked by one thread at a time; None for none.
-        most: batches that it may read before they are asked for. When the block ends it reads no
-            further one.
+    They are asked by one thread at a time. At most `most` are read before they are asked for, and
+    none once the block ends.
     """
     if batches is None:
         yield None

@@ -56,12 +56,9 @@ class Bound:
         return cls() if limit_bytes is None else cls(max(limit_bytes, _SMALL_BYTES), True)
 
     def check(self, size: int, packed: int | None, where: str) -> None:
-        """Refuse a piece that is too large.
+        """Refuse a piece that has, or states to have, too many bytes when it is unpacked.
 
-        Args:
-            size: bytes that it has, or states to have, when it is unpacked.
-            packed: bytes that it takes in its file; None where they are not known.
-            where: the piece, for messages.
+        `packed` are the bytes that it takes in its file; None where they are not known.
         """
         if size > self.most:
             own = "" if packed is None else f"{packed} bytes become "
@@ -83,12 +80,7 @@ class Bound:
 
 
 def most_bytes(codec: str, packed: int) -> int:
-    """The most bytes that so many compressed ones can become.
-
-    Args:
-        codec: as of `unpack`.
-        packed: how many compressed bytes there are.
-    """
+    """The most bytes that so many compressed ones can become, by a codec of `unpack`."""
     return packed * _GROWTH[codec]
 
 
@@ -99,13 +91,10 @@ def check_growth(codec: str, packed: int, whole: int) -> None:
 
 
 def unpack(codec: str, packed: bytes | memoryview, most: int) -> bytes:
-    """All bytes that were compressed.
+    """All bytes that were compressed, of which there may be `most`.
 
-    Args:
-        codec: `deflate`, `zlib`, `gzip`, `snappy` or `lz4` (a block without a frame; of LZ4 a small
-            one), `zstd`, `bz2`, `xz`.
-        packed: the compressed bytes.
-        most: how many there may be.
+    The codec is `deflate`, `zlib`, `gzip`, `snappy` or `lz4` (a block without a frame; of LZ4 a
+    small one), `zstd`, `bz2`, `xz`.
     """
     try:
         whole = _UNPACK[codec](packed, most)

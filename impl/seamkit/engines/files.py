@@ -126,9 +126,7 @@ class EnginePlan:
 def why_not(reader: FileReader, wanted: pa.Schema) -> str | None:
     """Why an engine's own reader may not read a file in our place; None where it may.
 
-    Args:
-        reader: the file, opened.
-        wanted: the columns that are read from it, in the table's types.
+    Columns are wanted in the table's types.
     """
     reader = reader.as_it_stands(wanted)
     if not isinstance(reader, ParquetReader):

@@ -22,10 +22,7 @@ def duckdb_relation(
 ) -> duckdb.DuckDBPyRelation:
     """The rows of a plan: files by DuckDB's own reader, all others by ours.
 
-    Args:
-        plan: what to read.
-        rest: the dataset of the plan's rest, if it has any.
-        connection: where the relation lives.
+    `rest` is the dataset of the plan's rest, if it has any.
     """
     from seambase.dataset import without_views
 

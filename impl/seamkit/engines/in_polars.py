@@ -30,11 +30,7 @@ def frame_of(rows: pa.Table | pa.RecordBatch) -> pl.DataFrame:
 
 
 def polars_frame(plan: EnginePlan) -> pl.LazyFrame:
-    """The rows of a plan: files by Polars' own reader, all others by ours.
-
-    Args:
-        plan: what to read.
-    """
+    """The rows of a plan: files by Polars' own reader, all others by ours."""
     import polars as pl
 
     from seambase.dataset import without_views

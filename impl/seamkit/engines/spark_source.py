@@ -51,10 +51,6 @@ def spark_frame(plan: EnginePlan, session: SparkSession) -> DataFrame:
 
     Types become those that Spark's own readers have: times of day are integers, fixed binaries are
     binaries, milliseconds are microseconds.
-
-    Args:
-        plan: what to read.
-        session: the Spark session whose tasks read.
     """
     from pyspark.sql.pandas.types import from_arrow_schema
 
@@ -114,14 +110,9 @@ _COMPARISONS: dict[str, Callable[[pc.Expression, pc.Expression], pc.Expression]]
 
 
 def condition_of(filters: str, schema: pa.Schema) -> pc.Expression | None:
-    """A condition that every row passes which passes all filters.
+    """A condition that every row passes which passes all filters; None if none could be taken over.
 
-    Args:
-        filters: as `java/FilterText.java` writes them.
-        schema: of the scan.
-
-    Returns:
-        None if no filter could be taken over.
+    The filters are as `java/FilterText.java` writes them.
     """
     return _all(json.loads(filters), schema)
 
@@ -194,13 +185,9 @@ _KEPT_BYTES = 256 << 20
 def frame_of_parts(
     plan: EnginePlan, target: pa.Schema, types: Any, session: SparkSession
 ) -> DataFrame:
-    """The rows of a plan that stay with our reader, each part read by a task.
+    """The rows of a plan that stay with our reader, each part read by a task as a plan in JSON.
 
-    Args:
-        plan: has such rows; each task is handed its parts of them as a plan in JSON.
-        target: the columns as Spark takes them from Arrow.
-        types: the same as a type of Spark's.
-        session: whose tasks read.
+    `target` are the columns as Spark takes them from Arrow, `types` the same as a type of Spark's.
     """
     from pyspark.rdd import _wrap_function
     from pyspark.serializers import NoOpSerializer

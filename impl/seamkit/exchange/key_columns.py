@@ -28,15 +28,8 @@ def column_index(schema: pa.Schema, name: str, what: str) -> int:
 class KeyColumns:
     """Batches as the core deals them: the columns that travel first, then keys that do not.
 
-    Args:
-        schema: of the batches.
-        keys: in the order in which they are hashed.
-        columns: names of those that travel, in their order; None for all.
-
-    Attributes:
-        schema: of the arranged batches.
-        indexes: of the keys there.
-        dealt: how many columns travel.
+    `keys` are in the order in which they are hashed, and `indexes` says where they are in `schema`,
+    that of the arranged batches, of which the first `dealt` columns travel.
     """
 
     def __init__(

@@ -225,9 +225,7 @@ class Partitioner:
     def append(self, batch: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:
         """Deal the rows of a batch; chunks that are full come back with their part.
 
-        Raises:
-            UsageError: a batch of another schema.
-            NativeMemoryError: the allocator's limit; the partitioner is of no use after it.
+        After the allocator's limit the partitioner is of no use.
         """
         return _batches(self.deal(batch))
 
@@ -242,10 +240,6 @@ class Partitioner:
 
         The batches are slices of one copy, which lives as long as any of them: for who deals with
         all of them right away. What waits in the parts has nothing to do with it.
-
-        Raises:
-            UsageError: a batch of another schema.
-            NativeMemoryError: the allocator's limit; the partitioner is of no use after it.
         """
         schema, array = self._exported(batch)
         starts, out = ffi.new("int32_t[]", self.parts + 1), ffi.new("struct ArrowArray *")

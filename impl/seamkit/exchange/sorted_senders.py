@@ -21,14 +21,8 @@ class SortedMerge:
     """A k-way merge of sorted inputs, as pure logic: it is asked what it wants, and given it.
 
     Rows with equal keys come by the number of their input, within one as they were. NaN is the
-    greatest number, -0 equals 0, strings are ordered by their bytes.
-
-    Args:
-        schema: of every batch. Dictionaries and runs come out as what they stand for.
-        keys: the order.
-        inputs: how many.
-        chunk_rows: rows of each chunk but the last.
-        allocator: where memory comes from; a new one without limit by default.
+    greatest number, -0 equals 0, strings are ordered by their bytes. Dictionaries and runs come out
+    as what they stand for. Each chunk but the last has `chunk_rows`.
     """
 
     def __init__(
@@ -94,12 +88,9 @@ class SortedMerge:
 class MergingReader:
     """Reads the queues of a receiver that keeps order, one per sender, as one sorted stream.
 
-    Only the queue of the sender whose rows are wanted is read; the others fill up to the
-    receiver's limit, and then their answers wait.
-
-    Args:
-        source: made with `keep_order`, a queue for each sender.
-        merge: made for as many inputs.
+    Only the queue of the sender whose rows are wanted is read; the others fill up to the receiver's
+    limit, and then their answers wait. The source is made with `keep_order`, a queue for each
+    sender, and the merge for as many inputs.
     """
 
     def __init__(self, source: ExchangeSource, merge: SortedMerge) -> None:

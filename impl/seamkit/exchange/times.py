@@ -56,12 +56,10 @@ class RoundTrips:
         self._left[sequence] = now
 
     def arrive(self, sequence: int, receiver_ns: int) -> None:
-        """Its answer is there.
+        """The answer to a request is there.
 
-        Args:
-            sequence: of the request.
-            receiver_ns: from its arrival at the receiver to the answer, as the receiver says; it is
-                believed up to the whole time.
+        The receiver says how long it took from arrival to answer; it is believed up to the whole
+        time.
         """
         left = self._left.pop(sequence, None)
         if left is None:

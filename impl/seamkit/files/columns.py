@@ -94,12 +94,7 @@ class Place:
 
 
 def places(fields: Iterable[pa.Field], keys: Callable[[pa.Field], Sequence[Key]]) -> list[Place]:
-    """The places of Arrow's fields, at every depth.
-
-    Args:
-        fields: of a file.
-        keys: those that a field answers to.
-    """
+    """The places of Arrow's fields, at every depth; `keys` are those that a field answers to."""
     found = []
     for one in fields:  # of which most are not nested
         inner = places(inner_fields(one.type), keys) if one.type.num_fields else ()
@@ -136,11 +131,8 @@ def inner_fields(kind: pa.DataType) -> list[pa.Field]:
 def field_in_file(wanted: pa.Field, own: TableField, found: Place | None, where: str) -> pa.Field:
     """A field of the table as a file calls it, and the fields within it.
 
-    Args:
-        wanted: the field, whose type may hold fewer fields than the table's.
-        own: what the table says of it.
-        found: the file's; None where it has none, and then the name is one that no file has.
-        where: the file, for messages.
+    The wanted type may hold fewer fields than the table's own. What is not found has a name that no
+    file has.
     """
     name = ABSENT + wanted.name if found is None else found.name
     return wanted.with_name(name).with_type(_type_in_file(wanted.type, own, found, where))
@@ -255,12 +247,7 @@ class Finder:
 
 
 def renamed(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """The same columns under the names of a schema that differs in names alone; nothing is copied.
-
-    Args:
-        batch: as the file calls its columns.
-        schema: as the table does.
-    """
+    """The same columns under the names of a schema that differs in names alone, not copied."""
     if not batch.num_columns:
         return batch
     array = ffi.new("struct ArrowArray *")
@@ -269,12 +256,7 @@ def renamed(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
 
 
 class FoundReader(OverReader):
-    """A `FileReader` whose columns are found, and made where the file lacks them.
-
-    Args:
-        reader: the file.
-        find: says where a column comes from.
-    """
+    """A `FileReader` whose columns are found, and made where the file lacks them."""
 
     def __init__(self, reader: FileReader, find: Callable[[pa.Field], Source]) -> None:
         super().__init__(reader)

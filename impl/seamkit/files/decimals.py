@@ -31,11 +31,7 @@ _BOOLEANS, _BYTE, _INTEGERS, _INT32, _BINARY, _LIST, _STRUCT = (1, 2), 3, (4, 5,
 
 
 def byte_decimals(footer: pq.FileMetaData) -> dict[str, pa.DataType]:
-    """Columns of decimals that are stored as bytes and worth to be read as such, with their types.
-
-    Args:
-        footer: of the file.
-    """
+    """Columns of decimals that are stored as bytes and worth to be read so, with their types."""
     if footer.serialized_size > _BYTES_A_ROW * footer.num_rows:
         return {}
     found = _byte_decimals(footer)
@@ -60,12 +56,8 @@ def _byte_decimals(footer: pq.FileMetaData) -> dict[str, pa.DataType]:
 def footer_of_bytes(footer: pq.FileMetaData, names: Collection[str]) -> pq.FileMetaData | None:
     """The footer of a file without a word of some columns being decimals.
 
-    Args:
-        footer: of the file.
-        names: top-level columns of bytes of one length.
-
-    Returns:
-        None where pyarrow writes footers, or reads this one, otherwise than is known here.
+    They are top-level columns of bytes of one length. None where pyarrow writes footers, or reads
+    this one, otherwise than is known here.
     """
     sink = pa.BufferOutputStream()
     footer.write_metadata_file(sink)
@@ -83,12 +75,7 @@ def footer_of_bytes(footer: pq.FileMetaData, names: Collection[str]) -> pq.FileM
 
 
 def decimals_of(batch: pa.RecordBatch, kinds: Mapping[str, pa.DataType]) -> pa.RecordBatch:
-    """A batch whose columns of bytes are decimals.
-
-    Args:
-        batch: rows as a footer of bytes gives them.
-        kinds: types of the decimals by column; the batch need not have them all.
-    """
+    """A batch read by a footer of bytes, with decimals of these types by column."""
     for number, name in enumerate(batch.schema.names):
         if name in kinds and pa.types.is_fixed_size_binary(batch.schema.field(name).type):
             column = _decimals(batch.column(number), kinds[name])

@@ -23,13 +23,8 @@ Values = frozenset[Any] | None
 def named_values(condition: pc.Expression, column: str) -> Values:
     """The values of a column of which a row that meets a condition has one.
 
-    Args:
-        condition: a filter.
-        column: a name.
-
-    Returns:
-        None where the condition does not name them: by equality, as one of a list, or by several
-        such tests joined with and, and or.
+    None where the condition does not name them: by equality, as one of a list, or by several such
+    tests joined with and, and or.
     """
     root = parts_of(condition)
     return None if root is None else _values(root, column)
@@ -84,15 +79,10 @@ _ORDERED = {
 
 
 def row_test(condition: pc.Expression, columns: pa.Schema) -> RowTest | None:
-    """Which rows may meet a condition, as far as some of its columns tell.
+    """Which rows may meet a condition, as far as the columns whose values will be known tell.
 
-    Args:
-        condition: a filter over any columns.
-        columns: those whose values will be known.
-
-    Returns:
-        None where they tell nothing: only comparisons of whole numbers, texts and dates with values
-        of their own kind, and lists of such, joined with and, and or, are understood.
+    None where they tell nothing: only comparisons of whole numbers, texts and dates with values of
+    their own kind, and lists of such, joined with and, and or, are understood.
     """
     root = parts_of(condition)
     return None if root is None else _test_of(root, columns)

@@ -28,9 +28,6 @@ class Kept:
     """Things by key, within a number of bytes; those used longest ago leave first.
 
     Threads may share it.
-
-    Args:
-        most_bytes: what may be kept.
     """
 
     def __init__(self, most_bytes: int) -> None:
@@ -107,8 +104,7 @@ def keep_at_most(most_bytes: int) -> None:
 def file_identity(path: str) -> Hashable | None:
     """What tells a file of this machine from any other, and from itself once it is written anew.
 
-    Returns:
-        None for a file that is not there, or was changed a moment ago and may be again, unnoticed.
+    None for a file that is not there, or was changed a moment ago and may be again, unnoticed.
     """
     try:
         status = Path(path).stat()

@@ -19,13 +19,7 @@ _T = TypeVar("_T")
 
 
 class LanceReader(FileReader):
-    """One Lance file: a `FileReader`.
-
-    Args:
-        storage: the table's folder.
-        path: the file below it.
-        rules: which types of the file become which of the table.
-    """
+    """One Lance file: a `FileReader`."""
 
     def __init__(self, storage: Storage, path: str, rules: TypeRules = LOSSLESS) -> None:
         self.name = storage.full(path)

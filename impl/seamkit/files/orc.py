@@ -27,13 +27,7 @@ _UTC = frozenset(("", "UTC", "GMT", "Etc/UTC", "Etc/GMT", "Z"))
 
 
 class OrcReader(FileReader):
-    """One open ORC file: a `FileReader`.
-
-    Args:
-        storage: the table's folder.
-        path: the file below it.
-        rules: which types of the file become which of the table.
-    """
+    """One open ORC file: a `FileReader`."""
 
     def __init__(self, storage: Storage, path: str, rules: TypeRules = LOSSLESS) -> None:
         self._rules = rules

@@ -60,13 +60,8 @@ def open_parquet(
 ) -> pq.ParquetFile:
     """Open a Parquet file, whoever made it; pages that have a checksum are held to it.
 
-    Columns have the types of Parquet, and not those that the writer's Arrow schema names.
-
-    Args:
-        source: what `pyarrow.parquet.ParquetFile` takes.
-        where: what messages call it.
-        bound: what a page may become, of a file that is read whole.
-        options: further arguments of `ParquetFile`.
+    Columns have the types of Parquet, and not those that the writer's Arrow schema names. `bound`
+    is what a page may become, of a file that is read whole; further options are of `ParquetFile`.
     """
     try:
         # One that is known was made and checked when it was read.
@@ -141,12 +136,7 @@ class OpenParquet:
 
 
 def columns_alike(own: pa.Schema, schema: pa.Schema) -> list[str]:
-    """The columns that a file has in the type wanted: what it says of others cannot be compared.
-
-    Args:
-        own: the file's columns.
-        schema: those wanted.
-    """
+    """The columns that a file has in the type wanted: what it says of others cannot be compared."""
     names = set(own.names)
     return [
         field.name
@@ -168,12 +158,8 @@ def _footer_memory(footer: pq.FileMetaData) -> int:
 class ParquetReader(FileReader):
     """A `FileReader` of Parquet; the footer, which holds a large bloom filter, is read once.
 
-    Args:
-        storage: the table's folder.
-        path: the file below it.
-        rules: which types of the file become which of the table.
-        int96_unit: the unit of timestamps that are stored as INT96; None for nanoseconds, beyond
-            whose 64 bits they may reach.
+    `int96_unit` is the unit of timestamps that are stored as INT96; None for nanoseconds, beyond
+    whose 64 bits they may reach.
     """
 
     def __init__(
@@ -539,12 +525,8 @@ def dictionary_columns(
     """Columns of texts all of whose pages refer to a dictionary.
 
     Writers of the first data page format name the encoding of such a chunk PLAIN_DICTIONARY, and
-    add PLAIN where they gave the dictionary up.
-
-    Args:
-        file: the open file.
-        schema: what will be read of it, in the types wanted.
-        names: those to choose from.
+    add PLAIN where they gave the dictionary up. `schema` has what will be read, in the types
+    wanted, `names` those to choose from.
     """
     own = file.schema_arrow
     texts = (

@@ -118,12 +118,7 @@ def resolve_batch(
 ) -> pa.RecordBatch:
     """The columns of `schema` in its order and types; a column the file lacks is null.
 
-    Args:
-        batch: rows as the file has them.
-        schema: what the table says.
-        rules: which types become which.
-        source: the file, for messages.
-        leaf: gives values, not nested ones, the type that the file's format has no word for.
+    `leaf` gives values, not nested ones, the type that the file's format has no word for.
     """
     check_texts(batch, source)
     if batch.schema.equals(schema):

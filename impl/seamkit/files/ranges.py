@@ -50,12 +50,7 @@ def near(spans: Iterable[Span], gap_bytes: int) -> list[Span]:
 
 
 class FarFile(pa.PythonFile):  # type: ignore[misc]  # pyarrow has no types
-    """A file of which parts are fetched; for one thread at a time.
-
-    Args:
-        ranges: what is asked of it.
-        mode: `r`.
-    """
+    """A file of which parts are fetched; for one thread at a time."""
 
     def __init__(self, ranges: _Ranged, mode: str) -> None:
         del mode  # pyarrow's own
@@ -65,13 +60,9 @@ class FarFile(pa.PythonFile):  # type: ignore[misc]  # pyarrow has no types
     def of(
         cls, fetch: Callable[[int, int], bytes], size_bytes: int, how: Ranges, pool: Executor
     ) -> FarFile:
-        """A file.
+        """A file of which `fetch` gives the bytes between two positions, called by several threads.
 
-        Args:
-            fetch: gives the bytes from one position up to another. Called by several threads.
-            size_bytes: of the file.
-            how: what is one request.
-            pool: where it is fetched ahead.
+        `how` says what is one request, and `pool` where it is fetched ahead.
         """
         return cls(_Ranged(fetch, size_bytes, how, pool), mode="r")
 

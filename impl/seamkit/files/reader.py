@@ -84,10 +84,7 @@ class FileReader(ABC):
     ) -> list[int]:
         """Numbers of the row groups that statistics, or filters of values, do not rule out.
 
-        Args:
-            condition: a filter.
-            schema: the columns that it reads, in the table's types.
-            counted: the columns of which they count; None for all. Others may hold any value.
+        Types are the table's. Columns that are not `counted` may hold any value.
         """
         del condition, schema, counted
         return list(range(self.num_row_groups))
@@ -95,12 +92,8 @@ class FileReader(ABC):
     def greatest(self, name: str, kind: pa.DataType) -> int | None:
         """The largest value of a column of whole numbers, as its file's statistics tell.
 
-        Args:
-            name: the column.
-            kind: the type that the caller compares in; times count in its unit.
-
-        Returns:
-            None if the column holds a null, is of another type, or nobody knows.
+        `kind` is what the caller compares in; times count in its unit. None if the column holds a
+        null, is of another type, or nobody knows.
         """
         del name, kind
         return None
@@ -108,12 +101,7 @@ class FileReader(ABC):
     def leasts(self, name: str, kind: pa.DataType) -> Sequence[pa.Scalar]:
         """The least value of a column in each row group, as statistics tell.
 
-        Args:
-            name: the column.
-            kind: its type.
-
-        Returns:
-            Nothing if the column holds a null, is of another type, or nobody knows.
+        Nothing if the column holds a null, is of another type, or nobody knows.
         """
         del name, kind
         return ()
@@ -123,12 +111,8 @@ class FileReader(ABC):
     ) -> FileStatistics:
         """What the file tells of all its rows, or of some row groups', without that any is read.
 
-        Args:
-            schema: columns under the names and in the types that `batches` would give them.
-            row_groups: numbers of those whose rows are meant; None for all.
-
-        Returns:
-            Nothing of columns that the file has in another type.
+        Columns have the names and types that `batches` would give them; of those that the file has
+        in another type nothing is told.
         """
         del schema, row_groups
         return FileStatistics()
@@ -136,9 +120,7 @@ class FileReader(ABC):
     def once(self, what: Hashable, check: Callable[[], None]) -> None:
         """Check something of the file: once, as long as the file is known to stay as it is.
 
-        Args:
-            what: the check, and all that its outcome depends on beside the file.
-            check: raises what is wrong.
+        `what` names the check, and all that its outcome depends on beside the file.
         """
         del what
         check()
@@ -160,9 +142,6 @@ class OverReader(FileReader):
     """A reader over another one whose columns it shows otherwise.
 
     Whatever a file tells must be handed on here: what is not, counts as unknown.
-
-    Args:
-        reader: the file's own.
     """
 
     def __init__(self, reader: FileReader) -> None:

@@ -59,11 +59,9 @@ class Retry:
     most_seconds: float = 60.0
 
     def call(self, request: Callable[[], _T], size_bytes: int = 0) -> _T:
-        """The request's answer.
+        """The answer of a request for so many bytes at most.
 
-        Args:
-            request: called in a thread of its own, which is left alone if no answer comes.
-            size_bytes: what is asked for at most.
+        It is called in a thread of its own, which is left alone if no answer comes.
         """
         wait = self.first_wait_seconds
         most_seconds = self.most_seconds + size_bytes / _LEAST_RATE
@@ -114,14 +112,7 @@ _PACKAGES = {
 
 
 class RemoteFiles:
-    """The files of one fsspec file system.
-
-    Args:
-        root: address of the table's folder.
-        options: arguments of the file system.
-        retry: how often to try again.
-        ranges: what is one request.
-    """
+    """The files of one fsspec file system; `ranges` says what is one request."""
 
     parallel = 32
 
@@ -227,13 +218,11 @@ class RemoteFiles:
     def file_identity(self, path: str) -> Hashable | None:
         """What the last listing of its folder said of a file, and how the storage was reached.
 
-        That is a mark that changes with every write (`ETag`, a generation), or size and time of
-        the last write. Nobody is asked anew: a file that is written after its folder was listed
-        keeps its identity here until the next listing, as its size is kept for `open`.
-
-        Returns:
-            None for a file that was not listed, whose storage tells neither, or which was written
-            a few minutes ago and may be again, unnoticed, where a time is all there is.
+        That is a mark that changes with every write (`ETag`, a generation), or size and time of the
+        last write. Nobody is asked anew: a file that is written after its folder was listed keeps
+        its identity here until the next listing, as its size is kept for `open`. None for a file
+        that was not listed, whose storage tells neither, or which was written a few minutes ago and
+        may be again, unnoticed, where a time is all there is.
         """
         plain = self._path(path).strip("/")
         tag = self._tags.get(plain)

@@ -35,9 +35,7 @@ class TooManyError(ValueError):
 def read_bitmap(data: bytes | memoryview, most: int = _MOST_POSITIONS) -> Positions:
     """The set bits of a portable 64-bit roaring bitmap, ascending.
 
-    Args:
-        data: the bitmap, and nothing behind it.
-        most: how many values there may be.
+    There is nothing behind it, and at most so many values.
     """
     reader = _Reader(memoryview(data))
     pieces: list[Positions] = []

@@ -32,13 +32,8 @@ def long_dictionaries(
 ) -> list[str]:
     """Paths of columns of texts whose dictionaries may become too large when they are spread.
 
-    Args:
-        footer: of the file.
-        names: the columns that will be read; None for all.
-        row_groups: those that will be read.
-        read: gives bytes from an offset on, fewer where the file ends.
-        bound: what a batch's texts may take.
-        where: the file, for messages.
+    `read` gives bytes from an offset on, fewer where the file ends; `bound` is what a batch's texts
+    may take.
     """
     found: dict[str, None] = {}
     for number, path in chunk_paths(footer, names):
@@ -60,13 +55,8 @@ def rows_at_once(
 ) -> int:
     """Rows of which the values of a fixed length stay within a bound; those of lists aside.
 
-    A dictionary has such a value once, and a few bytes name it in every row.
-
-    Args:
-        footer: of the file.
-        names: the columns that will be read.
-        most_rows: that are wanted at once.
-        bound: what the values of a batch may take.
+    A dictionary has such a value once, and a few bytes name it in every row. `bound` is what the
+    values of a batch may take.
     """
     row_bytes = 0
     for number, _ in chunk_paths(footer, names):
@@ -84,11 +74,7 @@ def check_whole(
 ) -> None:
     """Make sure that columns of a file which is read whole do not become too large.
 
-    Args:
-        opened: the file, some of whose columns come as dictionaries.
-        paths: of these columns.
-        bound: what each of them may take.
-        where: the file, for messages.
+    They come as dictionaries; each may take what the bound says.
     """
     for path in paths:
         total = 0
@@ -102,11 +88,7 @@ def texts_within(
 ) -> Iterator[pa.RecordBatch]:
     """The rows of a batch with texts for dictionaries, as many at once as the bound allows.
 
-    Args:
-        batch: rows, of which some columns hold dictionaries at some depth.
-        kept: names of columns that stay as they are.
-        bound: what the texts of a batch may take.
-        where: the file, for messages.
+    Columns that are `kept` stay as they are.
     """
     ends = np.cumsum(_batch_sizes(batch, kept))
     begin = 0

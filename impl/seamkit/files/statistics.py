@@ -64,11 +64,7 @@ def bounds(
 ) -> Iterator[pc.Expression]:
     """What bounds say of a column, as expressions that all hold.
 
-    Args:
-        name: the column.
-        least: no value is less; None or NULL where that is not known.
-        most: no value is greater; likewise.
-        nullable: whether there may be rows without a value.
+    A bound that is not known is None or NULL; `nullable`: there may be rows without a value.
     """
     column = pc.field(name)
     if least is not None and least.is_valid:
@@ -92,12 +88,7 @@ def that_may_match(
     """Numbers of those whose guarantee leaves room for rows that meet a condition.
 
     pyarrow's datasets do the reasoning: a guarantee is to them what all rows of a file have in
-    common. No file is opened.
-
-    Args:
-        guarantees: what holds for all rows of each, or None where nothing is known.
-        condition: a filter.
-        schema: the columns that guarantees and condition name.
+    common. No file is opened. A guarantee is None where nothing is known.
     """
     import pyarrow.dataset as ds
 
@@ -120,11 +111,7 @@ def footer_statistics(
 
     Writers may cut long values of a chunk's statistics (`Statistics` in parquet.thrift), and
     pyarrow does not show whether they did: texts and binaries are bounded, all others are values.
-
-    Args:
-        file: the open file.
-        schema: columns as the file calls them; those that it lacks are null in all rows.
-        row_groups: numbers of those meant; None for all.
+    Columns of the schema that the file lacks are null in all rows.
     """
     footer, own = file.metadata, file.schema_arrow
     paths = [footer.schema.column(i).path for i in range(footer.num_columns)]
@@ -152,13 +139,7 @@ def _is_ordered(kind: pa.DataType) -> bool:
 
 
 def _of_chunks(chunks: Sequence[Any], rows: Sequence[int], kind: pa.DataType) -> ColumnRange:
-    """What the statistics of all chunks of a column say together.
-
-    Args:
-        chunks: `pyarrow.parquet.Statistics`, or None; one for each row group.
-        rows: of the row groups.
-        kind: the column's type.
-    """
+    """What the statistics of all chunks of a column, one for each row group, say together."""
     is_counted = all(one is not None and one.has_null_count for one in chunks)
     nulls = sum(one.null_count for one in chunks) if is_counted else None
     valued = [
@@ -187,10 +168,6 @@ class FooterBounds:
     bounds of its column chunk. Floating-point numbers count where no NaN is among them, as writers
     differ in what NaN does to bounds; dictionaries with what rows name of them, as some writers put
     more there.
-
-    Args:
-        footer: of the file.
-        where: what messages call it.
     """
 
     def __init__(self, footer: pq.FileMetaData, where: str) -> None:

@@ -275,12 +275,7 @@ class Storage:
             return self._files.exists(full)
 
     def read(self, path: str, *, most_bytes: int = MOST_BYTES) -> bytes:
-        """The whole file, for the small ones.
-
-        Args:
-            path: the file, below the root.
-            most_bytes: how long a file of its kind can be.
-        """
+        """The whole file, for the small ones; none of its kind is longer than `most_bytes`."""
         full = self._inside(path)
         with _naming(full):
             content = self._files.read(full, most_bytes + 1)
@@ -314,11 +309,9 @@ class Storage:
     def file_identity(self, path: str) -> Hashable | None:
         """What tells a file from any other, and from itself once it is written anew.
 
-        See `seamkit.files.kept.file_identity`; elsewhere than on this machine a file has one as
-        its folder's last listing told it, see `RemoteFiles.file_identity`.
-
-        Returns:
-            None for a file of which nothing may be kept.
+        See `seamkit.files.kept.file_identity`; elsewhere than on this machine a file has one as its
+        folder's last listing told it, see `RemoteFiles.file_identity`. None for a file of which
+        nothing may be kept.
         """
         return self._files.file_identity(self._inside(path))
 
@@ -336,11 +329,8 @@ class Storage:
     ) -> _T:
         """What is made of some files: by an earlier call, if the files are the same as then.
 
-        Args:
-            paths: all files that it is made of.
-            make: makes it; it must not be changed afterwards.
-            bytes_of: about what it takes in memory.
-            what: what it is, and all else that it depends on.
+        What was made must not be changed afterwards; `bytes_of` tells about what it takes in
+        memory. `what` is what it is, and all else that it depends on.
         """
         before = self.identities(paths)
         if before is None:

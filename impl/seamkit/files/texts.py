@@ -21,9 +21,7 @@ from seambase.foreign_arrow import is_plain, is_text
 def check_texts(batch: pa.RecordBatch, source: str) -> None:
     """Make sure that all texts of a batch are UTF-8, at every depth.
 
-    Args:
-        batch: its buffers as long as they must be.
-        source: the file, for messages.
+    Its buffers are as long as they must be.
     """
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
         for texts in _texts_in(column):
@@ -53,11 +51,7 @@ def _texts_in(column: pa.Array) -> Iterator[pa.Array]:
 def check_names(names: Iterable[str], known: Collection[str], where: str, what: str) -> None:
     """Refuse names that are one letter away from one that is read.
 
-    Args:
-        names: as the metadata spells them.
-        known: those that are read.
-        where: the file, for messages.
-        what: the kind of name, likewise.
+    `what` is the kind of name, for messages.
     """
     for name in names:
         if name in known:

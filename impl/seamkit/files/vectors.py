@@ -37,11 +37,8 @@ def read_framed(storage: Storage, path: str, at: int, size: int, where: str) -> 
 def unframed(stored: bytes, sizes: Collection[int], where: str, by: str) -> bytes:
     """Magic number and bitmap of a vector, once size and checksum are found right.
 
-    Args:
-        stored: bytes of the file from the vector's frame on; more may follow it.
-        sizes: those that it may have.
-        where: the vector, for messages.
-        by: who states them, such as `the log`.
+    More may follow it in the bytes of the file. `by` is who states the sizes, such as `the log`,
+    for messages.
     """
     if len(stored) < FRAME_BYTES:
         raise InputError(f"{where}: the file ends before it")
@@ -59,16 +56,10 @@ def unframed(stored: bytes, sizes: Collection[int], where: str, by: str) -> byte
 def vector_positions(
     body: bytes, count: int | None, bound: Bound, where: str, by: str, *, may_be_32: bool = False
 ) -> Positions:
-    """The positions of a vector, ascending.
+    """The positions of a vector (magic number and bitmap), ascending.
 
-    Args:
-        body: magic number and bitmap.
-        count: how many there are; None where nobody tells.
-        bound: what the bitmap may become.
-        where: the vector, for messages.
-        by: who states the count, such as `the log`.
-        may_be_32: whether its format knows bitmaps of 32 bits, which have a magic number of their
-            own.
+    Nobody may tell the count; who does is `by`, such as `the log`. `may_be_32`: its format knows
+    bitmaps of 32 bits, which have a magic number of their own.
     """
     magic, bitmap = body[:4], body[4:]
     if may_be_32 and magic == _MAGIC_32:

@@ -234,10 +234,8 @@ class HandleRegistry(Closing):
     """Owns the native batches behind handles. Thread-safe.
 
     Handles start at 1 and are never given out twice, so that one used after its end is known for
-    what it is. As a context manager it reports what was never released.
-
-    Args:
-        allocator: where native batches, and Arrow batches made of them, take their memory from.
+    what it is. As a context manager it reports what was never released. Batches, native and of
+    Arrow, take their memory from the allocator.
     """
 
     def __init__(self, allocator: TrackedAllocator) -> None:
@@ -397,10 +395,7 @@ def through_kinds(
 ) -> pa.RecordBatch:
     """The rows of a batch after they went from kind to kind; every batch on the way is released.
 
-    Args:
-        registry: owns the batches on the way.
-        batch: of kind `arrow`.
-        kinds: in their order; the first and the last are `arrow`.
+    The first kind and the last are `arrow`.
     """
     ends = {kinds[0], kinds[-1]} if kinds else set()
     if ends != {"arrow"} or any(a == b for a, b in pairwise(kinds)):

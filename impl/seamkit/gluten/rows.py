@@ -41,9 +41,7 @@ class ConvertedRows:
 class RowConverter:
     """Turns batches of one schema into rows, in one buffer that every call writes to.
 
-    Args:
-        codec: of the rows.
-        threshold_bytes: most bytes of rows of a call, unless one row alone has more.
+    Rows of a call have at most `threshold_bytes`, unless one row alone has more.
     """
 
     def __init__(self, codec: RowCodec, threshold_bytes: int = _DEFAULT_BYTES) -> None:
@@ -73,11 +71,6 @@ def columns_to_rows(
     """Convert a batch in calls of at most `threshold_bytes` bytes, or of one row.
 
     A batch without rows needs no call.
-
-    Raises:
-        UsageError: see `RowCodec.serialize`.
-        InputError: see `RowCodec.serialize`.
-        RefusedError: see `RowCodec.serialize`.
     """
     converter = RowConverter(codec, threshold_bytes)
     first = 0
@@ -95,18 +88,9 @@ def rows_to_columns(
     batch_rows: int = _DEFAULT_ROWS,
     batch_bytes: int = _DEFAULT_BYTES,
 ) -> Iterator[pa.RecordBatch]:
-    """Batches of rows that stand end to end.
+    """Batches of rows that stand end to end, each of so many rows and bytes at most.
 
-    Args:
-        codec: of the rows.
-        data: the rows.
-        lengths: bytes of each row.
-        batch_rows: most rows of a batch.
-        batch_bytes: most bytes of rows in a batch, unless one row alone has more.
-
-    Raises:
-        InputError: see `RowCodec.deserialize`.
-        RefusedError: see `RowCodec.deserialize`.
+    One row alone may have more bytes.
     """
     sizes = np.asarray(lengths, np.int64)
     ends = np.cumsum(sizes)

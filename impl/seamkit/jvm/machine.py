@@ -73,11 +73,7 @@ def _flags() -> list[str]:
 
 
 def start() -> Any:
-    """Start this process's JVM unless it runs already.
-
-    Returns:
-        The module `jpype`.
-    """
+    """Start this process's JVM unless it runs already; the module `jpype`."""
     jpype = _import_jpype()
     with _lock:
         if not jpype.isJVMStarted():
@@ -137,12 +133,7 @@ def java_failure(error: BaseException) -> str:
 
 
 class JavaClasses:
-    """The classes that one class loader finds.
-
-    Args:
-        name: of the engine, for messages.
-        loader: a `java.lang.ClassLoader`.
-    """
+    """The classes of an engine that one class loader (`java.lang.ClassLoader`) finds."""
 
     def __init__(self, name: str, loader: Any) -> None:
         self.name = name
@@ -151,12 +142,9 @@ class JavaClasses:
 
     @classmethod
     def of_jars(cls, name: str, jars: Sequence[Path], parent: JavaClasses | None = None) -> Self:
-        """An engine's classes, in a new class loader of their own.
+        """An engine's classes, in jars or folders, in a new class loader of their own.
 
-        Args:
-            name: of the engine, for messages.
-            jars: jars or folders of classes.
-            parent: classes that come first; Java's own alone by default.
+        The parent's classes come first; Java's own alone by default.
         """
         jpype = start()
         file, url = jpype.JClass("java.io.File"), jpype.JClass("java.net.URL")

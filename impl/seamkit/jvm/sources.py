@@ -23,16 +23,10 @@ _RESOURCES = "org.codehaus.commons.compiler.util.resource"
 
 
 def compiled_package(name: str, folder: Path, parent: JavaClasses | None = None) -> JavaClasses:
-    """The classes of all sources in a folder; they may name each other.
+    """The classes of all sources in a folder, in a loader of their own below the parent's.
 
-    Args:
-        name: of the classes, for messages.
-        folder: of the sources, which may lie in folders of their packages.
-        parent: classes that the sources use; Java's own by default. What is kept does not depend
-            on them: sources are written for one version of an engine, and say so.
-
-    Returns:
-        Classes in a loader of their own, below that of `parent`.
+    They may name each other, lie in folders of their packages, and use the parent's classes. What
+    is kept does not depend on these: sources are written for one version of an engine, and say so.
     """
     sources = sorted(folder.rglob("*.java"))
     digest = hashlib.sha256(_SETTINGS)

@@ -76,11 +76,8 @@ def _form(kind: type) -> str:
 class Encoder:
     """Writes objects of one plan; what is met again is shared.
 
-    Attributes:
-        storage_options: of the storages that were written, which are not written themselves.
-
-    Args:
-        table: the table's folder; no other one is written as a storage.
+    No folder but the table's is written as a storage. `storage_options` are those of the storages
+    that were written, which are not written themselves.
     """
 
     def __init__(self, table: str) -> None:
@@ -179,13 +176,7 @@ class Encoder:
 
 
 class Decoder:
-    """Reads objects of one plan, each shared one once.
-
-    Args:
-        where: the plan, for messages.
-        shared: the shared objects in JSON.
-        storage: makes the storage of a root.
-    """
+    """Reads objects of one plan, each shared one once; `storage` makes the storage of a root."""
 
     def __init__(
         self, where: str, shared: Sequence[Any], storage: Callable[[str], Storage]
@@ -197,13 +188,7 @@ class Decoder:
         self._words = known_words()
 
     def decode(self, stated: Any, hint: Any, what: str) -> Any:
-        """The object that JSON stands for.
-
-        Args:
-            stated: the JSON.
-            hint: what it must be.
-            what: names it in messages.
-        """
+        """The object of a type that JSON stands for; `what` names it in messages."""
         try:
             value = self._value(stated)
             is_so = fits(value, hint)

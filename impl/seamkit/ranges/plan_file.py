@@ -308,12 +308,7 @@ def _text(document: Mapping[str, Any]) -> str:
 
 
 def read_json(text: str | bytes, where: str) -> Any:
-    """What a document says: only numbers and texts that everything behind can hold.
-
-    Args:
-        text: the JSON.
-        where: the document, for messages.
-    """
+    """What a document says: only numbers and texts that everything behind can hold."""
     try:
         document = json.loads(text, parse_constant=_no_number, object_pairs_hook=_no_doubles)
     except (ValueError, RecursionError) as error:

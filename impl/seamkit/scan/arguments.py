@@ -42,11 +42,9 @@ _PARTS = 3
 
 
 def read_filter(given: object, schema: pa.Schema) -> pc.Expression | EngineCondition | None:
-    """A filter as Arrow's expression, or as what an engine tests.
+    """A user's filter as Arrow's expression, or as what an engine tests; None keeps all rows.
 
-    Args:
-        given: by the user; None keeps all rows.
-        schema: all columns that it may name.
+    The schema has all columns that it may name.
     """
     if given is None or isinstance(given, pc.Expression):
         return given
@@ -198,9 +196,7 @@ class ScanOptions:
     def of(cls, scan: Callable[..., object], run: RunOptions) -> ScanOptions:
         """What is left of the keywords of a call, each of which must be an option.
 
-        Args:
-            scan: what was called, for the names of its other keywords.
-            run: what was not among these.
+        `scan` is what was called, for the names of its other keywords.
         """
         known = keywords_of(scan)
         for name in run:
@@ -274,14 +270,7 @@ def instant_text(name: str, value: object) -> str | None:
 def chosen_columns(
     columns: Sequence[str] | None, schema: pa.Schema, default: Sequence[str], where: str
 ) -> list[str]:
-    """The columns to hand out.
-
-    Args:
-        columns: those asked for; None for `default`.
-        schema: all that the table has.
-        default: see above.
-        where: the table, for messages.
-    """
+    """The columns of a table's schema to hand out; None asks for the default ones."""
     if columns is None:
         return list(default)
     if isinstance(columns, str) or not all(isinstance(name, str) for name in columns):
@@ -302,13 +291,9 @@ def filtered_scan(
     filter: Filter | None,  # noqa: A002  (pyarrow's name for it)
     schema: pa.Schema,
 ) -> Scan:
-    """A scan of some columns with a filter of any kind.
+    """A scan of some columns with a filter of any kind, over any of the schema.
 
-    Args:
-        make: plans a scan of columns with a condition.
-        columns: those to hand out.
-        filter: rows to keep.
-        schema: all columns that a filter may name.
+    `make` plans a scan of columns with a condition.
     """
     condition = read_filter(filter, schema)
     if not isinstance(condition, EngineCondition):

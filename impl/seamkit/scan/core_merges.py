@@ -38,17 +38,11 @@ row; or numbers of such rows."""
 class LogIndex:
     """The events of one file, folded by key.
 
-    One thread at a time; the GIL is released while the core works.
-
-    Args:
-        keys: the key columns, one row an event, in scan order.
-        rows: row of the log's data for each event, -1 for a delete.
-        ordering: the ordering columns, one row an event; None under commit-time ordering.
-        flags: bits of `enum seam_event_flag` for each event; None when there are none.
-        allocator: where the index lives.
-        filling_rows: rows of the log's data, if versions of a record fill each other's gaps.
-        meets_every_row: an event changes all base rows with its key, not the first of them alone.
-        source: the slice, for messages.
+    One thread at a time; the GIL is released while the core works. Keys, rows, ordering columns and
+    flags (of `enum seam_event_flag`) have one row an event, in scan order; the row is that of the
+    log's data, -1 for a delete, and there is no ordering under commit-time ordering. `filling_rows`
+    are the rows of the log's data, if versions of a record fill each other's gaps.
+    `meets_every_row`: an event changes all base rows with its key, not the first of them alone.
     """
 
     def __init__(
@@ -97,8 +91,7 @@ class LogIndex:
     def fork(self, allocator: TrackedAllocator) -> LogIndex:
         """The same folded events for another read; this index has met no base row, nor will it.
 
-        Args:
-            allocator: where the fork's own part lives.
+        The allocator has the fork's own part.
         """
         out = ffi.new("struct seam_merge **")
         error = new_error()
@@ -116,12 +109,9 @@ class LogIndex:
     ) -> RowNumbers:
         """For each base row where its values come from: KEEP, REMOVE, or a row of the log.
 
-        Unless events meet every row they are used up: of rows with one key the first changes.
-
-        Args:
-            keys: key columns of the base, in the order of the log's.
-            ordering: its ordering columns; None under commit-time ordering.
-            losers: receives for each base row the row of the log that it stays above, or -1.
+        Unless events meet every row they are used up: of rows with one key the first changes. Keys
+        are in the order of the log's. `losers` receives for each base row the row of the log that
+        it stays above, or -1.
         """
         expect(
             losers is None or (losers.dtype == np.int32 and len(losers) == keys.num_rows),
@@ -184,13 +174,10 @@ def assemble(
 ) -> pa.RecordBatch:
     """The merged batch: base rows that stay, and log rows where they replace one.
 
-    Args:
-        base: the base rows, with the schema of the log's; texts may be dictionary-encoded. Its
-            buffers belong to this call: the result takes over those that can be changed in place.
-        log: the log's rows, with the schema of the result.
-        exported_log: the same batch as C structures, made once a slice.
-        sources: what `LogIndex.probe` said of the base rows.
-        allocator: owner of the result's buffers.
+    The base has the log's schema; texts may be dictionary-encoded. Its buffers belong to this call:
+    the result takes over those that can be changed in place, and others are the allocator's.
+    `exported_log` is the log's batch as C structures, made once a slice; `sources` is what
+    `LogIndex.probe` said.
     """
     plan = _Plan(sources, allocator)
     if plan.changes == 0 and base.schema.equals(log.schema):
@@ -208,10 +195,7 @@ def spread(
 ) -> pa.RecordBatch:
     """The same rows with some columns, which are dictionary-encoded texts, as plain ones.
 
-    Args:
-        batch: the rows, whose buffers belong to this call.
-        names: the encoded columns.
-        allocator: owner of the plain texts.
+    The rows' buffers belong to this call; the allocator owns the plain texts.
     """
     if not names:
         return batch
@@ -300,17 +284,10 @@ class MergedRows:
 class RunMerge:
     """A merge of sorted runs, as pure logic: it is asked what it wants, and given it.
 
-    Args:
-        n_runs: how many runs there are; of tying rows that of the last run is the latest.
-        base: the run whose batches are changed in place; None where all rows come out.
-        n_keys: the first so many columns of each batch are the key; those behind them are the order
-            of its rows.
-        n_order: how many these are.
-        descending: of the first so many of these smaller values are later.
-        pick: which rows of a key come out.
-        ignores_retracts: whether retracts are passed over.
-        allocator: where keys live.
-        source: what messages call the runs.
+    Of tying rows that of the last run is the latest. The first `n_keys` columns of each batch are
+    the key, the `n_order` behind them the order of its rows; of the first `descending` of these
+    smaller values are later. Batches of the run `base` are changed in place; None where all rows
+    come out. `pick` says which rows of a key do.
     """
 
     def __init__(
@@ -349,14 +326,10 @@ class RunMerge:
         kinds: npt.NDArray[np.int8] | None,
         sources: RowNumbers | None = None,
     ) -> None:
-        """The next batch of a run that is wanted.
+        """The next batch of a run that is wanted: the key's columns, then those of the order.
 
-        Args:
-            run: its number.
-            columns: the key's columns, then those of the order.
-            kinds: a number for each row, odd for retracts; None where no row is one.
-            sources: of the base: receives for each row where its values come from, until the run is
-                wanted again.
+        `kinds` are odd for retracts; None where no row is one. `sources` receives for each row of
+        the base where its values come from, until the run is wanted again.
         """
         for words, kind in ((kinds, np.int8), (sources, np.int32)):
             fits = words is None or (words.dtype == kind and len(words) == columns.num_rows)

@@ -193,9 +193,7 @@ class EventsCache:
     def of(self, changes: Keyed, *, whole: bool) -> CachedChanges:
         """Those of one unit, and what an earlier read found of its file.
 
-        Args:
-            changes: the unit's.
-            whole: whether all rows of the file will meet them.
+        `whole`: all rows of the file will meet them.
         """
         return CachedChanges(changes, self, self.matches(changes), whole)
 
@@ -264,12 +262,7 @@ class EventsCache:
 
 
 class UnitMatches:
-    """Which rows of files their units' events replace or remove; worked out by one thread a unit.
-
-    Args:
-        schema: all columns of the table that events may be met by.
-        events: where events are kept, and what was found of them.
-    """
+    """Which rows of files their units' events replace or remove; found by one thread a unit."""
 
     def __init__(self, schema: pa.Schema, events: EventsCache) -> None:
         self._schema = schema
@@ -353,14 +346,7 @@ class ChangedRows:
 def changed_rows(
     changed: ChangedRows, schema: pa.Schema, wanted: Wanted, context: ReadContext
 ) -> Iterator[pa.RecordBatch]:
-    """The rows that replace others or are added; all rows of a unit whose events fill gaps.
-
-    Args:
-        changed: the unit.
-        schema: all columns of the table.
-        wanted: what to hand out.
-        context: what the read lends.
-    """
+    """The rows that replace others or are added; all rows of a unit whose events fill gaps."""
     changes, file = changed.changes, changed.file
     found = changed.matches.of(file, changes, context)
     cache = changed.matches.events

@@ -10,10 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 def did_you_mean(name: str, known: Iterable[str], instead: Mapping[str, str]) -> str:
     """What to call in place of a name, as the end of a sentence; empty where nothing is like it.
 
-    Args:
-        name: that is not known.
-        known: names that are.
-        instead: for names that others have, what does the same here.
+    `instead` says of names that others have what does the same here.
     """
     if name in instead:
         return f": {instead[name]}"

@@ -67,9 +67,7 @@ class KeyRange:
     def own(self, batch: pa.RecordBatch, kept: pa.BooleanArray | None) -> pa.RecordBatch:
         """The rows of a batch that are in the range; a null, which no key has, stays.
 
-        Args:
-            batch: rows of a file, with the column.
-            kept: which of them are not gone; None for all.
+        `kept` says which of them are not gone.
         """
         keys, found = batch.column(self.column.name), batch.num_rows
         if found and keys.null_count == 0:
@@ -112,13 +110,7 @@ class KeyRange:
 def key_ranges(changes: Runs, schema: pa.Schema, parts: int) -> Sequence[KeyRange]:
     """Cut a unit into ranges of keys, in their order, each with about as much of the largest run.
 
-    Args:
-        changes: the unit's runs.
-        schema: all columns of the table.
-        parts: how many ranges there shall be; there may be fewer.
-
-    Returns:
-        Two ranges at least; none where nothing tells how to cut.
+    There may be fewer than `parts`, but two at least; none where nothing tells how to cut.
     """
     column = schema.field(changes.keys[0])
     if pa.types.is_floating(column.type) or pa.types.is_nested(column.type):
@@ -139,12 +131,7 @@ def key_ranges(changes: Runs, schema: pa.Schema, parts: int) -> Sequence[KeyRang
 
 
 def _cuts(leasts: Sequence[tuple[pa.Scalar, int]], parts: int) -> list[pa.Scalar]:
-    """Values at which ranges begin, ascending.
-
-    Args:
-        leasts: of row groups of a run, in their order, the least value and the number of rows.
-        parts: how many ranges there shall be.
-    """
+    """Values at which ranges begin, ascending; by the least value and the rows of row groups."""
     whole, before = sum(rows for _, rows in leasts), 0
     cuts: list[pa.Scalar] = []
     for number, (least, rows) in enumerate(leasts):

@@ -57,20 +57,12 @@ class EventsOfUnit(Protocol):
 class UnitMerge:
     """One unit being merged; several threads may read ranges of its row groups.
 
-    The events are loaded once. Ranges meet them in the file's order, whoever reads them: where
-    a file holds a key twice, it may be the first of the rows that uses an event up. So a range
-    waits for those before it; they must be asked for first.
-
-    Args:
-        file: the unit's file; None where it has events alone.
-        changes: its events.
-        schema: all columns of the table that events may be met by.
-        wanted: what to hand out.
-        context: what the read lends.
-        threads: that read at once. If these are several, events are decoded and columns of the file
-            read in parallel: a unit has few ranges, and they differ in size.
-        row_groups: says which row groups of the file to read; None for all. Others may be left out
-            if rows with their keys are thrown away afterwards, whatever the events say of them.
+    The events are loaded once. Ranges meet them in the file's order, whoever reads them: where a
+    file holds a key twice, it may be the first of the rows that uses an event up. So a range waits
+    for those before it; they must be asked for first. Without a file the unit has events alone.
+    Where several threads read, events are decoded and columns of the file read in parallel: a unit
+    has few ranges, and they differ in size. `row_groups` says which row groups to read. Others may
+    be left out if rows with their keys are thrown away afterwards, whatever the events say of them.
     """
 
     def __init__(
@@ -145,8 +137,7 @@ class UnitMerge:
     def _reader(self, *, ahead: bool = False) -> FileReader:
         """This thread's reader of the file; those of pyarrow may not be shared.
 
-        Args:
-            ahead: one more, for what is read beside.
+        `ahead`: one more, for what is read beside.
         """
         assert self._file is not None  # asked for where there are row groups
         me = threading.get_ident(), ahead
@@ -255,13 +246,8 @@ class UnitMerge:
     ) -> Iterator[pa.RecordBatch]:
         """The rows that are left of a range, from the file and the events, untested.
 
-        Args:
-            events: those of the unit.
-            reader: the file.
-            groups: the range.
-            found: where its rows come from.
-            ahead: the columns that were not read for that, texts as dictionaries, if they are
-                being read.
+        `found` says where they come from; `ahead` are the columns that were not read for that,
+        texts as dictionaries, if they are being read.
         """
         if ahead is None or events.fills:
             names = [n for n in events.data.schema.names if n not in found.schema.names]
@@ -401,14 +387,9 @@ class RowSources:
         *,
         keeps: bool,
     ) -> RowSources:
-        """Let the keys of a range meet the events.
+        """Let the keys of a range, what `Events.columns` names of all its rows, meet the events.
 
-        Args:
-            batches: what `Events.columns` names, of all rows of the range.
-            events: those of the unit.
-            at: which rows of the file they are.
-            source: the file, for messages.
-            keeps: whether the keys are handed out, too.
+        `keeps`: the keys are handed out, too.
         """
         sources = np.empty(at.rows, dtype=np.int32)
         all_losers = np.empty(at.rows, dtype=np.int32) if events.fills else None

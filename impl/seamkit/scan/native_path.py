@@ -63,13 +63,7 @@ class Wanted:
 def with_values(
     batch: pa.RecordBatch, schema: pa.Schema, known: Mapping[str, pa.Scalar]
 ) -> pa.RecordBatch:
-    """Put columns of one value beside those that were read.
-
-    Args:
-        batch: the columns of `schema` that are not in `known`, in order.
-        schema: all columns, in order.
-        known: values by column.
-    """
+    """Put `known` columns of one value beside those that were read, in the schema's order."""
     if not known:
         return batch
     columns = [
@@ -88,15 +82,10 @@ def native_rows(
     gone: Gone | None = None,
     allocator: TrackedAllocator | None = None,
 ) -> Iterator[pa.RecordBatch]:
-    """Rows of some row groups of a file.
+    """Rows of some row groups of a file, but those that are gone.
 
-    Args:
-        reader: the file.
-        wanted: what to hand out.
-        row_groups: their numbers, in order.
-        use_threads: let pyarrow decode columns in parallel.
-        gone: rows of the file that are not to be handed out.
-        allocator: owner of columns that a mask does not change in place; one of its own by default.
+    `use_threads` lets pyarrow decode columns in parallel. The allocator owns columns that a mask
+    does not change in place.
     """
     if wanted.condition is not None:
         matching = matching_groups(reader, wanted)
@@ -170,14 +159,8 @@ def tested_rows(
 ) -> Iterator[pa.RecordBatch]:
     """The rows of some row groups that meet the condition and are not gone.
 
-    Whatever a row that is gone holds, the condition does not fail on it.
-
-    Args:
-        reader: the file.
-        wanted: what to hand out; it has a condition.
-        row_groups: those of `matching_groups`, in order.
-        gone: rows of the file that are not to be handed out.
-        use_threads: let pyarrow decode columns in parallel.
+    Whatever a row that is gone holds, the condition does not fail on it. The row groups are those
+    of `matching_groups`.
     """
     starts = {} if gone is None else _starts(reader, row_groups)
     read = wanted.read(wanted.schema.names)
@@ -357,12 +340,7 @@ def _met_by(batch: pa.RecordBatch, condition: pc.Expression | None, there: pa.Ar
 
 
 def condition_met(batch: pa.RecordBatch, condition: pc.Expression | None) -> pa.Array:
-    """For each row whether it meets a condition; null where that is not known.
-
-    Args:
-        batch: the columns that the condition tests.
-        condition: an expression over them.
-    """
+    """For each row whether it meets a condition; null where that is not known."""
     from pyarrow.acero import Declaration, ProjectNodeOptions, TableSourceNodeOptions
 
     # The one column more carries the count of rows where a condition tests none.

@@ -37,14 +37,10 @@ def ruled_out_by(
 ) -> list[RuledOutBy | None]:
     """For each unit what says that no row of it meets a condition; None where nothing does.
 
-    What is asked later is asked of what is left alone.
-
-    Args:
-        units: with the values of their partitions, their guarantees, their buckets, and files with
-            statistics, which count where no row is added to the file's.
-        condition: a filter, or None.
-        schema: the columns that it and the guarantees name.
-        tested: names of the columns that it tests, where the caller has looked already.
+    What is asked later is asked of what is left alone. Units have the values of their partitions,
+    their guarantees, their buckets, and files with statistics, which count where no row is added to
+    the file's. `tested` names the columns that the condition tests, where the caller has looked
+    already.
     """
     found: list[RuledOutBy | None] = [None] * len(units)
     if condition is None:
@@ -72,12 +68,8 @@ def ruled_out_note(
 ) -> list[str]:
     """How many files a table's metadata leaves unread by what it tells of rows, for descriptions.
 
-    Args:
-        plan: with units.
-        condition: a filter, or None.
-        found: what `ruled_out_by` says of them.
-        in_partition: which of them the values of their partitions leave. Of others nothing counts:
-            these values stand in paths, or beside them.
+    `found` is what `ruled_out_by` says. Of units that are not `in_partition` nothing counts: these
+    values stand in paths, or beside them.
     """
     tested = filter_columns(condition, plan.schema)
     units = list(zip(plan.units, found, in_partition, strict=True))
@@ -106,11 +98,7 @@ def files_ruled_out(
 ) -> bool:
     """Whether the files of a unit surely hold no row that meets a condition, by its `file_test`.
 
-    Args:
-        unit: of any kind. Where its changes add or replace rows, these are to be read all the same.
-        condition: a filter, or None.
-        schema: the columns that it names.
-        tested: names of those that it tests.
+    Where its changes add or replace rows, these are to be read all the same.
     """
     counted = settled_columns(unit, tested) - unit.partition.keys()
     if condition is None or unit.file_test is None or not counted:
@@ -167,16 +155,8 @@ def groups_by_key(
 ) -> Callable[[FileReader], Sequence[int]] | None:
     """Which row groups of a merged file can hold keys that a condition lets through.
 
-    Values below the merge may be stale, but keys are not.
-
-    Args:
-        key_columns: the columns whose values no change replaces.
-        condition: a filter, or None.
-        tested: names of the columns that it tests.
-        schema: has these.
-
-    Returns:
-        None where the condition says nothing of keys.
+    Values below the merge may be stale, but keys are not. `key_columns` are those whose values no
+    change replaces. None where the condition says nothing of keys.
     """
     keys = frozenset(tested).intersection(key_columns)
     if condition is None or not keys:
@@ -195,12 +175,6 @@ def keyless_may_match(
 
     An event may hold some values of a row alone, and leave the key's columns to the file: where the
     row group of its row is left out, it comes without them.
-
-    Args:
-        keys: the key columns.
-        condition: a filter.
-        tested: names of the columns that it tests.
-        schema: has these.
     """
     fields = pa.schema([schema.field(name) for name in tested])
     lacking = [pc.field(name).is_null() for name in sorted({*keys}.intersection(tested))]
@@ -213,14 +187,7 @@ def rules_some_out(
     schema: pa.Schema,
     tested: Sequence[str],
 ) -> bool:
-    """Whether a condition leaves out a unit, or row groups of its file by their keys.
-
-    Args:
-        unit: of any kind.
-        condition: a filter, or None.
-        schema: the columns that it names.
-        tested: names of those that it tests.
-    """
+    """Whether a condition leaves out a unit, or row groups of its file by their keys."""
     if not units_that_may_match([unit], condition, schema, tested)[0]:
         return True
     if isinstance(unit.changes, Mask | KeyMask | Runs | None):

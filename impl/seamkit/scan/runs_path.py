@@ -64,17 +64,7 @@ def merged_runs(
     context: ReadContext,
     share: Share,
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of a unit of sorted runs.
-
-    Args:
-        unit: the unit.
-        changes: its runs, and how they are merged.
-        schema: all columns of the table.
-        names: columns to hand out, in order.
-        batch_rows: about as many rows are held at once.
-        context: what the read lends.
-        share: what is read of it.
-    """
+    """Of a unit of sorted runs the rows of a share; about `batch_rows` are held at once."""
     # A batch of each run is held at once: together they have the rows of one, or little more.
     batch_rows = max(min(batch_rows, _LEAST_ROWS), batch_rows // len(changes.runs))
     way = _Picked if isinstance(changes.rule, str) else _Combined

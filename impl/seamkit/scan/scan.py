@@ -84,12 +84,7 @@ class Scan(Hinted, ABC):
 
     @abstractmethod
     def narrowed(self, columns: Sequence[str], condition: pc.Expression | None) -> Scan:
-        """The same scan with other columns and a further condition.
-
-        Args:
-            columns: those to hand out, of `whole_schema`.
-            condition: rows to keep of those that the scan has, over `whole_schema`; None for all.
-        """
+        """The same scan with other columns and a further condition, both of `whole_schema`."""
 
     @abstractmethod
     def to_reader(self) -> pa.RecordBatchReader:
@@ -128,11 +123,7 @@ class Scan(Hinted, ABC):
     def engine_plan(self, *, masks: bool = False) -> EnginePlan:
         """The scan for engines: all rows by our reader, unless a scan knows better.
 
-        Args:
-            masks: the engine's reader leaves out rows that are said to be gone.
-
-        Raises:
-            InputError: a file is missing or broken.
+        `masks`: the engine's reader leaves out rows that are said to be gone.
         """
         del masks
         return EnginePlan([], self, self.schema)
@@ -202,13 +193,7 @@ class Scan(Hinted, ABC):
 
     @abstractmethod
     def part(self, number: int, columns: Sequence[str], condition: pc.Expression | None) -> Scan:
-        """One part of the scan.
-
-        Args:
-            number: which one, from 0.
-            columns: those to hand out; the scan's schema has them all.
-            condition: further rows to leave out, over any columns of the scan; None for none.
-        """
+        """One part of the scan, from 0: some columns, and a further condition over any of them."""
 
     @property
     def part_values(self) -> frozenset[str]:
@@ -220,13 +205,7 @@ class Scan(Hinted, ABC):
     ) -> MaskedPart:
         """One part, split between an engine's own reader and ours; all is ours unless known better.
 
-        Args:
-            number: see `part`.
-            columns: see `part`.
-            condition: of the rows that come from us; the engine tests those of the file itself.
-
-        Raises:
-            SeambenchError: what is wrong with the part's files.
+        The condition is of the rows that come from us; the engine tests those of the file itself.
         """
         return MaskedPart(None, np.empty(0, np.bool_), self.part(number, columns, condition))
 
@@ -391,11 +370,7 @@ class Scan(Hinted, ABC):
 class LimitedScan(Scan):
     """At most so many rows of another scan; which, is left to chance, and to each read.
 
-    Args:
-        scan: where they come from.
-        rows: how many.
-        columns: those to hand out; None for all of that scan's.
-        condition: of the rows within the limit, those to keep; None for all.
+    The columns are of that scan, the condition of the rows within the limit.
     """
 
     def __init__(

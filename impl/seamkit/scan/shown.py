@@ -28,10 +28,7 @@ def schema_lines(schema: pa.Schema) -> list[str]:
 def html_of(title: str, schema: pa.Schema, head: Callable[[int], pa.Table]) -> str:
     """A table of the columns, their types and the first rows.
 
-    Args:
-        title: a line above.
-        schema: the columns of the rows.
-        head: reads so many rows. What it cannot read is told in their place.
+    What `head` cannot read is told in place of the rows.
     """
     names = [[field.name, _cut(str(field.type))] for field in schema]
     try:
@@ -64,9 +61,7 @@ Entry = TypeVar("Entry")
 class Listing(list[Entry], Generic[Entry]):
     """A list of dataclasses of one kind that shows itself as a table.
 
-    Args:
-        kind: the dataclass, whose fields are the columns.
-        entries: of the list.
+    The dataclass' fields are the columns.
     """
 
     def __init__(self, kind: type[Entry], entries: Iterable[Entry] = ()) -> None:

@@ -92,10 +92,7 @@ def _only_scans(plan: list[dict[str, Any]]) -> bool:
 class SqlScan(Scan):
     """The rows of another scan for which a condition is true that an engine tests.
 
-    Args:
-        scan: has the columns handed out, and those that the condition reads.
-        columns: those to hand out.
-        condition: the condition.
+    That scan has the columns handed out, and those that the condition reads.
     """
 
     def __init__(self, scan: Scan, columns: Sequence[str], condition: RowTest) -> None:

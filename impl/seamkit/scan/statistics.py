@@ -44,11 +44,7 @@ def unit_statistics(
 ) -> TableStatistics:
     """What is known of the rows of some units together.
 
-    Args:
-        units: that are read.
-        schema: the columns of interest.
-        footers: files may be opened for what the plan does not tell.
-        threads: that open them.
+    With `footers` files may be opened, by so many threads, for what the plan does not tell.
     """
     of_unit = functools.partial(_of_unit, schema=schema, footers=footers)
     if footers and threads > 1:
@@ -132,13 +128,7 @@ def _kept_columns(unit: ReadUnit, names: Collection[str]) -> Collection[str]:
 
 
 def _of_column(known: FileStatistics, name: str, whole: Sureness) -> _Column:
-    """What is known of a column of a file.
-
-    Args:
-        known: of the file.
-        name: the column.
-        whole: `at most` where rows of the file may be missing.
-    """
+    """What is known of a column of a file; `whole` is `at most` where rows of it may be missing."""
     if known.rows == 0:
         return _Column(ColumnStatistics(Figure(0)), is_void=True)
     one = known.columns.get(name, ColumnRange())

@@ -45,14 +45,7 @@ __all__ = ["ReadRows", "UnitScan"]
 
 
 class UnitScan(Scan):
-    """One planned read.
-
-    Args:
-        plan: what to read.
-        columns: names of those to hand out, in order; the plan's schema has them all.
-        condition: rows to keep, over any columns of the plan's schema; None for all.
-        options: how to run it.
-    """
+    """One planned read, of columns in order and rows under a condition over the plan's schema."""
 
     def __init__(
         self,
@@ -438,9 +431,7 @@ class UnitScan(Scan):
     def _planned_anew(self, error: InputError, rows: int) -> bool:
         """Whether the table has another state by now, by which the read that failed is planned.
 
-        Args:
-            error: how it failed.
-            rows: that were handed out before it; those that it read itself nobody has seen.
+        Rows that it read itself nobody has seen.
         """
         plan = self._plan
         if plan.again is None:

@@ -93,8 +93,7 @@ class UnitTasks:
     def of(self, wanted: Wanted, events: EventsCache | None) -> tuple[list[Task], frozenset[int]]:
         """What is to be done: a unit is one task, or several if it has more than its share.
 
-        Returns:
-            The tasks, and the numbers of those that are another reader's, which may be slow.
+        The numbers of those that are another reader's, which may be slow, come back, too.
         """
         units, threads = self.plan.units, self.options.n_threads
         test = wanted.condition, self.plan.schema, wanted.tested

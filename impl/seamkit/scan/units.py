@@ -164,14 +164,10 @@ class Events(Protocol):
     def meet(
         self, batch: pa.RecordBatch, first_row: int, source: str, losers: RowNumbers | None
     ) -> RowNumbers:
-        """For each row of a batch where its values come from.
+        """For each row of a batch, in the order of the file, where its values come from.
 
-        Args:
-            batch: `columns` of some rows of the file, which come in the order of the file.
-            first_row: position of the first of them in the file.
-            source: the file, for messages.
-            losers: receives for each row the event's row that it stays above, or -1; there where
-                `fills` is true.
+        The batch has `columns`. `losers` receives for each row the event's row that it stays above,
+        or -1; there where `fills` is true.
         """
         ...
 
@@ -184,12 +180,8 @@ class Events(Protocol):
     ) -> pa.RecordBatch:
         """The rows of a batch that are left, as `meet` says.
 
-        Args:
-            batch: the columns of `data` in its order. Where `fills` is false, texts may come as
-                dictionaries. Its buffers belong to this call.
-            sources: what `meet` gave for these rows.
-            losers: what `meet` received for them.
-            allocator: owner of the result's buffers.
+        It has the columns of `data` in its order. Where `fills` is false, texts may come as
+        dictionaries. Its buffers belong to this call; the allocator owns the result's.
         """
         ...
 
@@ -239,14 +231,9 @@ class Keyed(Protocol):
         ...
 
     def load(self, names: Sequence[str], context: ReadContext) -> LoadedEvents | Positions:
-        """Decode and fold the events.
+        """Decode and fold the events, whose `data` will have these columns, in order.
 
-        Args:
-            names: the columns that `data` will have, in order.
-            context: what the read lends.
-
-        Returns:
-            The events; or, where all that they do is to remove rows by position, these positions.
+        Where all that they do is to remove rows by position, these positions come back.
         """
         ...
 
@@ -254,10 +241,6 @@ class Keyed(Protocol):
         """More columns of the rows of all events, which were loaded before; nothing is folded.
 
         Asked where events neither fill each other nor are positions, and `load` left none out.
-
-        Args:
-            names: the columns.
-            context: what the read lends.
         """
         ...
 
@@ -272,13 +255,9 @@ class Combine(Protocol):
     def merge(self, rows: pa.RecordBatch, starts: RowNumbers, retracts: pa.Array) -> pa.RecordBatch:
         """Merge the rows of each of some keys, of which there are two at least.
 
-        Args:
-            rows: in the order of their keys, the oldest row of a key first.
-            starts: numbers of the rows that are the first of their key.
-            retracts: for each row whether it takes back what was there.
-
-        Returns:
-            A row for each key that has one, with the same columns.
+        Rows are in the order of their keys, the oldest row of a key first; `starts` are the first
+        of each, and `retracts` says which take back what was there. A key that has a row has one in
+        the end.
         """
         ...
 

@@ -137,12 +137,9 @@ def _known(codec: str) -> None:
 
 
 def compress(codec: str, data: Bytes, allocator: TrackedAllocator) -> memoryview:
-    """Compress a payload; the result may well be longer than `data`.
+    """Compress a payload by one of `CODECS` but `none`; the result may well be longer.
 
-    Args:
-        codec: one of `CODECS` but `none`.
-        data: what to compress.
-        allocator: owner of the memory, where the codec can be given some.
+    Where the codec can be given some, memory is the allocator's.
     """
     _known(codec)
     return _COMPRESS[codec](data, allocator)
@@ -151,14 +148,9 @@ def compress(codec: str, data: Bytes, allocator: TrackedAllocator) -> memoryview
 def decompress(
     codec: str, data: Bytes, size_bytes: int, allocator: TrackedAllocator, *, offset: int = 0
 ) -> memoryview:
-    """Decompress a payload into exactly `size_bytes` bytes.
+    """Decompress a payload into exactly `size_bytes` bytes, which the caller holds to its limit.
 
-    Args:
-        codec: one of `CODECS` but `none`.
-        data: what was compressed.
-        size_bytes: how long it was before; the caller has held this to its limit.
-        allocator: owner of the memory, where the codec can be given some.
-        offset: where `data` begins in its file, for the message.
+    `offset` is where it begins in its file, for messages.
     """
     _known(codec)
     try:

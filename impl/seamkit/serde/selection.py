@@ -24,10 +24,6 @@ class Selections:
     """Selections of one batch as `struct seam_presto_rows[]`, alive as long as this object.
 
     The core looks whether the batch has the rows.
-
-    Args:
-        selections: any number of them.
-        batch_rows: rows of the batch.
     """
 
     def __init__(self, selections: Sequence[Rows], batch_rows: int) -> None:

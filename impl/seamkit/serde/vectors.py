@@ -58,11 +58,7 @@ class BiasVector:
         return len(self.deltas)
 
     def array(self) -> pa.Array:
-        """The values, plain.
-
-        Raises:
-            UsageError: one is beyond the type.
-        """
+        """The values, plain."""
         try:
             base = pa.scalar(self.base, self.type)
             return pc.add_checked(pc.cast(self.deltas, self.type), base)
@@ -90,11 +86,7 @@ class LazyVector:
         return self._rows
 
     def array(self, rows: npt.NDArray[np.int64]) -> pa.Array:
-        """The column, of which at least these rows are loaded; others than before are asked for.
-
-        Raises:
-            UsageError: what was loaded has another number of rows.
-        """
+        """The column, of which at least these rows are loaded; others than before are asked for."""
         needed = np.zeros(self._rows, np.bool_)
         needed[rows] = True
         if self._loaded is None or bool((needed & ~self._known).any()):

@@ -107,10 +107,8 @@ class KeptBatches:
 class NativeCalls:
     """The native side of one session.
 
-    Args:
-        handles: owns the batches.
-        allocator: of rows and of batches that are made of rows.
-        threshold_bytes: most bytes of rows of a call, unless one row alone has more.
+    Rows, and batches made of rows, are the allocator's. Rows of a call have at most
+    `threshold_bytes`, unless one row alone has more.
     """
 
     def __init__(

@@ -48,20 +48,12 @@ def check_stated(
     of_all: bool = True,
     by_java: bool = False,
 ) -> None:
-    """Make sure that a file is the one that metadata speaks of.
+    """Make sure that a file is the one that metadata (of all its rows) speaks of.
 
-    Args:
-        reader: the file.
-        stated: what the metadata says of all its rows, in names and types of the reader.
-        by: who says so, for messages.
-        has_footer: whether the file says itself which ranges it has.
-        in_all: ask all row groups, where there are several, and not the first one alone.
-        of_all: whether the metadata speaks of all rows; otherwise of some that are not deleted, and
-            nothing is known of files of several row groups.
-        by_java: whether ranges of Java's writer of Parquet are known to end in values.
-
-    Raises:
-        InputError: no rows are as both say.
+    `by` says whose metadata these are, for messages. Without `has_footer` the first rows are read,
+    as the file does not say its ranges. `in_all` asks all row groups, and not the first one alone.
+    Unless `of_all` the metadata speaks of rows that are not deleted, and nothing is known of files
+    of several row groups. `by_java`: ranges of Java's writer of Parquet are known to end in values.
     """
     ranges = {name: one for name, one in stated.columns.items() if _kind(one) is not None}
     names = list(ranges)[: _MOST_ASKED if has_footer else _MOST_COLUMNS]
@@ -117,14 +109,7 @@ def check_partition(
 ) -> None:
     """Make sure that a file's columns may have the values that its partition says.
 
-    Args:
-        reader: the file, which has these columns.
-        parts: what the partition says.
-        by: which metadata has the file in it, for messages.
-        has_footer: whether the file says itself which ranges it has.
-
-    Raises:
-        InputError: rows of the file are not of its partition.
+    `by` says which metadata has the file in it, for messages.
     """
     asked = pa.schema(list({one.field.name: one.field for one in parts}.values()))
     known = known_columns(reader, asked, has_footer=has_footer, in_all=True)
@@ -147,12 +132,8 @@ def known_columns(
 ) -> dict[str, ColumnRange]:
     """What a file says of some columns; of the rows that come first, if it says nothing.
 
-    Args:
-        reader: the file.
-        schema: the columns, in names and types of the reader; those that it has otherwise are left
-            out.
-        has_footer: whether it says which ranges it has.
-        in_all: whether all row groups are asked, or the first one.
+    Columns that it has in another type than `schema` are left out. All row groups are asked, or the
+    first one.
     """
     if has_footer or not schema.names:
         asked = None if in_all else range(min(reader.num_row_groups, 1))

@@ -35,13 +35,7 @@ _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 
 def parsed_moment(value: Moment, name: str, meant: str) -> int | dt.datetime:
-    """The number that a moment is, or the time.
-
-    Args:
-        value: of the argument.
-        name: of the argument, for messages.
-        meant: what it may be, likewise.
-    """
+    """The number that a moment is, or the time; `name` and `meant` are for messages."""
     if isinstance(value, str):
         if value.isascii() and value.isdigit():
             return int(value)
@@ -77,11 +71,8 @@ class FolderTable(Table):
     def _view(self, query: Query, options: ScanOptions, **moments: object) -> Self:
         """The table for a read, once it is sure that the read makes sense.
 
-        Args:
-            query: the kind of it.
-            options: how it is run.
-            **moments: `as_of`, which changes do not have, or `begin` and `end`, which they alone
-                have; None where one was not given.
+        `moments` are `as_of`, which changes do not have, or `begin` and `end`, which they alone
+        have; None where one was not given.
         """
         check_choice("query", query, get_args(Query))
         if query not in self.queries:
@@ -110,16 +101,9 @@ class FolderTable(Table):
     ) -> Scan:
         """A scan of what was planned; a strict one has nothing to warn of.
 
-        Args:
-            plan: its table and schema, and what to read unless that is `narrowed`.
-            columns: those asked for; None for `shown`.
-            filter: rows to keep.
-            options: how to run it.
-            shown: columns that are handed out unless told otherwise; None for all.
-            rows: what every row must meet besides.
-            narrowed: what to read under a condition.
-            read_by: how units are read where that is not the way of a snapshot's; see
-                `UnitScan.read_by`.
+        `shown` are the columns handed out unless `columns` tells others, `rows` what every row must
+        meet besides the filter; `narrowed` plans anew under a condition, and `read_by` says how
+        units are read where that is not a snapshot's way (`UnitScan.read_by`).
         """
         every = plan.schema.names if shown is None else shown
         names = chosen_columns(columns, plan.schema, every, self._storage.root)
@@ -157,17 +141,7 @@ def described(
     unit_word: str = "file",
     properties: Mapping[str, str] = MappingProxyType({}),
 ) -> TableDescription:
-    """Describe the table of a snapshot scan.
-
-    Args:
-        scan: of all columns, without a filter.
-        format_name: as in `formats.NAME`.
-        version: of the format.
-        state: that is read.
-        key: columns that tell rows apart.
-        unit_word: what units are called.
-        properties: further facts.
-    """
+    """Describe the table of a scan of all columns without a filter; `key` tells rows apart."""
     plan = plan_of(scan)
     return TableDescription(
         table=plan.table,

@@ -94,15 +94,7 @@ class TableFormat:
         return self.table.rpartition(":")[2]
 
     def is_in(self, storage: Storage, entries: Mapping[str, bool]) -> bool:
-        """Whether a folder is a table of this format.
-
-        Args:
-            storage: the folder.
-            entries: what is in it by name, and whether that is a folder.
-
-        Raises:
-            InputError: the folder of metadata cannot be listed.
-        """
+        """Whether a folder is a table of this format, by its entries, and which are folders."""
         if entries.get(self.mark) is not (not self.is_file):
             return False
         return not self.holds or any(self.holds in e.name for e in storage.list(self.mark))
@@ -222,11 +214,8 @@ def recognised_format(
 ) -> TableFormat:
     """The format of the table that lies in a folder.
 
-    Args:
-        root: the folder, or an address.
-        storage_options: as for `open_table`.
-        readable: names of the formats that whoever asks can read; of a folder that is a table of
-            several formats only these count, if there are any of them.
+    Of a folder that is a table of several formats only the `readable` ones count, if there are any
+    of them.
     """
     for one in table_formats():
         if root.startswith(one.schemes) or root.endswith(one.endings):

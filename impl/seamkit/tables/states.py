@@ -18,12 +18,9 @@ from seamkit.scan.units import ReadContext, ReadPlan
 def both_states(
     plans: tuple[ReadPlan, ReadPlan], names: Sequence[str], context: ReadContext
 ) -> Iterator[tuple[pa.RecordBatch, pa.RecordBatch]]:
-    """The rows of two states, for as long as they are compared.
+    """The rows of two states, what they were and became, for as long as they are compared.
 
-    Args:
-        plans: what the rows were, and what they became.
-        names: the columns that are read.
-        context: whose memory they count against, with as much for what a comparison makes of them.
+    They count against the context's memory, with as much for what a comparison makes of them.
     """
     scans = [UnitScan(plan, names, None, ScanOptions(threads=1)) for plan in plans]
     old, new = (concat_batches(one.to_table().to_batches(), one.schema) for one in scans)

@@ -40,12 +40,7 @@ def compare(
 
     Where versions disagree the newest one counts whose answer is by no rule of its own. Differences
     that such a rule makes, and tables that could not be written, are told, but are no differences.
-
-    Args:
-        folder: what `write_tables` made.
-        own: their format.
-        scanner: the reader.
-        counts: receives how many there were of each of `COUNTED`.
+    `counts` receives how many there were of each of `COUNTED`.
     """
     for target in sorted(folder.iterdir()):
         unwritten = target / "unwritten.json"

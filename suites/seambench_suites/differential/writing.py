@@ -29,12 +29,7 @@ def write_tables(
 ) -> None:
     """Make random tables, unless they are there, and ask their writer.
 
-    Args:
-        folder: where.
-        own: their format.
-        seeds: which.
-        kind: of tables; None for the usual one.
-        version: of the writer; None for the usual one.
+    Kind and version of the writer are the usual ones if none is given.
     """
     usual = next(iter(own.tables))
     package = own.package(version)
@@ -105,13 +100,7 @@ def _told(error: Exception) -> str:
 
 
 def ask_tables(folder: Path, own: RandomFormat, version: str) -> None:
-    """Ask one version of the format about every table that it has not answered for.
-
-    Args:
-        folder: what `write_tables` made.
-        own: a format that has questions.
-        version: of the format.
-    """
+    """Ask one version of the format about every table that it has not answered for."""
     files = [
         file
         for file in sorted(folder.glob("*/witness.json"))

@@ -139,12 +139,7 @@ def simulate(scenario: Scenario) -> Outcome:
 
 
 def shrink(scenario: Scenario, fails: Callable[[Scenario], bool]) -> Scenario:
-    """A scenario that still fails, and of which no single field can be made simpler.
-
-    Args:
-        scenario: one that fails.
-        fails: whether a scenario fails; called often.
-    """
+    """A scenario that still fails, and of which no single field can be made simpler."""
     while (simpler := next(filter(fails, _simpler(scenario)), None)) is not None:
         scenario = simpler
     return scenario

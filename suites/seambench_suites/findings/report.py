@@ -13,13 +13,9 @@ from seambench_suites.findings.scripts import Ran
 
 
 def report(finding: Finding, case: Case, seen: Mapping[str, Outcome], ran: Ran) -> Iterator[str]:
-    """The page of a finding.
+    """The page of a finding: what came of its case by version of the peer, and of its script.
 
-    Args:
-        finding: itself.
-        case: its case.
-        seen: what came of the case, by version of the peer.
-        ran: what its script did in the last release that has it.
+    The script ran in the last release that has the defect.
     """
     yield f"# {finding.title}\n"
     label = finding.label[0].upper() + finding.label[1:]

@@ -79,10 +79,8 @@ def _write_unpacked(session: Any, format_: TableFormat, file: Path, variant: str
 def _work(key: Key, jobs: Sequence[str], to: Path | None) -> None:
     """Make tables with one version of a writer, in this process.
 
-    Args:
-        key: format and version.
-        jobs: folders of golden tables; with `to`, one declaration and names of its variants.
-        to: folder for unpacked tables.
+    Jobs are folders of golden tables; with `to`, a folder for unpacked tables, one declaration and
+    names of its variants.
     """
     format_, failed = resolve_format(key[0]), []
     with small_session(format_, key[1] or None) as session:

@@ -85,12 +85,9 @@ _PROPERTIES = {
 
 
 def write_table(root: Path, groups: int, partitions: int = _PARTITIONS) -> None:
-    """Write a table of file groups: a bulk insert, then nine delta commits.
+    """Write a table into an empty folder: a bulk insert, then nine delta commits.
 
-    Args:
-        root: an empty folder.
-        groups: how many file groups, each a base file and a log.
-        partitions: over which they are spread.
+    Each file group, spread over partitions, is a base file and a log.
     """
     timeline = root / ".hoodie" / "timeline"
     timeline.mkdir(parents=True)

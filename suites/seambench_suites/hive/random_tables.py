@@ -59,11 +59,7 @@ def random_table(seed: int) -> TableSpec:
 
 
 class _Folder:
-    """A table as it comes to be.
-
-    Args:
-        chance: decides.
-    """
+    """A table as it comes to be."""
 
     def __init__(self, chance: random.Random) -> None:
         self._chance = chance

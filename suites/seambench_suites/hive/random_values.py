@@ -81,10 +81,7 @@ def sql_text(text: str) -> str:
 def literal(chance: random.Random, type_: HiveType, finite: bool = False) -> str:
     """A value as an expression of SQL of exactly this type.
 
-    Args:
-        chance: decides.
-        type_: of the value.
-        finite: whether no number is infinite or none, for files that have no word for these.
+    `finite`: no number is infinite or none, for files that have no word for these.
     """
     if chance.random() < 0.15:
         return f"CAST(NULL AS {type_})"
@@ -132,11 +129,7 @@ def _plain(chance: random.Random, word: str, finite: bool) -> str:
 def token(chance: random.Random, type_: HiveType, separators: Sequence[str], null: str) -> str:
     """A value as LazySimpleSerDe might meet it, often one that is none of its type.
 
-    Args:
-        chance: decides.
-        type_: of its column.
-        separators: within it, from the outermost inwards.
-        null: the text of a null.
+    Separators are from the outermost inwards.
     """
     if chance.random() < 0.08:
         return null

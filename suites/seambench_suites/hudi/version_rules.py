@@ -23,12 +23,7 @@ def why_otherwise(
 ) -> str | None:
     """Why a version answers otherwise than a reader; None if no rule of its own explains that.
 
-    Args:
-        version: of Hudi.
-        target: what `write_tables` made of one seed.
-        number: of the question, from 1.
-        answer: Hudi's.
-        found: the reader's.
+    `target` is what `write_tables` made of one seed, `number` that of the question, from 1.
     """
     if "error" in found:
         return _why_error(version, target, answer, found["error"])

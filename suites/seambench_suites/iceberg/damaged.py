@@ -65,14 +65,9 @@ class Damaged:
 
 
 def tried(scanner: Scanner, table: str, folder: Path, seed: int, count: int) -> Iterator[Damaged]:
-    """Damage a golden table in every way, one after the other.
+    """Damage a golden table in every way, one after the other, in a new folder.
 
-    Args:
-        scanner: reads it.
-        table: its name.
-        folder: a new folder for it.
-        seed: of the places.
-        count: lengths, and bits, of each file.
+    The seed is that of the places; `count` are lengths, and bits, of each file.
     """
     golden_table(FORMAT, Path(ROOT) / "golden" / "iceberg" / table).unpack(folder)
     whole = _rows(scanner, folder)

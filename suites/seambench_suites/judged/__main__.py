@@ -154,10 +154,6 @@ class _Map:
 
         Those known to run the statement; those of files that were not asked before; at last those
         that start other processes, in which it may run, too.
-
-        Args:
-            place: where the statement begins.
-            tests: files or modules that are listed for it.
         """
         yield self._chosen(self.met, lambda of: place in of.places)
         for file in tests:

@@ -70,10 +70,7 @@ def preload(modules: Iterable[str], tests: Sequence[str]) -> None:
 def failure(tests: Sequence[str], prepare: Callable[[], object], seconds: float) -> str:
     """The first test that fails in a fork; empty where all pass.
 
-    Args:
-        tests: their ids.
-        prepare: what is done in the fork before.
-        seconds: how long all may take; no end is a failure.
+    `prepare` is done in the fork before. No end within the seconds is a failure.
     """
     with tempfile.NamedTemporaryFile("r", encoding="utf-8") as told:
         code = _in_fork(lambda: _run(tests, ["-x"], prepare, told.name, Seeing(set())), seconds)
@@ -82,11 +79,7 @@ def failure(tests: Sequence[str], prepare: Callable[[], object], seconds: float)
 
 
 def seen(tests: Sequence[str], package: Path, seconds: float) -> Mapping[str, Seen]:
-    """Which statements of a package each test runs.
-
-    Raises:
-        UsageError: they cannot be run.
-    """
+    """Which statements of a package each test runs."""
     _noted(package)  # once, and not in each fork
     with tempfile.NamedTemporaryFile("r", encoding="utf-8") as told:
         met: set[Place] = set()

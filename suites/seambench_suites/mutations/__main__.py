@@ -107,8 +107,7 @@ def _planted(reasons: Sequence[Mapping[str, Any]]) -> dict[str, list[Mutation]]:
 class Reasons:
     """Why some differences are silent, and whether each reason is needed.
 
-    Args:
-        reasons: of each reason, what lines of such differences look like.
+    Each has what lines of such differences look like.
     """
 
     def __init__(self, reasons: Sequence[Sequence[str]]) -> None:
@@ -121,9 +120,7 @@ class Reasons:
     def explain(self, line: str, *, is_silent: bool) -> bool:
         """Whether a mutation was silent, and a reason says why; every one that was read counts.
 
-        Args:
-            line: what is said of the mutation.
-            is_silent: whether its rows were others and no word was said.
+        `is_silent`: its rows were others and no word was said.
         """
         fitting = [pattern for pattern, form in self._patterns if form.match(line)]
         self._fitting.update(fitting)
@@ -133,9 +130,8 @@ class Reasons:
     def needless(self, is_whole: bool) -> list[str]:
         """Patterns that explain nothing, and how many mutations they fit.
 
-        Args:
-            is_whole: whether there were mutations enough for a reason of whose patterns no line
-                fits any to be one of damage that is never done.
+        `is_whole`: there were mutations enough for a reason of whose patterns no line fits any to
+        be one of damage that is never done.
         """
         never = {
             pattern

@@ -104,11 +104,7 @@ def varint(content: bytes, at: int) -> tuple[int, int]:
 
 
 class Names:
-    """A schema whose types can be found by their names.
-
-    Args:
-        schema: as in JSON.
-    """
+    """A schema whose types can be found by their names."""
 
     def __init__(self, schema: Any) -> None:
         self.schema = schema

@@ -51,12 +51,7 @@ class FieldChange:
 
 
 def random_field(whole: Mapping[str, bytes], random: Random) -> FieldChange | None:
-    """A change of a field of a Parquet file, kinds of fields alike; None if there is no such file.
-
-    Args:
-        whole: files of a table by path.
-        random: draws.
-    """
+    """A change of a field of a Parquet file, kinds of fields alike; None if there is none."""
     names = [name for name, content in whole.items() if _is_parquet(content)]
     for _ in range(_TRIES if names else 0):
         name = random.choice(names)

@@ -52,15 +52,9 @@ def _pages(content: bytes) -> Iterator[tuple[int, int, int]]:
 
 
 class _Struct:
-    """A struct of the compact protocol, with all that lies in it.
+    """A struct of the compact protocol from `at` to `end`, with all that lies in it.
 
-    Args:
-        content: bytes that are known to hold one.
-        at: where it begins.
-
-    Attributes:
-        end: where it ends.
-        numbers: whole numbers in it by the path of their field.
+    `numbers` are whole numbers in it by the path of their field.
     """
 
     def __init__(self, content: bytes, at: int) -> None:

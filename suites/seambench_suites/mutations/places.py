@@ -20,11 +20,8 @@ _LINES = ("text", "csv", "json")
 def place(mutation: Mutation | FieldChange, whole: Mapping[str, bytes]) -> str:
     """Of a flipped bit where it lies, as ` in a.*.b value`; nothing in a file of an unknown kind.
 
-    Of an Avro file that is cut behind its header or a block, ` between blocks`.
-
-    Args:
-        mutation: the change.
-        whole: the table before it, files by path; what begins with a brace is taken for JSON.
+    Of an Avro file that is cut behind its header or a block, ` between blocks`. `whole` is the
+    table before it; what begins with a brace is taken for JSON.
     """
     if isinstance(mutation, FieldChange):
         return f" in footer {mutation.path}"

@@ -19,12 +19,7 @@ def text_place(content: bytes, at: int, table: Mapping[str, Any], file: str = ""
     """Words for a byte of lines: `field NAME`, `mark` for what stands between, or `compressed`.
 
     What lies behind the last column is `field` without a name; of a line of JSON, names down to it.
-
-    Args:
-        content: the file.
-        at: of the byte.
-        table: its descriptor.
-        file: its name, whose end tells a codec.
+    The table is its descriptor; the end of the file's name tells a codec.
     """
     if file.endswith(_COMPRESSED):
         return "compressed"

@@ -47,10 +47,8 @@ class Night:
 def counted(tells: str, output: Path) -> tuple[dict[str, int], dict[str, int]]:
     """What a step says that it found, and the tests that it skipped.
 
-    Args:
-        tells: `outcomes` (lines of `seambench check --json`), `junit` (a file of pytest's), or
-            nothing: the exit code says all.
-        output: what it wrote.
+    It tells `outcomes` (lines of `seambench check --json`), `junit` (a file of pytest's), or
+    nothing: the exit code says all.
     """
     counts: Counter[str] = Counter()
     skipped: Counter[str] = Counter()

@@ -47,15 +47,10 @@ _SLOTS = 12
 
 
 def grow(source: Path, target: Path, copies: int) -> int:
-    """Write the table.
+    """Write the table, with so many copies of each row; bytes of the bucket's data files.
 
-    Args:
-        source: a Paimon table of lineitem with one compacted run a bucket, and runs of level 0.
-        target: a folder that is not there yet.
-        copies: how often each row shall be there.
-
-    Returns:
-        Bytes of the bucket's data files.
+    The source is a Paimon table of lineitem with one compacted run a bucket, and runs of level 0;
+    the target is not there yet.
     """
     shutil.copytree(source, target, ignore=shutil.ignore_patterns("bucket-*"))
     bucket = target / "bucket-0"

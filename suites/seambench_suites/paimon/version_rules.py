@@ -34,11 +34,7 @@ def table_of(seed: int, steps: Sequence[Step], core: str) -> TableSpec:
 def write_steps(session: Any, spec: TableSpec, table: Path, *, lenient: bool = False) -> Written:
     """Carry out all steps; what the core reads before the first snapshot nobody can ask for later.
 
-    Args:
-        session: a Spark session with Paimon's core.
-        spec: what to write.
-        table: where.
-        lenient: keep what was noted before a step that failed.
+    `lenient` keeps what was noted before a step that failed.
     """
     done = write_table(session, spec, table, lenient=lenient)
     begun = sum(not instant for instant in done.instants)
@@ -63,9 +59,7 @@ def why_otherwise(
 def reason(version: str, life: Sequence[Step]) -> str | None:
     """Why a version reads a table otherwise by its own rules; None if nothing is listed.
 
-    Args:
-        version: of the core.
-        life: the table's steps up to the difference.
+    The steps are those up to the difference.
     """
     first, *later = life
     names = ["kind", *first["create"]]

@@ -49,16 +49,10 @@ DUCKDB: dict[str, Second] = {f"DuckDB {duckdb.__version__}": by_duckdb}
 
 
 class Table:
-    """A Hive table while its files are written.
+    """A Hive table while its files are written, by a writer's name in ids, and its version.
 
-    Args:
-        writer: its name in ids.
-        title: writer and version.
-        name: what the table is about.
-        note: the same as a sentence.
-        columns: with the types of cases.
-        second: what other reader is asked, by its name and version.
-        declared: further keys of the declaration; `recipe` is the module.
+    `name` and `note` (a sentence) say what it is about; `second` is what other reader is asked, by
+    name and version. `declared` are further keys of the declaration; `recipe` is the module.
     """
 
     def __init__(

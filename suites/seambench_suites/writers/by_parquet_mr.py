@@ -102,15 +102,10 @@ class Making(Table):
         columns: Mapping[str, str] | None = None,
         properties: Sequence[Sequence[Any]] = (),
     ) -> None:
-        """Write a file.
+        """Write a file of rows of one partition in a step.
 
-        Args:
-            rows: of one partition.
-            said: the step.
-            calls: of the writer's builder: names and arguments.
-            physical: types.
-            columns: those that the file has, where they are others.
-            properties: calls of the builder of properties, which the writer's builder hides.
+        `calls` are of the writer's builder: names and arguments, `properties` those of the builder
+        that it hides. Columns are those that the file has, where they are others.
         """
         form = physical or Physical()
         partition = self.at.declared.get("partition", [])

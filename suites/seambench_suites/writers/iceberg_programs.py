@@ -68,13 +68,7 @@ class Program:
 
 
 def built(folder: str, command: Sequence[str], program: str) -> Path:
-    """Build a program in a copy of its folder.
-
-    Args:
-        folder: its sources, beside this module.
-        command: what builds it there.
-        program: where it then lies.
-    """
+    """Build a program in a copy of its folder, beside this module, by a command; where it lies."""
     copy = Path(tempfile.gettempdir()) / "golden-writers" / folder
     shutil.copytree(Path(__file__).parent / folder, copy, dirs_exist_ok=True)
     subprocess.run(command, cwd=copy, check=True)
@@ -210,12 +204,9 @@ class Making:
 def make_types(
     by: Program, second: Mapping[str, Second], begin: Callable[[Making], Making]
 ) -> None:
-    """A table of every flat type, and nesting.
+    """A table of every flat type, and nesting; `second` is asked for the rows besides, by name.
 
-    Args:
-        by: the program.
-        second: who is asked for the rows besides, by name.
-        begin: notes how the table is created.
+    `begin` notes how the table is created.
     """
     columns = {**FLAT, "wall": "timestamp", **NESTED}
     made = begin(Making(by, "types", "flat and nested types, nulls and edges", columns, second))

@@ -114,12 +114,7 @@ class Recipe:
     ) -> None:
         """Let a case ask for the rows after a step; those of the last where none is given.
 
-        Args:
-            name: of the question.
-            rows: what must come.
-            step: the step's number.
-            columns: the schema then, where it was another.
-            where: which rows, in SQL; all by default.
+        Columns are the schema then, where it was another; `where` is SQL, for all rows by default.
         """
         self._asks[name] = _Ask(step, columns or self.columns, [dict(row) for row in rows], where)
 

@@ -24,11 +24,9 @@ _ITEMS = {"three": ("list", "element"), "hive": ("bag", "array_element")}
 class Physical:
     """The physical types of a file.
 
-    Args:
-        times: unit of timestamps, `MILLIS`, `MICROS` or `NANOS`, or `INT96`.
-        decimals: `int` where that is wide enough, else `fixed`, or `binary`.
-        lists: `three` levels, `hive`'s names of these, or `two` levels.
-        maps: name of a map's entries.
+    Timestamps have the unit `MILLIS`, `MICROS` or `NANOS`, or are `INT96`. Decimals are `int` where
+    that is wide enough, else `fixed`, or `binary`. Lists have `three` levels, `hive`'s names of
+    these, or `two` levels; `maps` names a map's entries.
     """
 
     def __init__(

@@ -167,13 +167,7 @@ def rows_with_holes() -> list[Row]:
 def arrow(
     rows: Sequence[Row], columns: Mapping[str, str], types: Mapping[str, pa.DataType] | None = None
 ) -> pa.Table:
-    """Rows as Arrow.
-
-    Args:
-        rows: the rows.
-        columns: the columns, with the types of cases.
-        types: Arrow types of some columns, where the usual one is not meant.
-    """
+    """Rows as Arrow, with the types of cases, but for those Arrow types that are given."""
     fields = [
         pa.field(name, (types or {}).get(name) or arrow_type(kind))
         for name, kind in columns.items()

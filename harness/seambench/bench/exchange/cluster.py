@@ -172,11 +172,8 @@ class _Process:
 class Cluster:
     """Workers of one implementation. A context manager; not for several threads.
 
-    Args:
-        implementation: name in the registry.
-        hosts: how many workers each process has.
-        prefixes: what each process is started with, e.g. `ip netns exec NAME`; None for nothing.
-        timeout: seconds that a step of a run may take.
+    `hosts` says how many workers each process has, `prefixes` what it is started with, e.g. `ip
+    netns exec NAME`; a step of a run may take `timeout` seconds.
     """
 
     def __init__(
@@ -238,9 +235,7 @@ class Cluster:
     def run(self, way: Way, *, memory: bool = False) -> Ran:
         """Run the plan that was prepared; its sides are opened before and closed after the clock.
 
-        Args:
-            way: how rows travel.
-            memory: watch the processes' memory, which costs time.
+        To watch the processes' memory costs time.
         """
         self._open(way)
         ran = self._all({"do": "run", "memory": memory})

@@ -42,13 +42,7 @@ _LONGEST_COUNTS = ("network", "overall")
 
 
 class Node:
-    """One worker: its part of the tables, its sides of the exchanges.
-
-    Args:
-        implementation: of the exchange seam.
-        index: which worker this is.
-        workers: how many there are.
-    """
+    """One worker: its part of the tables, its sides of the exchanges."""
 
     def __init__(self, implementation: Distributed, index: int, workers: int) -> None:
         self._implementation = implementation

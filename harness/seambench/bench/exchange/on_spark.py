@@ -21,13 +21,8 @@ class SparkWorkers:
     """Workers that are tasks of a barrier job: all run at once, each in an executor's Python.
 
     Each task makes its own part of the tables before the clock starts. Addresses come from the
-    barrier's context: a task listens at its executor's host and tells the others its ports.
-
-    Args:
-        spark: a session, whose cluster has a core for each worker.
-        implementation: name in the registry of every executor's Python.
-        scale: of TPC-H.
-        timeout: seconds that a worker waits for rows.
+    barrier's context: a task listens at its executor's host and tells the others its ports. The
+    cluster of the session has a core for each worker, which waits for rows for `timeout` seconds.
     """
 
     def __init__(self, spark: Any, implementation: str, scale: float, timeout: float) -> None:

@@ -19,12 +19,7 @@ from seambench.records.verdicts import ExpectedAnswer, ExpectedDigest, Finding
 
 
 class Oracle:
-    """What must come of a plan.
-
-    Args:
-        plan: the plan.
-        folder: its tables; see `write_tables`.
-    """
+    """What must come of a plan over the tables of a folder (see `write_tables`)."""
 
     def __init__(self, plan: Plan, folder: Path) -> None:
         self._plan = plan
@@ -55,13 +50,7 @@ class Oracle:
         rows: int | None = None,
         size_bytes: int | None = None,
     ) -> Finding:
-        """What is found in an outcome.
-
-        Args:
-            told: what each worker has to say of it.
-            rows: that workers received.
-            size_bytes: of them in Arrow.
-        """
+        """What is found in an outcome, by what each worker has to say of it and what came."""
         if self._plan.number is not None:
             return replace(self._judge_answer(told[0]["answer"]), rows=rows, bytes=size_bytes)
         expected = ExpectedDigest(self.digest(len(told)))

@@ -85,12 +85,7 @@ class SoakReport:
 
 
 def soak(options: SoakOptions, say: Callable[[str], None] = lambda _: None) -> SoakReport:
-    """Run until time is up, or something is wrong.
-
-    Args:
-        options: what to run.
-        say: is told of each run.
-    """
+    """Run until time is up, or something is wrong."""
     draw, report = random.Random(options.seed), SoakReport()
     end = time.monotonic() + options.seconds
     with tempfile.TemporaryDirectory(prefix="seambench-") as name, contextlib.ExitStack() as stack:

@@ -153,19 +153,11 @@ def measure_exchanges(
     workers: Workers | None = None,
     prefix: str = "exchange-workers",
 ) -> list[Record]:
-    """Run every plan over every way, in turns, and judge each outcome.
+    """Run every plan over every way, in turns, and judge each outcome; one record, not yet written.
 
-    Args:
-        options: what to run.
-        listener: is told what happens.
-        workers: where; None for this machine.
-        prefix: first part of the cases' names.
-
-    Returns:
-        One record of the implementation, not yet written. Cases are called
-        `PREFIX/PLAN/TRANSPORT/FORMAT/WORKERS/CHUNK_ROWS`; the format of what stays in a process is
-        `none`. On this machine `copy/unix` is the floor: the plan's bytes over a bare
-        socket.
+    Without `workers` it is this machine's. Cases are called
+    `PREFIX/PLAN/TRANSPORT/FORMAT/WORKERS/CHUNK_ROWS`; the format of what stays in a process is
+    `none`. On this machine `copy/unix` is the floor: the plan's bytes over a bare socket.
     """
     listener = listener or Listener()
     with_floor = workers is None

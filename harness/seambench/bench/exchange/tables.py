@@ -40,11 +40,7 @@ def write_tables(
 ) -> Written:
     """Write what plans need as `folder/TABLE.arrow`.
 
-    Args:
-        folder: where to.
-        plans: whose tables.
-        scale: of TPC-H.
-        data: folder of data sets; None, or one without this scale: the generator is asked.
+    Without a folder of data sets, or one of this scale, the generator is asked.
     """
     names = dict.fromkeys(name for plan in plans for name in plan.tables)
     path = None if data is None else dataset_folder(data, scale, _LAYOUT)

@@ -31,13 +31,9 @@ def matches(expression: str, case: Case) -> bool:
 def narrowed(
     seam: str, words: str | None, *, last_failed: bool, failed_first: bool
 ) -> Callable[[str, list[Case]], list[Case]]:
-    """What `Run.narrow` takes.
+    """What `Run.narrow` takes: cases by words (see `matches`), and by what failed last.
 
-    Args:
-        seam: whose cases.
-        words: see `matches`; None for all.
-        last_failed: only those that failed last; all where none did.
-        failed_first: those before the others.
+    Where none did, `last_failed` leaves all.
     """
 
     def narrow(name: str, cases: list[Case]) -> list[Case]:

@@ -20,10 +20,7 @@ if TYPE_CHECKING:
 def check_finding(name: str, implementation: str | None, *, as_json: bool) -> None:
     """Put the case of a finding to its peer; ends with 1 while the defect is there.
 
-    Args:
-        name: of the finding.
-        implementation: who is asked in place of the newest version that is known to have it.
-        as_json: one JSON object in place of text.
+    Another implementation may be asked in place of the newest version that is known to have it.
     """
     from seambench.contracts.findings import find_finding
     from seambench.contracts.progress import Progress

@@ -106,11 +106,7 @@ def show_end(
 ) -> None:
     """The end of a check: counts, what stating more would add, and what to do about failures.
 
-    Args:
-        seam: that was checked.
-        seen: what came of it.
-        cases: those of which some were not offered; none to say nothing of them.
-        stated: capabilities of each implementation.
+    Without `cases` nothing is said of those that were not offered.
     """
     _show_counts(seam, seen)
     if cases:

@@ -82,12 +82,7 @@ def console() -> Console:
 
 
 def narrow_table(out: Console, rows: Iterable[tuple[str, str, str]]) -> None:
-    """A table for a terminal on which columns do not fit: a word, and beside it two texts.
-
-    Args:
-        out: where it goes.
-        rows: a word with its style, what it is about, and a remark, which may be empty.
-    """
+    """A table for a terminal too narrow for columns: a styled word, a subject, maybe a remark."""
     from rich.markup import escape
     from rich.table import Table
 
@@ -166,12 +161,7 @@ def tell_records(
 ) -> int:
     """The end of a run: write its records, print what they say and what failed; the exit code.
 
-    Args:
-        records: what came of it.
-        results: folder of the records.
-        show: prints them as a table.
-        as_json: print the records themselves instead.
-        failures_shown: most lines about failures; None for all.
+    At most `failures_shown` lines are about failures; None for all.
     """
     import msgspec
 

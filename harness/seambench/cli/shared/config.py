@@ -34,9 +34,7 @@ class Chosen(NamedTuple):
 def read_config(context: typer.Context, given: Path | None) -> None:
     """Make what a file says the defaults of the commands below a context.
 
-    Args:
-        context: of the command that has all others.
-        given: the file; None for `seambench.toml` in the current folder, if there is one.
+    By default the file is `seambench.toml` in the current folder, if there is one.
     """
     file = given or Path(FILE)
     if given is None and not file.is_file():

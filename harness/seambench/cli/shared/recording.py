@@ -27,13 +27,7 @@ def recording() -> Recording:
 
 
 def write_outcomes(run: Recording, outcomes: Sequence[Outcome], results: Path) -> None:
-    """Write a record for each implementation that was asked.
-
-    Args:
-        run: in which they were.
-        outcomes: what came of it.
-        results: folder of the records.
-    """
+    """Write a record for each implementation that was asked."""
     from seambench.records.conformance import conformance_records
     from seambench.records.files import write_record
 
@@ -44,13 +38,7 @@ def write_outcomes(run: Recording, outcomes: Sequence[Outcome], results: Path) -
 def write_varied(cases: Sequence[Case], outcomes: Sequence[Outcome], results: Path) -> bool:
     """Write counts of a pass over varied cases, for each implementation and group.
 
-    Args:
-        cases: those of the pass.
-        outcomes: what came of it.
-        results: folder of the records.
-
-    Returns:
-        Whether the pass has such cases.
+    Whether the pass has such cases is told.
     """
     from seambench.records.held_forms import held_forms, write_held
     from seambench.records.held_ways import held_ways
@@ -66,9 +54,7 @@ def check_readers(
 ) -> list[tuple[str, Conformance]]:
     """The conformance of readers, for the records of a comparison; each by its name.
 
-    Args:
-        readers: their names.
-        unfinished: what an interrupted run had found is taken from there.
+    What an interrupted run had found is taken from `unfinished`.
     """
     import msgspec
 
@@ -91,12 +77,7 @@ def check_readers(
 def outcomes_of(
     readers: Sequence[str], narrow: Callable[[str, list[Case]], list[Case]] | None = None
 ) -> list[Outcome]:
-    """What becomes of the cases of the scan seam, in processes for every core.
-
-    Args:
-        readers: their names.
-        narrow: chooses cases; None for all.
-    """
+    """What becomes of the chosen cases of the scan seam, in processes for every core."""
     from seambench.conformance.isolate import Limits, memory_share
     from seambench.conformance.run import Run
     from seambench.contracts.progress import Progress

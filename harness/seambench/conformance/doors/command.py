@@ -56,12 +56,7 @@ class Command:
     kind: Kind = "peer"
 
     def __init__(self, command: str, timeout: float = 600.0) -> None:
-        """Find the command.
-
-        Args:
-            command: program and arguments, as one would type them (no shell reads them).
-            timeout: see the class.
-        """
+        """Find a command: program and arguments, as one would type them (no shell reads them)."""
         self.arguments = _find_command(command)
         self.timeout = timeout
         self.facts = read_facts(Path(self.arguments[0]), *self.arguments[1:])
@@ -126,8 +121,7 @@ class Running:
     def end(self, refusal: type[SeambenchError] = RefusedError) -> None:
         """Wait for the end, and raise what it stands for unless it is success.
 
-        Args:
-            refusal: what a refusal is raised as.
+        A refusal is raised as `refusal`.
         """
         with contextlib.suppress(BrokenPipeError):
             self.input.close()

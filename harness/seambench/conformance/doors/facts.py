@@ -34,10 +34,8 @@ class Facts:
 def read_facts(reader: Path, *arguments: str) -> Facts:
     """Read the facts beside a reader, if there are any.
 
-    Args:
-        reader: its file.
-        arguments: of a command. `python reader.py`, `java -jar reader.jar` and `java Reader` have
-            their facts beside what they name; the first word beside which there are some counts.
+    `python reader.py`, `java -jar reader.jar` and `java Reader` have their facts beside what they
+    name; the first word beside which there are some counts.
     """
     for word in (reader, *(Path(word) for word in arguments if Path(word).name)):
         for name in dict.fromkeys((word.name, word.stem)):
@@ -55,13 +53,7 @@ def _read(file: Path) -> str:
 
 
 def parse_facts(text: str, name: str, file: str) -> Facts:
-    """Facts from JSON.
-
-    Args:
-        text: the JSON.
-        name: of the reader, where it states no other.
-        file: where the text comes from, for messages.
-    """
+    """Facts from JSON."""
     try:
         content = json.loads(text)
     except ValueError as error:

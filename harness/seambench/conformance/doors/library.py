@@ -47,12 +47,7 @@ class Library:
     kind: Kind = "peer"
 
     def __init__(self, library: str, names: tuple[str, ...]) -> None:
-        """Load the library.
-
-        Args:
-            library: its path.
-            names: of the functions that the seam needs.
-        """
+        """Load the library, which has the functions of these names."""
         path = Path(library).absolute()
         try:
             loaded = ctypes.CDLL(str(path))

@@ -94,11 +94,7 @@ def within(version: str, since: str, until: str) -> bool:
 
 
 def catalogue() -> dict[tuple[str, str], Peer]:
-    """All peers that can be had in versions, by seam and name.
-
-    Raises:
-        UsageError: a file is broken.
-    """
+    """All peers that can be had in versions, by seam and name."""
     folders = {Path(point.load()) for point in entry_points(group="seambench.peers")}
     found = [_read(file) for folder in sorted(folders) for file in sorted(folder.glob("*.toml"))]
     return {(peer.seam, peer.name): peer for peer in found}
@@ -114,11 +110,7 @@ def packages_of_peers() -> dict[str, list[str]]:
 
 
 def peer_of(seam: str, name: str) -> tuple[Peer, str] | None:
-    """The peer and the version that a name `PEER@VERSION` stands for; None for other names.
-
-    Raises:
-        UsageError: there is no such peer, or no such version of it is known.
-    """
+    """The peer and the version that a name `PEER@VERSION` stands for; None for other names."""
     base, at, version = name.partition(AT)
     if not at or ":" in base:
         return None
@@ -133,11 +125,7 @@ def peer_of(seam: str, name: str) -> tuple[Peer, str] | None:
 
 
 def versions_of(seam: str, name: str) -> list[str]:
-    """`PEER@all` as the names of all versions that the catalogue has; other names as they are.
-
-    Raises:
-        UsageError: there is no such peer.
-    """
+    """`PEER@all` as the names of all versions that the catalogue has; other names as they are."""
     base, at, version = name.partition(AT)
     if not at or version != "all" or ":" in base:
         return [name]
@@ -153,11 +141,7 @@ def stated(seam: str, name: str, version: str) -> Mapping[str, bool]:
 
 
 def known_peer(seam: str, name: str) -> Peer:
-    """A peer of the catalogue.
-
-    Raises:
-        UsageError: there is no such peer.
-    """
+    """A peer of the catalogue."""
     known = catalogue()
     if (seam, name) not in known:
         raise UsageError(f"the catalogue of peers has no {name!r} of the {seam} seam")

@@ -66,8 +66,7 @@ def made_environments(peer: Peer) -> dict[str, list[Path]]:
 def python_of(peer: Peer, version: str) -> Path:
     """The interpreter of a version's environment, which is made if need be.
 
-    Raises:
-        UnavailableError: it cannot be made here; the message has the installer's last line.
+    Where it cannot be made, the message has the installer's last line.
     """
     folder = environment(peer, version)
     if not (folder / _DONE).exists():

@@ -17,8 +17,7 @@ import pyarrow as pa
 def put_file(file: Path, data: bytes) -> None:
     """Write a file in the place of one; it keeps its date, and loses Hadoop's checksum beside it.
 
-    Returns:
-        Nothing; a file that was not there gets today's date.
+    One that was not there gets today's date.
     """
     stat = file.stat() if file.exists() else None
     file.write_bytes(data)
@@ -114,9 +113,7 @@ def avro_bytes(content: AvroFile, form: AvroForm) -> bytes:
 def recoded_avro(data: bytes, *, pack: bool) -> bytes:
     """A file whose blocks are packed by Zstandard or unpacked: fastavro may lack the library.
 
-    Args:
-        data: a file; unpacked it stays as it is where it has another codec.
-        pack: whether blocks, which have no codec yet, are to be packed.
+    Blocks to be packed have no codec yet; a file of another codec stays as it is when unpacked.
     """
     if not pack and _ZSTD not in data:
         return data

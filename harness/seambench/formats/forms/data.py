@@ -51,13 +51,10 @@ def data_forms(
     mend: Callable[[Path, Mapping[str, int]], None] | None = None,
     kinds: Sequence[bytes] = tuple(_FORMS),
 ) -> list[Form]:
-    """Forms of the data files of a table.
+    """Forms of the data files of a table; those that begin with other bytes than `kinds` stay.
 
-    Args:
-        files: which of the files below a table's folder are meant; those of another kind stay.
-        mend: puts right in a table's metadata the sizes in bytes of files, by path below its
-            folder; None where nothing tells sizes.
-        kinds: the bytes with which files of such a table may begin.
+    `files` says which of the files below the folder are meant. `mend` puts right in metadata the
+    sizes in bytes of files, by path below the folder.
     """
 
     def form(magic: bytes, one: _DataForm) -> Form:

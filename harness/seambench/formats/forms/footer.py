@@ -202,8 +202,7 @@ def is_decimal(element: Struct) -> bool:
 class Footer:
     """The footer of a file, which can be changed and written again.
 
-    Args:
-        data: the whole file; what lies before the footer is kept byte by byte.
+    What lies before the footer is kept byte by byte.
     """
 
     def __init__(self, data: bytes) -> None:

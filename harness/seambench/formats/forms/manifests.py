@@ -54,9 +54,7 @@ class Manifests:
     def split(self, table: Path, rows_of: Callable[[Row, Sequence[Row]], Sequence[Row]]) -> int:
         """Write a manifest for each entry, in the same order; how many there are now.
 
-        Args:
-            table: its folder.
-            rows_of: given a manifest's row in a list and its entries, a row for each entry.
+        Given a manifest's row in a list and its entries, `rows_of` has a row for each entry.
         """
         made = 0
 

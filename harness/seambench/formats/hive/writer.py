@@ -43,11 +43,7 @@ def writer_version(spec: Any) -> str | None:
 def write_table(session: Any, spec: Any, table: Path, *, lenient: bool = False) -> Written:
     """Carry out every step of a golden table; the witness is what Hive's classes read after all.
 
-    Args:
-        session: a Spark session with Hive's classes.
-        spec: what to write.
-        table: where.
-        lenient: go on after a step that fails; what cannot be read is noted as its `error`.
+    `lenient` goes on after a step that fails; what cannot be read is noted as its `error`.
     """
     assert isinstance(spec, TableSpec)
     done = Written()

@@ -32,15 +32,7 @@ def string_hash_codes(values: npt.NDArray[np.int64]) -> npt.NDArray[np.uint32]:
 
 
 def bucket_numbers(keys: Sequence[npt.NDArray[np.int64]], buckets: int) -> npt.NDArray[np.int64]:
-    """Bucket of each row.
-
-    Args:
-        keys: the index key columns in the order of the table's record key, equally long.
-        buckets: number of buckets of the table.
-
-    Returns:
-        Numbers in `0 .. buckets - 1`.
-    """
+    """Bucket of each row, from 0, by key columns in the order of the table's record key."""
     if buckets < 1:
         raise UsageError(f"a table needs at least one slice, not {buckets}")
     code = np.ones(keys[0].shape, dtype=np.uint32)

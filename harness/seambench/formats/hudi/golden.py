@@ -111,12 +111,7 @@ class TableSpec:
 
 
 def load_table(folder: Path, file: Path | None = None) -> TableSpec:
-    """Read what a golden table is.
-
-    Args:
-        folder: folder of the table, or of one of its variants.
-        file: its `table.toml`; None for the one there or, for a variant, in the folder above.
-    """
+    """Read what a golden table is, from its `table.toml`, or a variant's from the folder above."""
     file, data = read_declaration(folder, file, _variant)
     data["writes"] = [build(WriteSpec, write, file) for write in data.pop("write", [])]
     spec: TableSpec = build(TableSpec, data, file)

@@ -40,12 +40,8 @@ def _logs(table: Path, partition: str = "*", file_id: str = "*") -> list[Path]:
 def _rewritten(table: Path, change: _Change, partition: str = "*", *, bases: bool = True) -> int:
     """Puts other HFiles in the place of each; how many files are other than before.
 
-    Args:
-        table: its folder.
-        change: given an HFile and the schema of its values, gives those that stand for it, None
-            where it stays; for a base file there is one.
-        partition: of the metadata table.
-        bases: whether base files are changed, too.
+    Given an HFile and the schema of its values, `change` gives those that stand for it, None where
+    it stays; for a base file there is one. Base files may be left as they are.
     """
     sizes: dict[str, int] = {}
 

@@ -283,10 +283,7 @@ def _timeline(table: Path) -> _Timeline:
 def mend_writes(table: Path, sizes: Mapping[str, int], beside: Mapping[str, Sequence[str]]) -> None:
     """Puts right the sizes of files in what writes say, archived ones too.
 
-    Args:
-        table: its folder.
-        sizes: in bytes, of files by path.
-        beside: by path of a log those of all that stand for it, itself first.
+    `beside` has by path of a log those of all that stand for it, itself first.
     """
 
     def change(told: Any) -> int:
@@ -351,10 +348,7 @@ def has_pending(table: Path) -> bool:
 def put_compaction(table: Path, path: str, content: bytes) -> None:
     """Adds a compaction behind all writes, with one file.
 
-    Args:
-        table: its folder.
-        path: of the file below it, with `{}` for the compaction's instant.
-        content: of the file.
+    Its path has `{}` for the compaction's instant.
     """
     timeline = _timeline(table)
     newest = timeline.writes()[-1]

@@ -71,14 +71,9 @@ def write(step: Step, frame: Any, design: Design, path: Path) -> None:
 
 
 def save(frame: Any, spec: TableSpec, write: WriteSpec, path: Path, *, new: bool) -> None:
-    """Write a Spark data frame: one commit.
+    """Write a Spark data frame: one commit to a table, or to a new one.
 
-    Args:
-        frame: the rows.
-        spec: the table; its `writes` do not count.
-        write: how; its rows do not count.
-        path: folder of the table.
-        new: make the table, instead of adding to it.
+    Of the specification neither writes nor rows count.
     """
     options = write_options(spec, write)
     options["hoodie.datasource.write.operation"] = write.operation
@@ -94,11 +89,8 @@ def writer_version(spec: TableSpec) -> str:
 def write_table(spark: Any, spec: TableSpec, table: Path, *, lenient: bool = False) -> Written:
     """Carry out every step of a table in the new folder `table`.
 
-    Args:
-        spark: session of the Hudi that the table asks for.
-        spec: what to write.
-        table: where.
-        lenient: go on after a step that Hudi fails at, with the table as it then is.
+    The session is of the Hudi that the table asks for. `lenient` goes on after a step that Hudi
+    fails at, with the table as it then is.
     """
     done = Written()
     spec = replace(spec, options=GOLDEN | dict(spec.options))

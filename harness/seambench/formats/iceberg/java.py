@@ -33,16 +33,9 @@ def equality_delete(
 ) -> None:
     """Commit one equality delete file, and rows in a data file beside it.
 
-    Args:
-        session: a Spark session.
-        name: the table.
-        by: the columns that decide.
-        rows: their values.
-        partition: which one, by the names of the spec's fields.
-        added: rows that the same commit adds.
-        more: further columns that the delete file holds.
-        format: of the files.
-        unpartitioned: under the table's unpartitioned spec, where it has a newer one.
+    `by` are the columns that decide, `more` others that the delete file holds; the partition is by
+    the names of the spec's fields. `unpartitioned` is under the table's unpartitioned spec, where
+    it has a newer one.
     """
     table = load(session, name)
     spec = table.specs().get(0) if unpartitioned else table.spec()
@@ -64,13 +57,7 @@ def position_delete(
 ) -> None:
     """Commit one position delete file for the rows of a condition, last rows first, each twice.
 
-    Args:
-        session: a Spark session.
-        name: the table.
-        where: which rows.
-        partition: as for `equality_delete`.
-        format: of the file.
-        beyond: also delete a row that no data file has, and one of a file that is not there.
+    `beyond` also deletes a row that no data file has, and one of a file that is not there.
     """
     table = load(session, name)
     found = session.sql(f"SELECT _file, _pos FROM {name} WHERE {where}").collect()  # noqa: S608
@@ -92,14 +79,8 @@ def add_column(
 ) -> None:
     """Add a column whose value in older rows is a default (version 3).
 
-    Args:
-        session: a Spark session.
-        name: the table.
-        column: its name.
-        type: its primitive type, as Iceberg spells it.
-        default: the value.
-        parent: the struct that it lies in, as Iceberg names paths: `element`, `key` and `value` in
-            lists and maps; None for a column of the table.
+    Types and paths are as Iceberg spells them: `parent` is the struct it lies in, with `element`,
+    `key` and `value` in lists and maps.
     """
     table, iceberg = load(session, name), _iceberg(session)
     kind = iceberg.types.Types.fromPrimitiveString(type)
@@ -119,15 +100,7 @@ OPERATIONS: Mapping[str, Callable[..., None]] = {
 
 
 class Files:
-    """Makes files of one partition of a table.
-
-    Args:
-        session: a Spark session with Iceberg.
-        table: Iceberg's.
-        spec: of the partition.
-        format_: of the files.
-        partition: its values by the names of the spec's fields; None where there are none.
-    """
+    """Makes files of one partition of a table of Iceberg, by the names of the spec's fields."""
 
     def __init__(
         self, session: Any, table: Any, spec: Any, format_: str, partition: Mapping[str, Any] | None

@@ -17,8 +17,7 @@ import fastavro
 def relocate(table: Path) -> None:
     """Change the paths in all metadata of a local table without deletes to where it lies now.
 
-    Args:
-        table: its folder; nothing happens where its metadata names that already.
+    Nothing happens where its metadata names that already.
     """
     folder = table / "metadata"
     for file in sorted(folder.glob("*.metadata.json")):

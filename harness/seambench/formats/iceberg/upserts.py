@@ -24,14 +24,9 @@ def merge(
     path: Path,
     table_name: Callable[[Any, Path], str],
 ) -> None:
-    """Commit one upsert or delete by key.
+    """Commit one upsert or delete by key; see `seambench.contracts.formats.Writer.write`.
 
-    Args:
-        step: which one.
-        frame: the rows; see `seambench.contracts.formats.Writer.write`.
-        design: the table.
-        path: its folder.
-        table_name: how Spark's SQL names the table of a folder.
+    `table_name` says how Spark's SQL names the table of a folder.
     """
     session = frame.sparkSession
     # With it on, Spark was seen to read equality deletes otherwise than a new session does.

@@ -176,11 +176,7 @@ def writer_version(spec: Any) -> str | None:
 def write_table(session: Any, spec: Any, table: Path, *, lenient: bool = False) -> Written:
     """Carry out every step of a golden table; the witness is what Spark reads after each.
 
-    Args:
-        session: a Spark session with Iceberg.
-        spec: what to write.
-        table: where.
-        lenient: go on after a step that fails, with the table as it then is.
+    `lenient` goes on after a step that fails, with the table as it then is.
     """
     for name, value in spec.settings.items():
         session.conf.set(name, value)

@@ -17,15 +17,7 @@ from seambench.formats.murmur import finish, halves, mix
 
 
 def bucket_numbers(keys: Sequence[npt.NDArray[np.int64]], buckets: int) -> npt.NDArray[np.int64]:
-    """Bucket of each row.
-
-    Args:
-        keys: the key columns, ints that are not negative or bigints, equally long.
-        buckets: number of buckets of the table.
-
-    Returns:
-        Numbers in `0 .. buckets - 1`.
-    """
+    """Bucket of each row, from 0, by equally long key columns: ints from 0 on, or bigints."""
     if buckets < 1:
         raise UsageError(f"a table needs at least one slice, not {buckets}")
     code = np.full(keys[0].shape, 42, dtype=np.uint32)

@@ -20,12 +20,7 @@ _SOURCE = Path(__file__).with_name("PaimonCore.java")
 
 
 class Core:
-    """The core in the JVM of a Spark session, over one table.
-
-    Args:
-        session: a Spark session with the jar of Paimon's core.
-        table: the table's folder.
-    """
+    """Paimon's core in the JVM of a Spark session that has its jar, over the table of a folder."""
 
     def __init__(self, session: Any, table: Path) -> None:
         self._jvm = session._jvm

@@ -45,10 +45,7 @@ def split_files(table: Path) -> int:
 
     Left whole are files of one row, those of other formats than Parquet, those whose rows something
     else names by position (deletion vectors, indexes), and those by keys of other types than
-    numbers and texts.
-
-    Returns:
-        How many parts there are.
+    numbers and texts. How many parts there are is told.
     """
     files = {one.name: one for one in table.glob("**/bucket-*/*.parquet")}
     whole = set(_with_vectors(table))

@@ -133,11 +133,7 @@ def writer_version(spec: Any) -> str | None:
 def write_table(session: Any, spec: Any, table: Path, *, lenient: bool = False) -> Written:
     """Carry out every step of a golden table; the witness is what Spark reads after each.
 
-    Args:
-        session: a Spark session with Paimon.
-        spec: what to write.
-        table: where.
-        lenient: go on after a step that fails, with the table as it then is; the core stops there.
+    `lenient` goes on after a step that fails, with the table as it then is; the core stops there.
     """
     if spec.core:
         return _write_by_core(session, spec, table, lenient=lenient)

@@ -22,12 +22,9 @@ def cost_text(figure: Figure, value: float) -> str:
 
 
 def cost_chart(figure: Figure, numbers: Mapping[str, int], hidden: Sequence[str]) -> Markup:
-    """Cost against an axis.
+    """Cost against an axis; readers that are `hidden` are folded away.
 
-    Args:
-        figure: what is shown.
-        numbers: give each reader the same colour and mark everywhere.
-        hidden: names of readers that are folded away.
+    `numbers` give each reader the same colour and mark everywhere.
     """
     lines = [
         Line(

@@ -72,14 +72,8 @@ def line_chart(
 ) -> Markup:
     """Draw lines; at least one has a point.
 
-    Args:
-        lines: what to draw.
-        title: for screen readers.
-        x_label: below the axis.
-        y_text: a tick of the vertical axis.
-        x_text: a tick of the horizontal axis.
-        log_x: whether values of x grow by factors.
-        small: one of many beside each other.
+    The title is for screen readers, the texts of x and y for ticks. With `log_x` values of x grow
+    by factors; a `small` chart is one of many beside each other.
     """
     size = _SMALL if small else _LARGE
     points = [point for line in lines for point in line.points]

@@ -15,8 +15,7 @@ _CHARACTER = 6.6
 def badges(columns: Sequence[Column]) -> dict[str, tuple[str, str]]:
     """A picture for the newest version of each implementation at each seam, by its file's name.
 
-    Returns:
-        The text that a picture shows, and the picture.
+    With each comes the text that it shows.
     """
     made = {}
     for column in newest_versions(columns):

@@ -24,12 +24,7 @@ _SCHEMA = 1
 
 
 def exported(loaded: Loaded, form: str) -> str:
-    """All outcomes of all records, the newest of each implementation, version and case.
-
-    Args:
-        loaded: the records.
-        form: one of `FORMATS`.
-    """
+    """All outcomes of all records, the newest of each implementation, version and case."""
     if form not in FORMATS:
         raise UsageError(f"--format {form!r}: the forms are {', '.join(FORMATS)}")
     return FORMATS[form](columns_of(loaded.records))

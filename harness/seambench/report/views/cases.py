@@ -35,12 +35,7 @@ class Explained:
 
 
 def explained(seam: str, columns: Sequence[Column]) -> Explained:
-    """Explain the cases of a seam that are installed here; of others nothing is known but the id.
-
-    Args:
-        seam: its name.
-        columns: its implementations.
-    """
+    """Explain the cases of a seam that are installed here; of others only the id is known."""
     found = Explained(seam, seam)
     names = {case for column in columns for case in column.outcomes}
     peers = right_peers(columns)

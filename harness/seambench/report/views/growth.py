@@ -58,10 +58,8 @@ class GrowthTable:
 def growth_tables(one: RunSet, sets: Sequence[RunSet]) -> list[GrowthTable]:
     """A table for each case that somebody was timed with at several scales.
 
-    Args:
-        one: a set of runs.
-        sets: all sets; those of the same commit and place are compared with it, no others: code
-            or machine would differ as well as the scale.
+    It is compared with the sets of the same commit and place, no others: code or machine would
+    differ as well as the scale.
     """
     alike = {
         other.scale: measured(other)

@@ -120,12 +120,7 @@ def _noise(values: Sequence[float]) -> float:
 
 
 def rises(points: Sequence[Point], margin: float = _COUNT_MARGIN) -> list[Step]:
-    """Where counts have risen above the least since the last rise.
-
-    Args:
-        points: oldest first.
-        margin: how many times as much it must be.
-    """
+    """Where counts, oldest first, have risen by a margin above the least since the last rise."""
     found: list[tuple[Step, float]] = []
     least, last_good = math.inf, ""
     for point in points:
@@ -187,11 +182,9 @@ def regressions(folder: Path, problems: list[Problem]) -> list[tuple[Kernel, Ste
 
 
 def kernels(folder: Path, problems: list[Problem]) -> list[Kernel]:
-    """Kernels with results of at least two commits.
+    """Kernels with results of at least two commits, in asv's folder with one for each machine.
 
-    Args:
-        folder: asv's, with a folder of results for each machine.
-        problems: files that hold no results are added here.
+    Files that hold no results are added to the problems.
     """
     units = _units(folder, problems)
     found: dict[tuple[str, str, str], list[Point]] = {}

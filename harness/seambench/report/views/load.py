@@ -77,13 +77,9 @@ class Loaded:
 
 
 def load_records(results_dir: Path) -> Loaded:
-    """Read every record below a results folder.
+    """Read every record below a results folder, which may be missing.
 
-    Args:
-        results_dir: the folder `results`; a missing or empty one gives no records.
-
-    Returns:
-        Records sorted by start time and file name, and the files that are none.
+    Records are sorted by start time and file name; files that are none are told.
     """
     loaded = Loaded()
     paths = record_paths(results_dir)
@@ -113,9 +109,7 @@ def _came_with_checkout(results_dir: Path) -> frozenset[str] | None:
 def with_figures(loaded: Loaded, *, quiet: bool = False) -> Loaded:
     """The same records with those timings alone that may be figures.
 
-    Args:
-        loaded: all records.
-        quiet: of these only those that were taken on a quiet machine.
+    With `quiet` only those that were taken on a quiet machine.
     """
     records = [
         replace(shown, record=structs.replace(shown.record, timings=_standing(shown.record, quiet)))

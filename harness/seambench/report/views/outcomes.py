@@ -141,12 +141,9 @@ class Column:
 
 
 def kind_of(came: Word, *, is_refusal: bool, should: bool) -> str:
-    """The kind of an outcome.
+    """The kind of an outcome, by its word, whether it was expected or not.
 
-    Args:
-        came: its word, whether it was expected or not.
-        is_refusal: whether a refusal in a sentence came.
-        should: whether the case's rule has defenders on both sides.
+    A refusal is one in a sentence; `should`: the case's rule has defenders on both sides.
     """
     if came in _OF_WORD:
         return _OF_WORD[came]
@@ -158,8 +155,7 @@ def kind_of(came: Word, *, is_refusal: bool, should: bool) -> str:
 def columns_of(records: Iterable[Shown]) -> list[Column]:
     """Every implementation that was checked, in each version, by seam; ours first.
 
-    Args:
-        records: oldest first.
+    Records come oldest first.
     """
     found: dict[tuple[str, str, str], Column] = {}
     for shown in records:
@@ -262,12 +258,9 @@ class Share:
 
 
 def shares_of(column: Column, group: str | None = None, *, offered: bool = False) -> list[Share]:
-    """The cases of a column by kind, worst first.
+    """The cases of a column, or of a group of it, by kind, worst first.
 
-    Args:
-        column: the implementation.
-        group: only cases of it.
-        offered: leave out what the implementation does not offer.
+    With `offered` those that the implementation does not offer are left out.
     """
     counts = counts_of(column, group)
     kinds = [kind for kind in KINDS if counts[kind] and not (offered and kind == "off")]

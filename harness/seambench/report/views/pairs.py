@@ -53,11 +53,7 @@ class Grid:
 
 
 def grids(records: Iterable[Shown]) -> list[Grid]:
-    """The grid of every seam in whose records are pairs.
-
-    Args:
-        records: oldest first.
-    """
+    """The grid of every seam in whose records are pairs."""
     seams: dict[str, dict[tuple[str, str], PairCell]] = {}
     for shown in records:
         for part in shown.record.conformance:

@@ -48,11 +48,9 @@ class RandomTables(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def random_tables(folder: Path, problems: list[Problem]) -> list[RandomTables]:
-    """The comparisons of a results folder, by format and reader.
+    """The comparisons of `results/random`, which may be missing, by format and reader.
 
-    Args:
-        folder: `results/random`; it may be missing.
-        problems: receives the files that hold none, and why.
+    The problems receive the files that hold none, and why.
     """
     return _counts(folder, RandomTables, problems)
 

@@ -129,12 +129,9 @@ def run_sets(
 ) -> list[RunSet]:
     """Sets with timings of a kind: those of the newest day first, of these the widest.
 
-    Args:
-        records: oldest first.
-        wanted: which timings there are.
-        counted: which of them make a set wide. One that is not half as wide as the widest then
-            comes behind all that are: a run of few cases, made for one figure, does not take the
-            place of what compares many. None: all do, and the newest is first.
+    Records are oldest first. `counted` says which timings make a set wide. One that is not half as
+    wide as the widest then comes behind all that are: a run of few cases, made for one figure, does
+    not take the place of what compares many. Without it all do, and the newest is first.
     """
     found: dict[tuple[str, str, float, str | None], RunSet] = {}
     for shown in records:

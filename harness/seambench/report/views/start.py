@@ -131,12 +131,8 @@ def start_of(
 ) -> Start:
     """Put the first page together.
 
-    Args:
-        loaded: all records that came with the checkout, or all if there is none.
-        columns: implementations in their versions.
-        comparing: families in which several compete.
-        known: the cases of today.
-        visitors: the other records.
+    `loaded` are all records that came with the checkout, or all if there is none, `visitors` the
+    others; `comparing` are families in which several compete, `known` the cases of today.
     """
     newest = newest_versions(columns)
     floors = _floors()

@@ -149,10 +149,8 @@ def families(
 ) -> list[Family]:
     """Every family that was timed, each by the widest set of runs of its newest day.
 
-    Args:
-        records: oldest first.
-        known: families with their seams; other timings make a family by their first word.
-        comparing: only sets of runs in which several compete; families without one are left out.
+    Records come oldest first. Timings of families that are not known make one by their first word.
+    `comparing` takes only sets of runs in which several compete; families without one are left out.
     """
     listed = list(records)
     by_prefix = {family.prefix: (seam, family) for seam, family in known}

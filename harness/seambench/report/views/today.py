@@ -19,13 +19,9 @@ def without_gone(columns: Sequence[Column]) -> Known:
 
     Cases of a group of which nothing is installed here are somebody's own, and stay.
 
-    Each column gets to know, too, how many cases of today it was not asked.
-
-    Args:
-        columns: of all seams; changed in place.
-
-    Returns:
-        How many cases there are today; of groups that are not installed, how many were recorded.
+    Each column gets to know, too, how many cases of today it was not asked. Columns are changed in
+    place. It tells how many cases there are today and, of groups that are not installed, how many
+    were recorded.
     """
     known: dict[str, Counter[str]] = {}
     for seam in dict.fromkeys(column.seam for column in columns):

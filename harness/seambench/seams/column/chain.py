@@ -20,12 +20,10 @@ _WORD = 8
 
 
 def read_chain(address: int, parts: Sequence[tuple[str, TypeTree]]) -> ColumnChunk:
-    """Follow a chain and copy what it points at.
+    """Follow a chain from the address of its first word, and copy what it points at.
 
-    Args:
-        address: of its first word.
-        parts: the columns asked for, with the parts of each
-            (`seambench.seams.column.oracle.requested_parts`).
+    `parts` are the columns asked for, with the parts of each
+    (`seambench.seams.column.oracle.requested_parts`).
     """
     if not address:
         raise ProtocolError("a chunk without a meta chain came")

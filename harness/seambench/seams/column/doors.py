@@ -62,12 +62,7 @@ def rows_stream(request: ColumnRequest) -> bytes:
 
 
 class CommandColumns(Command):
-    """Off-heap tables of a command, started anew for each request.
-
-    Args:
-        command: see `Command`.
-        timeout: see `Command`.
-    """
+    """Off-heap tables of a command, started anew for each request."""
 
     def __init__(self, command: str, timeout: float = 600.0) -> None:
         super().__init__(command, timeout)

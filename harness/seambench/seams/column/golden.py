@@ -56,11 +56,7 @@ class _TypeString:
 
 
 def read_golden(file: Path) -> Any:
-    """The content of a golden file.
-
-    Returns:
-        A dict with the keys of a table, or a list of dicts, one for each type string.
-    """
+    """The content of a golden file: keys of a table, or a list with a dict for each type string."""
     try:
         data = json.loads(file.read_text(encoding="utf-8"))
     except ValueError as error:

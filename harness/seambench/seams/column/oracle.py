@@ -98,15 +98,9 @@ def expected_slots(
 ) -> list[dict[str, Any]]:
     """The words of one chunk's meta chain behind the row count, with what they point at.
 
-    Args:
-        fields: names of the source's columns.
-        types: their type strings.
-        rows: the chunk's rows, as long as `fields`.
-        required: columns asked for, in order; one that `fields` lacks is missing.
-        nested: dotted paths of the parts asked for.
-
-    Returns:
-        Slots as in a golden file: `kind`, `column` and, where there is a buffer, `hex`.
+    They are as in a golden file: `kind`, `column` and, where there is a buffer, `hex`. Rows are as
+    long as `fields`; a required column that these lack is missing; `nested` has dotted paths of the
+    parts asked for.
     """
     found: list[dict[str, Any]] = []
     for name, part in requested_parts(fields, types, required, nested):
@@ -121,11 +115,7 @@ def requested_parts(
 ) -> list[tuple[str, TypeTree]]:
     """The columns asked for and the parts of each, of kind `unknown` where there is none.
 
-    Args:
-        fields: see `expected_slots`, as are the others.
-        types: their type strings.
-        required: columns asked for.
-        nested: dotted paths.
+    Arguments are those of `expected_slots`.
     """
     paths = [path.split(".") for path in nested]
     found = []

@@ -39,16 +39,10 @@ _WIDE = {"smallint": "short", "timestamp-micros": "timestamp", "timestamp-millis
 
 
 def column_values(tree: TypeTree, count: int, nulls: Nulls, seed: str) -> list[Any]:
-    """Values for one column.
+    """Values for one column, as golden tables spell them; the first are the kind's extremes.
 
-    Args:
-        tree: its type.
-        count: how many.
-        nulls: how many of them are None, likewise of the parts of nested values.
-        seed: what they are a function of, beside `tree` and `nulls`.
-
-    Returns:
-        Plain values as golden tables spell them. The first ones are the kind's extremes.
+    They are a function of type, nulls (how many are None, likewise of the parts of nested values)
+    and seed.
     """
     values, more = _drawn(tree, nulls, seed)
     values += itertools.islice(more, max(0, count - len(values)))

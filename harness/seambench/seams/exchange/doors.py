@@ -23,12 +23,7 @@ _SECONDS_TO_LISTEN = 20.0
 
 
 class CommandExchange(Outside, Command):
-    """An exchange of which a command is a side, or both: what its capabilities say.
-
-    Args:
-        command: see `Command`.
-        timeout: see `Command`.
-    """
+    """An exchange of which a command is a side, or both: what its capabilities say."""
 
     def __init__(self, command: str, timeout: float = 600.0) -> None:
         super().__init__(command, timeout)

@@ -87,8 +87,7 @@ def hello(sender: int) -> Frame:
 def read_frame(read: Callable[[int], bytes]) -> Frame | None:
     """The next frame; None where the stream ends between two.
 
-    Args:
-        read: gives as many bytes as it is asked for, fewer only where the stream ends.
+    `read` gives fewer bytes than it is asked for only where the stream ends.
     """
     head = read(_SIZE.size)
     if not head:

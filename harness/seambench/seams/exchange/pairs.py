@@ -42,10 +42,6 @@ class Pair:
 
     What the pair can do is what both state. The sides need not share a process, so ways within
     one are not offered.
-
-    Args:
-        sender: whose senders it has.
-        receiver: whose receivers it has.
     """
 
     def __init__(self, sender: Any, receiver: Any) -> None:
@@ -107,9 +103,7 @@ def _speaking(side: Distributed, wire: str) -> Distributed:
 def names_of_pairs(name: str, against: str) -> list[str]:
     """Names of the pairs that two implementations make, as the registry takes them.
 
-    Args:
-        name: the one that is put under test, as senders and then as receivers if it states both.
-        against: which takes the other side.
+    The first is put under test, as senders and then as receivers if it states both.
     """
     under_test = registry.resolve("exchange", name)
     found = []
@@ -125,13 +119,7 @@ def names_of_pairs(name: str, against: str) -> list[str]:
 
 
 class OpenPair:
-    """Both sides of one exchange, connected by Unix sockets in a folder of their own.
-
-    Args:
-        sender: of the senders.
-        receivers: of each receiver.
-        request: the exchange.
-    """
+    """Both sides of one exchange, connected by Unix sockets in a folder of their own."""
 
     def __init__(
         self, sender: Distributed, receivers: Sequence[Distributed], request: ExchangeRequest

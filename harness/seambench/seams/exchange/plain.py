@@ -61,11 +61,9 @@ class PlainExchange:
 
 
 class PlainReceiver:
-    """A receiver for outside senders.
+    """A receiver for outside senders at a Unix socket, `unix:PATH`.
 
-    Args:
-        request: of the exchange; `buffer_bytes` beyond which answers are withheld.
-        address: of the Unix socket to listen on, `unix:PATH`.
+    Beyond the request's `buffer_bytes` answers are withheld.
     """
 
     def __init__(self, request: ExchangeRequest, address: str) -> None:
@@ -188,12 +186,9 @@ class PlainReceiver:
 
 
 class PlainSender:
-    """A sender for outside receivers. Keys are hashed in a way of its own: equal ones meet.
+    """A sender for outside receivers.
 
-    Args:
-        request: of the exchange.
-        number: of this sender.
-        addresses: Unix sockets of the receivers, `unix:PATH`.
+    Keys are hashed in a way of its own: equal ones meet. Addresses of receivers are `unix:PATH`.
     """
 
     def __init__(self, request: ExchangeRequest, number: int, addresses: Sequence[str]) -> None:

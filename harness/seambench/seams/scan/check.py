@@ -31,8 +31,7 @@ Rows = list[tuple[Any, ...]]
 def check_scan(case: ScanCase, scanner: Scanner) -> int | None:
     """Read a case's table; rows, schema, report and invariants must be right.
 
-    Returns:
-        Of several right answers the number of the one that came, from 1.
+    Of several right answers the number of the one that came, from 1, is told.
     """
     with unpacked(case, scanner) as request:
         return _must_read(case, scanner, request)

@@ -40,10 +40,7 @@ _MOST_DEPTH = 2
 def conditions(table: pa.Table, seed: str, count: int) -> Iterator[Condition]:
     """Some conditions over the columns of a table whose values can be spelled in SQL.
 
-    Args:
-        table: whose values occur in them; it has rows.
-        seed: decides; the same one gives the same conditions.
-        count: how many.
+    Its values, of one row at least, occur in them; the same seed gives the same conditions.
     """
     chance = random.Random(seed)
     values: dict[str, list[Any]] = {}

@@ -188,10 +188,7 @@ class _Output(io.RawIOBase):
 class StreamRead:
     """One Arrow IPC stream, from its beginning to its end mark.
 
-    Args:
-        name: of the reader.
-        what: the place where the stream stands, in sentences.
-        source: who writes it.
+    `what` is the place where it stands, in sentences.
     """
 
     def __init__(self, name: str, what: str, source: Source) -> None:

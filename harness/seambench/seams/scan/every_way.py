@@ -34,8 +34,7 @@ def through_outlets(cases: Sequence[ScanCase]) -> list[ScanCase]:
 def check_ways(case: ScanCase, scanner: Scanner, request: Mapping[str, Any]) -> Mapping[str, Any]:
     """Ask for a case's rows through the outlet that the request names, under many settings.
 
-    Returns:
-        As `closed`, why no setting opens the outlet; the empty text where one does.
+    `closed` is why no setting opens the outlet; the empty text where one does.
     """
     if missing := missing_capability(case, scanner):
         raise NotOffered(f"no {missing}")
@@ -50,8 +49,7 @@ def check_ways(case: ScanCase, scanner: Scanner, request: Mapping[str, Any]) -> 
 def vary_ways(run: PassRun) -> Iterator[Outcome]:
     """Put every case to every reader through each outlet.
 
-    Yields:
-        An outcome per implementation, case and outlet; of a closed outlet `not-offered`, and why.
+    Of a closed outlet the outcome is `not-offered`, and why.
     """
     for name in run.implementations:
         for case in run.cases:

@@ -82,9 +82,7 @@ def check_form(case: ScanCase, scanner: Scanner, request: Mapping[str, Any]) -> 
 def vary_forms(run: PassRun) -> Iterator[Outcome]:
     """Put every case to every reader, over its table in each form that has a place there.
 
-    Yields:
-        An outcome per implementation and varied case; of cases that a reader fails as they stand
-        one `not-offered` that says so.
+    Of cases that a reader fails as they stand one `not-offered` says so.
     """
     for name in run.implementations:
         right: dict[str, bool] = {}

@@ -37,12 +37,7 @@ class FunctionScanner:
     path = "function"
 
     def __init__(self, function: Callable[..., Any], name: str) -> None:
-        """Look at what the function takes.
-
-        Args:
-            function: it.
-            name: `package.module:function`.
-        """
+        """Look at what the function takes; its name is `package.module:function`."""
         self._function = function
         self._takes = _parameters(function)
         module = inspect.getmodule(function)

@@ -43,8 +43,7 @@ _WAYS: Mapping[str, Callable[[ScanRequest], ScanRequest]] = {
 def hold_invariants(case: ScanCase, scanner: Scanner) -> str:
     """Ask for a case's rows in every way.
 
-    Returns:
-        A digest of the rows as a multiset, by which readers can be compared.
+    It gives a digest of the rows as a multiset, by which readers can be compared.
     """
     missing = missing_capability(case, scanner)
     if missing or case.refused:
@@ -100,9 +99,8 @@ def _hold_conditions(scanner: Scanner, request: ScanRequest, seed: str) -> None:
 def compare_readers(run: PassRun) -> Iterator[Outcome]:
     """Hold every case's invariants for every implementation, then compare their rows.
 
-    Yields:
-        An outcome per implementation and case; then a `fail` for each case where implementations
-        that answered do not agree, under the name `A = B`.
+    Behind their outcomes comes a `fail` for each case where implementations that answered do not
+    agree, under the name `A = B`.
     """
     digests: dict[str, dict[str, str]] = {}
     for name in run.implementations:

@@ -34,10 +34,8 @@ class ServiceScanner:
     def __init__(self, scheme: str, rest: str, timeout: float = 600.0) -> None:
         """Ask the service what it says of itself.
 
-        Args:
-            scheme: `http` or `https`.
-            rest: the address without it and its colon.
-            timeout: seconds until each piece of an answer must have come.
+        `rest` is the address without scheme and colon; each piece of an answer must have come in
+        `timeout` seconds.
         """
         self.address, self._scheme, self._timeout = f"{scheme}:{rest}", scheme, timeout
         parts = urlsplit(self.address)

@@ -35,10 +35,7 @@ _UNPACKED: dict[_Key, tuple[Path, _Files, Path | None]] = {}
 def lent(table: GoldenTable, edits: Sequence[Edit] = (), form: str = "") -> Iterator[Path]:
     """A golden table as a folder for a while, edited; it can be reached at its home, too.
 
-    Args:
-        table: the table.
-        edits: what is done to it.
-        form: the form that it is brought into; empty for that in which it was written.
+    It is brought into a form; the empty one is that in which it was written.
     """
     around = Path(_room().name) / str(next(_NUMBERS))
     folder = around / table.spec.name

@@ -277,16 +277,10 @@ def drawn(number: int) -> Way:
 
 
 def hold_way(scanner: Scanner, request: ScanRequest, way: Way, seed: str) -> str | None:
-    """Ask for the rows of a request in one way.
+    """Ask for the rows of a request without a filter in one way; why the scan does not take it.
 
-    Args:
-        scanner: gives the scan; its rows are known to be right as they come by themselves.
-        request: without a filter.
-        way: what is tried.
-        seed: decides conditions.
-
-    Returns:
-        Why the scan does not take this way; None where it does.
+    The scanner's rows are known to be right as they come by themselves; the seed decides
+    conditions.
     """
     whole = scanner.open(request).to_reader().read_all()
     asked = replace(

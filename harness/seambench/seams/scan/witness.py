@@ -17,14 +17,8 @@ def recorded_rows(
 ) -> list[list[str]] | None:
     """The rows that an engine read when the table was made, where just they are asked for.
 
-    Args:
-        table: without edits.
-        request: of the case.
-        names: columns that it shows.
-
-    Returns:
-        Sorted rows of texts (`seambench.conformance.plain.canonical`) in the order of `names`;
-        None where nobody recorded this answer.
+    They are sorted rows of texts (`seambench.conformance.plain.canonical`) in the order of `names`;
+    None where nobody recorded this answer. The table is without edits.
     """
     if request.where is not None or request.strict:
         return None

@@ -17,9 +17,7 @@ from seambench.seams.serde.vectors import Expected, Vector
 def batches_of(vector: Vector, given: Any = None) -> list[pa.RecordBatch]:
     """Record batches of a vector's values: flat, or in the encodings of its pages.
 
-    Args:
-        vector: the vector.
-        given: Arrow types by column, for columns in another type than the format's.
+    `given` are Arrow types by column, for columns in another type than the format's.
     """
     if vector.data is not None and vector.request.format == "presto" and not vector.plain:
         pages = read_pages(vector.data, page_options(vector.request), list(vector.types))

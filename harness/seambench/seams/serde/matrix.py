@@ -45,9 +45,8 @@ def memory(_: SerdeCase, serde: Serde, __: Mapping[str, Any]) -> Mapping[str, An
 def exchange_bytes(run: PassRun) -> Iterator[Outcome]:
     """Let every implementation read what every other wrote.
 
-    Yields:
-        An outcome for each vector and pair, under the name `PRODUCER -> CONSUMER`; then one for
-        each implementation, which fails where blocks of memory are left.
+    There is one for each vector and pair, under the name `PRODUCER -> CONSUMER`; then one for each
+    implementation, which fails where blocks of memory are left.
     """
     cases = [case for case in run.cases if case.operation == "encode" and not case.refused]
     if not cases:

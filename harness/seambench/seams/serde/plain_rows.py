@@ -61,13 +61,7 @@ def _null_bits(values: Sequence[Any], unit: int) -> bytes:
 
 
 def unsafe_row(values: Sequence[Any], types: Sequence[SerdeType], writer: str = "spark") -> bytes:
-    """One UnsafeRow.
-
-    Args:
-        values: plain values of its fields.
-        types: their types.
-        writer: `spark` or `velox`, whose choices differ.
-    """
+    """One UnsafeRow of plain values, as `spark` or `velox` writes it: their choices differ."""
     bits = _null_bits(values, 8)
     slots, tail = b"", b""
     start = len(bits) + 8 * len(values)

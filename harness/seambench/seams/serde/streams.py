@@ -63,10 +63,7 @@ def replayed(
 ) -> Iterator[Expected]:
     """The pages or groups that steps give, as plain values.
 
-    Args:
-        batches: whose rows are appended or written.
-        steps: what is done.
-        keeps: a flush keeps the rows, as Velox's of pages does; those of groups are gone.
+    `keeps`: a flush keeps the rows, as Velox's of pages does; those of groups are gone.
     """
     none = held = Expected(0, [[] for _ in batches[0].columns])
     for step in steps:

@@ -42,10 +42,8 @@ _PER_MILLI = {"millis": 1, "micros": 1000, "lossless": 1_000_000}
 def from_golden(value: Any, type_: SerdeType, timestamps: str = "millis") -> Any:
     """A value as the golden files spell it, as a plain value.
 
-    Args:
-        value: parsed JSON; None is null.
-        type_: its type.
-        timestamps: the unit that Presto's `timestamp` shall be in; golden files give milliseconds.
+    It is parsed JSON. `timestamps` is the unit that Presto's `timestamp` shall be in; golden files
+    give milliseconds.
     """
     if value is None:
         return None
@@ -138,12 +136,7 @@ def _decimal(value: Any, type_: SerdeType) -> Decimal:
 
 
 def arrow_array(values: Sequence[Any], type_: pa.DataType) -> pa.Array:
-    """A flat Arrow array of plain values.
-
-    Args:
-        values: plain values; None is null.
-        type_: a type as `seambase.types.arrow_type` gives it.
-    """
+    """A flat Arrow array of plain values. The type is as `seambase.types.arrow_type` gives it."""
     if isinstance(type_, pa.BaseExtensionType):
         return pa.ExtensionArray.from_storage(type_, arrow_array(values, type_.storage_type))
     if pa.types.is_map(type_):
@@ -309,14 +302,9 @@ def plain_batch(batch: pa.RecordBatch, request: SerdeRequest) -> pa.RecordBatch:
 def value_difference(
     expected: Sequence[Any], batch: pa.RecordBatch, at: int, type_: SerdeType, timestamps: str
 ) -> str | None:
-    """What tells a column of a batch from what it should be; None if nothing does.
+    """What tells a column of a batch from plain values; None if nothing does.
 
-    Args:
-        expected: plain values.
-        batch: what came.
-        at: number of the column.
-        type_: its type in the format's words.
-        timestamps: see `seambase.types.arrow_type`.
+    The type is in the format's words; for timestamps see `seambase.types.arrow_type`.
     """
     column, name = batch.column(at), batch.schema.names[at]
     wanted = flat_type(arrow_type(type_, timestamps))

@@ -74,11 +74,7 @@ class Vector:
 
 
 def load_golden(file: Path) -> Vector:
-    """A pair of golden files.
-
-    Args:
-        file: the `.json` of the two.
-    """
+    """A pair of golden files, by the `.json` of the two."""
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
         return _golden_pages(content, file) if "pages" in content else _golden_rows(content, file)

@@ -58,13 +58,7 @@ def _width(type_: SerdeType) -> int:
 
 
 class BlockWriter:
-    """Makes blocks of Arrow arrays.
-
-    Args:
-        peer: Presto's classes.
-        helper: the class `seambench.PrestoPages`.
-        flatten: whether dictionaries and runs are written as flat values.
-    """
+    """Makes blocks of Arrow arrays; with `flatten` dictionaries and runs become flat values."""
 
     def __init__(self, peer: JavaClasses, helper: Any, flatten: bool) -> None:
         self._peer = peer
@@ -206,13 +200,7 @@ class BlockWriter:
 
 
 class BlockReader:
-    """Makes Arrow arrays of blocks.
-
-    Args:
-        peer: Presto's classes.
-        helper: the class `seambench.PrestoPages`.
-        flatten: whether dictionaries and runs become flat values.
-    """
+    """Makes Arrow arrays of blocks; with `flatten` dictionaries and runs become flat values."""
 
     def __init__(self, peer: JavaClasses, helper: Any, flatten: bool) -> None:
         self._peer = peer

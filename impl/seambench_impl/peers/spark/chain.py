@@ -115,9 +115,7 @@ def _data_type(peer: JavaClasses, type_: SerdeType) -> Any:
 class ArrowChain:
     """A chain over a batch of Arrow columns; it owns the memory that the words point at.
 
-    Args:
-        types: of the columns.
-        batch: the columns, flat or in dictionaries or runs.
+    Columns are flat or in dictionaries or runs.
     """
 
     def __init__(self, types: Sequence[SerdeType], batch: pa.RecordBatch) -> None:

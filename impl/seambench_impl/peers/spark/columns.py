@@ -115,10 +115,8 @@ class SparkBatch:
     ) -> Self:
         """Read an off-heap table through the addresses of its meta chain.
 
-        Args:
-            table: the table; it is not needed any more afterwards.
-            names: of the columns; `c0`, `c1`, ... by default.
-            off_heap: whether Spark's vectors lie outside Java's heap, too (`OffHeapColumnVector`).
+        The table is not needed any more afterwards. Names are `c0`, `c1`, ... by default; with
+        `off_heap` Spark's vectors lie outside Java's heap, too (`OffHeapColumnVector`).
         """
         chain = table.chain()
         return cls._read(table.types, names, (chain.address, _forms(table.types)), off_heap)

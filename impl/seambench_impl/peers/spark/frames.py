@@ -46,13 +46,9 @@ def _session(bundle: SparkBundle) -> tuple[Any, Path | None]:
 def open_frame(
     scanner: Scanner, request: ScanRequest, bundle: SparkBundle, load: Callable[[Any], Any]
 ) -> SparkScan:
-    """Start Spark if need be, and let it plan a read.
+    """Start Spark if need be, with a table format's jars and settings, and let it plan a read.
 
-    Args:
-        scanner: the adapter.
-        request: what was asked for.
-        bundle: the jars and settings of a table format.
-        load: makes the frame of a session.
+    `load` makes the frame of a session.
     """
     session, log = _session(bundle)
     # Rows come out through Parquet files: old dates must leave as they are in the table, and

@@ -92,11 +92,7 @@ class SparkPlans:
     ) -> Stage:
         """A step, warmed: a run drains a plan of many passes, its rows come from one of one pass.
 
-        Args:
-            name: of the step.
-            drain: the method of Java that runs a plan.
-            plan: makes the plan of so many passes.
-            rows: what a plan's results stand for.
+        `drain` is the method of Java that runs a plan.
         """
         long, short = plan(self.passes), plan(1)
         run = partial(self.call, drain, long)

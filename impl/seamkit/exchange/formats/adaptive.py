@@ -29,12 +29,11 @@ class EncodeLevels:
     parts did not become smaller than nine tenths of what they were has level 0 from then on. It
     stays there: what is not encoded never gets smaller. One thread at a time.
 
-    Args:
-        columns: how many there are.
-        level: the exchange's, `ADAPTIVE` + `INTEGERS` + `STRINGS` or any part of it.
-
     Attributes:
         levels: of the columns, for the next chunk.
+
+    `level` is the exchange's, `ADAPTIVE` + `INTEGERS` + `STRINGS` or any part of it; `levels` are
+    those of the columns for the next chunk.
     """
 
     def __init__(self, columns: int, level: int) -> None:
@@ -49,12 +48,7 @@ class EncodeLevels:
         self._encoded = [0] * columns
 
     def update(self, raw: Sequence[int], encoded: Sequence[int]) -> None:
-        """Count one chunk.
-
-        Args:
-            raw: bytes of each column's parts before they were encoded.
-            encoded: bytes that each column took in the chunk.
-        """
+        """Count one chunk: the bytes of each column's parts before, and what they took encoded."""
         if not self._adapts:
             return
         if self._times % self._period < _SAMPLES:
@@ -82,10 +76,8 @@ _EXPECTED_MEGABYTES = 600.0
 class CompressStrategy:
     """Decides chunk by chunk. One thread at a time.
 
-    Args:
-        rewards: `exact`; or `whole` as the original counts, whose ratio and bytes per nanosecond
-            are divisions of whole numbers: what is slower than 1 GB/s always failed.
-        seed: of the draws.
+    `rewards` are `exact`; or `whole` as the original counts, whose ratio and bytes per nanosecond
+    are divisions of whole numbers: what is slower than 1 GB/s always failed.
     """
 
     def __init__(self, rewards: Literal["exact", "whole"] = "exact", seed: int = 0) -> None:
@@ -99,13 +91,7 @@ class CompressStrategy:
         return self._dice.betavariate(self.successes, self.failures) > 0.5
 
     def feed(self, raw_bytes: int, packed_bytes: int, nanoseconds: int) -> None:
-        """Count what became of a chunk that was compressed.
-
-        Args:
-            raw_bytes: before.
-            packed_bytes: after, at least 1.
-            nanoseconds: what it took, at least 1.
-        """
+        """Count what became of a compressed chunk; its size and time after it are at least 1."""
         if self._whole:
             ratio, megabytes = raw_bytes // packed_bytes, raw_bytes // nanoseconds * 1000
             reward = (ratio / _EXPECTED_RATIO) * (megabytes / _EXPECTED_MEGABYTES)

@@ -134,17 +134,11 @@ class ChunkWriter:
         return tuple(slots)
 
     def encode(self, batch: pa.RecordBatch, known: ChunkMeta | None = None) -> bytes:
-        """A batch as one ChunkPB.
+        """A batch of the writer's schema as one ChunkPB.
 
-        Args:
-            batch: of the writer's schema.
-            known: what the receiver has been told already: left out if it still holds.
-
-        Raises:
-            UsageError: a batch of another schema.
-            InputError: a null in a field without them; a value that its column cannot hold; more
-                bytes than the format or the codec can take.
-            NativeMemoryError: the allocator's limit.
+        What the receiver `known` to has been told already is left out if it still holds. A null in
+        a field without them, a value that its column cannot hold, and more bytes than the format or
+        the codec can take are refused.
         """
         if batch.schema.types != self.schema.types:
             raise UsageError(f"a batch of another schema:\n{batch.schema}")

@@ -63,12 +63,9 @@ class PartWriter:
         self.number(len(part), width)
 
     def integers(self, part: Any, *, rising: bool = False, width: int = 4) -> None:
-        """Values of fixed width, flags or offsets.
+        """Values of fixed width, flags or offsets, borrowed until the pieces are used.
 
-        Args:
-            part: a buffer, borrowed until the pieces are used.
-            rising: 32-bit offsets.
-            width: of the size.
+        `rising`: 32-bit offsets; `width` is that of the size.
         """
         self._size(part, width)
         if not _encodes_integers(self.level, len(part)):

@@ -45,12 +45,9 @@ _Places = Sequence[tuple[int, bool, int, int]]
 
 
 class ChunkReader:
-    """Turns chunks into batches. Threads may share it.
+    """Turns chunks into batches, whose memory is the allocator's. Threads may share it.
 
-    Args:
-        schema: of the batches.
-        options: of them only `size_limit` counts: a chunk says the rest itself.
-        allocator: owner of the batches' memory; a new one without limit by default.
+    Of the options only `size_limit` counts: a chunk says the rest itself.
     """
 
     def __init__(
@@ -71,9 +68,7 @@ class ChunkReader:
     ) -> tuple[pa.RecordBatch, ChunkMeta]:
         """The batch in a ChunkPB, and what was said of its columns.
 
-        Args:
-            chunk: the message.
-            known: what an earlier chunk of this channel said, for chunks that leave it out.
+        `known` is what an earlier chunk of this channel said, for chunks that leave it out.
         """
         message, packed = _message(chunk)
         meta = self._meta(message) or known
@@ -284,13 +279,7 @@ class _Layout:
 
 
 class _OpenChunk:
-    """A chunk that is read, column after column.
-
-    Args:
-        data: it, not compressed.
-        allocator: owner of what is decoded.
-        size_limit: most bytes of all parts that are decoded.
-    """
+    """A chunk that is read, column after column, of at most `size_limit` bytes in all parts."""
 
     def __init__(self, data: memoryview, allocator: TrackedAllocator, size_limit: int) -> None:
         self.data = data

@@ -67,14 +67,10 @@ def chunk_format(
     options: Mapping[str, Any] | None = None,
     allocator: TrackedAllocator | None = None,
 ) -> ChunkFormat:
-    """Bind a format to the schema of an exchange.
+    """Bind one of `FORMATS` to the schema of an exchange.
 
-    Args:
-        name: see `FORMATS`.
-        schema: of every chunk.
-        options: of the format: those of `seambase.serde.SerdeRequest`, Arrow's `codec`, or fields
-            of `ChunkOptions`.
-        allocator: owner of what is made; a new one without limit by default.
+    Options are those of `seambase.serde.SerdeRequest`, Arrow's `codec`, or fields of
+    `ChunkOptions`; what is made is the allocator's.
     """
     if name not in FORMATS:
         raise UsageError(f"unknown chunk format {name!r}; there are {', '.join(FORMATS)}")

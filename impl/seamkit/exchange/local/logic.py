@@ -110,14 +110,9 @@ class _Reader:
 
 
 class LocalExchange:
-    """One exchange between drivers.
+    """One exchange of a kind in `KINDS` between input and output drivers.
 
-    Args:
-        kind: see `KINDS`.
-        writers: input drivers.
-        readers: output drivers.
-        options: the limits.
-        seed: of `random-passthrough`.
+    `seed` is that of `random-passthrough`.
     """
 
     def __init__(
@@ -169,14 +164,8 @@ class LocalExchange:
     ) -> None:
         """Take a chunk from a writer, which asked `is_full` before.
 
-        Args:
-            writer: its driver sequence.
-            payload: the chunk.
-            rows: how many it has.
-            size_bytes: what it takes.
-            parts: for `partition` and `ordered-partition` the reader of each row; for
-                `key-partition` the hash of each row's key.
-            keys: for `key-partition` the key of each row.
+        `parts` is for `partition` and `ordered-partition` the reader of each row, for
+        `key-partition` the hash of each row's key; `keys` are then the keys.
         """
         self._check_writer(writer)
         if rows == 0:

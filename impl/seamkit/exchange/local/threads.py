@@ -81,13 +81,7 @@ class ThreadedLocalExchange:
         self.peak_bytes = 0
 
     def write(self, writer: int, batch: pa.RecordBatch) -> None:
-        """Give a batch to its readers; waits while the exchange is full.
-
-        Raises:
-            UsageError: a batch of another schema, or a writer that there is not.
-            RefusedError: keys of a type that cannot be told apart here (`key-partition`).
-            ExchangeFailedError: it was cancelled.
-        """
+        """Give a batch to its readers; waits while the exchange is full."""
         if not batch.schema.equals(self._schema):
             raise UsageError(f"a batch of another schema:\n{batch.schema}")
         dealt = list(self._dealt(writer, batch)) if self._rule is not None else None
@@ -102,22 +96,14 @@ class ThreadedLocalExchange:
             self._changed.notify_all()
 
     def finish(self) -> None:
-        """One writer has ended.
-
-        Raises:
-            ExchangeFailedError: the exchange was cancelled.
-        """
+        """One writer has ended."""
         with self._changed:
             self._check()
             self._logic.end()
             self._changed.notify_all()
 
     def read(self, reader: int, timeout: float | None = None) -> pa.RecordBatch | None:
-        """The next batch of a reader; None when nothing will come any more.
-
-        Raises:
-            ExchangeFailedError: it was cancelled, or nothing came in `timeout` seconds.
-        """
+        """The next batch of a reader, within `timeout` seconds; None when nothing will come."""
         with self._changed:
             if not self._changed.wait_for(lambda: self._can_go_on(reader), timeout):
                 raise ExchangeFailedError(f"nothing came to reader {reader} in {timeout} s")

@@ -66,12 +66,8 @@ class _Queue:
 class Receiver:
     """Chunks of all senders of an exchange on their way to the drivers of a fragment instance.
 
-    Methods that can let go answers return them; each is to be given to the transport.
-
-    Args:
-        senders: number of sending fragment instances.
-        queues: drivers that read; with `keep_order` the inputs of the merge, one per sender id.
-        options: the knobs.
+    Methods that can let go answers return them; each is to be given to the transport. `queues` are
+    the drivers that read; with `keep_order` the inputs of the merge, one per sender id.
     """
 
     def __init__(

@@ -81,11 +81,8 @@ class _Destination:
 class SinkBuffer:
     """Requests of all drivers of a sink on their way to its destinations.
 
-    Every method that is told an event returns what is to be done about it, in order.
-
-    Args:
-        sinkers: number of drivers that will end with an eos request, by destination.
-        options: the knobs.
+    Every method that is told an event returns what is to be done about it, in order. `sinkers` is
+    by destination the number of drivers that will end with an eos request.
     """
 
     def __init__(self, sinkers: Mapping[int, int], options: SinkOptions | None = None) -> None:

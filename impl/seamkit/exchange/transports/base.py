@@ -171,10 +171,7 @@ class Arrivals:
     """Requests of one connection on their way to a registry; of use to one thread.
 
     A connection is one sender's way to one exchange, and says so first, in an announcement.
-
-    Args:
-        registry: where exchanges are known.
-        announced: whether that is so; not where each request comes by itself.
+    `announced`: that is so; not where each request comes by itself.
     """
 
     def __init__(self, registry: SourceRegistry, *, announced: bool = True) -> None:

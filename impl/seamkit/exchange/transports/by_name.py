@@ -23,22 +23,12 @@ TRANSPORTS: Mapping[str, tuple[Callable[..., Server], Callable[..., Channel]]] =
 
 
 def serve(transport: str, registry: SourceRegistry, address: str, **options: Any) -> Server:
-    """A server that delivers to `registry`; `options` are those of its class.
-
-    Raises:
-        UsageError: an unknown transport, or no address.
-        UnavailableError: the address cannot be had, or a package is missing.
-    """
+    """A server that delivers to `registry`; `options` are those of its class."""
     return _of(transport)[0](registry, address, **options)
 
 
 def connect(transport: str, address: str, exchange: int, **options: Any) -> Channel:
-    """A channel to an exchange behind a server; `options` are those of its class.
-
-    Raises:
-        UsageError: an unknown transport, or no address.
-        UnavailableError: a package is missing.
-    """
+    """A channel to an exchange behind a server; `options` are those of its class."""
     return _of(transport)[1](address, exchange, **options)
 
 

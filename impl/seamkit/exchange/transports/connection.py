@@ -36,10 +36,7 @@ _SECONDS_TO_PART = 1.0
 class Connection:
     """Frames over a stream. One thread reads; any may write.
 
-    Args:
-        stream: the way.
-        most_bytes: attachment beyond which the peer is refused.
-        allocator: owner of attachments.
+    A peer with an attachment of more than `most_bytes` is refused; attachments are the allocator's.
     """
 
     def __init__(self, stream: Stream, most_bytes: int, allocator: TrackedAllocator) -> None:

@@ -52,9 +52,7 @@ _MOST_STREAMS = 1024
 class _Replies:
     """The way back over one stream, from any thread, until the stream ends.
 
-    Args:
-        writer: of the stream.
-        on_silence: called once, with the reason, when the client is given up.
+    `on_silence` is called once, with the reason, when the client is given up.
     """
 
     def __init__(self, writer: Any, on_silence: Callable[[str], None]) -> None:

@@ -21,11 +21,7 @@ _INLINE_BYTES = 12  # what a view holds by itself
 
 
 def flight() -> Any:
-    """The module of Flight.
-
-    Raises:
-        UnavailableError: pyarrow was built without it.
-    """
+    """The module of Flight, unless pyarrow was built without it."""
     try:
         import pyarrow.flight
     except ImportError as error:
@@ -70,11 +66,7 @@ def unpack(batch: pa.RecordBatch) -> list[memoryview]:
 
 
 def location(where: Address, tls: bool) -> str:
-    """The address as Flight writes it.
-
-    Raises:
-        UsageError: TLS over a Unix socket.
-    """
+    """The address as Flight writes it; TLS over a Unix socket is refused."""
     if where.path and tls:
         raise UsageError(f"{where}: Flight has no TLS over Unix sockets")
     if where.path:

@@ -66,15 +66,10 @@ def instance_at(address: str) -> int:
 def channel_to(
     transport: str, address: str, exchange: int, *, pass_through: bool = True, **options: Any
 ) -> Channel:
-    """The way to the receiver at an address.
+    """The way to the receiver at an address, or by a transport with options of its channel.
 
-    Args:
-        transport: by which others are reached.
-        address: of the receiver.
-        exchange: its number there.
-        pass_through: batches change hands where the receiver is in this process, by default as in
-            StarRocks; otherwise they are carried there, too.
-        options: of the transport's channel.
+    With `pass_through` batches change hands where the receiver is in this process, by default as in
+    StarRocks; otherwise they are carried there, too.
     """
     registry = find_local(address) if pass_through else None
     if registry is not None:

@@ -30,11 +30,9 @@ class Stream(Protocol):
         ...
 
     def receive(self, targets: Sequence[memoryview], *, whole: bool = False) -> int:
-        """Fill the beginning of what `targets` are; the number of bytes, 0 at the stream's end.
+        """Fill the beginning of the targets, in order; the number of bytes, 0 at the stream's end.
 
-        Args:
-            targets: where bytes go, in order.
-            whole: rather wait until all targets are full than return with less; less may come.
+        `whole`: rather wait until all targets are full than return with less; less may come.
         """
         ...
 
@@ -52,10 +50,9 @@ class Stream(Protocol):
 
 
 class PlainStream:
-    """A socket as it is. The kernel keeps the bounds, so that nothing is asked before each call.
+    """A connected, blocking socket as it is.
 
-    Args:
-        sock: connected and blocking.
+    The kernel keeps the bounds, so that nothing is asked before each call.
     """
 
     def __init__(self, sock: socket.socket) -> None:
@@ -104,11 +101,7 @@ class PlainStream:
 
 
 class TlsStream:
-    """A socket in TLS.
-
-    Args:
-        sock: its handshake is done.
-    """
+    """A socket in TLS, whose handshake is done."""
 
     def __init__(self, sock: ssl.SSLSocket) -> None:
         sock.setblocking(False)

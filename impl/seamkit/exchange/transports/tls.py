@@ -24,11 +24,7 @@ class ServerTls:
     client_roots: Path | None = None
 
     def context(self) -> ssl.SSLContext:
-        """For a socket.
-
-        Raises:
-            InputError: a file cannot be read or is no PEM file of its kind.
-        """
+        """For a socket."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         _load_chain(context, self.certificate, self.key)
         if self.client_roots is not None:
@@ -55,11 +51,7 @@ class ClientTls:
     key: Path | None = None
 
     def context(self) -> ssl.SSLContext:
-        """For a socket.
-
-        Raises:
-            InputError: a file cannot be read or is no PEM file of its kind.
-        """
+        """For a socket."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # which checks certificates and names
         _load_roots(context, self.roots)
         if self.certificate is not None:

@@ -27,10 +27,8 @@ def _halves(number: int) -> tuple[int, int]:
 def encode_request(exchange: int, request: Request, *, inline: bool) -> tuple[bytes, list[Any]]:
     """A request as a message, and the payloads that are not in it.
 
-    Args:
-        exchange: number of the exchange at the receiver (`node_id`).
-        request: its chunks' payloads are bytes (see `payloads`).
-        inline: put payloads into the message; otherwise only their sizes.
+    Its chunks' payloads are bytes (see `payloads`). `inline` puts them into the message; otherwise
+    only their sizes. `exchange` is its number at the receiver (`node_id`).
     """
     message = PARAMS(
         node_id=exchange,

@@ -52,12 +52,8 @@ def groups_that_may_hold(
 ) -> list[int]:
     """Those of some row groups that may have rows which meet a condition, by their filters.
 
-    Args:
-        footer: of the file.
-        groups: numbers of row groups.
-        values_of: gives of a column the values of which such a row has one; None for any.
-        columns: those that may be asked, with their types in the file.
-        read: gives bytes of the file.
+    `values_of` gives of a column the values of which such a row has one; None for any. `columns`
+    are those that may be asked, with their types in the file.
     """
     left = list(groups)
     if not TOLD:

@@ -49,11 +49,7 @@ _OLD_ENCODINGS = frozenset(("PLAIN", "PLAIN_DICTIONARY", "RLE_DICTIONARY", "RLE"
 
 
 def footer_bytes(source: pa.NativeFile) -> tuple[int, pa.Buffer]:
-    """Where the footer of a file begins, and its bytes.
-
-    Args:
-        source: a file that pyarrow has read as Parquet.
-    """
+    """Where the footer of a file that pyarrow has read as Parquet begins, and its bytes."""
     end = source.size() - _TAIL_BYTES
     source.seek(end)
     begin = max(end - int.from_bytes(source.read(4), "little"), 0)
@@ -62,11 +58,7 @@ def footer_bytes(source: pa.NativeFile) -> tuple[int, pa.Buffer]:
 
 
 def footer_without_arrow(source: pa.NativeFile) -> pq.FileMetaData | None:
-    """The footer of a file without the Arrow types of its writer; None if it names none.
-
-    Args:
-        source: the file.
-    """
+    """The footer of a file without the Arrow types of its writer; None if it names none."""
     if source.size() < _TAIL_BYTES:
         return None
     begin, body = footer_bytes(source)
@@ -85,8 +77,7 @@ def footer_without_arrow(source: pa.NativeFile) -> pq.FileMetaData | None:
 def names_extensions(footer: pq.FileMetaData) -> bool:
     """Whether the writer's Arrow schema names types of its own, which readers may make of columns.
 
-    Args:
-        footer: as `footer_without_arrow` gives it.
+    The footer is as `footer_without_arrow` gives it.
     """
     told = (footer.metadata or {}).get(b"arrow:schema", b"")
     try:
@@ -98,11 +89,8 @@ def names_extensions(footer: pq.FileMetaData) -> bool:
 def check_chunks(source: pa.NativeFile, footer: pq.FileMetaData, where: str) -> None:
     """Make sure that pyarrow can look at every column chunk of a footer.
 
-    Args:
-        source: the file, of which the footer is read once more: pyarrow would not write one that
-            speaks of encryption again, but end the process.
-        footer: as pyarrow read it.
-        where: what messages call the file.
+    The file's footer is read once more: pyarrow would not write one that speaks of encryption
+    again, but end the process.
     """
     columns = [footer.schema.column(i) for i in range(footer.num_columns)]
     leaves = ffi.new("struct seam_parquet_leaf[]", max(len(columns), 1))
@@ -155,12 +143,7 @@ def orders_bytes(footer: pq.FileMetaData) -> bool:
 
 
 def fixed_in_new_encodings(footer: pq.FileMetaData, names: Collection[str]) -> str | None:
-    """A column with values of a fixed length in an encoding that not all readers know; or None.
-
-    Args:
-        footer: of the file.
-        names: of columns that count.
-    """
+    """A column with values of a fixed length in an encoding that not all readers know; or None."""
     for number in range(footer.num_columns):
         column = footer.schema.column(number)
         if column.physical_type != _TYPES[-1] or column.path.partition(".")[0] not in names:
@@ -202,15 +185,9 @@ def check_page_sizes(
     bound: Bound,
     where: str,
 ) -> None:
-    """Make sure that no page of some columns becomes too large.
+    """Make sure that no page of some (or all) columns of the row groups becomes too large.
 
-    Args:
-        footer: of the file.
-        names: the columns; None for all.
-        row_groups: those that will be read.
-        read: gives bytes from an offset on, fewer where the file ends.
-        bound: what a page may become.
-        where: the file, for messages.
+    `read` gives bytes from an offset on, fewer where the file ends.
     """
     for number, path in chunk_paths(footer, names):
         for group in row_groups:
@@ -243,10 +220,7 @@ def dictionary_bytes(
 ) -> int:
     """What the dictionary in front of a chunk's pages becomes; 0 where there is none.
 
-    Args:
-        chunk: which has a page.
-        read: gives bytes from an offset on, fewer where the file ends.
-        where: the chunk, for messages.
+    `read` gives bytes from an offset on, fewer where the file ends.
     """
     header = _header(read, _begin(chunk), where)
     return int(header.uncompressed_bytes) if header.type == _DICTIONARY else 0
@@ -290,11 +264,8 @@ class NullCounts:
     """Counts the nulls of columns that are read.
 
     Columns within lists and maps are passed over, and those within structs of other writers than
-    parquet-mr: writers differ in what they count there.
-
-    Args:
-        footer: of the file.
-        row_groups: those whose rows will all come; None for all.
+    parquet-mr: writers differ in what they count there. `row_groups` are those whose rows will all
+    come; None for all.
     """
 
     def __init__(self, footer: pq.FileMetaData, row_groups: Sequence[int] | None) -> None:

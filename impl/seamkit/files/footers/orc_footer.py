@@ -30,13 +30,7 @@ _OFFSET_BYTES = 4
 
 
 class OrcFooter:
-    """What the footers of one file say.
-
-    Args:
-        opened: the file, as pyarrow sees it.
-        read: gives as many bytes of it from an offset on.
-        name: what messages call it.
-    """
+    """What the footers of one file say. `read` gives as many bytes from an offset on."""
 
     def __init__(
         self, opened: orc.ORCFile, read: Callable[[int, int], bytes | pa.Buffer], name: str
@@ -50,12 +44,7 @@ class OrcFooter:
         return [self._zone_of(*stripe) for stripe in self._stripes]
 
     def check_sizes(self, names: Collection[str], bound: Bound) -> None:
-        """Make sure that no stripe becomes too large, which pyarrow unpacks as a whole.
-
-        Args:
-            names: the columns that will be read.
-            bound: what their values in one stripe may take.
-        """
+        """Make sure that no stripe of the columns becomes too large: pyarrow unpacks it whole."""
         opened = self._opened
         if opened.compression != "UNCOMPRESSED":
             bound.check(opened.compression_size, None, f"{self._name}, a block")
@@ -86,11 +75,7 @@ class OrcFooter:
         return total
 
     def ranges(self, schema: pa.Schema) -> dict[str, Known]:
-        """What the footer says of some columns, but of those that it has in another type.
-
-        Args:
-            schema: the columns, in the types that pyarrow gives them.
-        """
+        """What the footer says of columns, but of those that pyarrow gives another type."""
         told = [
             value
             for number, value in fields(self._footer, f"{self._name}, footer")

@@ -53,15 +53,7 @@ def column_range(
 ) -> Known:
     """How many nulls a column has that is not nested, and its least and greatest value.
 
-    Args:
-        told: its statistics.
-        kind: its type, as pyarrow reads it.
-        rows: of the file.
-        where: the column, for messages.
-        has_texts: whether ranges of texts can be relied on.
-
-    Raises:
-        InputError: statistics that no column of the type has.
+    `has_texts`: ranges of texts can be relied on.
     """
     values: int | None = None
     ends: tuple[pa.Scalar | None, pa.Scalar | None] = None, None

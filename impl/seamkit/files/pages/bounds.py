@@ -119,10 +119,6 @@ def has_bounds(kind: pa.DataType, column: pq.ColumnSchema) -> bool:
 
     They are not of nested types, nor of floating-point numbers, since writers differ in what NaN
     does to bounds; nor where the file's unit of time is another than the column's.
-
-    Args:
-        kind: the column's type.
-        column: as the file describes it.
     """
     types, stored = pa.types, str(column.physical_type)
     if types.is_integer(kind) or types.is_date32(kind):
@@ -143,15 +139,7 @@ def has_bounds(kind: pa.DataType, column: pq.ColumnSchema) -> bool:
 def bounded_pages(
     field: pa.Field, column: pq.ColumnSchema, pages: Pages, known: PageBounds, where: str
 ) -> ColumnPages:
-    """Bounds as values.
-
-    Args:
-        field: the column, of a type that `has_bounds`.
-        column: as the file describes it.
-        pages: where its pages are.
-        known: their bounds as the file has them.
-        where: file, row group and column, for messages.
-    """
+    """Bounds of a column that `has_bounds`, as values."""
     ends = []
     for name, stored in (("min_values", known.least), ("max_values", known.greatest)):
         try:
@@ -218,12 +206,8 @@ def spans_that_may_match(
     """The rows that a condition leaves, in order.
 
     Rows are looked at in segments, within which no column begins another page: what is known of a
-    segment is what is known of the pages that it is in, of all columns together.
-
-    Args:
-        columns: with bounds, at least one; all of one row group.
-        condition: a filter.
-        schema: the columns that the condition names.
+    segment is what is known of the pages that it is in, of all columns together. There is at least
+    one column; all are of one row group.
     """
     borders = np.unique(np.concatenate([one.pages.first_rows for one in columns]))
     begins = borders[:-1]

@@ -65,15 +65,7 @@ class PageBounds:
 
 
 def read_pages(read: Read, place: Place, chunk: tuple[int, int], rows: int, where: str) -> Pages:
-    """An OffsetIndex.
-
-    Args:
-        read: gives bytes of the file.
-        place: of the index.
-        chunk: where its column chunk begins and ends.
-        rows: of the row group.
-        where: file, row group and column, for messages.
-    """
+    """An OffsetIndex of a column chunk that begins and ends at two places."""
     data = _index_bytes(read, place, f"{where}: offset index")
     found = ffi.new("struct seam_parquet_page[]", len(data) // lib.SEAM_PARQUET_PAGE_BYTES + 1)
     count, error = ffi.new("int64_t *"), new_error()
@@ -87,14 +79,7 @@ def read_pages(read: Read, place: Place, chunk: tuple[int, int], rows: int, wher
 
 
 def read_bounds(read: Read, place: Place, pages: Pages, where: str) -> PageBounds:
-    """A ColumnIndex.
-
-    Args:
-        read: gives bytes of the file.
-        place: of the index.
-        pages: those that it tells of.
-        where: file, row group and column, for messages.
-    """
+    """A ColumnIndex of these pages."""
     data = _index_bytes(read, place, f"{where}: column index")
     found = ffi.new("struct seam_parquet_bounds[]", len(pages))
     error = new_error()
@@ -178,13 +163,7 @@ class FilePlaces:
 
 
 def find_places(source: pa.NativeFile, footer: pq.FileMetaData, where: str) -> FilePlaces:
-    """Look through a footer once more.
-
-    Args:
-        source: the file.
-        footer: as pyarrow read it.
-        where: what messages call the file.
-    """
+    """Look through a footer once more for the places of indexes."""
     begin, body = footer_bytes(source)
     n_groups, n_leaves = footer.num_row_groups, footer.num_columns
     leaves = ffi.new("struct seam_parquet_place[]", max(n_leaves, 1))

@@ -85,12 +85,8 @@ def paged_file(
     """The pages of a reader's file; None if it is none of Parquet, or pages cannot be read apart.
 
     Nor are there any where a column has another name or shape in the file, or the read is strict:
-    what holds for whole row groups is looked at then.
-
-    Args:
-        reader: the file.
-        schema: all columns that will be read of it, in the table's types.
-        counts: receives how many pages are read.
+    what holds for whole row groups is looked at then. `counts` receives how many pages are read;
+    the schema has all columns that will be, in the table's types.
     """
     reader = reader.as_it_stands(schema)
     if not isinstance(reader, ParquetReader) or not PAGES.is_open or reader.is_strict:
@@ -99,12 +95,7 @@ def paged_file(
 
 
 class PagedFile:
-    """The pages of an open file; for one thread.
-
-    Args:
-        opened: the file.
-        counts: receives how many pages are read.
-    """
+    """The pages of an open file; for one thread. `counts` receives how many are read."""
 
     def __init__(self, opened: OpenParquet, counts: PageCounts | None = None) -> None:
         self._counts = counts or PageCounts()
@@ -120,16 +111,9 @@ class PagedFile:
     def spans_that_may_match(
         self, condition: pc.Expression, schema: pa.Schema, counted: Collection[str], row_group: int
     ) -> list[Span] | None:
-        """The rows of a row group that a condition leaves.
+        """The rows of a row group that a condition leaves; None where no index tells anything.
 
-        Args:
-            condition: a filter.
-            schema: the columns that it names, in the table's types.
-            counted: the columns of which they count. Others may hold any value.
-            row_group: its number.
-
-        Returns:
-            None where the file has no index that tells anything.
+        Only columns that are `counted` count; others may hold any value. Types are the table's.
         """
         alike = [name for name in columns_alike(self._schema, schema) if name in counted]
         with self._readable():
@@ -145,16 +129,10 @@ class PagedFile:
     def rows(
         self, schema: pa.Schema, row_group: int, positions: Integers, batch_rows: int
     ) -> Iterator[pa.RecordBatch] | None:
-        """Some rows of a row group, with the columns and types of `schema`.
+        """Some rows of a row group, by positions in order, with the columns and types of `schema`.
 
-        Args:
-            schema: the columns wanted; those that the file lacks are null.
-            row_group: its number.
-            positions: of the rows in the row group, in order.
-            batch_rows: most rows in a batch.
-
-        Returns:
-            None where the pages that hold them are most of all, or a column cannot be read so.
+        Columns that the file lacks are null. None where the pages that hold the rows are most of
+        all, or a column cannot be read so.
         """
         if self._has_long_texts(schema, row_group):
             return None

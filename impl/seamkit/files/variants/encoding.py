@@ -36,8 +36,7 @@ _MOST_SHORT = 63
 def primitives(column: pa.Array) -> Sequence[bytes | None]:
     """Each value of a column as a value of a variant; None where there is none.
 
-    Args:
-        column: of a type in which Parquet's specification lets variants be shredded.
+    The type is one in which Parquet's specification lets variants be shredded.
     """
     valid = column.is_valid().to_numpy(zero_copy_only=False)
     return [
@@ -185,9 +184,7 @@ def _layout(data: bytes, at: int) -> tuple[int, int, int, int]:
 def object_fields(value: bytes, ids: Mapping[bytes, int]) -> Mapping[bytes, bytes] | None:
     """The fields of an object by their names; None of a value that is none.
 
-    Args:
-        value: the whole of it.
-        ids: the names of its metadata.
+    Names are by `ids` of its metadata.
     """
     if value_bytes(value) != len(value):
         raise ValueError("there are bytes behind it")
@@ -209,12 +206,7 @@ def object_fields(value: bytes, ids: Mapping[bytes, int]) -> Mapping[bytes, byte
 
 
 def make_object(fields: Mapping[bytes, bytes], ids: Mapping[bytes, int]) -> bytes:
-    """An object of fields in the order of their names.
-
-    Args:
-        fields: values by names.
-        ids: the names of the metadata.
-    """
+    """An object of fields in the order of their names."""
     names = sorted(fields)
     for name in names:
         if name not in ids:

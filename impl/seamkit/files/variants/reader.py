@@ -46,10 +46,8 @@ _NO_NAMES: Mapping[bytes, int] = {}
 def whole_variants(column: pa.StructArray, kind: pa.StructType, where: str) -> pa.StructArray:
     """Variants of which a file has pieces, with their whole value.
 
-    Args:
-        column: a group with `metadata`, `typed_value` and, where there are such values, `value`.
-        kind: two binary fields, for metadata and value.
-        where: file and column, for messages.
+    A group has `metadata`, `typed_value` and, where there are such values, `value`; `kind` has two
+    binary fields, for metadata and value.
     """
     parts = dict(zip((field.name for field in column.type), column.flatten(), strict=True))
     metadata = parts[METADATA].cast(pa.binary())
@@ -189,13 +187,7 @@ class VariantField(TableField, Protocol):
 def with_whole_variants(
     reader: FileReader, fields: Iterable[VariantField], file: Place
 ) -> FileReader:
-    """The reader itself, or one that puts together the variants that the file has in pieces.
-
-    Args:
-        reader: the file.
-        fields: of the table.
-        file: the file's fields.
-    """
+    """The reader itself, or one that puts together the variants that the file has in pieces."""
     nested = [own for own in fields if own.children]
     if not nested:
         return reader
@@ -244,11 +236,8 @@ def _inner(kind: pa.DataType) -> dict[str | int, pa.DataType]:
 class ShreddedReader(OverReader):
     """A `FileReader` that puts variants together.
 
-    Statistics are the file's own: it has none of the type of a variant.
-
-    Args:
-        reader: the file.
-        paths: of the variants that it has in pieces.
+    Statistics are the file's own: it has none of the type of a variant. `paths` are those of the
+    variants that it has in pieces.
     """
 
     def __init__(self, reader: FileReader, paths: frozenset[Path]) -> None:

@@ -15,15 +15,11 @@ class CTypes:
 
     Structures copied out of it (into a table) borrow from it: whoever holds one must keep it.
 
-    Args:
-        types: of the columns, in order.
-
     Attributes:
         types: the same, as a tuple.
         pointer: the structures, one after the other.
 
-    Raises:
-        seambase.errors.RefusedError: a type that no column has.
+    `pointer` is the structures, one after the other.
     """
 
     def __init__(self, types: Sequence[ColumnType]) -> None:

@@ -80,14 +80,9 @@ def _copy(address: int, size_bytes: int) -> bytes:
 
 
 def slots(address: int, types: Sequence[ColumnType]) -> tuple[int, list[Slot]]:
-    """Follow a chain word by word.
+    """Follow a chain word by word: its number of rows, and every word after it with its content.
 
-    Args:
-        address: of the chain's words. It is trusted: a chain carries no sizes.
-        types: of the columns, in the chain's order.
-
-    Returns:
-        The number of rows, and every word after it with its content.
+    The address is trusted: a chain carries no sizes. Types are in the chain's order.
     """
     words = _words(address)
     rows = next(words)

@@ -52,10 +52,6 @@ def parse_leniently(text: str) -> ColumnType:
     """The tree StarRocks makes of a type string.
 
     It may be one that no table takes: an array of two types, a scale beyond the precision.
-
-    Raises:
-        TypeStringError: StarRocks raises, too.
-        InputError: deeper than types can be nested here; there the stack ends somewhere.
     """
     return _Parser(text).type(1)
 

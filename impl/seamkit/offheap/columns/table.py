@@ -86,11 +86,7 @@ class OffHeapTable:
 
     @property
     def pointer(self) -> Any:
-        """The `struct seam_table *`, which stays this object's.
-
-        Raises:
-            seambase.errors.UsageError: the table is released; so says every method that needs it.
-        """
+        """The `struct seam_table *`, which stays this object's, until the table is released."""
         if self._released:  # in C it is an empty table, and those end a stream
             raise UsageError("the table is released; renew() begins another")
         return self._table
@@ -116,30 +112,18 @@ class OffHeapTable:
     def append_arrow(self, index: int, values: Any) -> None:
         """Append a `pyarrow.Array` or `ChunkedArray` to column `index`, all of it or nothing.
 
-        Args:
-            index: of the column.
-            values: an array of the type that `columns.types.arrow_type` names, or of another dress
-                of it: large strings and lists, other units of timestamps, decimals of 32 and 64
-                bits, dictionaries, runs, type null. String views cost one copy more; views inside
-                nested types are refused. Fields of a struct are found by name; those that the
-                column lacks are not read.
-
-        Raises:
-            seambase.errors.RefusedError: an array of another type.
-            seambase.errors.InputError: a value that the column cannot hold.
+        It is of the type that `columns.types.arrow_type` names, or of another dress of it: large
+        strings and lists, other units of timestamps, decimals of 32 and 64 bits, dictionaries,
+        runs, type null. String views cost one copy more; views inside nested types are refused.
+        Fields of a struct are found by name; those that the column lacks are not read.
         """
         append_arrow(self.vector(index), values, f"column {index}")
 
     def append_batch(self, batch: Any) -> None:
         """Append every column of a `pyarrow.RecordBatch` and count its rows in; all or nothing.
 
-        Args:
-            batch: it has a column for each of the table's that is not of kind UNKNOWN, in their
-                order. `append_arrow` says what fits.
-
-        Raises:
-            seambase.errors.RefusedError: other columns, or a column of another type.
-            seambase.errors.InputError: a value that a column cannot hold.
+        It has a column for each of the table's that is not of kind UNKNOWN, in their order.
+        `append_arrow` says what fits.
         """
         try:
             self.append_exported(ExportedBatch(batch))
@@ -167,9 +151,7 @@ class OffHeapTable:
     def chain(self) -> Chain:
         """The meta chain over what is there now (Java: `getMetaNativeAddress`).
 
-        Raises:
-            seambase.errors.UsageError: a column is released, or has not as many rows as the table
-                states.
+        Every column must have as many rows as the table states.
         """
         out = ffi.new("struct seam_chain *")
         self._check(lib.seam_table_chain(self.pointer, out, self._error))
@@ -201,14 +183,7 @@ class OffHeapTable:
 def append_arrow(vector: Any, values: Any, name: str) -> None:
     """Append a `pyarrow.Array` or `ChunkedArray` to a `struct seam_vector *`, or nothing of it.
 
-    Args:
-        vector: the column, or a child of one.
-        values: as in `OffHeapTable.append_arrow`.
-        name: of the column, for messages.
-
-    Raises:
-        seambase.errors.RefusedError: an array of another type.
-        seambase.errors.InputError: a value that the column cannot hold.
+    `OffHeapTable.append_arrow` says what fits.
     """
     error = new_error()
     rows = vector.rows

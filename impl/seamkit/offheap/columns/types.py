@@ -210,9 +210,7 @@ def shown(text: str) -> str:
 def parse(text: str) -> ColumnType:
     """The type a type string names, read strictly.
 
-    Raises:
-        InputError: the text is no type string, or one that StarRocks reads otherwise; the message
-            tells the character and the reason.
+    What StarRocks reads otherwise is refused, too; the message tells the character and the reason.
     """
     return _Parser(text).whole()
 
@@ -380,10 +378,6 @@ def arrow_type(column: ColumnType) -> Any:
     """The `pyarrow.DataType` in which the engine side hands such a column out.
 
     A variant is a struct of the binaries `metadata` and `value`.
-
-    Raises:
-        RefusedError: Arrow has no such type: kinds unknown and byte, a map without its keys or
-            values.
     """
     kind = column.kind
     if kind.is_decimal:

@@ -82,15 +82,11 @@ def bind(
     source: ColumnType | None = None,
     zone: tzinfo = UTC,
 ) -> Appender:
-    """What appends to column `index` of `table`.
+    """What appends to column `index` of a table, until that column is released.
 
-    Args:
-        table: where to; the appender is valid until its column is released.
-        index: of the column.
-        name: of the column, for messages.
-        values: class of the values that the items are.
-        source: type of the items, of which the column's type may be a part; by default that.
-        zone: of the clocks that show timestamps with a zone.
+    `values` is the class of the values that the items are, and `source` the type of the items, of
+    which the column's type may be a part; by default that. Clocks of `zone` show timestamps with a
+    zone.
     """
     column = table.types[index]
     how = Source(values, zone)
@@ -232,12 +228,10 @@ class _Nested(_Node):
         contents: Iterable[Sequence[Any]],
         row_of: Callable[[int], int],
     ) -> None:
-        """Write every child; of several items at fault the one in the earliest row is told.
+        """Write every child by a method.
 
-        Args:
-            write: name of the method that writes.
-            contents: what is for each of `parts`.
-            row_of: which row a row of the children belongs to.
+        Of several items at fault the one in the earliest row is told. `contents` has what is for
+        each of `parts`; `row_of` says which row a row of the children belongs to.
         """
         first: BadItemError | None = None
         for (_, node), content in zip(self.parts, contents, strict=True):

@@ -23,19 +23,10 @@ from seamkit.offheap.columns.types import ColumnType, Kind
 def append_array(
     vector: Any, array: Any, source: ColumnType, column: ColumnType, zone: tzinfo, name: str
 ) -> None:
-    """Append an Arrow array to a column; on failure some of it may be there.
+    """Append an Arrow array to a `struct seam_vector *`; on failure some of it may be there.
 
-    Args:
-        vector: `struct seam_vector *` of the column.
-        array: `pyarrow.Array` of the source's type.
-        source: the source's type.
-        column: the type wanted, of which fields, keys or values may have been pruned.
-        zone: of the clocks that show timestamps with a zone.
-        name: of the column, for messages.
-
-    Raises:
-        seambase.errors.RefusedError: an array of another type.
-        seambase.errors.InputError: a value that the column cannot hold.
+    Of the array's type `source`, fields, keys or values may have been pruned in the column's.
+    Clocks of `zone` show timestamps with a zone.
     """
     if source == column and not has_zones(array.type):
         append_arrow(vector, array, f"column '{name}'")

@@ -70,12 +70,7 @@ class BatchScanner(ConnectorScanner):
 
     @abstractmethod
     def _read(self, schema: pa.Schema, rows: int) -> Iterator[pa.RecordBatch]:
-        """Open the source.
-
-        Args:
-            schema: columns to read.
-            rows: most in a batch.
-        """
+        """Open the source, for batches of at most so many rows."""
 
     def open(self) -> None:
         """Open the source."""

@@ -198,12 +198,7 @@ def in_turn(
 ) -> Buffers:
     """The items of a column without children, each through the getter of one and the same object.
 
-    Args:
-        kind: of the column.
-        scale: of the column, for decimals.
-        value: takes one item after the other.
-        items: the items, None for NULL.
-        ask_null: whether other items than None may stand for NULL.
+    `ask_null`: other items than None may stand for NULL, too.
     """
     form = _FORMS.get(kind, _LONG)
     get = getattr(value, GETTERS[kind])
@@ -231,11 +226,7 @@ def careful(
 ) -> Buffers:
     """The values of a column without children, each through its getter.
 
-    Args:
-        kind: of the column.
-        scale: of the column, for decimals.
-        values: the values, None for NULL.
-        name: path and type of the column, for messages.
+    None is NULL; `name` is path and type of the column, for messages.
     """
     form = _FORMS.get(kind, _LONG)
     arguments = (scale,) if kind.is_decimal else ()

@@ -39,12 +39,7 @@ class Common:
 
     @classmethod
     def read(cls, parameters: Parameters, own: Sequence[str]) -> Common:
-        """Read them, and check that nothing else is stated.
-
-        Args:
-            parameters: what the engine says.
-            own: names that the scanner reads by itself.
-        """
+        """Read them, and check that nothing but a scanner's own names is stated besides."""
         known = ("required_fields", "nested_fields", "time_zone", "predicate", *own)
         for name in parameters:
             if name not in known:
@@ -66,11 +61,7 @@ def needed(parameters: Parameters, name: str) -> str:
 
 
 def number(parameters: Parameters, name: str, default: int) -> int:
-    """A whole number.
-
-    Raises:
-        UsageError: the text is none.
-    """
+    """A whole number."""
     text = parameters.get(name, str(default))
     try:
         return int(text)
@@ -87,13 +78,7 @@ def split_names(text: str, what: str) -> list[str]:
 
 
 def split_columns(names: str, types: str, what: str) -> dict[str, ColumnType]:
-    """Columns from a list of names and one of type strings.
-
-    Args:
-        names: joined by `,`.
-        types: joined by `#`.
-        what: the names of both parameters, for messages.
-    """
+    """Columns from a list of names, joined by `,`, and one of type strings, joined by `#`."""
     found = split_names(names, what)
     texts = types.split("#") if types else []
     if len(found) != len(texts):

@@ -16,13 +16,7 @@ from seamkit.offheap.connector.parameters import Common, Parameters, needed
 
 
 class ParquetScanner(BatchScanner):
-    """The rows of a file, in order.
-
-    Args:
-        path: of the file; its footer is read at once.
-        fetch_size: most rows per chunk.
-        choices: which columns and rows, and how they are appended: see `BatchScanner`.
-    """
+    """The rows of a file, whose footer is read at once, in order; see `BatchScanner`."""
 
     def __init__(self, path: str, fetch_size: int = 4096, **choices: Any) -> None:
         super().__init__(path, _schema(path), fetch_size, **choices)

@@ -126,14 +126,7 @@ class ConnectorScanner(abc.ABC):
         """Give back what `open` took (Java: `close`); repeatable."""
 
     def append_rows(self, rows: Sequence[Sequence[Any]]) -> None:
-        """Put the items of many rows.
-
-        Args:
-            rows: each as long as `appenders`, in their order.
-
-        Raises:
-            seambase.errors.InputError: a row of another length.
-        """
+        """Put the items of many rows, each as long as `appenders` and in their order."""
         width = len(self.appenders)
         if set(map(len, rows)) - {width}:
             at, row = next((i, r) for i, r in enumerate(rows) if len(r) != width)
@@ -144,20 +137,10 @@ class ConnectorScanner(abc.ABC):
             appender.items.extend(column)
 
     def append_batch(self, batch: pa.RecordBatch) -> int:
-        """Append whole Arrow columns, vectorised.
+        """Append whole Arrow columns, vectorised; the number of rows.
 
-        Args:
-            batch: one column per appender, in their order, each of the type that
-                `columns.types.arrow_type` names for the source's column.
-
-        Returns:
-            The number of rows.
-
-        Raises:
-            seambase.errors.RefusedError: a column of another type.
-            seambase.errors.InputError: a value that its column cannot hold, or another number of
-                columns.
-            seambase.errors.UsageError: no chunk is being made.
+        There is one column per appender, in their order, each of the type that
+        `columns.types.arrow_type` names for the source's column. A chunk must be being made.
         """
         if self.table is None:
             raise UsageError("rows are appended while a chunk is made: in get_next")
@@ -176,10 +159,6 @@ class ConnectorScanner(abc.ABC):
         """Make a new table, fill it, and tell where it lies (Java: `getNextOffHeapChunk`).
 
         The table is the scanner's until `release_table`; one table at a time.
-
-        Raises:
-            seambase.errors.InputError: an item that its column does not take.
-            seambase.errors.UsageError: `get_next` tells another number of rows than it appended.
         """
         self.release_table()
         self.table = OffHeapTable(self._c_types, self.fetch_size, self.allocator)
@@ -274,19 +253,10 @@ def _size(chain: Chain) -> int:
 def stream(scanner: ConnectorScanner, schema: Any) -> Iterator[Any]:
     """Open a scanner and read it to its end, as an engine does.
 
-    Each chunk is copied into Arrow columns, its columns are released, then its table. When the
-    stream ends, fails or is dropped, table and scanner are released, too.
-
-    Args:
-        scanner: not yet open. Its `counters` are kept.
-        schema: `pyarrow.Schema` wanted; names as the scanner's, in order.
-
-    Yields:
-        `pyarrow.RecordBatch` per chunk. Their memory is the scanner's allocator's.
-
-    Raises:
-        seambase.errors.UsageError: other columns than the scanner's.
-        seambase.errors.RefusedError: a column that cannot be read as asked for.
+    Each chunk is copied into a batch of the schema, whose names are the scanner's, in order, and
+    whose memory is the scanner's allocator's; then its columns are released, then its table. When
+    the stream ends, fails or is dropped, table and scanner are released, too; the `counters` are
+    kept.
     """
     expected = _expected(scanner, schema)
     counters = scanner.counters

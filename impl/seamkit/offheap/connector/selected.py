@@ -27,14 +27,7 @@ SEPARATORS = ",#."
 
 
 class SelectedFields:
-    """A tree of names in the order of their first appearance (Java: `SelectedFields`).
-
-    Args:
-        paths: dotted paths.
-
-    Raises:
-        UsageError: a path with an empty name.
-    """
+    """A tree of names of dotted paths, in their first order (Java: `SelectedFields`)."""
 
     def __init__(self, paths: Iterable[str] = ()) -> None:
         self._children: dict[str, SelectedFields] = {}
@@ -66,13 +59,7 @@ class SelectedFields:
 def prune(column: ColumnType, selected: SelectedFields, name: str = "") -> ColumnType:
     """What is left of a type (Java: `pruneOnAccess`).
 
-    Args:
-        column: the type in the source.
-        selected: the parts asked for.
-        name: of the column, for messages.
-
-    Returns:
-        A type whose text is that of the parts; a child that the type lacks has kind UNKNOWN.
+    Its text is that of the parts selected; a child that the type lacks has kind UNKNOWN.
     """
     if selected.whole:
         return column
@@ -89,11 +76,8 @@ def prune_columns(
 ) -> list[ColumnType]:
     """Types of the columns asked for (Java: `ScannerHelper` and the scanners' constructors).
 
-    Args:
-        columns: the source's columns by name.
-        required: names asked for, in order; they may repeat. One that the source lacks gives
-            kind UNKNOWN.
-        nested: paths; those that start with a column not asked for mean nothing.
+    Names may repeat. One that the source lacks gives kind UNKNOWN; nested paths that start with a
+    column not asked for mean nothing.
     """
     selected = SelectedFields(nested)
     types = []

@@ -39,12 +39,7 @@ class ColumnValue:
         return False
 
     def part(self, item: Any, index: int) -> Self | None:
-        """A part of this value as a value of the same class: None if it is NULL.
-
-        Args:
-            item: the format's object.
-            index: which child of the type of this value it is.
-        """
+        """A child of this value as a value of the same class: None if it is NULL."""
         if item is None:
             return None
         value = type(self)(item, self.column.children[index], self.zone)
@@ -105,8 +100,7 @@ class ColumnValue:
     def get_decimal(self, scale: int) -> int:
         """Java: `getDecimal` and the rescaling after it; the unscaled number at `scale`.
 
-        Raises:
-            ArithmeticError: the value has digits beyond `scale` that are not 0.
+        Digits beyond `scale` that are not 0 are an ArithmeticError.
         """
         raise NotImplementedError
 

@@ -17,9 +17,7 @@ EPOCH = datetime(1970, 1, 1)
 def time_zone(name: str) -> tzinfo:
     """The zone a name stands for: `Europe/Paris` and the like, `UTC`, or an offset `+08:00`.
 
-    Raises:
-        UsageError: there is no such zone; among the names without one is `CST`, which some take
-            for China's and some for Chicago's.
+    No such zone is `CST`, which some take for China's and some for Chicago's.
     """
     if name == "UTC":
         return UTC
@@ -36,12 +34,9 @@ def time_zone(name: str) -> tzinfo:
 
 
 def wall_micros(moment: datetime, zone: tzinfo) -> int:
-    """Microseconds from 1970-01-01 00:00:00 to what a clock shows.
+    """Microseconds from 1970-01-01 00:00:00 to what a clock in a zone shows.
 
-    Args:
-        moment: a moment with a zone is what the clocks of `zone` show then; one without is what it
-            is.
-        zone: where the clock hangs.
+    A moment without a zone is what it is.
     """
     if moment.tzinfo is not None:
         moment = moment.astimezone(zone).replace(tzinfo=None)

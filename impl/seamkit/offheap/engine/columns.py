@@ -28,20 +28,11 @@ def fill(
 ) -> Any:
     """Copy a chain's columns into a `pyarrow.RecordBatch`, each buffer once.
 
-    Args:
-        chain: where the columns lie. With sizes (`n_words`, `extents`) every buffer is checked
-            against what its rows need; a bare address is believed.
-        expected: the engine's columns, as many and in the same order as the chain's.
-        allocator: owner of the batch's memory, which goes back when Arrow lets go of it.
-        source: the table whose chain it is, if its columns should be released one by one as they
-            are copied: what was read last then serves the next column.
-
-    Returns:
-        A batch with `expected.schema`.
-
-    Raises:
-        seambase.errors.InputError: the chain breaks its format.
-        seamkit.core.errors.NativeMemoryError: the allocator's limit.
+    With sizes (`n_words`, `extents`) every buffer is checked against what its rows need; a bare
+    address is believed. The engine's columns are as many and in the same order. The batch's memory
+    is the allocator's, and goes back when Arrow lets go of it. Columns of `source`, the chain's
+    table, are released one by one as they are copied: what was read last then serves the next
+    column.
     """
     columns = EngineColumns(expected, allocator)
     columns.borrow(chain, source)
@@ -51,15 +42,9 @@ def fill(
 def move(table: OffHeapTable, expected: EngineSchema) -> Any:
     """A table's rows as a `pyarrow.RecordBatch`; `EngineColumns.export` says what is copied.
 
-    Args:
-        table: loses its columns, which are released. Its allocator owns the batch's memory.
-        expected: the engine's columns.
-
-    Raises:
-        seambase.errors.InputError: a value that means nothing, such as text that is not UTF-8; the
-            columns are released then, too.
-        seambase.errors.RefusedError: columns of other types than expected; the table stays whole.
-        seamkit.core.errors.NativeMemoryError: the allocator's limit.
+    The table loses its columns, which are released, also where a value means nothing, such as text
+    that is not UTF-8; it stays whole where its types are others than expected. Its allocator owns
+    the batch's memory.
     """
     columns = EngineColumns(expected, table.allocator)
     columns.move(table)
@@ -67,12 +52,7 @@ def move(table: OffHeapTable, expected: EngineSchema) -> Any:
 
 
 class EngineColumns:
-    """Owns one chunk of engine columns (`struct seam_engine_column`). One thread at a time.
-
-    Args:
-        expected: the engine's columns.
-        allocator: where all memory comes from.
-    """
+    """Owns one chunk of engine columns (`struct seam_engine_column`). One thread at a time."""
 
     def __init__(self, expected: EngineSchema, allocator: TrackedAllocator) -> None:
         self.expected = expected
@@ -86,21 +66,13 @@ class EngineColumns:
         self._wanted = self._column, expected.slots, len(expected.types)
 
     def fill(self, chain: Chain) -> None:
-        """Copy a chain's columns (StarRocks: `JniScanner::_fill_chunk`); what was there goes.
-
-        Raises:
-            seambase.errors.InputError: the chain breaks its format.
-            seambase.errors.RefusedError: a column of a type that is not held.
-            seamkit.core.errors.NativeMemoryError: the allocator's limit.
-        """
+        """Copy a chain's columns (StarRocks: `JniScanner::_fill_chunk`); what was there goes."""
         self._done(lib.seam_engine_fill(*self._wanted, self._chain_of(chain), self._error))
 
     def borrow(self, chain: Chain, source: OffHeapTable | None = None) -> None:
         """As `fill`, but the buffers stay the chain's, which must live until they are handed on.
 
-        Args:
-            chain: as in `fill`.
-            source: the table whose chain it is; it loses column after column as they are handed on.
+        Its table, if given, loses column after column as they are handed on.
         """
         table = None if source is None else source.pointer
         self._done(lib.seam_engine_open(*self._wanted, self._chain_of(chain), self._error))
@@ -109,13 +81,7 @@ class EngineColumns:
             lib.seam_engine_release_behind(self._column, table)
 
     def move(self, table: OffHeapTable) -> None:
-        """Take the buffers of a table over instead of copying them; what was there goes.
-
-        Raises:
-            seambase.errors.RefusedError: columns of other types than expected.
-            seambase.errors.InputError: not as many columns as expected.
-            seamkit.core.errors.NativeMemoryError: the allocator's limit.
-        """
+        """Take the buffers of a table over instead of copying them; what was there goes."""
         self._done(lib.seam_engine_move(*self._wanted, table.pointer, self._error))
 
     def _chain_of(self, chain: Chain) -> Any:
@@ -139,11 +105,6 @@ class EngineColumns:
         Buffers move where the layouts agree (whole and floating-point numbers, decimals of 128
         bits, strings, all offsets); booleans, dates, times and datetimes are turned in place;
         narrower decimals are copied, and null flags become a bitmap.
-
-        Raises:
-            seambase.errors.InputError: a value that means nothing, such as text that is not UTF-8.
-            seambase.errors.UsageError: nothing was filled in.
-            seamkit.core.errors.NativeMemoryError: the allocator's limit.
         """
         if not self._filled:
             raise UsageError("there are no engine columns to hand on: fill them first")

@@ -60,21 +60,10 @@ class TableStream:
 
 
 def tables(stream: Any, rows: int, allocator: TrackedAllocator) -> Iterator[OffHeapTable]:
-    """Cut an Arrow C stream into off-heap tables.
+    """Cut an Arrow C stream into off-heap tables, each the receiver's to release.
 
-    Args:
-        stream: any object with `__arrow_c_stream__`. It is consumed.
-        rows: most rows of a table; batches are cut, never put together.
-        allocator: where the tables' memory comes from.
-
-    Yields:
-        Tables, each the receiver's to release. Batches without rows give none: for an engine a
-        table without rows is the end.
-
-    Raises:
-        seambase.errors.UsageError: fewer than one row a table.
-        seambase.errors.RefusedError: a column of a type no off-heap column holds.
-        seambase.errors.InputError: a value that its column cannot hold.
+    The stream is any object with `__arrow_c_stream__` and is consumed. Batches are cut to `rows`,
+    never put together. Those without rows give none: for an engine a table without rows is the end.
     """
     if rows < 1:
         raise UsageError(f"a table of a stream has 1 row or more, not {rows}")

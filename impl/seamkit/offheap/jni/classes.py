@@ -22,12 +22,7 @@ def connector_classes() -> JavaClasses:
 
 
 def scanner_classes(name: str, class_path: Sequence[Path]) -> JavaClasses:
-    """Somebody's own classes, which extend those of `connector_classes`.
-
-    Args:
-        name: for messages.
-        class_path: jars and folders of classes.
-    """
+    """Somebody's own classes in jars and folders, which extend those of `connector_classes`."""
     for part in class_path:
         if not part.exists():
             raise UsageError(f"class path: {part} does not exist")
@@ -37,8 +32,7 @@ def scanner_classes(name: str, class_path: Sequence[Path]) -> JavaClasses:
 class JniLoader:
     """Owns C's hold of a class loader (`struct seam_jni_loader`); threads may share it.
 
-    Args:
-        classes: the classes that it finds, those of `connector_classes` among them.
+    It finds those of `connector_classes`, too.
     """
 
     def __init__(self, classes: JavaClasses) -> None:

@@ -120,10 +120,8 @@ class JniScanner(Closing):
     def schema(self) -> EngineSchema:
         """The columns that an opened scanner names.
 
-        Raises:
-            seambase.errors.UsageError: a class that extends none of ours names none.
-            seambase.errors.RefusedError: a column of which parts were not asked for: its schema is
-                the caller's to say.
+        One that extends none of our classes names none; where parts of a column were not asked for,
+        the schema is the caller's to say.
         """
         out = ffi.new("char **")
         self._check(lib.seam_jni_scanner_describe(self._open, out, self._error))

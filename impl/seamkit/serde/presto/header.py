@@ -31,13 +31,9 @@ class PageHeader(NamedTuple):
 def read_header(data: bytes | bytearray | memoryview, offset: int, shown: int) -> PageHeader:
     """Read and check a header.
 
-    Rules of Presto 0.296 (`SerializedPage`, `PagesSerdeUtil`): the checksum is 0 without its bit;
-    a compressed payload is smaller than a plain one; sizes agree where nothing was compressed.
-
-    Args:
-        data: bytes that hold the whole header from `offset` on.
-        offset: where the header begins in `data`.
-        shown: where it begins in its file, for messages.
+    Rules of Presto 0.296 (`SerializedPage`, `PagesSerdeUtil`): the checksum is 0 without its bit; a
+    compressed payload is smaller than a plain one; sizes agree where nothing was compressed. `data`
+    holds the whole header from `offset` on; `shown` is where it begins in its file, for messages.
     """
     header = PageHeader(*_HEADER.unpack_from(data, offset))
     for at, broken, what in _broken_rules(header):

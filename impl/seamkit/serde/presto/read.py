@@ -94,13 +94,7 @@ class PageReader:
             offset = body + header.size_bytes
 
     def page(self, header: PageHeader, body: memoryview, offset: int) -> pa.RecordBatch:
-        """The batch of one page.
-
-        Args:
-            header: its header.
-            body: the payload as it is on the wire.
-            offset: where that begins in the file, for messages.
-        """
+        """The batch of one page, whose body is as it is on the wire."""
         if header.marker & CHECKSUMMED:
             rows, marker, uncompressed, _, checksum = header
             found = page_checksum(body, marker, rows, uncompressed)
@@ -133,17 +127,8 @@ class PageReader:
     def column(self, data: Bytes, offset: int = 0) -> tuple[pa.Array, int]:
         """One column that stands alone, without page header and count of columns.
 
-        Args:
-            data: the column's bytes, which may go on behind it.
-            offset: where they begin in the file, for messages.
-
-        Returns:
-            The column, and how many of the bytes are its own.
-
-        Raises:
-            UsageError: the reader is not of one column.
-            InputError: see `read`.
-            RefusedError: see `read`.
+        The reader must be of one column. How many of the bytes are the column's, which may go on
+        behind it, comes back, too.
         """
         if len(self._schema.fields) != 1:
             raise UsageError(f"a column alone is not of {len(self._schema.fields)} fields")

@@ -55,9 +55,7 @@ _HASHED = ("bigint", "integer", "varchar", "varbinary")
 class PageSchema:
     """The columns of a page, compiled; may be used by any number of threads.
 
-    Args:
-        fields: name and Presto type of each column.
-        timestamps: what a `timestamp` is in the page.
+    `timestamps` says what a `timestamp` is in the page.
     """
 
     def __init__(self, fields: Sequence[SerdeField], timestamps: str) -> None:
@@ -128,12 +126,7 @@ class PageSchema:
         self._fitting = schema
 
     def batch(self, columns: Columns, selections: Sequence[Rows]) -> pa.RecordBatch:
-        """A batch that fits these columns.
-
-        Args:
-            columns: a batch, or its columns in any dress.
-            selections: the rows that are written, which lazy columns load.
-        """
+        """A batch, or columns in any dress, as one that fits; lazy columns load rows selected."""
         if isinstance(columns, pa.RecordBatch):
             self.check_batch(columns.schema)
             return self.check_nulls(columns)

@@ -160,15 +160,8 @@ def finish_page(
 ) -> memoryview:
     """Compress the payload of a page where that is wanted and pays, and write its header.
 
-    Args:
-        page: room for the header, then the whole payload.
-        rows: of the page.
-        options: codec, ratio and checksum count.
-        allocator: owner of a compressed page.
-        skipper: decides whether compression is tried at all; by default it always is.
-
-    Returns:
-        `page` itself, or a shorter one in memory of its own.
+    The page is room for the header, then the whole payload; it comes back itself, or a shorter one
+    in the allocator's memory. The skipper decides whether compression is tried at all.
     """
     uncompressed = len(page) - HEADER_BYTES
     packed = _compress(page[HEADER_BYTES:], options, allocator, skipper)

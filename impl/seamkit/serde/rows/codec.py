@@ -127,10 +127,8 @@ class RowCodec(ABC):
     ) -> RowBytes:
         """Turn as many rows of a batch as fit, from its first, into rows end to end; at least one.
 
-        Args:
-            batch: the columns; it has rows.
-            limit_bytes: most bytes of rows, unless the first row alone has more.
-            room: gives memory of at least so many bytes.
+        The first row alone may have more than `limit_bytes`. `room` gives memory of at least so
+        many bytes.
         """
         if batch.num_rows == 0:
             raise UsageError("a batch without rows has no first row")

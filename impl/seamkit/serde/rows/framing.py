@@ -34,13 +34,9 @@ class Group:
 def compress_group(
     group: memoryview, codec: str, allocator: TrackedAllocator, skipper: Skipper | None = None
 ) -> memoryview:
-    """A plain group compressed, or as it is where that does not pay.
+    """A plain group (header and rows) compressed, or as it is where that does not pay.
 
-    Args:
-        group: header and rows.
-        codec: one of `seamkit.serde.compression.CODECS`.
-        allocator: owner of the memory.
-        skipper: decides whether compression is tried at all; by default it always is.
+    The skipper decides whether compression is tried at all.
     """
     size = len(group) - GROUP_HEADER.size
     if codec == "none" or not size or (skipper is not None and not skipper.wants(size)):
@@ -57,18 +53,9 @@ def compress_group(
 def groups(
     data: memoryview, codec: str, size_limit: int, allocator: TrackedAllocator
 ) -> Iterator[Group]:
-    """The groups of a stream, one after the other.
+    """The groups of a stream, one after the other; none compressed where the codec is `none`.
 
-    Args:
-        data: the whole stream.
-        codec: what compressed groups were compressed with; `none`: there are none.
-        size_limit: most bytes that a group may have uncompressed.
-        allocator: owner of what is decompressed.
-
-    Raises:
-        InputError: a header that is cut off or contradicts itself, a compressed group without a
-            codec, or one that is damaged.
-        RefusedError: a group beyond the limit.
+    No group has more than `size_limit` bytes uncompressed; what is decompressed is the allocator's.
     """
     at = 0
     while at < len(data):

@@ -58,13 +58,7 @@ def grade(
 ) -> RowGrade:
     """Grade a stream of UnsafeRows.
 
-    Args:
-        data: the stream.
-        fields: its columns, with types in Spark's words.
-        options: see `seamkit.serde.rows.serde.RowOptions`.
-
-    Raises:
-        UsageError: an option or a type that is none.
+    Types are in Spark's words; the options are those of `seamkit.serde.rows.serde.RowOptions`.
     """
     chosen = RowOptions.of(options)
     view = memoryview(data)

@@ -27,17 +27,7 @@ def inspect_rows(
     """Every field of a stream in the order of its bytes, offsets counted from its start.
 
     What was met before a break is handed out first. Only plain groups are explained: the bytes
-    within a compressed one have no place in the stream.
-
-    Args:
-        format_: `unsaferow` or `compactrow`.
-        data: the stream.
-        fields: its columns, with types in Spark's words.
-        options: see `RowOptions`.
-
-    Raises:
-        BrokenError: the bytes break the format; it knows where.
-        UsageError: an option or a type that is none.
+    within a compressed one have no place in the stream. Types are in Spark's words.
     """
     walks: dict[str, type[Walk]] = {"unsaferow": UnsafeWalk, "compactrow": CompactWalk}
     if format_ not in walks:

@@ -65,8 +65,7 @@ class Oddity:
 class Walk(ABC):
     """One row on its way; `met` and `odd` fill up as it is walked.
 
-    Args:
-        data: the whole stream; offsets count from its start.
+    Offsets count from the start of the whole stream.
     """
 
     def __init__(self, data: memoryview) -> None:

@@ -40,8 +40,7 @@ class StreamArena:
     def clear(self) -> None:
         """Give every range back at once; the arena is as after its construction.
 
-        Raises:
-            UsageError: a stream still holds ranges. Clear streams (and serializers) first.
+        No stream may hold ranges any more: clear streams (and serializers) first.
         """
         if self._streams:
             raise UsageError(

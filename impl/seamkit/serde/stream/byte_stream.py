@@ -60,11 +60,7 @@ class OutputRanges:
 
 
 class ByteOutputStream(OutputRanges):
-    """Grows by ranges of an arena; what was written never moves.
-
-    Args:
-        arena: where ranges come from. To be cleared after the stream.
-    """
+    """Grows by ranges of an arena; what was written never moves. It is cleared before its arena."""
 
     def write(self, data: Buffer) -> int:
         """Append at the position; returns how many bytes that were."""
@@ -78,10 +74,6 @@ class ByteInputStream:
     """Reads a list of ranges as if they were one; any value may straddle a border.
 
     Nothing is copied but what straddles: the ranges are kept alive and must not change.
-
-    Args:
-        ranges: bytes-like objects; empty ones are legal.
-        allocator: of the list of ranges.
     """
 
     def __init__(self, ranges: Iterable[Buffer], allocator: TrackedAllocator) -> None:
@@ -114,31 +106,18 @@ class ByteInputStream:
         return int(lib.seam_byte_input_remaining(self._stream))
 
     def seek(self, position: int) -> int:
-        """Go to any position, the end included.
-
-        Raises:
-            UsageError: the position is outside the stream.
-        """
+        """Go to any position, the end included."""
         if not 0 <= position <= len(self):
             raise UsageError(f"position {position} is outside a stream of {len(self)} bytes")
         self._check(lib.seam_byte_input_seek(self._stream, position, self._error))
         return position
 
     def skip(self, size_bytes: int) -> None:
-        """Pass over bytes.
-
-        Raises:
-            seambase.errors.InputError: fewer remain.
-        """
+        """Pass over bytes."""
         self._check(lib.seam_byte_input_skip(self._stream, size_bytes, self._error))
 
     def number(self, width_bytes: int) -> int:
-        """The next little-endian signed number of 1, 2, 4 or 8 bytes.
-
-        Raises:
-            UsageError: another width.
-            seambase.errors.InputError: fewer bytes remain.
-        """
+        """The next little-endian signed number of 1, 2, 4 or 8 bytes."""
         if width_bytes not in (1, 2, 4, 8):
             raise UsageError(f"a number has 1, 2, 4 or 8 bytes, not {width_bytes}")
         out = ffi.new("int64_t *")
@@ -146,12 +125,7 @@ class ByteInputStream:
         return int(out[0])
 
     def read(self, size_bytes: int) -> memoryview:
-        """The next bytes: a view of the range where they lie in one, else a copy.
-
-        Raises:
-            UsageError: a negative size.
-            seambase.errors.InputError: fewer remain; nothing is read then.
-        """
+        """The next bytes: a view of the range where they lie in one, else a copy."""
         if size_bytes < 0:
             raise UsageError(f"{size_bytes} bytes cannot be read")
         if self._stream.current < len(self._ranges):

@@ -12,13 +12,7 @@ from seamkit.serde.stream.presto import PrestoVectorSerde
 
 
 class Gatherer:
-    """A serializer of Presto pages with an arena of its own; of use to one thread at a time.
-
-    Args:
-        fields: the columns.
-        options: see `seamkit.serde.presto.options.PageOptions`.
-        allocator: where all memory comes from.
-    """
+    """A serializer of Presto pages with an arena of its own; of use to one thread at a time."""
 
     def __init__(
         self, fields: Sequence[SerdeField], options: Mapping[str, Any], allocator: TrackedAllocator

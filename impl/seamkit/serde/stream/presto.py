@@ -38,12 +38,8 @@ from seamkit.serde.vectors import Columns
 class OpenBatch:
     """A batch made ready for serializers of one schema: open it once, append from it often.
 
-    Args:
-        schema: the columns.
-        batch: a `pyarrow.RecordBatch`, or its columns in any dress (`seamkit.serde.vectors`); kept
-            alive.
-        allocator: of what opening takes.
-        selections: the rows that will be appended, which lazy columns load; all by default.
+    It is a `pyarrow.RecordBatch`, or columns in any dress (`seamkit.serde.vectors`), and is kept
+    alive. Of the rows that will be appended, all by default, lazy columns load theirs.
     """
 
     def __init__(
@@ -66,13 +62,7 @@ class OpenBatch:
 
 
 class PrestoIterativeSerializer:
-    """An `IterativeSerializer` of Presto pages.
-
-    Args:
-        schema: the columns.
-        options: of the pages; `encodings` is taken as `flatten`.
-        arena: where all memory comes from.
-    """
+    """An `IterativeSerializer` of Presto pages; their `encodings` is taken as `flatten`."""
 
     def __init__(self, schema: PageSchema, options: PageOptions, arena: StreamArena) -> None:
         if options.layout != "plain" or options.hash_tables or options.preserve_encodings:
@@ -142,13 +132,10 @@ class PrestoIterativeSerializer:
         return HEADER_BYTES + self._payload_bytes()
 
     def flush(self, out: OutputStream) -> int:
-        """Write a page; rows stay, so that flushing again writes them again.
+        """Write a page, and tell its bytes; rows stay, so that flushing again writes them again.
 
         A large page that is neither compressed nor checked leaves in pieces, from where they lie:
         they are good until rows are appended or cleared.
-
-        Returns:
-            Bytes of the page.
         """
         size, apart = self._payload_bytes(), ffi.new("int64_t *")
         most = lib.seam_presto_stream_apart(self.pointer, apart)
@@ -189,17 +176,9 @@ def append_partitions(
     """Append selection i of a batch to serializer i: all destinations of an exchange at once.
 
     Goes column by column over all serializers, so that each column stays in the cache; one
-    serializer may stand there several times. The work runs without the GIL.
-
-    Args:
-        serializers: of the same columns; their arenas may be one or many.
-        batch: a `pyarrow.RecordBatch`, or what `PrestoIterativeSerializer.open` made of one.
-        selections: as many.
-
-    Raises:
-        UsageError: see `PrestoIterativeSerializer.append`; or serializers of other columns.
-        seambase.errors.InputError: see `PrestoIterativeSerializer.append`.
-        seamkit.core.errors.NativeMemoryError: see `PrestoIterativeSerializer.append`.
+    serializer may stand there several times. The work runs without the GIL. Serializers are of the
+    same columns, their arenas one or many; the batch may be what `PrestoIterativeSerializer.open`
+    made of one.
     """
     if len(serializers) != len(selections):
         raise UsageError(f"{len(selections)} selections came for {len(serializers)} serializers")
@@ -277,10 +256,7 @@ class PrestoVectorSerde:
     ) -> memoryview:
         """One column alone, without page header and count of columns, as constants in plans are.
 
-        Args:
-            field: its name and type.
-            options: of which `timestamps` and `nulls_first` count.
-            column: a `pyarrow.Array`.
+        Of the options `timestamps` and `nulls_first` count.
         """
         arena = StreamArena(self._allocator)
         serializer = self.iterative([field], options, arena)
@@ -298,12 +274,8 @@ class PrestoVectorSerde:
     ) -> memoryview:
         """One map or row alone, as Presto's constants in plans are: MAP_ELEMENT or ROW_ELEMENT.
 
-        Presto 0.296, SingleMapBlockEncoding (without a hash table) and SingleRowBlockEncoding.
-
-        Args:
-            field: its name and type.
-            options: see `serialize_column`.
-            value: a `pyarrow.Array` of one row.
+        Presto 0.296, SingleMapBlockEncoding (without a hash table) and SingleRowBlockEncoding. The
+        value is an array of one row; the options are those of `serialize_column`.
         """
         type_ = parse_presto(field.type)
         if type_.kind not in ("map", "row") or len(value) != 1 or value.null_count:

@@ -31,13 +31,7 @@ _MAX_GROUP_BYTES = 2**31 - 1
 
 
 class RowIterativeSerializer:
-    """An `IterativeSerializer` of groups of rows.
-
-    Args:
-        codec: writes the rows.
-        options: of which `codec` counts here.
-        arena: where the rows wait.
-    """
+    """An `IterativeSerializer` of groups of rows, of whose options `codec` counts here."""
 
     def __init__(self, codec: RowCodec, options: RowOptions, arena: StreamArena) -> None:
         self.codec = codec
@@ -72,10 +66,9 @@ class RowIterativeSerializer:
         return GROUP_HEADER.size + len(self._stream)
 
     def flush(self, out: OutputStream) -> int:
-        """Write a group; its rows are gone then, as Velox's are, and the next group has none.
+        """Write a group, and tell its bytes.
 
-        Returns:
-            Bytes of the group.
+        Its rows are gone then, as Velox's are, and the next group has none.
         """
         size = len(self._stream)
         if size > _MAX_GROUP_BYTES:
@@ -100,12 +93,8 @@ def append_row_partitions(
 ) -> None:
     """Append selection i of a batch to serializer i: all destinations of an exchange at once.
 
-    Rows of many destinations are turned into bytes together, then dealt out.
-
-    Args:
-        serializers: of the same columns and format; their arenas may be one or many.
-        batch: a `pyarrow.RecordBatch`.
-        selections: as many.
+    Rows of many destinations are turned into bytes together, then dealt out. Serializers are of the
+    same columns and format, their arenas one or many.
     """
     if len(serializers) != len(selections):
         raise UsageError(f"{len(selections)} selections came for {len(serializers)} serializers")
@@ -141,10 +130,7 @@ class RowBatchSerializer:
 class RowVectorSerde:
     """The `VectorSerde` of a format of rows; options are those of `RowOptions`.
 
-    Args:
-        name: what it is registered as.
-        format_: `unsaferow` or `compactrow`.
-        allocator: where rows come from; None for one of its own without a limit.
+    It is registered by a name of its own; `format_` is `unsaferow` or `compactrow`.
     """
 
     def __init__(

@@ -67,12 +67,7 @@ class ChangeFeed:
     commits: list[Commit]
 
     def units(self, files: TableFiles, times: Mapping[int, int]) -> Iterator[ReadUnit]:
-        """The changes, the oldest commit first.
-
-        Args:
-            files: of the table.
-            times: milliseconds since 1970 by version.
-        """
+        """The changes, the oldest commit first."""
         planner = Planner(files, self.protocol, self.schema)
         for commit in self.commits:
             version = pa.scalar(commit.version, pa.int64())
@@ -85,13 +80,7 @@ class ChangeFeed:
 
 
 def load_feed(storage: Storage, folder: LogFolder, versions: range) -> ChangeFeed:
-    """Read the commits of a window.
-
-    Args:
-        storage: the table's folder.
-        folder: its log.
-        versions: those whose changes are told; one at least.
-    """
+    """Read the commits of a window, of one version at least."""
     first = load_snapshot(storage, folder, versions[0])
     protocol, metadata = first.protocol, first.metadata
     _require_feed(metadata, versions[0], storage.root)
@@ -169,8 +158,7 @@ def _by_path(files: list[AddFile], root: str) -> dict[str, AddFile]:
 def _difference(planner: Planner, masked: AddFile, left: AddFile) -> Mask | None:
     """All rows but those that the vector of one state takes out and that of the other leaves.
 
-    Returns:
-        None where there are no such rows: the first state has no vector.
+    None where there are no such rows: the first state has no vector.
     """
     if planner.vector_mask(masked) is None:
         return None

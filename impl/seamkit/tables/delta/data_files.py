@@ -29,15 +29,7 @@ def open_data_file(
     types: DeltaTypes,
     tracking: RowTracking | None,
 ) -> FileReader:
-    """Open a data file.
-
-    Args:
-        files: of the table.
-        add: the file, as the log has it.
-        schema: of the version that is read.
-        types: which types of a file become the table's.
-        tracking: how ids of rows are found, if they may be asked for.
-    """
+    """Open a data file; `tracking` tells how ids of rows are found, if they may be asked for."""
     storage, plain = files.locate(add.path)
     reader = ParquetReader(storage, plain, types, int96_unit="us")
     own = reader.schema

@@ -30,13 +30,7 @@ _EPOCH = dt.datetime(1970, 1, 1)
 
 
 def partition_value(text: str | None, kind: pa.DataType, where: str) -> pa.Scalar:
-    """A value of a partition column.
-
-    Args:
-        text: as the log has it.
-        kind: the column's type.
-        where: file and column, for messages.
-    """
+    """A value of a partition column, from its text in the log."""
     if text is None or (text == "" and kind != pa.string()) or pa.types.is_null(kind):
         return pa.scalar(None, kind)
     try:

@@ -63,14 +63,10 @@ class Planner:
         known: Mapping[str, pa.Scalar] | None = None,
         own: Sequence[Field] = (),
     ) -> ReadUnit:
-        """Some rows of a file.
+        """Some rows of a file: all but those that `changes` leaves out.
 
-        Args:
-            add: the file.
-            changes: rows of it that are left out.
-            reason: why it is read so.
-            known: columns with one value for all rows, beside those of its partition.
-            own: columns that the file has beside the table's.
+        `known` are columns with one value for all rows, beside those of its partition; `own` are
+        columns that the file has beside the table's.
         """
         schema = replace(self.schema, fields=[*self.schema.fields, *own]) if own else self.schema
         opened = partial(

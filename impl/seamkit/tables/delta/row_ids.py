@@ -43,10 +43,7 @@ def row_tracking(
 ) -> RowTracking | None:
     """What a table says of the ids of its rows; None where it keeps none.
 
-    Args:
-        configuration: its properties.
-        schema: its columns; one of its own under such a name counts.
-        root: the table, for messages.
+    A column of its own under such a name counts.
     """
     if configuration.get("delta.enableRowTracking", "false").lower() != "true":
         return None

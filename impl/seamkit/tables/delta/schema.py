@@ -225,8 +225,7 @@ _WHOLE_DIGITS = {"byte": 3, "short": 5, "integer": 10, "long": 20}
 class DeltaTypes(LosslessTypes):
     """Type rules of a Delta table's data files.
 
-    Args:
-        widens: whether the protocol allows that a file's type is narrower than the table's.
+    `widens`: the protocol allows that a file's type is narrower than the table's.
     """
 
     def __init__(self, widens: bool) -> None:

@@ -57,12 +57,8 @@ def file_statistics(
 ) -> FileStatistics:
     """What the log says of some columns of a file.
 
-    Statistics that are broken say nothing: they are optional.
-
-    Args:
-        add: the file.
-        fields: the columns, none of them nested.
-        names: of those that are of interest.
+    Statistics that are broken say nothing: they are optional. None of the fields is nested; only
+    `names` of them are of interest.
     """
     if add.stats is None:
         return FileStatistics()

@@ -25,12 +25,7 @@ _DIGITS[list(_ALPHABET)] = range(85)
 
 
 def read_vector(files: TableFiles, vector: VectorDescriptor) -> Positions:
-    """The deleted positions of a data file, ascending.
-
-    Args:
-        files: of the table.
-        vector: where it is.
-    """
+    """The deleted positions of a data file, ascending."""
     if vector.storage_type == "i":
         where = f"{files.storage.root}: an inline deletion vector"
         data = _inline(vector, where)

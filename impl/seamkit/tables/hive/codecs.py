@@ -55,11 +55,7 @@ def codec_of(name: str) -> str | None:
 def opened(file: pa.NativeFile, codec: str | None, name: str, bound: Bound) -> ByteSource:
     """The bytes of a file, decompressed as they are read.
 
-    Args:
-        file: open at its beginning.
-        codec: as `codec_of` tells.
-        name: the file, for messages.
-        bound: what a block may become.
+    `codec` is as `codec_of` tells, and `bound` what a block may become.
     """
     if codec is None:
         return _Plain(file, name)

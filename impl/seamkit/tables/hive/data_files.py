@@ -33,14 +33,7 @@ _BY_POSITION = ("parquet.column.index.access", "orc.force.positional.evolution")
 def open_data_file(
     storage: Storage, path: str, description: Description, rows: RowFormat
 ) -> FileReader:
-    """Open a data file.
-
-    Args:
-        storage: the table's folder.
-        path: the file below it.
-        description: the table.
-        rows: how rows are written, where they are text.
-    """
+    """Open a data file; `rows` says how rows are written, where they are text."""
     kind = description.format
     if kind in ("text", "csv"):
         return LineReader(storage, path, description.columns, rows)
@@ -80,13 +73,7 @@ _TYPES = HiveTypes()
 
 
 def open_column_file(storage: Storage, path: str, description: Description) -> FileReader:
-    """Open a data file of a table whose format is `parquet`, `orc` or `avro`.
-
-    Args:
-        storage: the table's folder.
-        path: the file below it.
-        description: the table.
-    """
+    """Open a data file of a table whose format is `parquet`, `orc` or `avro`."""
     reader = _reader(storage, path, description.format)
     own, by_name = list(reader.schema), places(reader.schema, lambda field: (field.name.lower(),))
     if any(description.properties.get(name, "").lower() == "true" for name in _BY_POSITION) or (

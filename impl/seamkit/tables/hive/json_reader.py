@@ -43,14 +43,7 @@ _DECODER = json.JSONDecoder(parse_int=_Number, parse_float=_Number, parse_consta
 
 
 class JsonReader(FileReader):
-    """One file of JSON rows: a `FileReader`.
-
-    Args:
-        storage: the table's folder.
-        path: the file below it.
-        columns: of the table's rows, in order.
-        rows: header, footer and encoding of the file.
-    """
+    """One file of JSON rows: a `FileReader`; `rows` tells header, footer and encoding."""
 
     def __init__(
         self, storage: Storage, path: str, columns: Mapping[str, HiveType], rows: RowFormat

@@ -48,11 +48,7 @@ _KINDS = {
 class TextParser:
     """Turns rows of text into batches. One thread at a time.
 
-    Args:
-        columns: position in the row, name and type of each column that is wanted.
-        n_fields: that a row has.
-        format_: how rows are written.
-        source: the file, for messages.
+    Each column that is wanted has its position in the row; `n_fields` is how many a row has.
     """
 
     def __init__(
@@ -99,10 +95,7 @@ class TextParser:
     def line_end(text: bytes, begin: int, *, last: bool) -> int:
         """Where the line that holds a place ends, and the next begins; -1 if its end is not there.
 
-        Args:
-            text: bytes.
-            begin: a place in the line.
-            last: whether the text's end is a line's end.
+        `last`: the text's end is a line's end.
         """
         view = ffi.from_buffer("uint8_t[]", text)
         return int(lib.seam_text_line_end(view, len(view), begin, last))
@@ -113,17 +106,9 @@ class TextParser:
         return int(lib.seam_text_rows(self._parser))
 
     def parse(self, text: Any, begin: int, *, last: bool, last_begin: int, most_rows: int) -> int:
-        """Parse whole lines.
+        """Parse whole lines; where the next line begins.
 
-        Args:
-            text: bytes.
-            begin: where the first line begins.
-            last: whether the text's end is a line's end.
-            last_begin: lines that begin behind it are left.
-            most_rows: how many lines at most.
-
-        Returns:
-            Where the next line begins.
+        Lines that begin behind `last_begin` are left. `last`: the text's end is a line's end.
         """
         view = ffi.from_buffer("uint8_t[]", text)
         at, error = ffi.new("int64_t *", begin), new_error()
@@ -187,14 +172,8 @@ class LineReader(FileReader):
     """One file of delimited text or CSV.
 
     A file that is neither compressed nor in another encoding is cut into stretches that are read
-    apart: a line belongs to the stretch in which it begins, as in Hadoop's splits.
-
-    Args:
-        storage: the table's folder.
-        path: the file below it.
-        columns: of the table's rows, in order.
-        format_: how rows are written.
-        group_bytes: of a stretch.
+    apart: a line belongs to the stretch in which it begins, as in Hadoop's splits. A stretch has
+    `group_bytes`.
     """
 
     def __init__(
@@ -288,14 +267,7 @@ class _Transcoded:
 
 
 class _Lines:
-    """Bytes of a file, of which whole lines are parsed.
-
-    Args:
-        source: gives them.
-        begin: where in the file they begin.
-        name: the file, for messages.
-        bound: what a line may have.
-    """
+    """Bytes of a file from `begin` on, of which whole lines within `bound` are parsed."""
 
     def __init__(self, source: ByteSource, begin: int, name: str, bound: Bound) -> None:
         self._source, self._name, self._bound = source, name, bound
@@ -357,10 +329,7 @@ def without_first(
 ) -> Iterator[pa.RecordBatch]:
     """The batches without so many rows at their beginning.
 
-    Args:
-        batches: of a file.
-        count: how many rows to leave out.
-        missing: called with the number of those that are not there.
+    `missing` is called with the number of those that are not there.
     """
     for batch in batches:
         gone = min(count, batch.num_rows)

@@ -51,12 +51,7 @@ def list_files(
     """The data files of a table, by path.
 
     Names that begin with `_` or `.` are passed over, as Hive does. So is what lies beside folders
-    of partitions and is none, which is warned of.
-
-    Args:
-        storage: the table's folder.
-        partitions: types of the partition columns, the outermost first.
-        warnings: receives what was passed over.
+    of partitions and is none, which is warned of. Partition columns come the outermost first.
     """
     return list(_walk(storage, "", list(partitions.items()), {}, warnings))
 
@@ -66,13 +61,7 @@ def list_folders(
     partitions: Mapping[str, HiveType],
     folders: Sequence[PartitionFolder],
 ) -> list[Listed]:
-    """The data files of partitions that are known, by partition and path.
-
-    Args:
-        storage: the table's folder.
-        partitions: types of the partition columns.
-        folders: the partitions; they may lie anywhere.
-    """
+    """The data files of partitions that are known and may lie anywhere, by partition and path."""
     found: list[Listed] = []
     for one in folders:
         place = one.location.rstrip("/")
@@ -148,9 +137,8 @@ _META = "_hoodie_"
 def differences(stated: Mapping[str, str], own: pa.Schema) -> list[str]:
     """Where the types of a metastore are not those of a table's own schema.
 
-    Args:
-        stated: types by name in lower case, as Hive spells them.
-        own: the table's columns; Hudi's meta columns need not be in the metastore.
+    Stated types go by name in lower case, as Hive spells them; Hudi's meta columns need not be in
+    the metastore.
     """
     found = []
     fields = {field.name.lower(): field for field in own}

@@ -137,12 +137,8 @@ def describe(
 ) -> Description:
     """Check what is said of a table.
 
-    Args:
-        where: the table, for messages.
-        format_: a format, a word of `STORED AS` or the class of a serde.
-        columns: types by name, as Hive spells them; names become lower case, as Hive has them.
-        partitions: likewise.
-        properties: of the table and its serde.
+    `format_` is a format, a word of `STORED AS` or the class of a serde. Types are spelled as Hive
+    does; names become lower case, as Hive has them. Properties are the table's and its serde's.
     """
     known = _known_format(where, format_)
     if not isinstance(properties, Mapping) or not all(

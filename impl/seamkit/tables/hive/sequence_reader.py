@@ -85,14 +85,7 @@ class _Bytes:
 
 
 class SequenceReader(FileReader):
-    """One sequence file: a `FileReader`.
-
-    Args:
-        storage: the table's folder.
-        path: the file below it.
-        columns: of the table's rows, in order.
-        rows: how rows are written.
-    """
+    """One sequence file: a `FileReader`."""
 
     def __init__(
         self, storage: Storage, path: str, columns: Mapping[str, HiveType], rows: RowFormat

@@ -78,12 +78,7 @@ class HiveType:
 
 
 def parse_type(text: str, where: str) -> HiveType:
-    """Read a type as Hive spells it; names of fields become lower case, as Hive has them.
-
-    Args:
-        text: such as `map<string,array<decimal(10,2)>>`.
-        where: the column, for messages.
-    """
+    """Read a type as Hive spells it; names of fields become lower case, as Hive has them."""
     if not isinstance(text, str):
         raise UsageError(f"{where}: its type is {text!r}, no text")
     reader = _Reader(text, where)

@@ -47,10 +47,7 @@ def with_external_files(
 ) -> list[FileSlice]:
     """The slices, their skeletons joined to the files that hold the other columns.
 
-    Args:
-        slices: as the timeline shows them.
-        storage: the table's folder.
-        config: its properties; nothing is done without `hoodie.bootstrap.base.path`.
+    Nothing is done without `hoodie.bootstrap.base.path`.
     """
     root = config.raw.get(BOOTSTRAP_ROOT)
     if not root or not any(_is_skeleton(slice_) for slice_ in slices):
@@ -129,12 +126,9 @@ def _partition_values(folder: str, config: TableConfig) -> dict[str, str | None]
 
 
 class SkeletonReader(FileReader):
-    """A skeleton and the file outside the table: one `FileReader`.
+    """A skeleton (meta columns) and the file outside the table with the rest: one `FileReader`.
 
-    Args:
-        skeleton: the meta columns.
-        outside: the other columns of the same rows.
-        values: what folders say of columns that both files lack.
+    `values` are what folders say of columns that both files lack.
     """
 
     def __init__(
@@ -228,10 +222,7 @@ _LEAST, _GREATEST = b"hoodie_min_record_key", b"hoodie_max_record_key"
 def open_slice_base(storage: Storage, base: BaseFile, keys: Sequence[str] = ()) -> FileReader:
     """Open a slice's base file, with the file outside the table that it may need.
 
-    Args:
-        storage: the table's folder.
-        base: the file.
-        keys: names of the fields of record keys, by which its footer may leave it out.
+    `keys` are fields of record keys, by which its footer may leave it out.
     """
     reader = _opened(storage, base, keys)
     if reader.num_rows < base.stated_rows:
@@ -310,13 +301,7 @@ def open_base(storage: Storage, path: str) -> FileReader:
 
 
 class KeyedParquetReader(ParquetReader):
-    """A base file, of which no row group may match where its footer rules out all keys asked for.
-
-    Args:
-        storage: the table's folder.
-        path: the file below it.
-        keys: names of the key fields.
-    """
+    """A base file, of which no row group may match where its footer rules out all keys asked."""
 
     def __init__(self, storage: Storage, path: str, keys: Sequence[str]) -> None:
         super().__init__(storage, path, HUDI_TYPES)

@@ -40,14 +40,10 @@ class ChangeScan(Scan):
     """The changes of a window, the oldest write first.
 
     Where memory is limited, both states of a write wait on local disk as far as they pass a quarter
-    of the limit each, and their keys, which stay in memory, count against it.
-
-    Args:
-        schema: the table's own columns, without `_hoodie_*`.
-        moments: the writes of the window, the oldest first.
-        options: how to run it.
-        columns: which of `op`, `ts_ms`, `before` and `after` to hand out; None for all.
-        condition: changes to keep, over any of these columns; None for all.
+    of the limit each, and their keys, which stay in memory, count against it. `schema` has the
+    table's own columns, without `_hoodie_*`, and `moments` are the writes of the window, the oldest
+    first. `columns` are among `op`, `ts_ms`, `before` and `after` (None for all); the condition is
+    over these, too.
     """
 
     def __init__(

@@ -68,15 +68,11 @@ class Plan:
 class Planner:
     """Plans reads of a table; of those over the same writes the files are listed once.
 
-    Args:
-        storage: the table's folder.
-        timeline: its instants.
-        listing: `files`, `metadata`, or `auto`: the metadata table where the table has one and is
-            not local, and folders otherwise. A metadata table that turns out to be broken is then
-            told in a warning, and folders are listed.
-        strict: ask the archive, too, for files that are missing or shorter than they were written,
-            and refuse what is otherwise a warning: a write that says nothing, and a base file that
-            is longer than it was written.
+    `listing` is `files`, `metadata`, or `auto`: the metadata table where the table has one and is
+    not local, and folders otherwise. A metadata table that turns out to be broken is then told in a
+    warning, and folders are listed. `strict` asks the archive, too, for files that are missing or
+    shorter than they were written, and refuses what is otherwise a warning: a write that says
+    nothing, and a base file that is longer than it was written.
     """
 
     def __init__(
@@ -200,13 +196,8 @@ def read_plan(
 ) -> ReadPlan:
     """The units of a read, in the order of partition and file id.
 
-    Args:
-        plan: the slices.
-        source: what they have in common.
-        path: how to read them.
-        merge_logs: False for the read-optimised view: logs are left out, and slices without a base
-            file contribute nothing.
-        buckets: how many the table's simple bucket index is said to have; None where nobody knows.
+    Without `merge_logs` (the read-optimised view) logs are left out, and slices without a base file
+    contribute nothing. `buckets` is how many the simple bucket index is said to have.
     """
     slices = plan.slices if merge_logs else _bases_alone(plan.slices)
     partitions = PartitionColumns(source.config, source.schema)

@@ -88,10 +88,8 @@ def line_between(
 ) -> list[Snapshot]:
     """The snapshots after one and up to another, oldest first, each the parent of the next.
 
-    Args:
-        metadata: of the table.
-        begin: not among them; None for the beginning of the table.
-        end: the last of them; None for a table without one.
+    `begin` is not among them (None: the beginning of the table), `end` is the last (None: a table
+    without one).
     """
     line = []
     for snapshot in _ancestors(metadata, end):
@@ -247,10 +245,7 @@ def changed_units(
 ) -> tuple[list[ReadUnit], CommitChanges]:
     """Read units of the changes of some snapshots, each the parent of the next, and their reader.
 
-    Args:
-        planner: of the read.
-        line: the snapshots.
-        schema: columns that a change may have, those of `CHANGE_COLUMNS` among them.
+    `schema` has the columns that a change may have, those of `CHANGE_COLUMNS` among them.
     """
     units: list[ReadUnit] = []
     commits: dict[str, tuple[ReadPlan, ReadPlan]] = {}
@@ -343,12 +338,8 @@ def _newly_deleted(
 ) -> Iterator[Changes]:
     """Masks that leave of a file the rows that a snapshot deleted, each of them once.
 
-    Args:
-        planner: of the read.
-        entry: the file.
-        before: the deletes of the snapshot before.
-        after: those of the snapshot.
-        fresh: equality deletes that are new.
+    `before` are the deletes of the snapshot before, `after` its own, `fresh` equality deletes that
+    are new.
     """
     old, _ = mask_of(planner.opener, entry, before)
     now, _ = mask_of(planner.opener, entry, after)

@@ -131,13 +131,7 @@ def _check_mapping(parsed: Any) -> None:
 
 
 def file_columns(schema: pa.Schema, mapping: NameMapping | None, where: str) -> Place:
-    """The columns of a file, as children of a place that stands for its rows.
-
-    Args:
-        schema: as the file has it.
-        mapping: of the table; None if it has none.
-        where: the file, for messages.
-    """
+    """The columns of a file, as children of a place that stands for its rows."""
     if not schema.names or _has_ids(list(schema)):
         return Place("", (), places(schema, id_and_name))
     if mapping is None:
@@ -152,12 +146,7 @@ def file_columns(schema: pa.Schema, mapping: NameMapping | None, where: str) -> 
 def avro_columns(schema: bytes, where: str) -> Place | None:
     """The columns of an Avro file, as children of a place that stands for its rows.
 
-    Args:
-        schema: the writer's, JSON.
-        where: the file, for messages.
-
-    Returns:
-        None where no field has an id.
+    None where no field has an id.
     """
     try:
         columns = _of_avro(None, "", json.loads(schema), where)
@@ -416,13 +405,7 @@ class FileOpener:
     mapping: NameMapping | None
 
     def open(self, entry: Entry, columns: Mapping[str, Column], rows: FileRows) -> FoundReader:
-        """Open a file.
-
-        Args:
-            entry: the file.
-            columns: what may be asked of it, by name.
-            rows: what is known of its rows.
-        """
+        """Open a file; `columns` are what may be asked of it, by name."""
         reader = self.checked(entry)
         own, has_ids = None, True
         if isinstance(reader, AvroReader):

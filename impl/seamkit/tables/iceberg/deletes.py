@@ -136,12 +136,7 @@ _POSITIONS_AT_ONCE = 1 << 20
 
 
 class PositionDeletes:
-    """One position delete file.
-
-    Args:
-        opener: of the table's files.
-        entry: the file.
-    """
+    """One position delete file."""
 
     def __init__(self, opener: FileOpener, entry: Entry) -> None:
         self.entry = entry
@@ -193,10 +188,7 @@ class PositionDeletes:
 def deleted_rows(deletes: Sequence[PositionDeletes], path: str, num_rows: int) -> Positions:
     """The rows of a data file that are gone, ascending, each once.
 
-    Args:
-        deletes: the delete files that apply to it.
-        path: the data file, as manifests spell it.
-        num_rows: how many it has; positions beyond them delete nothing.
+    `path` is as manifests spell it; positions beyond `num_rows` delete nothing.
     """
     pieces = [piece for one in deletes for piece in one.of(path)]
     positions = np.concatenate(pieces) if pieces else np.empty(0, np.int64)
@@ -232,12 +224,7 @@ class DeletedKeys:
     """The keys that some equality delete files name, all by the same columns.
 
     They are read once a scan, and kept: memory is taken for all of the keys, in an index that the
-    scan's allocator counts.
-
-    Args:
-        opener: of the table's files.
-        entries: the delete files.
-        columns: what their keys are made of; see `key_columns`.
+    scan's allocator counts. Keys are made of `columns`; see `key_columns`.
     """
 
     def __init__(
@@ -264,12 +251,7 @@ class DeletedKeys:
         self._start()
 
     def test(self, sequence_number: int, context: ReadContext) -> KeyTest:
-        """What tells which rows of a data file are gone.
-
-        Args:
-            sequence_number: of the data file.
-            context: what the read lends.
-        """
+        """What tells which rows of a data file of this sequence number are gone."""
         with self._lock:
             if self._index is None:
                 self._index = self._made(context.allocator)
@@ -309,13 +291,7 @@ _GLOBAL = ("every partition",)
 
 
 class DeleteIndex:
-    """The deletes of a snapshot, by what they may apply to.
-
-    Args:
-        entries: the delete files.
-        metadata: of the table.
-        opener: of its files.
-    """
+    """The deletes of a snapshot, by what they may apply to."""
 
     def __init__(
         self, entries: Iterable[Entry], metadata: TableMetadata, opener: FileOpener

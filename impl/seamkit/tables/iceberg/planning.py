@@ -68,13 +68,9 @@ class Planner:
     ) -> tuple[list[ReadUnit], Sequence[str], Sequence[str]]:
         """The units of a snapshot, in the order of its manifests.
 
-        Args:
-            snapshot: which one; None has no units.
-            condition: a filter that fits the table's columns: manifests without partitions that
-                may meet it are not opened. Deletes go with the data files of their partition.
-
-        Returns:
-            The units; what was left out, in words; and what the metadata say otherwise elsewhere.
+        No snapshot has no units. Under a condition manifests without partitions that may meet it
+        are not opened; deletes go with the data files of their partition. What was left out, in
+        words, and what the metadata say otherwise elsewhere come back, too.
         """
         if snapshot is None:
             return [], (), ()
@@ -133,14 +129,7 @@ class Planner:
         indexes: Sequence[DeleteIndex],
         reason: str = "",
     ) -> ReadUnit:
-        """A data file under a mask.
-
-        Args:
-            entry: the file.
-            changes: the mask; None for none.
-            indexes: the deletes that it is made of.
-            reason: what `Scan.explain` says of it.
-        """
+        """A data file under a mask, made of the deletes of these indexes."""
         columns = self._columns  # of most files, of which there may be many
         for index in indexes:
             for deleted, _ in index.equality(entry):

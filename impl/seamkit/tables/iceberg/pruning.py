@@ -34,11 +34,7 @@ def guarantee(
 ) -> pc.Expression | None:
     """What a file's partition says of all its rows; None where it says nothing.
 
-    Args:
-        entry: the file.
-        spec: of its partition.
-        fields: the columns, none of them nested or with one value in the file.
-        names: of those that are of interest.
+    None of the fields is nested or has one value in the file; only `names` are of interest.
     """
     by_id = {field.id: field for field in fields if field.name in names}
     parts: list[pc.Expression] = []
@@ -55,10 +51,7 @@ def manifest_guarantee(
 ) -> pc.Expression | None:
     """What holds for all rows of all files of a manifest; None where nothing is known.
 
-    Args:
-        summaries: of its partitions, as its list has them; none, or one for each field of the spec.
-        spec: of its files.
-        fields: the table's columns.
+    There is no summary, or one for each field of the spec.
     """
     by_id = {field.id: field for field in fields}
     parts: list[pc.Expression] = []
@@ -146,12 +139,7 @@ class ColumnBuckets:
 def bucket_fields(
     spec: PartitionSpec, fields: Sequence[Field]
 ) -> Sequence[tuple[int, ColumnBuckets]]:
-    """The ids of a spec's fields by which files of other buckets can be left out, and how.
-
-    Args:
-        spec: how files are partitioned.
-        fields: the table's columns.
-    """
+    """The ids of a spec's fields by which files of other buckets can be left out, and how."""
     by_id = {field.id: field for field in fields}
     found = []
     for one in spec.fields:
@@ -173,13 +161,8 @@ def manifests_that_may_match(
 
     A delete applies to data files of its own partition under the same spec, or its spec has no
     fields and its manifest no summaries: what is left out takes no row out of what is kept.
-
-    Args:
-        listed: of a snapshot.
-        metadata: of the table.
-        schema: whose columns the condition names, those of row lineage besides.
-        counted: those of its columns of which manifests say what files hold.
-        condition: a filter; None for none.
+    `schema` has the columns that the condition names, those of row lineage besides; `counted` are
+    those of which manifests say what files hold.
     """
     if condition is None:
         return listed

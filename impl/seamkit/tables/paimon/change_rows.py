@@ -40,11 +40,7 @@ def retracts_of(opened: Callable[[], FileReader]) -> Positions:
 
 
 def with_kinds(opened: Callable[[], FileReader]) -> FileReader:
-    """A file that has the kinds of its rows in words, too.
-
-    Args:
-        opened: opens a file of a table with a primary key.
-    """
+    """A file that has the kinds of its rows in words, too."""
     reader = opened()
     return FoundReader(reader, partial(_found, reader.name))
 
@@ -71,13 +67,8 @@ def changelog_rows(
 ) -> Iterator[pa.RecordBatch]:
     """The changes of a changelog file, where the row before an update is followed by that after.
 
-    Args:
-        table: the table's columns.
-        keys: those of its key.
-        unit: the file.
-        schema: which of `op`, `before` and `after` to hand out.
-        batch_rows: most rows in a batch that is read.
-        context: not used: a batch is held at a time.
+    `schema` says which of `op`, `before` and `after` to hand out. A batch is held at a time, so the
+    context is not used.
     """
     del context
     (file,) = unit.files
@@ -125,13 +116,8 @@ def changes_of(
 ) -> pa.RecordBatch:
     """Changes with the images of their rows.
 
-    Args:
-        ops: what happened.
-        before: rows as they were.
-        old: of each change the number of its row among these, or null.
-        after: rows as they became.
-        new: likewise.
-        schema: which of `op`, `before` and `after` to give.
+    `old` and `new` are of each change the numbers of its rows in `before` and `after`, or null;
+    `schema` says which of `op`, `before` and `after` to give.
     """
     made = {
         "op": lambda: ops,

@@ -48,15 +48,7 @@ it, and what reads."""
 
 
 class ChangePlanner:
-    """Plans the changes of a window.
-
-    Args:
-        storage: the table's folder.
-        schemas: all schemas of the table.
-        schema: the one in which changes are shown.
-        snapshots: of the table.
-        bounds: which of them count.
-    """
+    """Plans the changes of a window, shown in one of the table's schemas."""
 
     def __init__(
         self,
@@ -75,12 +67,9 @@ class ChangePlanner:
     def plan(
         self, query: Literal["incremental", "cdc"], mode: ChangeMode, *, row_kinds: bool
     ) -> Planned:
-        """The plan of a query.
+        """The plan of a query for rows, or changes, taken from where `mode` says.
 
-        Args:
-            query: rows, or changes.
-            mode: where they are taken from.
-            row_kinds: whether rows of an incremental query have their kinds, retracts among them.
+        With `row_kinds` rows of an incremental query have their kinds, retracts among them.
         """
         if mode == "auto":
             mode = self._usual(query)

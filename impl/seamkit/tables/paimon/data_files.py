@@ -50,12 +50,9 @@ _PLAIN = (1e-3, 1e7)  # Java writes floats without an exponent between these
 def bucket_folder(
     partition: Mapping[str, pa.Scalar], bucket: int, options: Mapping[str, str]
 ) -> str:
-    """The folder of a bucket below the table.
+    """The folder of a bucket below the table; bucket -2 has rows that wait for theirs.
 
-    Args:
-        partition: values by column, in the order of the partition keys.
-        bucket: number of the bucket; -2 for rows that wait for theirs.
-        options: of the table.
+    The partition's values are in the order of the partition keys.
     """
     default = options.get("partition.default-name", "__DEFAULT_PARTITION__")
     legacy = options.get("partition.legacy-name", "true").lower() == "true"
@@ -72,11 +69,7 @@ def bucket_folder(
 def located(storage: Storage, folder: str, name: str, external: str | None) -> tuple[Storage, str]:
     """A file's storage, and its path there.
 
-    Args:
-        storage: the table's.
-        folder: where the file lies unless it has a path of its own.
-        name: of the file.
-        external: its whole path outside of the table's folder, or None.
+    `external` is its whole path outside of the table's folder, or None.
     """
     if external is None:
         if "/" in name or name in ("", ".", ".."):
@@ -184,15 +177,9 @@ def open_data_file(
     schema: TableSchema,
     is_live: bool,
 ) -> FileReader:
-    """Open a data file.
+    """Open a data file of a bucket's folder, as the manifest has it.
 
-    Args:
-        storage: the table's folder.
-        folder: the file's bucket below it.
-        entry: the file, as the manifest has it.
-        schemas: of the table.
-        schema: the one that is read.
-        is_live: whether it is one of a snapshot, whose rows lie in the order of their keys.
+    `is_live`: it is one of a snapshot, whose rows lie in the order of their keys.
     """
     own_storage, path = located(storage, folder, entry.name, entry.external_path)
     reader = _reader(own_storage, path)

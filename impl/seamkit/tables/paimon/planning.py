@@ -64,12 +64,7 @@ class Section:
 
 
 def sections(files: Sequence[FileEntry], key_types: Sequence[pa.DataType]) -> Sequence[Section]:
-    """Cut the files of a bucket into sections.
-
-    Args:
-        files: of one bucket, at least one.
-        key_types: of the key's columns.
-    """
+    """Cut the files of a bucket, at least one, into sections."""
     if len(files) == 1:
         return [_section(files)]
     bounds = {file.identity: _bounds(file, key_types) for file in files}
@@ -160,15 +155,7 @@ _WAITING = -2
 
 
 class Planner:
-    """Plans the buckets of one snapshot.
-
-    Args:
-        storage: the table's folder.
-        schemas: all schemas of the table.
-        schema: the one that is read.
-        options: its options.
-        snapshot: what is read, with its vectors; None for files as they were written.
-    """
+    """Plans the buckets of one snapshot, with its vectors; without one, files as written."""
 
     def __init__(
         self,
@@ -210,9 +197,8 @@ class Planner:
     def as_written(self, files: Sequence[FileEntry], *, row_kinds: bool = False) -> list[ReadUnit]:
         """A unit for each file, whose rows stand as they were written.
 
-        Args:
-            files: of appends, or of changelogs.
-            row_kinds: whether rows have their kinds in words; otherwise retracts are left out.
+        They are of appends, or of changelogs. With `row_kinds` rows have their kinds in words;
+        otherwise retracts are left out.
         """
         units = []
         for file in files:

@@ -30,14 +30,9 @@ _SECONDS = 1800
 
 
 def instructions(names: Sequence[str]) -> Mapping[str, int | str]:
-    """Count each kernel's instructions in one run.
+    """Count in one run the instructions of each kernel named in `counted`.
 
-    Args:
-        names: of kernels in `counted`.
-
-    Returns:
-        By name the number of instructions, or why there is none: what this commit lacks, or the
-        error that the kernel ended with.
+    Why there is no number is told: what this commit lacks, or the error that the kernel ended with.
     """
     valgrind, compiler = _tools()
     with tempfile.TemporaryDirectory(prefix="seambench-counts-") as made:

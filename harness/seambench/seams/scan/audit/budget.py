@@ -8,11 +8,9 @@ from seambench.seams.scan.audit.model import Limits
 
 
 class Budget:
-    """Bytes and seconds, spent as an audit goes on.
+    """Seconds from now on, and bytes, spent as an audit goes on.
 
-    Args:
-        seconds: from now on.
-        most_bytes: that our own reader may read, counted by the sizes of files.
+    Bytes are those that our own reader may read, counted by the sizes of files.
     """
 
     def __init__(self, seconds: float, most_bytes: int) -> None:

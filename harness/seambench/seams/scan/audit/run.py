@@ -41,13 +41,7 @@ class Plan:
 
 
 def audit(scanner: Scanner, plan: Plan, tell: Callable[[str], None]) -> Audit:
-    """Look at a table.
-
-    Args:
-        scanner: the reader by which it is looked at; it must tell what is in a table.
-        plan: what is asked.
-        tell: is told what goes on.
-    """
+    """Look at a table by a reader that must tell what is in one."""
     if not isinstance(scanner, Describing):
         raise RefusedError(f"{scanner.name} does not describe tables")
     budget = Budget(plan.seconds, plan.most_bytes)

@@ -45,11 +45,7 @@ def _decoded(path: str) -> str:
 
 
 class TableFiles:
-    """Opens the files that a log names.
-
-    Args:
-        storage: the table's folder.
-    """
+    """Opens the files that a log names."""
 
     def __init__(self, storage: Storage) -> None:
         self.storage = storage
@@ -58,8 +54,7 @@ class TableFiles:
     def locate(self, path: str) -> tuple[Storage, str]:
         """The storage that holds a file, and the file's path in it.
 
-        Args:
-            path: as the log spells it.
+        The path is spelled as in the log.
         """
         plain = _decoded(path)
         if _SCHEME.match(path) or path.startswith("/"):
@@ -330,10 +325,7 @@ _FEATURES_VERSION = 3
 def check_protocol(protocol: Protocol, root: str, *, ratified: bool = False) -> None:
     """Check that a table can be read.
 
-    Args:
-        protocol: what it asks for.
-        root: the table, for messages.
-        ratified: whether the caller knows from the table's catalog which version is the newest.
+    `ratified`: the caller knows from the table's catalog which version is the newest.
     """
     version = protocol.min_reader_version
     if not 1 <= version <= _FEATURES_VERSION:

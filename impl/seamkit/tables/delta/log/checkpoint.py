@@ -59,11 +59,8 @@ def checkpoint_actions(
 ) -> Iterator[tuple[str, Mapping[str, Any], str]]:
     """Actions of a checkpoint: name, content, and where it stands.
 
-    Args:
-        storage: the table's folder.
-        checkpoint: its files.
-        sidecars: gets the paths of further files that these name.
-        removals: tell also of files that were removed, as far as a Parquet file has them.
+    `sidecars` gets the paths of further files that these name. `removals` tells also of files that
+    were removed, as far as a Parquet file has them.
     """
     fields = {**_FIELDS, **(_REMOVALS if removals else {})}
     in_parquet = partial(_parquet_actions, fields=fields)

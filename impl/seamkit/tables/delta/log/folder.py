@@ -103,11 +103,7 @@ class LogFolder:
             yield version
 
     def segment(self, version: int | None = None) -> Segment:
-        """The files that a version is made from.
-
-        Args:
-            version: which; None for the newest.
-        """
+        """The files that a version, or the newest, is made from."""
         asked, version = version, self.newest if version is None else version
         if not 0 <= version <= self.newest:
             raise UsageError(f"{self.root}: there is no version {version}; {self.newest} is newest")
@@ -144,11 +140,9 @@ def list_log(
 ) -> LogFolder:
     """List the log of a table.
 
-    Args:
-        storage: the table's folder.
-        staged: commits that the table's catalog has ratified and nobody has published yet: names
-            of files in `_delta_log/_staged_commits`.
-        ratified: the newest version, as the catalog tells it; None without a catalog.
+    `staged` are commits that the table's catalog has ratified and nobody has published yet: names
+    of files in `_delta_log/_staged_commits`. `ratified` is the newest version, as the catalog tells
+    it.
     """
     commits: dict[int, str] = {}
     checksums: dict[int, str] = {}

@@ -47,13 +47,7 @@ class History:
     _times: list[tuple[int, int, str]] = field(default_factory=list)
 
     def take(self, info: Mapping[str, Any], where: str, adds: int) -> None:
-        """Hold a commit to its `commitInfo`.
-
-        Args:
-            info: the action.
-            where: commit and line.
-            adds: the files that the commit adds.
-        """
+        """Hold a commit, which adds so many files, to its `commitInfo`."""
         match = _COMMIT.fullmatch(where)
         if match is None:
             return  # a log compaction has none that counts
@@ -82,10 +76,7 @@ class History:
     def take_earlier(self, version: int, millis: int | None, told: Sequence[ScanWarning]) -> None:
         """All that was found out about an earlier version, before which nothing comes.
 
-        Args:
-            version: its number.
-            millis: the time that it states, or the newest before it that does.
-            told: its warnings.
+        `millis` is the time that it states, or the newest before it that does.
         """
         self.warnings += told
         if millis is not None:
@@ -99,9 +90,6 @@ class History:
         """Warn of commits whose time is not later than that of the commit before.
 
         The time must grow (PROTOCOL.md, "In-Commit Timestamps"), and `as_of` relies on it.
-
-        Args:
-            configuration: properties of the version that is read.
         """
         first = first_stated(configuration)
         for (_, millis, where), (version, before, _) in itertools.pairwise(self._times):
@@ -113,11 +101,7 @@ class History:
 
 
 def first_stated(configuration: Mapping[str, str]) -> int | None:
-    """The first version whose commit states its time; None if none does.
-
-    Args:
-        configuration: properties of a version of the table.
-    """
+    """The first version whose commit states its time; None if none does."""
     if configuration.get("delta.enableInCommitTimestamps", "false").lower() != "true":
         return None
     text = configuration.get("delta.inCommitTimestampEnablementVersion", "0")
@@ -127,14 +111,7 @@ def first_stated(configuration: Mapping[str, str]) -> int | None:
 def asked_version(
     as_of: int | dt.datetime, storage: Storage, folder: LogFolder, configuration: Mapping[str, str]
 ) -> int:
-    """The version that is meant by its number or a time.
-
-    Args:
-        as_of: the number or the time.
-        storage: the table's folder.
-        folder: its log.
-        configuration: properties of the newest version.
-    """
+    """The version that is meant by its number or a time; properties are the newest version's."""
     if isinstance(as_of, int):
         return as_of
     found = _newest_at(as_of, storage, folder, configuration)
@@ -150,14 +127,9 @@ def asked_window(
     folder: LogFolder,
     configuration: Mapping[str, str],
 ) -> range:
-    """The versions after one moment and up to another.
+    """The versions after one moment and up to another, both as for `asked_version`.
 
-    Args:
-        begin: a version or a time as for `asked_version`; None for the table's beginning.
-        end: likewise; None for the newest version.
-        storage: the table's folder.
-        folder: its log.
-        configuration: properties of the newest version.
+    None is the table's beginning, or the newest version.
     """
     before = begin
     if isinstance(before, dt.datetime):
@@ -201,11 +173,7 @@ def commit_times(
 ) -> Iterator[tuple[int, int]]:
     """Versions and the milliseconds since 1970 at which they were committed, oldest first.
 
-    Args:
-        storage: the table's folder.
-        folder: its log.
-        configuration: properties of the newest version.
-        last: the last version of interest; None for the newest.
+    The configuration is the newest version's; `last` is the last version of interest.
     """
     stated_from = first_stated(configuration)
     before = None

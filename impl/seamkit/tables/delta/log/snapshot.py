@@ -108,13 +108,7 @@ class _Replay:
 
 @gc_paused()
 def load_snapshot(storage: Storage, folder: LogFolder, version: int | None = None) -> Snapshot:
-    """Replay the log up to a version.
-
-    Args:
-        storage: the table's folder.
-        folder: its log, listed.
-        version: which; None for the newest.
-    """
+    """Replay the listed log up to a version, or to the newest."""
     segment = folder.segment(version)
     made_of = storage.identities(segment.paths)
     earlier = _earlier(storage, segment, made_of)
@@ -183,11 +177,7 @@ def _replayed(
 ) -> Snapshot:
     """A version, made of commits on top of an earlier version or of the checkpoint.
 
-    Args:
-        storage: the table's folder.
-        segment: the checkpoint and the commits.
-        earlier: a version that some of these came to.
-        sidecars: gets the further files of the checkpoint, if that is read.
+    `sidecars` gets the further files of the checkpoint, if that is read.
     """
     replay = _Replay()
     done = 0 if earlier is None else len(earlier.made_of) - len(segment.checkpoint_paths)
@@ -252,10 +242,9 @@ def _never_added(unmatched: Mapping[str, str]) -> ScanWarning:
 def _take(
     replay: _Replay, actions: Iterable[tuple[str, Mapping[str, Any], str]], *, once: bool = False
 ) -> int:
-    """Take the actions of one commit, or of a checkpoint, which has each file once.
+    """Take the actions of one commit, or of a checkpoint, and count the files that they add.
 
-    Returns:
-        How many files they add.
+    A checkpoint has each file `once`.
     """
     adds: dict[FileKey, AddFile] = {}
     removed: dict[FileKey, str] = {}

@@ -281,9 +281,7 @@ class TableConfig:
 def load_config(storage: Storage, *, metadata_table: bool = False) -> TableConfig:
     """Read the properties, from the backup file if the first is missing.
 
-    Args:
-        storage: the table's folder.
-        metadata_table: whether it is a metadata table, whose features are known and not looked at.
+    Features of a metadata table are known and not looked at.
     """
     raw, where = _read_whole(storage)
     version = _number(raw, "hoodie.table.version", where)

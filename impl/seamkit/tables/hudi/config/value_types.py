@@ -26,9 +26,6 @@ def java_text(column: pa.Array) -> pa.Array:
     Integers, dates and decimals have one plain form. Floating point follows `Double.toString`: the
     shortest digits that read back as the same number, with a point, and with an exponent below
     1e-3 and from 1e7 on.
-
-    Args:
-        column: integers, floats, doubles, decimals or dates.
     """
     if not pa.types.is_floating(column.type):
         return pc.cast(column, pa.string())
@@ -67,12 +64,7 @@ def becomes(have: pa.DataType, want: pa.DataType) -> bool:
 
 
 def cast_as_java(column: pa.Array, want: pa.DataType) -> pa.Array:
-    """The column in the type that it became.
-
-    Args:
-        column: integers, floats, doubles or texts.
-        want: a decimal, or from texts a date.
-    """
+    """Integers, floats, doubles or texts as the decimal, or texts as the date, that they became."""
     if pa.types.is_date32(want):
         days = [None if text is None else _date(text) for text in column.to_pylist()]
         return pa.array(days, want)

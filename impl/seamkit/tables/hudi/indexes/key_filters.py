@@ -80,16 +80,7 @@ class KeyFilter:
 
 
 def read_key_filter(text: bytes, kind: bytes, where: str) -> KeyFilter | None:
-    """Read the filter of a footer.
-
-    Args:
-        text: what the footer has.
-        kind: the name of its kind.
-        where: the file, for messages.
-
-    Returns:
-        None for a kind or a hash that is not known: it rules nothing out.
-    """
+    """The filter of a footer; None for a kind or a hash that is not known: it rules nothing out."""
     if kind not in (b"SIMPLE", b"DYNAMIC_V0"):
         return None
     try:
@@ -158,13 +149,8 @@ def named_keys(
 ) -> list[tuple[str, ...]] | None:
     """The keys that a condition names, each as the texts of its fields.
 
-    Args:
-        condition: a filter.
-        fields: names of the key fields, which are whole numbers or texts.
-        most: so many are worth looking at.
-
-    Returns:
-        None where the condition does not name all that may meet it, or names too many.
+    Fields are whole numbers or texts. None where the condition does not name all that may meet it,
+    or names more than `most`.
     """
     values = [named_values(condition, field) for field in fields]
     named = [column for column in values if column is not None]
@@ -188,16 +174,9 @@ def named_record_keys(
 ) -> list[tuple[str, ...]] | None:
     """The record keys that a condition names, each in the forms that writers give to it.
 
-    Args:
-        condition: a filter.
-        fields: names of the key fields.
-        schema: the columns that it tests, in the table's types.
-        counted: those of them whose values may be looked at; None for all.
-        most: so many are worth looking at.
-
-    Returns:
-        For each key its possible texts; None where the condition does not name all keys that may
-        meet it. A single field stands with its name before it, or without.
+    `schema` has the columns that it tests, in the table's types, and `counted` those whose values
+    may be looked at (None for all). A single field stands with its name before it, or without. None
+    where the condition does not name all keys that may meet it, or more than `most`.
     """
     usable = {field.name for field in schema if counted is None or field.name in counted}
     if _RECORD_KEY in usable:
@@ -267,12 +246,7 @@ def bucket_units(
 ) -> Sequence[tuple[Buckets, int] | None]:
     """The bucket of each slice, for `ReadUnit.bucket`; None for all where one has none.
 
-    Args:
-        storage: the table's folder.
-        config: its properties.
-        schema: its columns.
-        slices: of the read.
-        count: how many buckets there are said to be.
+    `count` is how many buckets there are said to be.
     """
     names = [_FILE_ID.fullmatch(slice_.file_id) for slice_ in slices]
     numbers = [int(name[1]) for name in names if name is not None]

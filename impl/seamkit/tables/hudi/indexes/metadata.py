@@ -99,12 +99,9 @@ class MetadataIndex:
     ) -> Mapping[Any, Any]:
         """What the newest records say, by what they tell of.
 
-        Args:
-            read: makes of a key, its record, and what an older one came to, what it tells.
-            wanted: which keys to decode; it is asked of each when its turn comes.
-
-        Returns:
-            Nothing where the index is broken, too large or of another state.
+        `read` makes it of a key, its record, and what an older one came to; `wanted` is asked of
+        each key when its turn comes. Nothing where the index is broken, too large or of another
+        state.
         """
         by_key: dict[str, _Named] = {}
         try:
@@ -222,15 +219,7 @@ class ColumnStats(_RangeIndex):
     partition: ClassVar[str] = "column_stats"
 
     def bounds(self, files: Sequence[str], columns: Collection[str]) -> pc.Expression | None:
-        """What holds for all rows whose values come from some files.
-
-        Args:
-            files: their names, without folders.
-            columns: those of interest.
-
-        Returns:
-            None where nothing is known.
-        """
+        """What holds for all rows whose values come from some files, named without folders."""
         return self._in_all(files, columns)
 
     def _of_column(self, column: str, known: Sequence[_Range]) -> Iterable[pc.Expression]:
@@ -256,15 +245,7 @@ class PartitionStats(_RangeIndex):
     widens: ClassVar[bool] = True
 
     def bounds(self, partition: str, columns: Collection[str]) -> pc.Expression | None:
-        """What holds for all rows of a partition.
-
-        Args:
-            partition: its path below the table.
-            columns: those of interest.
-
-        Returns:
-            None where nothing is known.
-        """
+        """What holds for all rows of a partition; None where nothing is known."""
         return self._in_all([partition], columns)
 
     def _of_column(self, column: str, known: Sequence[_Range]) -> Iterable[pc.Expression]:
@@ -360,13 +341,7 @@ def may_hold_keys(
 ) -> bool:
     """Whether a base file may have keys that a condition names; for `ReadUnit.file_test`.
 
-    Args:
-        index: of the table.
-        file: name of the base file.
-        keys: names of the key fields.
-        condition: a filter.
-        schema: the columns that it tests.
-        counted: those of them whose values may be looked at.
+    `counted` are the columns whose values may be looked at.
     """
     named = named_record_keys(condition, list(keys), schema, counted, MOST_KEYS)
     if named is None:

@@ -61,14 +61,9 @@ def list_slices(
 ) -> list[FileSlice]:
     """The latest slice of every file group of the listing, as a window shows it.
 
-    Slices come in the order of partition and file id.
-
-    Args:
-        listing: the files.
-        timeline: the table's instants.
-        window: which of them are seen.
-        archived: ask the whole archive, too, for files that must be there. What the table is now
-            can be told without, as long as no file of an archived write is missing or was cut.
+    Slices come in the order of partition and file id. With `archived` the whole archive is asked,
+    too, for files that must be there. What the table is now can be told without, as long as no file
+    of an archived write is missing or was cut.
     """
     # What the table was may rest on files that only the archive knows.
     archived = archived or not all(window.sees(i.requested) for i in timeline.writes())
@@ -80,10 +75,7 @@ def list_slices(
 class FileGroups:
     """The file groups of a table; any window may be asked for, over one listing.
 
-    Args:
-        listing: the files.
-        timeline: the table's instants.
-        writes: the completed writes that any window sees, the oldest first.
+    `writes` are the completed writes that any window sees, the oldest first.
     """
 
     def __init__(self, listing: Listing, timeline: Timeline, writes: Sequence[Write]) -> None:
@@ -98,12 +90,7 @@ class FileGroups:
             self._add_written(*write)
 
     def slices(self, window: Window, only: Collection[GroupKey] | None = None) -> list[FileSlice]:
-        """The latest slice of each group, as a window shows it, by partition and file id.
-
-        Args:
-            window: which instants are seen.
-            only: the groups asked for; None for all.
-        """
+        """The latest slice of each group, or of some, as a window shows it, by partition and id."""
         keys = self._groups.keys() if only is None else self._groups.keys() & only
         slices = []
         for key in sorted(keys):
@@ -178,8 +165,7 @@ class FileGroups:
     def _check_nothing_missing(self, group: _Group, window: Window) -> _Stated | None:
         """A listing cannot tell that a file is gone, or was cut between two blocks of a log.
 
-        Returns:
-            What was stated of the base file, whose rows are counted when it is opened.
+        What was stated of the base file comes back; its rows are counted when it is opened.
         """
         base, logs = _needed(group, window)
         for stated in [*logs, *([] if base is None else [base])]:

@@ -272,12 +272,7 @@ def partition_schema(schema: pa.Schema, config: TableConfig) -> pa.Schema:
 
 
 class PartitionColumns:
-    """What the path of a partition says of its rows.
-
-    Args:
-        config: the table's properties.
-        schema: the table's schema, partition columns included.
-    """
+    """What the path of a partition says of its rows."""
 
     def __init__(self, config: TableConfig, schema: pa.Schema) -> None:
         self._fields, self._drops = config.partition_fields, config.drops_partition_columns
@@ -291,11 +286,7 @@ class PartitionColumns:
         self._known: dict[str, Mapping[str, pa.Scalar]] = {}
 
     def values(self, partition: str) -> Mapping[str, pa.Scalar]:
-        """Values that all rows of a partition have, by column; others are told by the rows.
-
-        Args:
-            partition: its path below the table.
-        """
+        """Values that all rows of a partition have, by column; others are told by the rows."""
         if partition not in self._known:
             self._known[partition] = self._parse(partition)
         return self._known[partition]

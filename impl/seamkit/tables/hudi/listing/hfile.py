@@ -54,13 +54,7 @@ class HFile:
 
 
 def read_hfile(content: memoryview | bytes, *, file: str, bound: Bound | None = None) -> HFile:
-    """Read a whole HFile.
-
-    Args:
-        content: the file's bytes.
-        file: what messages call it.
-        bound: what a block may become; None for the default.
-    """
+    """Read a whole HFile. `bound` is what a block may become."""
     reader = _Reader(memoryview(content).cast("B"), file, bound or Bound())
     trailer = reader.trailer()
     info = reader.info(trailer)

@@ -117,12 +117,7 @@ def _warn(warning: ScanWarning, strict: bool, warnings: list[ScanWarning]) -> No
 def _strange_blocks(
     logs: Sequence[tuple[LogFile, Sequence[LogBlock]]], timeline: Timeline
 ) -> Iterator[ScanWarning]:
-    """Blocks that are not what the timeline and their file's name say.
-
-    Args:
-        logs: the logs of a slice in the order in which they apply, and the blocks of each.
-        timeline: the table's.
-    """
+    """Blocks of a slice's logs, as they apply, that contradict the timeline or their file name."""
     unknown: dict[str, list[LogBlock]] = {}
     for log, blocks in logs:
         for block in blocks:

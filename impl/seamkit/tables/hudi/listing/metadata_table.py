@@ -61,8 +61,7 @@ class MetadataTable:
     def slices_within(self, partition: str, most_bytes: int) -> list[FileSlice]:
         """The latest slices of an index, all files of which are asked for at once.
 
-        Returns:
-            None of them where they have more bytes than that: what reads them can do without.
+        None of them where they have more bytes than that: what reads them can do without.
         """
         self.timeline.ahead([partition], history=False)
         slices = self.slices(partition)
@@ -75,14 +74,9 @@ class MetadataTable:
     def records(
         self, slice_: FileSlice, wanted: Callable[[str], bool] = lambda _: True
     ) -> Iterator[tuple[str, dict[str, Any] | None]]:
-        """The records of one slice, those of its base first, then those of its logs on top.
+        """The records of one slice by key, its base's first, then those of its logs on top.
 
-        Args:
-            slice_: of a partition.
-            wanted: which keys to decode; it is asked of each when its turn comes.
-
-        Yields:
-            Key and record; None where the key is deleted.
+        A deleted key has None. `wanted` is asked of each key when its turn comes.
         """
         own = self.storage
         if slice_.base is not None:
@@ -114,12 +108,7 @@ class MetadataTable:
 
 
 def open_metadata_table(storage: Storage, timeline: Timeline) -> MetadataTable:
-    """Open a table's metadata table.
-
-    Args:
-        storage: the data table's folder.
-        timeline: the data table's. What a write has listed counts once that write has completed.
-    """
+    """Open a table's metadata table, in which a listing counts once its write has completed."""
     ask_metadata_ahead(storage)
     own = storage.below(METADATA_FOLDER)
     own_timeline = load_timeline(own, load_config(own, metadata_table=True))
@@ -133,8 +122,7 @@ def open_metadata_table(storage: Storage, timeline: Timeline) -> MetadataTable:
 def ask_metadata_ahead(storage: Storage) -> None:
     """Ask at once for what opening a table's metadata table reads; see `Storage.ahead`.
 
-    Args:
-        storage: the data table's folder, the instants of which are listed.
+    The instants of the data table's folder are listed by then.
     """
     storage.below(METADATA_FOLDER).ahead([PROPERTIES], [TIMELINE])
 
@@ -142,9 +130,7 @@ def ask_metadata_ahead(storage: Storage) -> None:
 def list_from_metadata(storage: Storage, timeline: Timeline) -> Listing:
     """The files of each partition, as the metadata table has them.
 
-    Args:
-        storage: the data table's folder.
-        timeline: the data table's. What a write has listed counts once that write has completed.
+    What a write has listed counts once that write has completed.
     """
     table = open_metadata_table(storage, timeline)
     table.timeline.ahead([_FILES], history=False)

@@ -198,13 +198,7 @@ def _plain(word: str, value: Any) -> Any:
 def read_delete_keys(
     content: memoryview, *, source: str, allocator: TrackedAllocator | None = None
 ) -> DeleteKeys:
-    """Decode the content of a delete block.
-
-    Args:
-        content: the block's content.
-        source: what messages call the block.
-        allocator: where the memory comes from; None for one of its own.
-    """
+    """Decode the content of a delete block."""
     if len(content) < 8:
         raise InputError(f"{source}: {len(content)} bytes are too few for a delete block.")
     version, length = struct.unpack_from(">ii", content)

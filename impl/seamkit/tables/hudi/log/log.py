@@ -164,15 +164,11 @@ def iter_blocks(
     strict: bool = False,
     writer_instant: bool = True,
 ) -> Iterator[LogBlock]:
-    """The good blocks of one log file, in file order.
+    """The good blocks of one log file, in file order; they borrow from its bytes.
 
-    Args:
-        content: the whole file (bytes-like); blocks borrow from it. May be empty.
-        file: what messages call the file.
-        warnings: receives one entry for each span of damaged bytes that was passed over.
-        strict: refuse damaged bytes instead.
-        writer_instant: refuse blocks that do not name their writer's instant, as those of an
-            archived timeline do not.
+    `warnings` receives one entry for each span of damaged bytes that was passed over; `strict`
+    refuses them instead. `writer_instant` refuses blocks that do not name their writer's instant,
+    as those of an archived timeline do not.
     """
     scan = _Scan(memoryview(content).cast("B"), file, warnings, strict, writer_instant)
     at = 0
@@ -383,17 +379,13 @@ def _check_size(block: LogBlock, at: int, read: int, said: int) -> None:
 def order_blocks(
     blocks: Iterable[LogBlock], is_valid_instant: Callable[[str], bool]
 ) -> list[LogBlock]:
-    """The blocks that apply, oldest first.
+    """The blocks that apply, oldest first; of all kinds but `command`.
 
-    Args:
-        blocks: of all logs of one slice, in the order of the logs and of the blocks in each.
-        is_valid_instant: whether data and delete blocks of a requested instant count (committed,
-            not after the instant of an as-of query, within the range of an incremental one).
-            Rollbacks are not asked: one that came after the as-of instant still undoes its target,
-            which never was committed.
-
-    Returns:
-        Blocks of all kinds but `command`; kinds that the caller cannot read are its to refuse.
+    They come from all logs of one slice, in the order of the logs and of the blocks in each.
+    `is_valid_instant` says whether data and delete blocks of a requested instant count (committed,
+    not after the instant of an as-of query, within the range of an incremental one). Rollbacks are
+    not asked: one that came after the as-of instant still undoes its target, which never was
+    committed.
     """
     by_instant, left_out = _gather(blocks, is_valid_instant)
     replaced_by = _compactions(by_instant)

@@ -122,14 +122,7 @@ class SliceChanges:
 
 
 class _Collected:
-    """Events in scan order, piece by piece.
-
-    Args:
-        source: how to read logs.
-        context: what the read lends.
-        keys: what tells records apart.
-        schema: the columns to hand out.
-    """
+    """Events in scan order, piece by piece; `schema` has the columns to hand out."""
 
     def __init__(
         self, source: LogSource, context: ReadContext, keys: SliceKeys, schema: pa.Schema
@@ -150,10 +143,7 @@ class _Collected:
     ) -> None:
         """Add rows of data blocks, some of which stand for deletes.
 
-        Args:
-            batch: the rows.
-            keys: their key columns.
-            held: the columns that their block has; None for all.
+        `held` are the columns that their block has; None for all.
         """
         source, n = self._source, batch.num_rows
         begin = self._data.num_rows
@@ -261,13 +251,8 @@ def read_slice_log(
 ) -> SliceLog | Positions:
     """Decode, order and fold the logs of one slice.
 
-    What they come to may be positions of rows of the base file alone, which are gone.
-
-    Args:
-        slice_: the slice; it has logs.
-        source: how to read them, with the columns that merging needs.
-        names: the columns that will be handed out; the result's data has just these.
-        context: what the read lends.
+    What they come to may be positions of rows of the base file alone, which are gone. `names` are
+    the columns handed out: the result's data has just these.
     """
     refuse_merge(slice_, source)
     blocks = read_ordered_blocks(slice_, source, context.warnings)
@@ -426,13 +411,10 @@ class FilledLog:
         losers: RowNumbers,
         allocator: TrackedAllocator,
     ) -> pa.RecordBatch:
-        """The merged batch.
+        """The merged batch; the base rows are taken over, as `merge.assemble` does.
 
-        Args:
-            base: the base rows, which this call takes over as `merge.assemble` does.
-            sources: where each row's values come from.
-            losers: row of the log that a base row stays above, or -1.
-            allocator: owner of the result's buffers.
+        `sources` says where each row's values come from, `losers` which row of the log a base row
+        stays above, or -1.
         """
         columns: dict[int, pa.Array] = {}
         rows = len(sources) - int(np.count_nonzero(sources == REMOVE))
@@ -467,13 +449,9 @@ def fill_gaps(
     below: npt.NDArray[np.int32],
     rule: FillRule | None,
 ) -> FilledLog:
-    """Fill each row's gaps from the rows below it.
+    """Fill each row's gaps from the row below it (-1 for none).
 
-    Args:
-        data: the log's rows.
-        presence: for each column which values count.
-        below: for each row the one that fills its gaps, or -1.
-        rule: the table's, if a base row can have gaps too; its columns are then kept apart.
+    With the table's `rule` a base row can have gaps too; its columns are then kept apart.
     """
     members: dict[bytes | int, list[int]] = {}
     for i, counts in enumerate(presence):

@@ -116,12 +116,8 @@ def choose_keys(
 ) -> SliceKeys:
     """How to match the records of a slice.
 
-    Args:
-        config: the table's properties.
-        schema: columns of rows; the key fields are among them, if the table has them.
-        where: the table, for messages.
-        with_deletes: the slice has delete blocks, which know a key's text alone.
-        partial: some blocks leave the key fields out.
+    `with_deletes`: the slice has delete blocks, which know a key's text alone; `partial`: some
+    blocks leave the key fields out.
     """
     text = pa.schema([pa.field(RECORD_KEY, pa.string())])
     names = config.record_keys
@@ -148,13 +144,7 @@ def check_fields(config: TableConfig, schema: pa.Schema, where: str) -> None:
 def check_texts(names: Sequence[str], schema: pa.Schema, where: str) -> tuple[str, ...]:
     """Make sure that deletes, which know records by a text, find them by virtual keys.
 
-    Args:
-        names: the key fields.
-        schema: columns of rows.
-        where: the table, for messages.
-
-    Returns:
-        Those of the fields that are points in time; see `check_times`.
+    Those of the fields that are points in time come back; see `check_times`.
     """
     fields = _fields(names, schema, where)
     for field in fields:
@@ -172,12 +162,6 @@ def check_times(texts: pa.Array, names: Sequence[str], times: Sequence[str], whe
 
     With `hoodie.datasource.write.keygenerator.consistent.logical.timestamp.enabled`, which is not a
     property of the table, they are texts of the writer's clock, cut to milliseconds.
-
-    Args:
-        texts: the keys, none null.
-        names: the key fields.
-        times: those of them that are points in time.
-        where: the block, for messages.
     """
     for name in times:
         named = f"(^|,){re.escape(name)}:(-?[0-9]+|{_NULL})(,|$)"
@@ -381,11 +365,7 @@ def refuse_merge(slice_: FileSlice, source: LogSource) -> None:
 def usable_positions(blocks: Sequence[LogBlock], base_instant: str) -> list[Positions] | None:
     """The positions of each block's records, or None if any block lacks them.
 
-    Hudi then goes by key for the whole slice.
-
-    Args:
-        blocks: data and delete blocks of a slice.
-        base_instant: of the slice's base file.
+    Hudi then goes by key for the whole slice. `base_instant` is that of the slice's base file.
     """
     found = []
     for block in blocks:

@@ -60,13 +60,11 @@ class RecordReader:
     behind them. Where many of the first records are wanted, all are: to look twice costs more than
     to decode them.
 
-    Args:
-        source: how to read logs; its schema has the fields of the keys.
-        context: what the read lends.
-        test: says of keys which records are wanted; None for all records.
-
     Attributes:
         left_out: whether a record was passed over.
+
+    `test` says of keys which records are wanted (None for all), and `left_out` tells afterwards
+    whether a record was passed over.
     """
 
     def __init__(
@@ -81,10 +79,7 @@ class RecordReader:
         """The rows of neighbouring blocks, in order.
 
         They come in one batch, or piece by piece where memory is bounded or several threads decode.
-
-        Args:
-            run: data blocks of one writer schema; one block, if it is Parquet.
-            schema: the columns wanted, by the names that the read shows.
+        Blocks of a run have one writer schema; one of Parquet is a run.
         """
         names = file_names(self._source.timeline, self._source.window, run[0].instant)
         if names is None:
@@ -330,11 +325,6 @@ def delete_ordering(
 
     A value that is absent, the integer 0, or of another type than the column is none. Several
     columns have a list of values, each with its type.
-
-    Args:
-        deletes: the block's records.
-        fields: the ordering columns.
-        where: file and offset, for messages.
     """
     names = [field.name for field in fields]
     if len(fields) > 1:

@@ -62,9 +62,7 @@ class Archive:
     ) -> Iterator[tuple[Instant, dict[str, Any]]]:
         """Completed instants of these actions and what they say, the newest first.
 
-        Args:
-            actions: names under which they completed.
-            up_to: the latest requested time, or None.
+        `up_to` is the latest requested time.
         """
         layout_2 = self.config.timeline_layout == 2
         found = self._listed(bodies=True) if layout_2 else self._logged()

@@ -95,9 +95,7 @@ class SchemaHistory:
 def load_history(storage: Storage, committed: Any) -> SchemaHistory | None:
     """The newest history of a table, or None if its schema never changed in this way.
 
-    Args:
-        storage: the table's folder.
-        committed: tells of an instant whether it is completed.
+    `committed` tells of an instant whether it is completed.
     """
     found = []
     for status in storage.list(HISTORY):
@@ -323,9 +321,8 @@ class Timeline:
     def completed_writes(self, *, archived: bool) -> list[Write]:
         """Completed writes and what they say of themselves, the oldest first.
 
-        Args:
-            archived: the archived ones, too. Reads of what the table is can do without: Hudi
-                archives a replacecommit when the files that it replaced are gone.
+        Reads of what the table is can do without the archived ones: Hudi archives a replacecommit
+        when the files that it replaced are gone.
         """
         writes = dict(self._archived_writes) if archived else {}
         writes |= {instant: self.metadata(instant) for instant in self._completed.values()}
@@ -364,11 +361,8 @@ class Timeline:
         """Ask at once for what active writes say, for what a plan looks up, and for more folders.
 
         See `Storage.ahead`. All of it is no older than this timeline. What writes say is not asked
-        for where an earlier plan has kept it.
-
-        Args:
-            folders: that will be listed.
-            history: whether versions of the schema will be looked for.
+        for where an earlier plan has kept it. With `history` versions of the schema are asked for,
+        too.
         """
         unknown = [
             i.path
@@ -387,10 +381,8 @@ class Timeline:
     def latest_schema(self, up_to: str | None = None) -> str | None:
         """The Avro schema (JSON, without meta columns) of the latest write that tells one.
 
-        Args:
-            up_to: the latest requested time, or None.
-
-        Where the active timeline has none, the archive is asked, and then the properties.
+        Writes requested after `up_to` do not count. Where the active timeline has none, the archive
+        is asked, and then the properties.
         """
         for instant in reversed(self.writes()):
             if up_to is None or instant.requested <= up_to:

@@ -75,16 +75,11 @@ NOW = Window()
 def incremental_window(
     timeline: Timeline, begin: str | None, end: str | None, *, alone: bool
 ) -> Window:
-    """What instants after `begin` and up to `end` changed.
+    """What instants after `begin` (exclusive) and up to `end` (inclusive) changed.
 
     Layout 1 goes by the requested time, layout 2 by the completion time (Hudi 1.2.0; 1.0.2 counts
-    `begin` in).
-
-    Args:
-        timeline: the table's instants.
-        begin: exclusive; None for the table's beginning.
-        end: inclusive; None for now.
-        alone: leave out what the instants found when they were written (Hudi's own answer).
+    `begin` in). None is the table's beginning, or now. `alone` leaves out what the instants found
+    when they were written (Hudi's own answer).
     """
     if begin is not None and end is not None and end < begin:
         raise UsageError(f"an incremental query from {begin} to {end} ends before it begins")

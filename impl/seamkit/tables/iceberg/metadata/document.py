@@ -386,11 +386,9 @@ class View:
 def chosen_view(metadata: TableMetadata, as_of: Moment | None) -> View:
     """The snapshot that a user means.
 
-    Args:
-        metadata: of the table.
-        as_of: a snapshot id (a number, or a text of digits), the name of a branch or a tag (if need
-            be with `REFERENCE` in front), or a time: ISO 8601 in UTC unless it says otherwise. None
-            for the current snapshot.
+    It is a snapshot id (a number, or a text of digits), the name of a branch or a tag (if need be
+    with `REFERENCE` in front), or a time: ISO 8601 in UTC unless it says otherwise. None is the
+    current snapshot.
     """
     if as_of is None:
         current = metadata.current

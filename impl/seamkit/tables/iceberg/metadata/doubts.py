@@ -110,12 +110,7 @@ def _within(value: Any, summary: PartitionSummary, ends: tuple[Any, Any] | None)
 
 
 def doubts_of_files(entries: Sequence[Entry], with_vectors: Collection[str]) -> Iterator[str]:
-    """Data files that are live twice, and vectors whose data file is not there.
-
-    Args:
-        entries: all files of a snapshot.
-        with_vectors: the data files that vectors are for.
-    """
+    """Data files that are live twice, and vectors whose data file is not there."""
     data = Counter(entry.path for entry in entries if entry.content == DATA)
     if data and max(data.values()) > 1:
         [(path, count)] = data.most_common(1)

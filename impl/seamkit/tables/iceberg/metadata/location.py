@@ -39,8 +39,7 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 def split_address(address: str) -> tuple[str, str | None]:
     """A table's folder, and the metadata file that is meant, below it; None for the newest.
 
-    Args:
-        address: a folder, or a metadata file in its folder `metadata`.
+    The address is a folder, or a metadata file in its folder `metadata`.
     """
     if not address.endswith(ENDINGS):
         return address, None
@@ -118,8 +117,7 @@ class TableFiles:
     def locate(self, path: str) -> tuple[Storage, str]:
         """The storage that holds a file, and the file's path in it.
 
-        Args:
-            path: as metadata spells it.
+        The path is spelled as in metadata.
         """
         whole = _unschemed(path)
         plain = whole.removeprefix(self._prefix)
@@ -167,11 +165,8 @@ _MOST_TEXT = 300
 def metadata_address(address: str) -> tuple[str, Mapping[str, Any] | None]:
     """Where the newest metadata file of a table lies, and the storage options to read it with.
 
-    Args:
-        address: `iceberg://CATALOG/NAMESPACE.TABLE`; any other is returned as it is.
-
-    Returns:
-        No options for a table that is not on S3, or of which its catalog tells none.
+    Any other address than `iceberg://CATALOG/NAMESPACE.TABLE` is returned as it is. There are no
+    options for a table that is not on S3, or of which its catalog tells none.
     """
     if not address.startswith(SCHEME):
         return address, None

@@ -387,11 +387,7 @@ def _names_of(schema: bytes) -> _Names:
 
 
 class _Names:
-    """Names of a record's fields by their ids, and of the records within it.
-
-    Args:
-        schema: of the record, as JSON has it.
-    """
+    """Names of a record's fields by their ids, and of the records within it."""
 
     def __init__(self, schema: Mapping[str, Any]) -> None:
         self._names: dict[int, str] = {}

@@ -218,15 +218,9 @@ _WHOLE_BYTES = {4: "<i", 8: "<q"}
 def bound_value(data: bytes, kind: pa.DataType) -> pa.Scalar | None:
     """A lower or upper bound (the specification's "Binary single-value serialization").
 
-    Bounds of a column that was widened since have the narrow form.
-
-    Args:
-        data: its bytes.
-        kind: of the column.
-
-    Returns:
-        None where it is none that could be relied on: numbers with a floating point among them,
-        whose bounds say nothing of what is not a number.
+    Bounds of a column that was widened since have the narrow form. None where it is none that could
+    be relied on: numbers with a floating point among them, whose bounds say nothing of what is not
+    a number.
     """
     tests = pa.types
     if tests.is_integer(kind) or tests.is_date32(kind) or tests.is_timestamp(kind):
@@ -313,15 +307,9 @@ def partition_value(value: Any, kind: pa.DataType | None, where: str) -> Any:
 
     Writers spell one value in several ways: a day as Avro's `date` or as a plain number, a time
     with and without its zone, a UUID as a text or as bytes. Files of one partition are known by
-    equal values, so each has one form here, from the moment that a manifest is read.
-
-    Args:
-        value: as a manifest's Avro gives it.
-        kind: of the transform's result; None where that is not known.
-        where: file and field, for messages.
-
-    Returns:
-        Whole numbers where Python has no such day or moment, and for nanoseconds.
+    equal values, so each has one form here, from the moment that a manifest is read. `kind` is of
+    the transform's result, if that is known. Whole numbers come back where Python has no such day
+    or moment, and for nanoseconds.
     """
     if value is None:
         return None

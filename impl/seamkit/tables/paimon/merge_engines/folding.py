@@ -30,12 +30,8 @@ def folded(
 ) -> pa.Array | None:
     """What a field of each key becomes; None where this has to be followed row by row.
 
-    Args:
-        function: its name.
-        column: values by key, the oldest of a key first.
-        counted: rows that are not passed over.
-        starts: number of the first row of each key.
-        where: table and field, for messages.
+    `column` has values by key, the oldest of a key first, of which those `counted` are not passed
+    over; `starts` are the keys' first rows.
     """
     usable = counted
     if column.null_count and function not in ("last_value", "first_value"):

@@ -24,13 +24,7 @@ FieldOptions = Mapping[str, str]
 
 
 class Function(ABC):
-    """The aggregate function of one field over the rows of a batch.
-
-    Args:
-        column: the field's values.
-        options: of the field.
-        where: table and field, for messages.
-    """
+    """The aggregate function of one field over the rows of a batch."""
 
     name: str
 

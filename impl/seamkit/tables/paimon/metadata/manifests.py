@@ -42,13 +42,7 @@ _NUMBERS = {
 
 
 def row_values(data: bytes, types: Sequence[pa.DataType], where: str) -> list[pa.Scalar]:
-    """The fields of a row.
-
-    Args:
-        data: with the number of fields in front.
-        types: of the fields.
-        where: what messages call the row.
-    """
+    """The fields of a row, which has their number in front."""
     fixed = ((len(types) + _HEADER_BITS + 63) // 64) * 8
     if len(data) < 4 + fixed + 8 * len(types):
         raise InputError(

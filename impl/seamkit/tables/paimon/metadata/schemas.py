@@ -56,12 +56,7 @@ def field(
 ) -> Any:
     """A field of a JSON object.
 
-    Args:
-        content: the object.
-        name: of the field.
-        kind: its Python type.
-        where: the file, for messages.
-        default: what stands for one that is missing or null; without it that is an error.
+    `default` stands for one that is missing or null; without it that is an error.
     """
     value = content.get(name)
     if value is None and default is not _REQUIRED:
@@ -380,11 +375,7 @@ class TableSchema:
 
 
 class Schemas:
-    """The schemas of a table, each read once. Threads may share one.
-
-    Args:
-        storage: the table's folder.
-    """
+    """The schemas of a table, each read once. Threads may share one."""
 
     def __init__(self, storage: Storage) -> None:
         self._storage = storage

@@ -29,9 +29,7 @@ _ADDRESS = re.compile(r"(?P<table>.+?)/+branch/+branch-(?P<name>[^/]+)/*")
 def branch_address(path: str, branch: str | None) -> tuple[str, str]:
     """The table that an address means, and its branch.
 
-    Args:
-        path: of a table, or of a branch: `TABLE/branch/branch-NAME`.
-        branch: the branch that is meant; None for the one of the address.
+    An address may be a branch's own, `TABLE/branch/branch-NAME`.
     """
     if branch is not None and (not isinstance(branch, str) or not branch or "/" in branch):
         raise UsageError(f"branch is {branch!r}: the name of a branch is meant")
@@ -284,13 +282,7 @@ class Window:
 
 
 def snapshot_at(folder: SnapshotFolder, point: Point, word: str) -> Snapshot:
-    """The snapshot that a number, a tag or a time means.
-
-    Args:
-        folder: the snapshots and tags.
-        point: what was given.
-        word: the argument, for messages.
-    """
+    """The snapshot that a number, a tag or a time means."""
     if isinstance(point, str) and point in folder.tags:
         return folder.tagged(point)
     moment = _parsed(folder, point, word)
