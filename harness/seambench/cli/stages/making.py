@@ -95,13 +95,22 @@ def words_of(line: str, data: Path | None, results: Path) -> list[str]:
 def _done(line: str, making: Making) -> bool:
     """Run a command to its end; whether others may come after it."""
     words = words_of(line, making.data, making.results)
-    folder = {} if making.data is None else {"SEAMBENCH_DATA": str(making.data)}
     typer.echo(shlex.join(["seambench", *words]), err=True)
-    done = subprocess.run(
-        [sys.executable, "-m", "seambench.cli", *words], env=os.environ | folder, check=False
-    )
     # A wrong answer ends a comparison with 1, and its records are written.
-    return done.returncode == 0 or words[0] != "data"
+    return run_command(words, making.data) == 0 or words[0] != "data"
+
+
+def run_command(words: Sequence[str], data: Path | None) -> int:
+    """Run `seambench` with these words to its end, or end it and what it started; its exit code."""
+    folder = {} if data is None else {"SEAMBENCH_DATA": str(data)}
+    whole = [sys.executable, "-m", "seambench.cli", *words]
+    with subprocess.Popen(whole, env=os.environ | folder) as running:
+        try:
+            return running.wait()
+        except KeyboardInterrupt:
+            running.terminate()
+            running.wait()
+            raise
 
 
 def _lacking(figures: Sequence[Bar], runs: int, records: Sequence[Record]) -> str:

@@ -23,6 +23,21 @@ _TYPES = (
     *("array", "bigint", "binary", "boolean", "date", "decimal", "double", "float", "int", "map"),
     *("smallint", "string", "struct", "timestamp", "timestamp_ntz", "tinyint"),
 )
+_TWO = "Two processes, but for what is passed through."
+_CARRIED = (
+    (
+        "wire",
+        "bytes of lineitem that are there, in each way",
+        "Two processes. The copy is the bytes of the pages over a bare Unix socket.",
+    ),
+    ("transfer", "chunks of lineitem that are there, in each way", _TWO),
+    ("rows", "lineitem dealt, encoded, carried and decoded by one driver, in each way", _TWO),
+    ("parallel", "the same by a driver for each core", _TWO),
+    ("alone", "the steps of carrying, each in one thread", ""),
+    ("dealing", "lineitem dealt to parts, beside Polars", "65,536 rows at a time."),
+    ("slow", "seven receivers, without and beside a slow one", ""),
+    ("stopped", "going on after nobody read for a while", ""),
+)
 _WORDS = {
     "partitions.hash": "rows with equal keys meet",
     "partitions.bucket": "rows go to whoever has the bucket of their keys",
@@ -81,12 +96,7 @@ class _ExchangeSeam(Seam):
                 ways,
                 "Tasks of a barrier job exchange rows between the executors of a cluster.",
             ),
-            TimedFamily(
-                "exchange-bars",
-                "lineitem carried in each way",
-                note="Two processes, but for what is passed through. The copy is the bytes of the "
-                "pages over a bare Unix socket.",
-            ),
+            *(TimedFamily(f"exchange-{kind}", title, note=note) for kind, title, note in _CARRIED),
         )
 
     def cases(self, root: Path, golden: Path | None) -> Sequence[Case]:

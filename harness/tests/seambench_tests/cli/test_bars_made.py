@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
-from collections.abc import Callable
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from seambench.cli.app import app
+from seambench.cli.stages import making
 from seambench.cli.stages.making import words_of
 from seambench.records.facts import machine_info, new_run
 from seambench_tests.records.test_bars import two
@@ -36,18 +39,13 @@ class Machine:
             runs += f"numerator = {sides[0]}\ndenominator = {sides[1]}\n"
         commands = "".join(f'{n} = ["seambench bench --layout {n}"]\n' for n in ("one", "two"))
         self.declared.write_text(f"[run]\n{commands}{runs}")
-        monkeypatch.setattr(subprocess, "run", self._run(subprocess.run))
+        monkeypatch.setattr(making, "run_command", self._run)
 
-    def _run(self, real: Callable[..., Any]) -> Callable[..., Any]:
-        def run(words: list[str], **more: Any) -> Any:
-            if "seambench.cli" not in words:
-                return real(words, **more)
-            name = words[words.index("--layout") + 1]
-            self.asked.append(name)
-            self.leave(name, self.during.get(name, []).pop(0) if self.during.get(name) else 0.0)
-            return subprocess.CompletedProcess(words, 0)
-
-        return run
+    def _run(self, words: list[str], _: Path | None) -> int:
+        name = words[words.index("--layout") + 1]
+        self.asked.append(name)
+        self.leave(name, self.during.get(name, []).pop(0) if self.during.get(name) else 0.0)
+        return 0
 
     def leave(self, name: str, during: float = 0.0, slow: float = 1.5, **of_run: Any) -> None:
         """Records of a run."""
@@ -144,3 +142,40 @@ def test_one_run_alone_is_held_against_none(machine: Machine) -> None:
     """It is said what makes two."""
     machine.leave("one")
     assert "--make --runs 2" in str(machine.ask("--again").exception)
+
+
+_WAITING = """
+import os, time
+from pathlib import Path
+
+def kernels(folder):
+    here = Path(os.environ["HERE"])
+    print("begun", flush=True)
+    try:
+        time.sleep(600)
+    finally:
+        (here / "ended").touch()
+"""
+
+
+def test_what_is_running_ends_with_the_command_that_runs_it(tmp_path: Path) -> None:
+    """SIGTERM to the one is SIGTERM to the other, which has ended what it began before both end."""
+    (tmp_path / "waiting.py").write_text(_WAITING)
+    declared = tmp_path / "bars.toml"
+    declared.write_text(
+        '[run]\none = ["seambench kernels waiting"]\n[[bar]]\nname = "a"\nrun = "one"\n'
+        'numerator = { by = "a", case = "x" }\nat_most = 1.0\n'
+    )
+    words = ["bars", "--file", str(declared), "--make", "--results", str(tmp_path / "results")]
+    folders = {"PYTHONPATH": str(tmp_path), "HERE": str(tmp_path)}
+    with subprocess.Popen(
+        [sys.executable, "-m", "seambench.cli", *words],
+        env=os.environ | folders,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    ) as one:
+        assert one.stdout is not None
+        assert one.stdout.readline() == b"begun\n"
+        one.send_signal(signal.SIGTERM)
+        assert one.wait(60) == 130
+    assert (tmp_path / "ended").exists()

@@ -1,10 +1,12 @@
 """Ways to carry rows of lineitem from one process into another, and within one.
 
-    seambench kernels seambench_suites.exchange.bars --samples 15 --wait 600
+    seambench kernels seambench_suites.exchange.carrying --samples 15 --wait 600
 
-Cases are called `exchange-bars/WAY`. Bytes are those of the rows as Arrow has them, the same for
-all; a way's time counts only if the rows of one pass arrived as they were sent, or, where pages are
-not decoded, all their bytes.
+A case is called `exchange-KIND/WAY`, and those of a kind compete: `wire` moves bytes that are
+there, `transfer` chunks that are there, `rows` does everything with one driver, `parallel` with one
+for each core. Bytes are those of the rows as Arrow has them, the same for all; a way's time counts
+only if the rows of one pass arrived as they were sent, or, where pages are not decoded, all their
+bytes.
 """
 
 from __future__ import annotations
@@ -17,11 +19,11 @@ from seambench.bench.kernels import Kernel, Kernels
 from seambench.data.tpch import generator_version
 from seambench.records.facts import generated_rows
 from seambench.records.model import Origin
-from seambench_suites.exchange.bars.dealing import PARTS, WAYS, dealing
-from seambench_suites.exchange.bars.load import Load
-from seambench_suites.exchange.bars.slow import beside_slow
-from seambench_suites.exchange.bars.stopped import resuming
-from seambench_suites.exchange.bars.ways import FORMATS, WITHIN, carrying, decodes
+from seambench_suites.exchange.carrying.dealing import PARTS, WAYS, dealing
+from seambench_suites.exchange.carrying.load import Load
+from seambench_suites.exchange.carrying.slow import beside_slow
+from seambench_suites.exchange.carrying.stopped import resuming
+from seambench_suites.exchange.carrying.ways import FORMATS, WITHIN, carrying, decodes
 
 __all__ = ["kernels"]
 
@@ -41,10 +43,10 @@ def kernels(folder: Path, passes: int = 40, stopped_seconds: float = 2.0) -> Ker
     del folder
     load = Load(passes)
     over = generated_rows(f"lineitem, {load.rows} rows", _SCALE)
-    ways = ["copy", "flight", "flight-parallel", "grpc-calls", *WITHIN]
-    ways += [f"wire+{name}" for name in _TRANSPORTS]
+    ways = ["wire/copy", "wire/grpc-calls", "rows/flight-ipc", "parallel/flight-ipc", *WITHIN]
+    ways += [f"wire/{name}+pages" for name in _TRANSPORTS]
     ways += [
-        f"{kind}+{transport}+{name}"
+        f"{kind}/{transport}+{name}"
         for kind in ("transfer", "rows", "parallel")
         for transport in _TRANSPORTS
         for name in FORMATS
@@ -53,15 +55,15 @@ def kernels(folder: Path, passes: int = 40, stopped_seconds: float = 2.0) -> Ker
     batch = generated_rows("lineitem, 65536 rows, 8 times", _SCALE)
     for parts in PARTS:
         for way in WAYS:
-            case = _case(f"dealing-{parts}/{way}")
+            case = _case(f"dealing/{parts}/{way}")
             found.append(Kernel(case, Task(dealing, (way, parts)), batch))
     few = generated_rows(f"lineitem, {Load(_SLOW_PASSES).rows} rows", _SCALE)
-    for way in ("none-slow", "one-slow"):
-        task = Task(beside_slow, (_SLOW_PASSES, way == "one-slow"))
-        found.append(Kernel(_case(way), task, few, "step"))
+    for slow in ("none", "one"):
+        task = Task(beside_slow, (_SLOW_PASSES, slow == "one"))
+        found.append(Kernel(_case(f"slow/{slow}"), task, few, "step"))
     for transport in _TRANSPORTS:
         task = Task(resuming, (transport, stopped_seconds, passes))
-        found.append(Kernel(_case(f"stopped+{transport}"), task, over, "step"))
+        found.append(Kernel(_case(f"stopped/{transport}"), task, over, "step"))
     rows = {"lineitem": load.rows // passes}
     origin = Origin("tpch-derived", _SCALE, generator_version(), rows)
     return Kernels("exchange", "seambench", found, origin)
@@ -70,8 +72,8 @@ def kernels(folder: Path, passes: int = 40, stopped_seconds: float = 2.0) -> Ker
 def _kind(way: str) -> Literal["answer", "step", "floor"]:
     if decodes(way):
         return "answer"
-    return "floor" if way == "copy" else "step"
+    return "floor" if way == "wire/copy" else "step"
 
 
 def _case(way: str) -> str:
-    return f"exchange-bars/{way}"
+    return f"exchange-{way}"

@@ -17,7 +17,7 @@ from seambench.bench.measure import Competitor
 from seambench.records.model import Moved
 from seambench.records.verdicts import Arrived
 from seambench.records.writer import Sample
-from seambench_suites.exchange.bars.load import CHANNELS, RULE, Load
+from seambench_suites.exchange.carrying.load import CHANNELS, RULE, Load
 from seamkit.exchange.formats.formats import chunk_format
 from seamkit.exchange.logic.options import ReceiverOptions
 from seamkit.exchange.sink import ExchangeSink, Routing

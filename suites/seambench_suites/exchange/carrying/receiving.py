@@ -1,9 +1,8 @@
 """The other process: takes what is sent in one of several ways, and says when it has it all.
 
-`python -m seambench_suites.exchange.bars.receiving WAY`, where WAY is `copy`, `flight`,
-`grpc-calls`, `wire+TRANSPORT`, `transfer+TRANSPORT+FORMAT`, `rows+TRANSPORT+FORMAT`,
-`stopped+TRANSPORT+FORMAT`, or, with a driver for each core, `flight-parallel` or
-`parallel+TRANSPORT+FORMAT`. It says its
+`python -m seambench_suites.exchange.carrying.receiving WAY`, where WAY is `wire/copy`,
+`wire/grpc-calls`, `wire/TRANSPORT+pages`, or `KIND/flight-ipc` or `KIND/TRANSPORT+FORMAT` of a KIND
+among `transfer`, `rows`, `stopped` and, with a driver for each core, `parallel`. It says its
 address; each line of its input is a number of passes, answered with lines of JSON:
 `{"ready": ...}`, `{"bytes": ..., "rows": ...}`, `{"digest": ...}`. One that is stopped reads after
 another line, whatever it says. Rows are kept and digested where there is one pass, at which nobody
@@ -20,6 +19,7 @@ import tempfile
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,12 +27,14 @@ import pyarrow as pa
 import pyarrow.flight as flight
 
 from seambench.engines.digest import digest_reader
-from seambench_suites.exchange.bars.load import CHANNELS, Load
+from seambench_suites.exchange.carrying.load import CHANNELS, Load
 from seamkit.exchange.formats.formats import chunk_format
 from seamkit.exchange.source import ExchangeSource, SourceRegistry
 from seamkit.exchange.transports.by_name import serve
 
 _COPIED_AT_ONCE = 1 << 18
+#: In the place of a chunk format: what comes stays bytes.
+_PAGES = "pages"
 _GRPC_OPTIONS = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
 
 
@@ -93,17 +95,17 @@ def _stopped(folder: Path, transport: str, chunk_format_name: str) -> None:
 def _exchange(
     folder: Path,
     transport: str,
-    chunk_format_name: str | None = None,
+    chunk_format_name: str,
     wait: Callable[[], object] = lambda: None,
 ) -> None:
     """Our receivers, one for each channel, each read by a thread once `wait` returns."""
-    rows = chunk_format_name is not None
+    rows = chunk_format_name != _PAGES
     registry = SourceRegistry()
     server = serve(transport, registry, f"unix:{folder / 's'}")
     _say(address=server.address)
     schema = Load(1).schema
     for passes in _passes():
-        bound = None if chunk_format_name is None else chunk_format(chunk_format_name, schema)
+        bound = chunk_format(chunk_format_name, schema) if rows else None
         sources = [ExchangeSource(1, 1, bound) for _ in range(CHANNELS)]
         for number, source in enumerate(sources):
             registry.register(number, source)
@@ -125,7 +127,7 @@ def _exchange(
         kept.tell()
 
 
-def _flight(folder: Path, drivers: int = 1) -> None:
+def _flight(folder: Path, drivers: int) -> None:
     """Arrow Flight as it comes: a stream of record batches for each driver and channel."""
     state: dict[str, Any] = {}
     done = threading.Semaphore(0)
@@ -179,20 +181,18 @@ def _grpc_calls(folder: Path) -> None:
 
 def main() -> None:
     """Take what the way says."""
-    way = sys.argv[1].split("+")
-    ways: dict[str, Callable[..., None]] = {
+    kind, name = sys.argv[1].split("/")
+    drivers = len(os.sched_getaffinity(0)) if kind == "parallel" else 1
+    ways: dict[str, Callable[[Path], None]] = {
         "copy": _copy,
-        "flight": _flight,
-        "flight-parallel": lambda folder: _flight(folder, len(os.sched_getaffinity(0))),
+        "flight-ipc": partial(_flight, drivers=drivers),
         "grpc-calls": _grpc_calls,
-        "wire": _exchange,
-        "transfer": _exchange,
-        "rows": _exchange,
-        "parallel": _exchange,
-        "stopped": _stopped,
     }
+    take = _stopped if kind == "stopped" else _exchange
+    transport, _, carried = name.partition("+")
     with tempfile.TemporaryDirectory(prefix="seamb") as folder:
-        ways[way[0]](Path(folder), *way[1:])
+        known = ways.get(name)
+        known(Path(folder)) if known else take(Path(folder), transport, carried)
 
 
 if __name__ == "__main__":

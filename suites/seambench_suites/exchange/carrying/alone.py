@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from seambench_suites.exchange.bars.load import RULE, Load
+from seambench_suites.exchange.carrying.load import RULE, Load
 from seamkit.core.payloads import flat
 from seamkit.exchange.formats.formats import ChunkFormat, chunk_format
 from seamkit.exchange.partition import DealtChunk, Partitioner

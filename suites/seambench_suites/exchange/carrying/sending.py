@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow.flight as flight
 
 from seambase.errors import SeambenchError
-from seambench_suites.exchange.bars.load import CHANNELS, RULE, Load
+from seambench_suites.exchange.carrying.load import CHANNELS, RULE, Load
 from seamkit.exchange.formats.formats import ChunkFormat, chunk_format
 from seamkit.exchange.partition import Partitioner
 from seamkit.exchange.sink import ExchangeSink, Routing
@@ -43,7 +43,7 @@ class Receiving:
     def __init__(self, way: str) -> None:
         self.way = way
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "seambench_suites.exchange.bars.receiving", way],
+            [sys.executable, "-m", "seambench_suites.exchange.carrying.receiving", way],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -90,22 +90,22 @@ class Receiving:
 
 def sender_of(way: str, load: Load) -> Send:
     """What sends a run of `way`; everything that is not part of a run is done here."""
-    kind, *rest = way.split("+")
-    if kind == "copy":
+    kind, name = way.split("/")
+    transport, _, carried = name.partition("+")
+    if name == "copy":
         pages = load.pages("presto")
         return lambda load, address: _copy(pages * load.passes, address)
+    if name == "grpc-calls":
+        return _grpc_calls
     if kind == "wire":
-        return lambda load, address: _chunks(load, rest[0], _ready(load), address)
+        return lambda load, address: _chunks(load, transport, _ready(load), address)
     if kind == "transfer":
-        bound = chunk_format(rest[1], load.schema)
-        return lambda load, address: _chunks(load, rest[0], bound, address)
-    if kind in ("rows", "parallel"):
-        drivers = _drivers(kind)
-        return lambda load, address: _rows(load, rest[0], rest[1], address, drivers)
-    if kind.startswith("flight"):
-        drivers = _drivers(kind.removeprefix("flight-"))
+        bound = chunk_format(carried, load.schema)
+        return lambda load, address: _chunks(load, transport, bound, address)
+    drivers = _drivers(kind)
+    if name == "flight-ipc":
         return lambda load, address: _flight(load, address, drivers)
-    return _grpc_calls
+    return lambda load, address: _rows(load, transport, carried, address, drivers)
 
 
 def _copy(pages: Sequence[Any], address: str) -> None:
@@ -237,12 +237,12 @@ def _grpc_calls(load: Load, address: str) -> None:
         call(b"")
 
 
-def within(load: Load, kind: str) -> Sequence[Any]:
+def within(kind: str, load: Load) -> Sequence[Any]:
     """The same in this process, passed through.
 
     Args:
-        load: what is sent.
         kind: `transfer` of chunks that are there, or `rows` or `parallel` with partitioning.
+        load: what is sent.
 
     Returns:
         What the receivers read, if it is one pass: like receivers in another process they keep

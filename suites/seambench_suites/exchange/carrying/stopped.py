@@ -12,8 +12,8 @@ from seambench.bench.measure import Competitor
 from seambench.records.model import Moved
 from seambench.records.verdicts import Arrived
 from seambench.records.writer import Sample
-from seambench_suites.exchange.bars.load import CHANNELS, RULE, Load
-from seambench_suites.exchange.bars.sending import BATCHED_BYTES, Receiving
+from seambench_suites.exchange.carrying.load import CHANNELS, RULE, Load
+from seambench_suites.exchange.carrying.sending import BATCHED_BYTES, Receiving
 from seamkit.exchange.formats.formats import chunk_format
 from seamkit.exchange.logic.options import SinkOptions
 from seamkit.exchange.sink import ExchangeSink, Routing
@@ -61,7 +61,7 @@ def resuming(transport: str, seconds: float, passes: int) -> Competitor:
 
 def _stopped(transport: str, seconds: float, load: Load) -> Stopped:
     """Send a load to receivers of another process that do not read for so many seconds."""
-    way = f"stopped+{transport}+{_FORMAT}"
+    way = f"stopped/{transport}+{_FORMAT}"
     receiving = Receiving(way)
     try:
         return _run(receiving, transport, seconds, load)

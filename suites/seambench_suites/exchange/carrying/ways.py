@@ -5,7 +5,7 @@ from __future__ import annotations
 import atexit
 import time
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import psutil
@@ -16,16 +16,14 @@ from seambench.engines.digest import digest_reader
 from seambench.records.model import Moved
 from seambench.records.verdicts import Arrived, ExpectedDigest, Finding
 from seambench.records.writer import Sample
-from seambench_suites.exchange.bars.alone import alone_of
-from seambench_suites.exchange.bars.load import Load
-from seambench_suites.exchange.bars.sending import Receiving, Send, sender_of, within
+from seambench_suites.exchange.carrying.alone import alone_of
+from seambench_suites.exchange.carrying.load import Load
+from seambench_suites.exchange.carrying.sending import Receiving, Send, sender_of, within
 
 FORMATS = ("presto", "arrow", "arrow-batch")
 #: Ways within this process.
 WITHIN: Mapping[str, Callable[[Load], Sequence[Any]]] = {
-    "pass-through/transfer": lambda load: within(load, "transfer"),
-    "pass-through/rows": lambda load: within(load, "rows"),
-    "pass-through/parallel": lambda load: within(load, "parallel"),
+    **{f"{kind}/pass-through": partial(within, kind) for kind in ("transfer", "rows", "parallel")},
     "alone/partition": alone_of("partition"),
     **{
         f"alone/{step}+{name}": alone_of(step, name)
@@ -108,7 +106,7 @@ class Way:
     @property
     def _sent_bytes(self) -> int:
         """Bytes that leave where nothing decodes them."""
-        if self.name == "grpc-calls":
+        if self.name == "wire/grpc-calls":
             return self._load.bytes // (256 << 10) * (256 << 10)
         pages = self._load.pages("presto")
         return self._load.passes * sum(memoryview(page).nbytes for page in pages)
@@ -116,7 +114,7 @@ class Way:
 
 def decodes(way: str) -> bool:
     """Whether a way's receiver makes rows of what comes; where not, bytes are counted."""
-    return way not in ("copy", "grpc-calls") and not way.startswith("wire+")
+    return not way.startswith("wire/")
 
 
 def carrying(name: str, passes: int) -> Competitor:
