@@ -36,7 +36,7 @@ def exchange(
     ] = "seambench",
     plan: Annotated[
         str, typer.Option(help="Plans between commas (default: all).")
-    ] = "shuffle,broadcast,random,q01,q03,q03-buckets,one-key,zipf",
+    ] = "shuffle,broadcast,random,q01,q03,q03-buckets,one-key,zipf,columns-1,columns-4,columns-16",
     workers: Annotated[str, typer.Option(help="Numbers of workers between commas.")] = "2",
     near: Annotated[
         str,

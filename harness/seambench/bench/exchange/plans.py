@@ -134,6 +134,17 @@ def _skewed(name: str, derive: Callable[[pa.Table], pa.Table]) -> Plan:
     return Plan(name, ("lineitem",), (step,), _through("lineitem"), derive={"lineitem": derive})
 
 
+# ---- width ---------------------------------------------------------------------------------------
+
+
+def _columns(count: int) -> Plan:
+    """Lineitem's first columns, so many of its sixteen."""
+    schema = pa.schema(list(TABLES["lineitem"].schema)[:count])
+    step = Step("lineitem", schema, "hash", ("l_orderkey",))
+    derive = {"lineitem": lambda table: table.select(schema.names)}
+    return Plan(f"columns-{count}", ("lineitem",), (step,), _through("lineitem"), derive=derive)
+
+
 # ---- queries -------------------------------------------------------------------------------------
 
 _Q1_PARTIAL = """
@@ -300,6 +311,7 @@ PLANS: Mapping[str, Plan] = {
             place={"orders": _worker_of_order},
         ),
         Plan("random", ("lineitem",), (_whole("lineitem", "random"),), _through("lineitem")),
+        *map(_columns, (1, 4, 16)),
         _skewed("one-key", _one_key),
         _skewed("zipf", _zipf_keys),
     )
