@@ -82,7 +82,7 @@ class Isolated:
         self._limits, self._worker = limits or Limits(), worker
         self._memory_bytes = self._limits.memory_bytes or memory_share(1)
         self._hung = 0
-        self._loaded: set[tuple[Any, Any]] = set()
+        self._loaded: set[tuple[str | None, ...]] = set()
         self.gave_up = False
         self._process: subprocess.Popen[bytes] | None = None
         self._channel: socket.socket | None = None
@@ -168,11 +168,11 @@ class Isolated:
         """Have the process read the case files first, which counts in no case; how it failed."""
         if "root" not in request:
             return None
-        where = (request["root"], request["golden"])
+        asked = {part: request[part] for part in ("root", "golden", "begins")}
+        where = (asked["root"], asked["golden"], *asked["begins"])
         if where in self._loaded:
             return None
-        asked = {"do": "load", "root": where[0], "golden": where[1]}
-        answer = self._ask(asked, self._limits.start_seconds)
+        answer = self._ask({"do": "load", **asked}, self._limits.start_seconds)
         if answer.get("loaded"):
             self._loaded.add(where)
             return None

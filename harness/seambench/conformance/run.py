@@ -12,7 +12,7 @@ from typing import Any
 from seambase.errors import UsageError
 from seambench.conformance.crew import Crew
 from seambench.conformance.isolate import Isolated, Limits
-from seambench.conformance.load import choose_cases, load_cases
+from seambench.conformance.load import begins_of, choose_cases, load_cases
 from seambench.conformance.xfails import Xfails, judge, load_xfails
 from seambench.contracts.outcomes import Difference, Outcome
 from seambench.contracts.peers.catalogue import AT
@@ -57,7 +57,9 @@ class Run:
 
     def cases(self, extra: str | None = None) -> list[Case]:
         """The cases that are chosen, of an extra pass if one is named."""
-        known: Sequence[Case] = load_cases(self.seam, self.root, self.golden)
+        # An extra pass makes its cases of all there are.
+        begins = begins_of(self.patterns if extra is None else None)
+        known: Sequence[Case] = load_cases(self.seam, self.root, self.golden, begins)
         if extra is not None:
             known = find_seam(self.seam).pass_cases(extra, known)
         chosen = choose_cases(known, self.patterns)
@@ -124,13 +126,15 @@ class Run:
     ) -> Mapping[str, Any]:
         where = {"root": self.root, "golden": self.golden}
         paths = {key: str(value) if value else None for key, value in where.items()}
-        return process.ask({"do": do, "case": case.id, **paths, **more})
+        begins = begins_of(self.patterns)
+        return process.ask({"do": do, "case": case.id, **paths, "begins": begins, **more})
 
     def _stale(self, excuse: Xfails) -> list[Outcome]:
         """Entries that name no installed case, as far as the run is about such cases."""
         if self.golden is not None:
             return []
-        known = [case.id for case in load_cases(self.seam, self.root)]
+        begins = begins_of(self.patterns)
+        known = [case.id for case in load_cases(self.seam, self.root, None, begins)]
         return [
             outcome
             for outcome in excuse.stale(self.seam, known)

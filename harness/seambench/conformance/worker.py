@@ -4,10 +4,10 @@
 first says whether it is ready, then reads one JSON object per line and answers each with one. A
 request has a `number`, which its answer repeats, names a case (`case`, `root`, `golden`) and what
 to `do` with it: `check`, or a request of the seam's own (`Seam.requests`). Before the first, `load`
-without a case has it read the case files. An answer has `outcome`, `reason`, `seconds`,
-`difference` where wrong rows came, `answer` where one of several right ones did, and what that
-request adds. Whatever the implementation itself
-prints goes to standard error.
+without a case has it read the files of cases whose ids begin with one of `begins`. An answer has
+`outcome`, `reason`, `seconds`, `difference` where wrong rows came, `answer` where one of several
+right ones did, and what that request adds. Whatever the implementation itself prints goes to
+standard error.
 """
 
 from __future__ import annotations
@@ -35,13 +35,14 @@ Answer = Callable[[Seam, Any, Mapping[str, Any]], Mapping[str, Any]]
 
 def main() -> None:
     """Answer requests about cases until standard input ends."""
-    known: dict[tuple[str, str], Mapping[str, Case]] = {}
+    known: dict[tuple[str, ...], Mapping[str, Case]] = {}
 
     def answer(seam: Seam, implementation: Any, request: Mapping[str, Any]) -> Mapping[str, Any]:
-        where = (request["root"] or "", request["golden"] or "")
+        begins = request["begins"]
+        where = (request["root"] or "", request["golden"] or "", *begins)
         if where not in known:
-            root, golden = (Path(part) if part else None for part in where)
-            known[where] = {case.id: case for case in load_cases(seam.name, root, golden)}
+            root, golden = (Path(part) if part else None for part in where[:2])
+            known[where] = {case.id: case for case in load_cases(seam.name, root, golden, begins)}
             # They stay: collections between cases need not look at them again.
             gc.freeze()
         if request["do"] == "load":

@@ -39,11 +39,28 @@ class CaseFile:
 C = TypeVar("C", bound=CaseFile)
 
 
-def case_files(root: Path, seam: str) -> Iterator[tuple[str, Path]]:
-    """The case files of a seam below a root, each with the id that its path is."""
-    folder = root / "cases"
-    for file in sorted((folder / seam).rglob("*.toml")):
-        yield file.relative_to(folder).with_suffix("").as_posix(), file
+def case_files(root: Path, id_: str, begins: Sequence[str] = ("",)) -> Iterator[tuple[str, Path]]:
+    """The case files of a seam below a root, each with the id that its path is.
+
+    Args:
+        root: folder with `cases/`.
+        id_: the seam, or a folder of its cases.
+        begins: how the ids begin that are asked for: a file that has none of them is left out.
+    """
+    folder = root / "cases" / id_
+    for file in sorted(folder.iterdir()) if folder.is_dir() else ():
+        below = f"{id_}/{file.name.removesuffix('.toml')}"
+        if not asked_for(below, begins):
+            continue
+        if file.suffix == ".toml":
+            yield below, file
+        else:
+            yield from case_files(root, below, begins)
+
+
+def asked_for(id_: str, begins: Sequence[str]) -> bool:
+    """Whether a case whose id begins so may be one of those that begin as is asked for."""
+    return any(id_.startswith(begin) or begin.startswith(id_) for begin in begins)
 
 
 def read_case_file(cls: type[C], file: Path) -> C:

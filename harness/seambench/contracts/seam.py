@@ -135,12 +135,14 @@ class Seam(ABC):
         """Every capability that there is, with its meaning; `*` stands for any text."""
 
     @abstractmethod
-    def cases(self, root: Path, golden: Path | None) -> Sequence[Case]:
-        """All cases below a root; none where it has none of this seam.
+    def cases(self, root: Path, golden: Path | None, begins: Sequence[str]) -> Sequence[Case]:
+        """The cases below a root; none where it has none of this seam.
 
         Args:
             root: folder with `cases/` and `golden/`.
             golden: folder of golden files to take instead of the root's cases.
+            begins: how ids begin of the cases that are asked for; files of others need not be read
+                (`seambench.contracts.data_files.case_files`).
 
         Raises:
             UsageError: a broken case, or `golden` holds none.

@@ -34,11 +34,10 @@ def explain(
 
     Where several answers are right, it says who was recorded to give which.
     """
-    from seambench.conformance.load import load_cases
     from seambench.contracts.registry import find_seam
 
     seam = case.partition("/")[0]
-    found, chosen = _found(seam, case, {one.id: one for one in load_cases(seam)})
+    found, chosen = _found(seam, case)
     told = find_seam(seam).explain(found)
     request = find_seam(seam).asked(found)
     gave = _answers_of(case, results) if len(told.expected) > 1 else {}
@@ -79,12 +78,15 @@ def explain(
             out.print(f"  {plain_text(line)}", markup=False, soft_wrap=True)
 
 
-def _found(seam: str, id_: str, known: Mapping[str, Case]) -> tuple[Case, list[str]]:
+def _found(seam: str, id_: str) -> tuple[Case, list[str]]:
     """A case of a seam or of one of its extra passes, and the options that choose the pass."""
+    from seambench.conformance.load import load_cases
     from seambench.contracts.registry import find_seam
 
-    if id_ in known:
-        return known[id_], []
+    for case in load_cases(seam, begins=[id_]):
+        if case.id == id_:
+            return case, []
+    known = {case.id: case for case in load_cases(seam)}
     for name in find_seam(seam).passes:
         for one in find_seam(seam).pass_cases(name, list(known.values())):
             if one.id == id_:

@@ -48,10 +48,10 @@ class _ColumnSeam(Seam):
             ),
         )
 
-    def cases(self, root: Path, golden: Path | None) -> Sequence[Case]:
+    def cases(self, root: Path, golden: Path | None, begins: Sequence[str]) -> Sequence[Case]:
         from seambench.seams.column.cases import column_cases
 
-        return column_cases(root, golden)
+        return column_cases(root, golden, begins)
 
     def explain(self, case: ColumnCase) -> Explanation:
         from seambench.conformance.definitions import explain_file

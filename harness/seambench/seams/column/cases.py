@@ -152,15 +152,17 @@ def _load(file: Path) -> _CaseFile:
     return read
 
 
-def column_cases(root: Path, golden: Path | None) -> list[ColumnCase]:
-    """The cases below a root, or the golden files of a folder alone."""
+def column_cases(
+    root: Path, golden: Path | None, begins: Sequence[str] = ("",)
+) -> list[ColumnCase]:
+    """The cases below a root, or the golden files of a folder alone; see `Seam.cases`."""
     folder = golden or root / "golden" / "offheap"
     files = sorted(folder.glob("*.json"))
     if golden is not None:
         if not files:
             raise UsageError(f"{folder} holds no golden files (*.json)")
         return [_golden_case(file, root) for file in files]
-    expanded = (_expand(name, file, root) for name, file in case_files(root, "column"))
+    expanded = (_expand(name, file, root) for name, file in case_files(root, "column", begins))
     return [*(_golden_case(file, root) for file in files), *chain.from_iterable(expanded)]
 
 

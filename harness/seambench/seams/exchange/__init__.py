@@ -99,13 +99,13 @@ class _ExchangeSeam(Seam):
             *(TimedFamily(f"exchange-{kind}", title, note=note) for kind, title, note in _CARRIED),
         )
 
-    def cases(self, root: Path, golden: Path | None) -> Sequence[Case]:
+    def cases(self, root: Path, golden: Path | None, begins: Sequence[str]) -> Sequence[Case]:
         from seambase.errors import UsageError
         from seambench.seams.exchange.cases import exchange_cases
 
         if golden is not None:
             raise UsageError("--golden: the exchange seam has no golden files")
-        return exchange_cases(root)
+        return exchange_cases(root, begins)
 
     def check(self, case: ExchangeCase, implementation: Exchange) -> None:
         from seambench.seams.exchange.check import check_exchange

@@ -279,9 +279,9 @@ def _bare(text: str) -> str:
     return re.sub(r"[\w ]+:", "", text)
 
 
-def exchange_cases(root: Path) -> list[ExchangeCase]:
-    """The cases below a root."""
-    files = case_files(root, "exchange")
+def exchange_cases(root: Path, begins: Sequence[str] = ("",)) -> list[ExchangeCase]:
+    """The cases below a root; see `Seam.cases`."""
+    files = case_files(root, "exchange", begins)
     return [case for name, file in files for case in _expand(name, file, root)]
 
 

@@ -52,13 +52,13 @@ class _ScanSeam(Seam):
             words |= {f"formats.{name}": f"reads tables of {found.title}", **found.capabilities}
         return words
 
-    def cases(self, root: Path, golden: Path | None) -> Sequence[Case]:
+    def cases(self, root: Path, golden: Path | None, begins: Sequence[str]) -> Sequence[Case]:
         from seambase.errors import UsageError
         from seambench.seams.scan.cases import scan_cases
 
         if golden is not None:
             raise UsageError("--golden: golden tables of the scan seam belong to its case files")
-        return scan_cases(root)
+        return scan_cases(root, begins)
 
     def check(self, case: ScanCase, implementation: Scanner) -> int | None:
         from seambench.seams.scan.check import check_scan

@@ -208,9 +208,10 @@ def _typed(value: Any, kind: str | None) -> Any:
     return typed(value, kind or ("bigint" if isinstance(value, int) else "string"))
 
 
-def scan_cases(root: Path) -> list[ScanCase]:
-    """Cases of the scan seam below a root, by id."""
-    return [case for _, file in case_files(root, "scan") for case in load_scan_cases(file, root)]
+def scan_cases(root: Path, begins: Sequence[str] = ("",)) -> list[ScanCase]:
+    """Cases of the scan seam below a root, by id; see `Seam.cases`."""
+    files = case_files(root, "scan", begins)
+    return [case for _, file in files for case in load_scan_cases(file, root)]
 
 
 def load_scan_cases(file: Path, root: Path) -> list[ScanCase]:

@@ -68,10 +68,10 @@ class _SerdeSeam(Seam):
             ),
         )
 
-    def cases(self, root: Path, golden: Path | None) -> Sequence[Case]:
+    def cases(self, root: Path, golden: Path | None, begins: Sequence[str]) -> Sequence[Case]:
         from seambench.seams.serde.cases import serde_cases
 
-        return serde_cases(root, golden)
+        return serde_cases(root, golden, begins)
 
     def check(self, case: SerdeCase, implementation: Serde) -> None:
         from seambench.seams.serde.check import check_serde

@@ -53,7 +53,13 @@ from typing import Any, Literal
 from seambase.errors import UsageError
 from seambase.serde import SerdeField, SerdeRequest
 from seambase.types import SerdeType, parse_schema
-from seambench.contracts.data_files import CaseFile, case_files, load_toml, read_case_file
+from seambench.contracts.data_files import (
+    CaseFile,
+    asked_for,
+    case_files,
+    load_toml,
+    read_case_file,
+)
 from seambench.contracts.seam import Case
 from seambench.contracts.serde import StreamStep
 from seambench.seams.serde.case_bytes import ByteEdit, PageSpec, edited, framed_page, hex_bytes
@@ -193,10 +199,12 @@ def _golden(file: Path) -> Vector:
     return load_golden(file)
 
 
-def serde_cases(root: Path, golden: Path | None = None) -> list[SerdeCase]:
-    """All cases of the serde seam, or those of another folder of golden files alone."""
+def serde_cases(
+    root: Path, golden: Path | None = None, begins: Sequence[str] = ("",)
+) -> list[SerdeCase]:
+    """The cases below a root, or those of a folder of golden files alone; see `Seam.cases`."""
     if golden is not None:
-        cases = list(_of_folder(golden, root))
+        cases = list(_of_folder(golden, root, ("",)))
         if not cases:
             raise UsageError(f"{golden} holds no golden files (*.json)")
         return cases
@@ -204,31 +212,35 @@ def serde_cases(root: Path, golden: Path | None = None) -> list[SerdeCase]:
         case
         for folder in sorted((root / "golden").glob("*"))
         if folder.name in ("presto", "unsaferow", "velox")
-        for case in _of_folder(folder, root)
+        for case in _of_folder(folder, root, begins)
     ]
-    for name, file in case_files(root, "serde"):
-        cases += _of_file(name, file, root)
+    for name, file in case_files(root, "serde", begins):
+        cases += _of_file(name, file, root, begins)
     return cases
 
 
-def _of_folder(folder: Path, root: Path) -> Iterator[SerdeCase]:
+def _of_folder(folder: Path, root: Path, begins: Sequence[str]) -> Iterator[SerdeCase]:
     """Every golden file of a folder with everything that is asked of it."""
+    name = f"serde/{folder.resolve().name}"
     for file in sorted(folder.glob("*.json")):
+        if not asked_for(f"{name}/{file.stem}", begins):
+            continue
         data = file.with_suffix(".bin")
         large = data.exists() and data.stat().st_size > SMALL_BYTES
         for operation in (op for op in OPERATIONS if not large or op != "flip"):
-            id_ = f"serde/{folder.resolve().name}/{file.stem}/{operation}"
+            id_ = f"{name}/{file.stem}/{operation}"
             yield SerdeCase(id_, "must", _GOLDEN_RULE, operation, file, root)
 
 
-def _of_file(name: str, file: Path, root: Path) -> list[SerdeCase]:
+def _of_file(name: str, file: Path, root: Path, begins: Sequence[str]) -> list[SerdeCase]:
     """Cases of one case file or set file."""
     rule = _load(file)
     if isinstance(rule, _Set):
         vectors = [
             (f"{name}/{golden.stem}", golden)
             for golden in sorted((root / "golden" / rule.set).glob("*.json"))
-            if any(fnmatch(golden.stem, pattern) for pattern in rule.only)
+            if asked_for(f"{name}/{golden.stem}", begins)
+            and any(fnmatch(golden.stem, pattern) for pattern in rule.only)
             and not _mentions(golden, rule.without)
         ]
     else:

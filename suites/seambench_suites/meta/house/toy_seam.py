@@ -45,8 +45,14 @@ class _AdderSeam(Seam):
     method = "add"
     words: Mapping[str, str] = {"positive": "numbers from 0", "negative": "numbers below 0"}
 
-    def cases(self, root: Path, golden: Path | None) -> Sequence[Case]:  # noqa: ARG002 - has none
-        read = [(id_, read_case_file(_File, file)) for id_, file in case_files(root, "adder")]
+    def cases(
+        self,
+        root: Path,
+        golden: Path | None,  # noqa: ARG002 - it has none
+        begins: Sequence[str],
+    ) -> Sequence[Case]:
+        files = case_files(root, "adder", begins)
+        read = [(id_, read_case_file(_File, file)) for id_, file in files]
         return [_AdderCase(id_, file.level, file.requirement, file) for id_, file in read]
 
     def check(self, case: _AdderCase, implementation: Any) -> None:
