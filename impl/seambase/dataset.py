@@ -34,6 +34,7 @@ import pyarrow.dataset as ds
 from seambase.errors import RefusedError, SeambenchError, UsageError
 from seambase.filters import filter_columns
 from seambase.where import require_c_names
+from seambase.wording import no_column
 
 Open = Callable[[list[str], pc.Expression | None], pa.RecordBatchReader]
 
@@ -209,7 +210,7 @@ class ScanDataset(ds.Dataset):  # type: ignore[misc]  # pyarrow comes without ty
             raise UsageError("columns of a scan are given as a list of names, not as expressions")
         for name in columns:
             if self._shown.get_field_index(name) < 0:
-                raise UsageError(f"unknown column {name!r}; the columns are {self._shown.names}")
+                raise UsageError(no_column(name, self._shown.names))
         return list(columns)
 
     def _watched(

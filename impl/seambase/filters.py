@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.errors import UsageError
+from seambase.wording import filter_problem
 
 
 def filter_columns(expression: pc.Expression | None, schema: pa.Schema) -> list[str]:
@@ -27,7 +28,8 @@ def filter_columns(expression: pc.Expression | None, schema: pa.Schema) -> list[
     ]
     problem = problem or _kernel_problem([schema.field(name) for name in names], expression)
     if problem is not None:
-        raise UsageError(f"the filter {expression} does not fit the columns: {problem}")
+        told = filter_problem(problem, schema.names)
+        raise UsageError(f"the filter {expression} does not fit the columns: {told}")
     return names
 
 

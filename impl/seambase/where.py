@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
@@ -14,6 +13,7 @@ import pyarrow as pa
 
 from seambase.errors import RefusedError, UsageError
 from seambase.extras import needs
+from seambase.wording import no_column
 
 if TYPE_CHECKING:
     import duckdb
@@ -75,7 +75,7 @@ def require_columns(names: Sequence[str], known: Sequence[str], what: str) -> No
     """
     for name in names:
         if name not in known:
-            raise UsageError(f"{what}: unknown column {name!r}{_suggestion(name, known)}")
+            raise UsageError(f"{what}: {no_column(name, known)}")
 
 
 def require_c_names(schema: pa.Schema) -> None:
@@ -180,14 +180,6 @@ def _nodes(tree: Any) -> Iterator[dict[str, Any]]:
     if isinstance(tree, list):
         for part in tree:
             yield from _nodes(part)
-
-
-def _suggestion(name: str, known: Sequence[str]) -> str:
-    lower = {other.lower(): other for other in known}
-    close = [lower[near] for near in difflib.get_close_matches(name.lower(), lower, n=3)]
-    if close:
-        return f"; did you mean {', '.join(close)}?"
-    return f"; the columns are {', '.join(known)}"
 
 
 def _first_line(error: Exception) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from seambase.errors import InputError, UnavailableError, UsageError
-from seambase.whole_file import whole_file
+from seambase.written import whole_file
 
 _NAME = ".unfinished.jsonl"
 _VERSION = 1

@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
-from seambase.caches import cache_folder
+from seambase.written import cache_folder
 from seambench.contracts.outcomes import Outcome
 
 

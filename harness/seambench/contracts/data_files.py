@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import tomllib
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -14,6 +13,7 @@ import msgspec
 from msgspec import inspect
 
 from seambase.errors import UsageError
+from seambase.wording import did_you_mean
 from seambench.contracts.common import Level
 
 T = TypeVar("T")
@@ -103,9 +103,8 @@ def refuse_unknown(keys: Iterable[str], known: Iterable[str], source: Path | str
     """
     listed = sorted(known)
     for name in sorted(set(keys) - set(listed)):
-        close = get_close_matches(name, listed, n=1)
-        hint = f"did you mean {close[0]!r}? " if close else ""
-        raise UsageError(f"{source}: unknown key {name!r}; {hint}known are {listed}")
+        hint = did_you_mean(name, listed).removesuffix("?")
+        raise UsageError(f"{source}: unknown key {name!r}{hint}; known are {listed}")
 
 
 @cache

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Literal
 
 from seambase.errors import UsageError
+from seambase.wording import did_you_mean
 from seambench.contracts.data_files import read_toml
 from seambench.contracts.peers.catalogue import AT, catalogue
 
@@ -111,8 +111,5 @@ def find_finding(name: str) -> Finding:
     """The finding of a name."""
     known = {finding.name: finding for finding in read_findings()}
     if name not in known:
-        near = get_close_matches(name, known, n=1)
-        raise UsageError(
-            f"there is no finding {name!r}" + (f"; did you mean {near[0]}" if near else "")
-        )
+        raise UsageError(f"there is no finding {name!r}{did_you_mean(name, known)}")
     return known[name]

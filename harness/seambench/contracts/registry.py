@@ -16,7 +16,6 @@ A name of an implementation is one of
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import inspect
 import sys
@@ -29,6 +28,7 @@ from typing import Any
 
 from seambase.errors import RefusedError, SeambenchError, UnavailableError, UsageError
 from seambase.extras import how_to_install
+from seambase.wording import nearest
 from seambench.contracts.peers.catalogue import Peer, peer_of
 from seambench.contracts.peers.environments import is_inside
 from seambench.contracts.seam import Seam
@@ -178,8 +178,7 @@ def pick(known: dict[str, list[EntryPoint]], name: str, what: str) -> EntryPoint
         raise UsageError(
             f"{what} {name!r} is announced more than once: {values}; name one of these"
         )
-    close = difflib.get_close_matches(name, known, n=1)
-    meant = [repr(one) for one in close]
+    meant = [repr(one) for one in nearest(name, known)]
     ways = ", besides package.module:name, cmd:./reader, lib:./reader.so and http://HOST:PORT"
     besides = ways if what.startswith("implementation") else ""
     if besides and file_of_module(name) is not None:

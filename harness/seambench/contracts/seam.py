@@ -9,12 +9,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 from seambase.errors import RefusedError, UsageError
+from seambase.wording import did_you_mean
 from seambench.contracts.common import Level, TimedFamily
 from seambench.contracts.explanation import Explanation
 from seambench.contracts.outcomes import Outcome
@@ -262,8 +262,7 @@ class Seam(ABC):
         words = self.words
         for word in capabilities:
             if not any(fnmatchcase(word, known) for known in words):
-                near = get_close_matches(word, [k for k in words if "*" not in k], n=1)
-                hint = f"; did you mean {near[0]!r}" if near else ""
+                hint = did_you_mean(word, [known for known in words if "*" not in known])
                 raise UsageError(
                     f"{owner} states the capability {word!r}, which the {self.name} seam does not "
                     f"know{hint}"

@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from seambase.errors import InputError, RefusedError, SeambenchError, UnavailableError
-from seambase.whole_file import whole_file
+from seambase.written import whole_file
 from seambench.records.model import NEWEST, Answered, Conformance, Record, json_schema
 from seambench.records.verdicts import verdict_problem
 

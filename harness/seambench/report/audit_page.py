@@ -9,7 +9,7 @@ import jinja2
 from markupsafe import Markup
 
 from seambase.errors import UnavailableError
-from seambase.whole_file import whole_file
+from seambase.written import whole_file
 from seambench.seams.scan.audit.model import Audit
 from seambench.seams.scan.audit.words import sections, verdict
 

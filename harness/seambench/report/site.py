@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from seambase.errors import UnavailableError, UsageError
-from seambase.whole_file import whole_file
+from seambase.written import whole_file
 from seambench.records.model import json_schema
 from seambench.report.exports.badge import badges
 from seambench.report.pages import Pages, render

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from seambase.errors import UsageError
-from seambase.whole_file import whole_file
+from seambase.written import whole_file
 
 ENDINGS = (".arrow", ".parquet", ".csv", ".jsonl")
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from seambase.command.export import check_target, export
 from seambase.command.terminal import parse_options
 from seambase.errors import InputError, RefusedError, SeambenchError, UnavailableError, UsageError
-from seambase.whole_file import whole_file
+from seambase.written import whole_file
 from seamkit.command.scan import show_rows
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from seambase.command.terminal import plain_text
 from seambase.errors import InputError, UsageError
-from seambase.whole_file import whole_file
+from seambase.written import whole_file
 from seamkit.command.tables import READING, planned_scan, storage_options
 
 if TYPE_CHECKING:

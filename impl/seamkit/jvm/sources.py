@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from seambase.caches import cache_folder
 from seambase.errors import UnavailableError
+from seambase.written import cache_folder
 from seamkit.jvm.machine import JavaClasses, java_failure, spark_classes, start
 
 #: To be raised when the compiler's settings change.

@@ -6,7 +6,6 @@ Filters are of the kinds that users write: Arrow's, tuples, SQL, Polars'.
 from __future__ import annotations
 
 import datetime as dt
-import difflib
 import inspect
 import os
 import sys
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from seambase import wording
 from seambase.errors import UsageError
 from seamkit.scan.hints import did_you_mean
 from seamkit.scan.scan import Scan
@@ -133,7 +133,7 @@ def _polars_condition(given: pl.Expr, schema: pa.Schema) -> EngineCondition:
         is_whole = "FILTER" not in rows.explain()
         rows.collect()
     except pl.exceptions.PolarsError as error:
-        reason = str(error).strip().splitlines()[0]
+        reason = wording.filter_problem(str(error).strip().splitlines()[0], schema.names)
         raise UsageError(f"the filter {given} does not fit the columns: {reason}") from error
     condition = pushed[0] if len(pushed) == 1 else None
     if condition is None or not is_whole or not condition.meta.root_names():
@@ -247,8 +247,7 @@ def check_choice(name: str, value: object, known: Sequence[str]) -> None:
     """Require that an argument is one of a few words."""
     if value in known:
         return
-    near = difflib.get_close_matches(str(value).replace("_", "-"), known, n=1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
+    hint = wording.did_you_mean(str(value).replace("_", "-"), known)
     raise UsageError(f"{name} is {value!r}: one of {', '.join(map(repr, known))} is meant{hint}")
 
 
@@ -277,9 +276,7 @@ def chosen_columns(
         raise UsageError(f"columns is {columns!r}: a list of names is meant, such as ['a', 'b']")
     for name in columns:
         if name not in schema.names:
-            near = difflib.get_close_matches(name, schema.names, n=3)
-            hint = f"; did you mean {', '.join(near)}?" if near else ""
-            raise UsageError(f"{where}: there is no column {name!r}{hint}")
+            raise UsageError(f"{where}: {wording.no_column(name, schema.names)}")
     if len(set(columns)) != len(columns):
         raise UsageError(f"{where}: a column is asked for twice: {', '.join(columns)}")
     return list(columns)

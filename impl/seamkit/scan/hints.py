@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+
+from seambase import wording
 
 
 def did_you_mean(name: str, known: Iterable[str], instead: Mapping[str, str]) -> str:
@@ -14,8 +15,7 @@ def did_you_mean(name: str, known: Iterable[str], instead: Mapping[str, str]) ->
     """
     if name in instead:
         return f": {instead[name]}"
-    near = difflib.get_close_matches(name, sorted(known), n=1)
-    return f"; did you mean {near[0]!r}?" if near else ""
+    return wording.did_you_mean(name, sorted(known))
 
 
 class Hinted:
@@ -46,6 +46,16 @@ class Hinted:
 
         def __len__(self) -> NoReturn:
             raise TypeError(f"a {self._shown()} has no len(): call count_rows(), which reads")
+
+        def __getitem__(self, key: object) -> NoReturn:
+            raise TypeError(f"a {self._shown()} is not indexed: {type(self).instead['[]']}")
+
+        def __contains__(self, item: object) -> NoReturn:
+            raise TypeError(f"a {self._shown()} is not looked into: ask schema.names")
+
+        # NumPy and `pandas.DataFrame(...)` would take batches for values.
+        def __array__(self, *_: object, **options: object) -> NoReturn:
+            raise TypeError(f"a {self._shown()} is no array: call to_pandas() or to_polars()")
 
         def _shown(self) -> str:
             return self.called or type(self).__name__

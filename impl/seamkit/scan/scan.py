@@ -38,21 +38,34 @@ _PLANS = "seamkit.ranges.plan_file"
 """Writes and makes scans, so it is above them and found by its name."""
 
 
+_ENGINES = "call lazy() of Polars or relation(connection) of DuckDB, which can"
 _INSTEAD = {
+    **dict.fromkeys(
+        ("agg", "aggregate", "group_by", "join", "order_by", "sort", "sort_by"), _ENGINES
+    ),
+    "[]": "call select('a', 'b') for columns, head(10) for first rows",
     "collect": "call to_table(), to_polars() or lazy().collect()",
     "columns": "call schema.names",
     "count": "call count_rows()",
     "df": "call to_pandas()",
     "drop": "call select() with the columns that stay",
     "fetchall": "call to_table().to_pylist()",
+    "iter_batches": "call to_batches()",
+    "iter_rows": "call to_polars().iter_rows()",
     "num_rows": "call count_rows(), which reads",
     "scan_plan": "call explain()",
     "shape": "call count_rows(), which reads, and schema.names",
     "show": "call head()",
+    "tail": "rows have no order: call head()",
+    "take": "call head()",
+    "to_dataframe": "call to_pandas() or to_polars()",
+    "to_df": "call to_pandas() or to_polars()",
+    "to_dicts": "call to_table().to_pylist()",
     "to_duckdb": "call relation(connection)",
     "to_list": "call to_table().to_pylist()",
     "to_pyarrow_dataset": "call dataset()",
     "to_pyarrow_table": "call to_table()",
+    "to_pydict": "call to_table().to_pydict()",
     "to_pylist": "call to_table().to_pylist()",
     "where": "call filter()",
     "with_columns": "call lazy(), relation() or to_table(), which have columns made",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import inspect
 import os
@@ -12,7 +11,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, TypedDict, Unpack
 
-from seambase.errors import InputError, UsageError
+from seambase import wording
+from seambase.errors import InputError, SeambenchError, UsageError
 from seamkit.catalogs.metastore import SCHEME
 from seamkit.files.storage import Storage, table_address
 from seamkit.scan.hints import did_you_mean
@@ -41,8 +41,7 @@ def find_format(name: str) -> TableFormat:
     """The format of a name."""
     known = {one.name: one for one in table_formats()}
     if not isinstance(name, str) or name not in known:
-        close = difflib.get_close_matches(str(name), known, n=1)
-        hint = f"; did you mean {close[0]!r}?" if close else ""
+        hint = wording.did_you_mean(str(name), known)
         raise UsageError(f"format is {name!r}: one of {', '.join(known)} is meant{hint}")
     return known[name]
 
@@ -174,8 +173,25 @@ def open_table(
         raise UsageError(
             f"{root}: {found.title} tables have no option {', '.join(sorted(unknown))}{hint}"
         )
-    table: Table = kind(root, storage_options, **options)
+    try:
+        table: Table = kind(root, storage_options, **options)
+    except InputError as error:
+        raise _of_other_format(root, storage_options, found) or error from error
     return table
+
+
+def _of_other_format(root: str, storage_options: _Storage, asked: TableFormat) -> InputError | None:
+    """What is wrong with the format that was asked for, where the folder is of another one."""
+    try:
+        other = recognised_format(root, storage_options)
+    except SeambenchError:
+        return None
+    if other is asked:
+        return None
+    return InputError(
+        f"{root} is no {asked.title} table but one of {other.title}, as {other.mark} in it shows: "
+        f"leave format={asked.name!r} out"
+    )
 
 
 @cache

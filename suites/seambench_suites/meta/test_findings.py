@@ -87,7 +87,7 @@ def test_an_attached_table_is_the_cases_own() -> None:
 
 def test_a_name_that_is_none_is_refused() -> None:
     """With the nearest one that is."""
-    with pytest.raises(UsageError, match="did you mean hudi-rs-renamed-columns"):
+    with pytest.raises(UsageError, match="did you mean 'hudi-rs-renamed-columns'"):
         find_finding("hudi-rs-renamed-column")
     with pytest.raises(UsageError, match="no installed suite has the case 'scan/none'"):
         find_case("scan/none")

@@ -10,7 +10,7 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 from seambase.errors import InputError
-from seambase.whole_file import whole_file
+from seambase.written import whole_file
 
 #: Of a file of `results/nightly`.
 _SCHEMA = 1

@@ -6,7 +6,6 @@ import dataclasses
 import json
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,6 +13,7 @@ import typer
 
 from seambase.command.terminal import JSON_SCHEMA, plain_text, print_json
 from seambase.errors import UsageError
+from seambase.wording import did_you_mean
 from seambench.cli.checks.shown import row_lines
 from seambench.cli.shared.common import Results, console
 from seambench.contracts.explanation import Explanation, Step
@@ -91,9 +91,7 @@ def _found(seam: str, id_: str) -> tuple[Case, list[str]]:
         for one in find_seam(seam).pass_cases(name, list(known.values())):
             if one.id == id_:
                 return one, ["--pass", name]
-    near = get_close_matches(id_, known, n=1)
-    hint = f"; did you mean {near[0]}" if near else ""
-    raise UsageError(f"the {seam} seam has no case {id_!r}{hint}")
+    raise UsageError(f"the {seam} seam has no case {id_!r}{did_you_mean(id_, known)}")
 
 
 def _life(steps: Sequence[Step]) -> Iterator[str]:

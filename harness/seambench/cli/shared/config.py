@@ -6,7 +6,6 @@ false`); an option that may be given several times takes a list. What is typed w
 
 from __future__ import annotations
 
-import difflib
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any, NamedTuple
 import typer
 
 from seambase.errors import InputError, UsageError
+from seambase.wording import did_you_mean
 
 #: Taken from the current folder where no other file is named.
 FILE = "seambench.toml"
@@ -85,9 +85,8 @@ def _section(
 def _require_known(name: str, known: Iterable[str], problem: str, what: str) -> None:
     """A name must be one of those that there are."""
     if name not in (names := list(known)):
-        close = difflib.get_close_matches(name, names, n=1)
-        hint = f"did you mean {close[0]!r}" if close else f"the {what} are {', '.join(names)}"
-        raise UsageError(f"{problem} {name!r}; {hint}")
+        hint = did_you_mean(name, names) or f"; the {what} are {', '.join(names)}"
+        raise UsageError(f"{problem} {name!r}{hint}")
 
 
 def _options(command: Any) -> list[Any]:

@@ -18,8 +18,8 @@ from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
 
-from seambase.caches import cache_folder
 from seambase.errors import UnavailableError
+from seambase.written import cache_folder
 from seambench.contracts.peers.catalogue import AT, Peer
 
 #: Environment variable that tells a process in which peer's environment it runs.

@@ -145,7 +145,7 @@ def test_a_case_is_kept_with_its_request(tmp_path: Path) -> None:
         ((*CHECK, "-k", "no-such-word"), "no case has 'no-such-word'"),
         ((*CHECK, "-k", "update and"), "write words with and, or, not"),
         ((*CHECK, "--pass", "invariants", "--last-failed"), "not of an extra pass"),
-        (("explain", "scan/hudi/event-v9/updat"), "did you mean scan/hudi/event-v9/update"),
+        (("explain", "scan/hudi/event-v9/updat"), "did you mean 'scan/hudi/event-v9/update'"),
         (("explain", "nothing"), "unknown seam 'nothing'"),
     ],
 )

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from seambase.command.terminal import plain_text, print_rows
 from seambase.errors import UnavailableError
-from seambase.whole_file import whole_file
+from seambase.written import whole_file
 from seambench.cli.app import app
 from seambench_tests.samples.ends import (
     check_a_full_disk_is_one_line,

@@ -51,9 +51,9 @@ def test_expressions_tell_their_columns(text: str, columns: list[str]) -> None:
         ("count(*) > 1", "aggregate"),
         ("l_orderkey IN (SELECT 1)", "holds a query"),
         ("l_orderkey = ?", "holds a parameter"),
-        ("l_orderky > 1", "unknown column 'l_orderky'; did you mean l_orderkey"),
-        ("L_ORDERKEY > 1", "unknown column 'L_ORDERKEY'; did you mean l_orderkey"),
-        ("q > 1", "unknown column 'q'; the columns are l_orderkey, "),
+        ("l_orderky > 1", "there is no column 'l_orderky'; did you mean 'l_orderkey'"),
+        ("L_ORDERKEY > 1", "there is no column 'L_ORDERKEY'; did you mean 'l_orderkey'"),
+        ("q > 1", "there is no column 'q'; the columns are l_orderkey, "),
         ("no_such_function(l_orderkey)", "no_such_function"),
     ],
 )
@@ -70,7 +70,7 @@ def test_columns_are_case_sensitive_and_suggested() -> None:
     """An unknown name is told with the close ones."""
     require_columns(["l_comment"], SCHEMA.names, "--columns")
     with pytest.raises(
-        UsageError, match="--columns: unknown column 'L_Comment'; did you mean l_com"
+        UsageError, match="--columns: there is no column 'L_Comment'; did you mean 'l_com"
     ):
         require_columns(["L_Comment"], SCHEMA.names, "--columns")
 

@@ -98,6 +98,11 @@ class HudiTable(FolderTable):
         """The latest table schema, meta columns first."""
         return self._schema_at(NOW)
 
+    @property
+    def columns(self) -> list[str]:
+        """The names of the user's columns; Hudi's own are read where they are named."""
+        return _without_meta(self.schema.names)
+
     def full(self, path: str) -> str:
         """The path of a file of the table, given below its folder."""
         return self._storage.full(path)
@@ -235,7 +240,7 @@ class HudiTable(FolderTable):
         if query == "cdc":
             return table._changes(request, columns, filter)
         plan, rows = request.plan(table), request.window(table).row_filter()
-        own = [name for name in plan.schema.names if not name.startswith("_hoodie_")]
+        own = _without_meta(plan.schema.names)
         return table._scan(plan, columns, filter, options, shown=own, rows=rows)
 
     def _changes(
@@ -243,7 +248,7 @@ class HudiTable(FolderTable):
     ) -> Scan:
         """What changed in a window: the states before and after each write are read."""
         window = request.window(self)
-        own = [name for name in self.schema.names if not name.startswith("_hoodie_")]
+        own = self.columns
         names = [COMMIT_TIME, "_hoodie_partition_path", "_hoodie_record_key", *own]
         writes = self._timeline.completed_writes(archived=True)
         planner = self._planner(request.options.strict)
@@ -347,3 +352,7 @@ class _Query:
 def _plan_anew(request: _Query, make: Callable[[], HudiTable]) -> ReadPlan:
     """The plan of the same query of the table as it is now."""
     return request.plan(make()._within(request.options))
+
+
+def _without_meta(names: Sequence[str]) -> list[str]:
+    return [name for name in names if not name.startswith("_hoodie_")]

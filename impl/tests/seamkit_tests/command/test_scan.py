@@ -131,7 +131,7 @@ def test_every_format_holds_every_row(
         (["--columns", "ID"], "there is no column 'ID'"),
         (["--columns", "id,id"], "a column is asked for twice"),
         (["--columns", "id,,note"], "no list of names"),
-        (["--filter", "ids > 3"], "filter 'ids > 3': unknown column 'ids'; did you mean id"),
+        (["--filter", "ids > 3"], "filter 'ids > 3': there is no column 'ids'; did you mean 'id'"),
         (["--filter", "id >"], "filter"),
         (["--filter", "id > 3; DROP TABLE x"], "not an expression"),
         (["--filter", "id + 1"], "no condition"),

@@ -103,6 +103,19 @@ def test_of_several_formats_one_is_named(delta: Path) -> None:
         seamkit.open_table(delta, format="dleta")  # type: ignore[arg-type]
     with pytest.raises(seamkit.UsageError, match="Delta tables have no option listing"):
         seamkit.open_table(delta, format="delta", listing="files")
+    (delta / "_delta_log" / "00000000000000000000.json").write_text("{")
+    with pytest.raises(seamkit.InputError, match="0000"):
+        seamkit.open_table(delta, format="delta")
+
+
+def test_a_format_that_the_folder_is_not_is_told(hudi: Path, delta: Path) -> None:
+    """What it is instead, by which of its folders, and that the word can go."""
+    for folder, is_one, mark in ((hudi, "Hudi", ".hoodie"), (delta, "Delta", "_delta_log")):
+        for asked in ("hudi", "delta", "iceberg", "paimon", "hive"):
+            if asked != is_one.lower():
+                says = f"but one of {is_one}, as {mark} in it shows: leave format='{asked}' out"
+                with pytest.raises(seamkit.InputError, match=says):
+                    seamkit.open_table(folder, format=asked)
 
 
 def test_a_delta_table_is_found(delta: Path) -> None:
@@ -208,10 +221,10 @@ def test_the_page_of_help_is_true(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         ({"strict": "no"}, "strict is 'no': True or False is meant"),
         ({"positions": 1}, "positions is 1: True or False is meant"),
         ({"columns": "k"}, "columns is 'k': a list of names is meant"),
-        ({"columns": ["kk"]}, "there is no column 'kk'; did you mean k"),
+        ({"columns": ["kk"]}, "there is no column 'kk'; did you mean 'k'"),
         ({"columns": ["k", "k"]}, "asked for twice"),
         ({"filter": 3}, "filter is a int"),
-        ({"filter": "nothing > 1"}, "filter 'nothing > 1': unknown column 'nothing'"),
+        ({"filter": "nothing > 1"}, "filter 'nothing > 1': there is no column 'nothing'"),
         ({"filter": "ts + 1"}, "is no condition"),
         ({"as_of": 3.5}, "as_of is 3.5"),
         ({"as_of": "yesterday"}, "yesterday"),

@@ -145,7 +145,7 @@ def test_a_scan_is_an_arrow_stream(events: Path) -> None:
 
 @pytest.mark.parametrize(
     ("columns", "message"),
-    [(["vv"], "no column 'vv'; did you mean v"), (["k", "k"], "asked for twice")],
+    [(["vv"], "no column 'vv'; did you mean 'v'"), (["k", "k"], "asked for twice")],
 )
 def test_wrong_columns_are_usage_errors(events: Path, columns: list[str], message: str) -> None:
     """The message names the column, and what it might have been."""

@@ -1,4 +1,4 @@
-"""Files that appear under their name when they are complete, or not at all."""
+"""Files that are written: whole or not at all, and where what can be made again lies."""
 
 from __future__ import annotations
 
@@ -30,3 +30,9 @@ def whole_file(path: Path) -> Iterator[Path]:
         raise UnavailableError(f"{path} cannot be written: {reason}") from error
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def cache_folder() -> Path:
+    """Folder of what can be made again: `$XDG_CACHE_HOME/seambench`, else `~/.cache/seambench`."""
+    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(base).expanduser() / "seambench"

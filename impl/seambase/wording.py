@@ -1,0 +1,50 @@
+"""Parts of sentences: how many of a thing, and what may have been meant by a name."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Sequence
+
+_SHOWN = 20
+#: How Arrow and Polars say that a column of a filter is not there.
+_MISSING = re.compile(r'No match for FieldRef\.Name\((.*?)\) in |unable to find column "(.*?)"')
+
+
+def plural(word: str, count: int = 2) -> str:
+    """A word for so many: some kinds of files are plurals already."""
+    if count == 1 or word.endswith("s"):
+        return word
+    return f"{word[:-1]}ies" if word.endswith("ry") else f"{word}s"
+
+
+def counted(count: int, word: str) -> str:
+    """So many of a thing: `1 file`, `2,345 files`."""
+    return f"{count:,} {plural(word, count)}"
+
+
+def nearest(name: str, known: Iterable[str], most: int = 1) -> list[str]:
+    """Names that may have been meant, the likeliest first; letters may be small or large."""
+    folded: dict[str, str] = {}
+    for one in known:
+        folded.setdefault(one.casefold(), one)
+    return [folded[near] for near in difflib.get_close_matches(name.casefold(), folded, n=most)]
+
+
+def did_you_mean(name: str, known: Iterable[str], most: int = 1) -> str:
+    """The end of a sentence about a name; empty where none of those known is like it."""
+    near = nearest(name, known, most)
+    return f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
+
+
+def no_column(name: str, known: Sequence[str]) -> str:
+    """That a table has no such column, and which one may be meant; all where none is like it."""
+    more = ", ..." if len(known) > _SHOWN else ""
+    listed = f"; the columns are {', '.join(known[:_SHOWN])}{more}" if known else ""
+    return f"there is no column {name!r}{did_you_mean(name, known, 3) or listed}"
+
+
+def filter_problem(said: str, known: Sequence[str]) -> str:
+    """What Arrow or Polars says of a filter; of a column that is not there, in our words."""
+    missing = _MISSING.search(said)
+    return no_column(missing[1] or missing[2], known) if missing else said
