@@ -15,7 +15,7 @@ class StoredFile:
     Attributes:
         kind: in the format's words: `data file`, `log`, `sorted run`, `position deletes`,
             `equality deletes`, `deletion vector`, ...
-        path: as messages name it.
+        path: whole, or an address; of a vector that stands in Delta's log that folder.
         size_bytes: of the file, or of the part.
         rows: that it holds (of deletes: rows that they take out), as the metadata tells; None where
             it does not.

@@ -16,6 +16,7 @@ import copy
 import errno
 import io
 import os
+import re
 import stat
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -38,6 +39,10 @@ MOST_BYTES = 256 << 20
 
 LARGE_BYTES = 4 << 20
 """Local files of up to so many bytes are read at once; of longer ones parts, or they are mapped."""
+
+
+WHOLE = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*:)?/")
+"""How a path begins that is not below a folder, an address among them."""
 
 
 def table_address(path: str | os.PathLike[str]) -> str:
@@ -231,6 +236,12 @@ class Storage:
     def full(self, path: str) -> str:
         """The path as messages and other libraries want it."""
         return f"{self.root}/{path}" if path else self.root
+
+    def place(self, path: str) -> str:
+        """Where a file lies that metadata names: below this folder, or by a whole address."""
+        if not WHOLE.match(path):
+            return self.full(path)
+        return path if is_far(path) else _local_path(path)
 
     def _inside(self, path: str) -> str:
         """The full path of something that lies in the table's folder."""

@@ -64,7 +64,7 @@ class DataFile:
     """A file of rows.
 
     Attributes:
-        name: the file, as messages name it.
+        name: the file's whole path, or its address.
         size_bytes: of the file; files are spread over threads by it.
         open: opens it. Called once by every thread that reads; the reader gives columns under the
             table's names and in the table's types, and null or a default for those that the file

@@ -84,7 +84,7 @@ class TableFile:
     """A file of a state of a table, or the part of one that holds what is meant.
 
     Attributes:
-        path: as messages name it.
+        path: whole, or an address: what opens it; of a vector that stands in Delta's log, the log.
         kind: in the format's words: `data file`, `log`, `deletion vector`, ...
         rows: that it holds (of deletes: rows that they take out), as the metadata tells; None where
             it does not.
@@ -102,6 +102,8 @@ class TableFile:
 _WRITES = ("append", "delete", "insert", "merge", "overwrite", "update", "write")
 _INSTEAD = {
     **dict.fromkeys(_WRITES, "tables are read here, not written"),
+    **dict.fromkeys(("location", "name", "path", "table_uri", "uri"), "call describe().table"),
+    "[]": "call scan(['a', 'b']) for columns, head(10) for first rows",
     "branches": "call history()",
     "collect": "call to_arrow() or to_polars()",
     "count": "call count_rows()",
@@ -111,6 +113,8 @@ _INSTEAD = {
     "explain": "call scan().explain()",
     "file_uris": "call files()",
     "filter": "call scan().filter()",
+    "info": "call describe()",
+    "iter_batches": "call scan().to_batches()",
     "lazy": "call scan().lazy()",
     "limit": "call scan().limit()",
     "load": "call to_arrow(), or scan() with columns and a filter",
@@ -124,6 +128,9 @@ _INSTEAD = {
     "snapshots": "call history()",
     "tags": "call history()",
     "to_batches": "call scan().to_batches()",
+    "to_dataframe": "call to_pandas() or to_polars()",
+    "to_df": "call to_pandas() or to_polars()",
+    "to_duckdb": "call scan().relation(connection)",
     "to_lazy": "call scan().lazy()",
     "to_pyarrow_dataset": "call scan().dataset()",
     "to_pyarrow_table": "call to_arrow()",
@@ -147,7 +154,7 @@ class Table(Hinted, ABC):
 
     @property
     def columns(self) -> list[str]:
-        """The names of the table's columns."""
+        """The names of the columns that rows have where none are named."""
         return list(self.schema.names)
 
     @abstractmethod
@@ -241,6 +248,12 @@ class Table(Hinted, ABC):
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         return self.scan().__arrow_c_stream__(requested_schema)
 
+    def __arrow_c_schema__(self) -> object:
+        return self._shown_schema().__arrow_c_schema__()
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        return self.scan().to_batches()
+
     def __repr__(self) -> str:
         return "\n".join([f"<{type(self).__name__} {self._facts()}>", *self._schema_lines()])
 
@@ -251,8 +264,14 @@ class Table(Hinted, ABC):
         except SeambenchError as error:
             return html_of(f"{title}: {error}", pa.schema([]), lambda _: pa.table({}))
 
+    def _shown_schema(self) -> pa.Schema:
+        schema = self.schema
+        return pa.schema([schema.field(name) for name in self.columns])
+
     def _schema_lines(self) -> list[str]:
         try:
-            return schema_lines(self.schema)
+            named = [name for name in self.schema.names if name not in self.columns]
+            more = [f"  and when they are named: {', '.join(named)}"] if named else []
+            return schema_lines(self._shown_schema()) + more
         except SeambenchError as error:  # a broken table is still shown
             return [f"  {error}"]

@@ -78,9 +78,18 @@ class Planner:
             self.tracking,
         )
         rows, known_of = stated_rows(add), partial(file_statistics, add, self.schema.plain)
+        place = self.files.place(add.path)
         return ReadUnit(
             name=add.path,
-            files=[DataFile(add.path, add.size_bytes, opened, rows=rows, statistics=known_of)],
+            files=[
+                DataFile(
+                    place,
+                    add.size_bytes,
+                    opened,
+                    rows=rows,
+                    statistics=known_of,
+                )
+            ],
             partition={**self._partition(add), **known} if known else self._partition(add),
             changes=changes,
             reason=reason,

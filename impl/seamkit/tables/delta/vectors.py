@@ -15,6 +15,7 @@ from seambase.errors import InputError
 from seamkit.files.roaring import Positions
 from seamkit.files.vectors import FRAME_BYTES, read_framed, unframed, vector_positions
 from seamkit.tables.delta.log.actions import TableFiles, VectorDescriptor
+from seamkit.tables.delta.log.folder import LOG
 
 _FILE_VERSION = b"\x01"
 _BY = "the log"
@@ -36,9 +37,10 @@ def read_vector(files: TableFiles, vector: VectorDescriptor) -> Positions:
 
 def stored_vector(files: TableFiles, vector: VectorDescriptor) -> StoredFile:
     """Where a vector is stored, for descriptions; nothing is read."""
-    path = "the log" if vector.storage_type == "i" else _path(files, vector)
+    path = LOG if vector.storage_type == "i" else _path(files, vector)
     at = vector.offset
-    return StoredFile("deletion vector", path, vector.size_bytes, vector.cardinality, at)
+    where = files.place(path)
+    return StoredFile("deletion vector", where, vector.size_bytes, vector.cardinality, at)
 
 
 def decode_z85(text: str) -> bytes:

@@ -186,7 +186,7 @@ class HiveTable(FolderTable):
         name = file.path if file.storage is None else storage.full(file.path)
         opener = partial(open_data_file, storage, file.path, description, rows)
         has_footer = description.format in ("parquet", "orc")
-        data = DataFile(name, file.size_bytes, opener, has_footer=has_footer)
+        data = DataFile(storage.full(file.path), file.size_bytes, opener, has_footer=has_footer)
         group = name.rpartition("/")[0]
         return ReadUnit(name=name, files=[data], partition=file.partition, group=group)
 

@@ -142,7 +142,7 @@ class Planner:
             name=self.opener.files.shown(entry.path),
             files=[
                 DataFile(
-                    entry.path,
+                    self.opener.files.place(entry.path),
                     entry.size_bytes,
                     opened,
                     entry.records,
@@ -180,7 +180,7 @@ class Planner:
     def _stored(self, delete: Entry) -> StoredFile:
         """A delete file as descriptions show it."""
         size = delete.size_bytes if delete.length is None else delete.length
-        path = self.opener.files.shown(delete.path)
+        path = self.opener.files.place(delete.path)
         return StoredFile(kind_of(delete), path, size, delete.records, delete.offset)
 
     def _bucket(self, entry: Entry) -> tuple[ColumnBuckets, int] | None:

@@ -320,14 +320,14 @@ def _of_column(low: pa.Scalar, high: pa.Scalar, nulls: int | None) -> ColumnRang
     return ColumnRange(nulls, least, greatest, (exact, exact))
 
 
-_FOLDER = "index"
+INDEX = "index"
 _FILE_VERSIONS = (b"\x01", b"\x02")
 _BY = "the manifest"
 
 
 def read_vector(storage: Storage, vector: VectorRange) -> Positions:
     """The deleted positions of a data file, ascending."""
-    own, path = located(storage, _FOLDER, vector.index_file, vector.external_path)
+    own, path = located(storage, INDEX, vector.index_file, vector.external_path)
     at, length = vector.offset, vector.length
     where = f"{own.full(path)}, the deletion vector at byte {at}"
     if at < 1 or length < 4:

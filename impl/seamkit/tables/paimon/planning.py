@@ -24,6 +24,7 @@ from seamkit.files.storage import Storage
 from seamkit.scan.units import DataFile, Mask, ReadUnit, Runs
 from seamkit.tables.paimon.change_rows import INSERTED, retracts_of, with_kinds
 from seamkit.tables.paimon.data_files import (
+    INDEX,
     bucket_folder,
     file_statistics,
     open_data_file,
@@ -332,7 +333,7 @@ class Planner:
             self._is_of_snapshot,
         )
         return DataFile(
-            f"{folder}/{file.name}",
+            self._storage.place(file.external_path or f"{folder}/{file.name}"),
             file.size_bytes,
             opened,
             rows=file.rows,
@@ -344,7 +345,13 @@ class Planner:
         """The vectors of files, for descriptions."""
         found = (self._vectors.get((file.partition, file.bucket, file.name)) for file in files)
         return [
-            StoredFile("deletion vector", one.index_file, one.length, one.cardinality, one.offset)
+            StoredFile(
+                "deletion vector",
+                self._storage.place(one.external_path or f"{INDEX}/{one.index_file}"),
+                one.length,
+                one.cardinality,
+                one.offset,
+            )
             for one in found
             if one is not None
         ]

@@ -10,6 +10,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import duckdb
+import fsspec
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 
 import seamkit
@@ -220,15 +226,14 @@ def test_a_day_means_its_first_moment(tmp_path: Path) -> None:
 def test_files_are_there_once_with_what_changes_them(
     tmp_path: Path, name: str, rows: int | None, kinds: set[str]
 ) -> None:
-    """Each lies in the table, has its size there, and what changes it is listed, too."""
+    """Each lies where its path says, has its size there, and what changes it is listed, too."""
     table = opened(name, tmp_path)
     files = table.files()
-    sizes = {path.name: path.stat().st_size for path in tmp_path.rglob("*") if path.is_file()}
 
     assert kinds <= {one.kind for one in files}
     assert len({(one.path, one.kind, one.size_bytes) for one in files}) == len(files)
     for one in files:
-        own = sizes[Path(one.path).name]
+        own = Path(one.path).stat().st_size
         assert one.size_bytes <= own if one.kind == "deletion vector" else one.size_bytes == own
     paths = {one.path for one in files}
     changed = [one for one in files if one.changed_by]
@@ -237,6 +242,28 @@ def test_files_are_there_once_with_what_changes_them(
     if rows is not None:
         assert sum(one.rows or 0 for one in files if "vector" not in one.kind) == rows
     assert all(one.path[-20:] in repr(files) for one in files)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("delta/partitions-texts", "delta/vectors-random-prefix", "hive/text-partitions"),
+        *("hudi/mor-v9-partitioned", "iceberg/positions-partitioned", "paimon/append-partitions"),
+    ],
+)
+def test_files_of_an_address_have_addresses(tmp_path: Path, name: str) -> None:
+    """The same ones as in a folder, where escaped names and absolute ones lie."""
+    here = {
+        Path(one.path).relative_to(tmp_path).as_posix() for one in opened(name, tmp_path).files()
+    }
+    memory = fsspec.filesystem("memory")
+    memory.put(f"{tmp_path}/", "/moved/", recursive=True)
+    try:
+        files = seamkit.open_table("memory://moved").files()
+        assert {one.path.removeprefix("memory://moved/") for one in files} == here
+        assert all(memory.exists(one.path) for one in files)
+    finally:
+        memory.rm("/moved", recursive=True)
 
 
 @pytest.mark.parametrize(
@@ -254,6 +281,15 @@ def test_files_are_there_once_with_what_changes_them(
         (lambda table: table.scan(nonsense=5), "it has columns, filter, query"),
         (lambda table: len(table), r"has no len\(\): call count_rows"),
         (lambda table: len(table.scan()), r"has no len\(\): call count_rows"),
+        (lambda table: table["k"], r"is not indexed: call scan\(\['a', 'b'\]\)"),
+        (lambda table: table.scan()[:5], r"is not indexed: call select\('a', 'b'\)"),
+        (lambda table: "k" in table, "ask schema.names"),
+        (lambda table: "k" in table.scan(), "ask schema.names"),
+        (lambda table: pd.DataFrame(table), "is no array: call to_pandas"),
+        (lambda table: pd.DataFrame(table.scan()), "is no array: call to_pandas"),
+        (lambda table: np.asarray(table.scan()), "is no array: call to_pandas"),
+        (lambda table: table.scan(["zz9"]), "no column 'zz9'; the columns are .*k"),
+        (lambda table: table.scan(["K"]), "no column 'K'; did you mean 'k'"),
     ],
 )
 def test_what_is_not_there_says_what_is(tmp_path: Path, asked: Any, says: str) -> None:
@@ -263,6 +299,30 @@ def test_what_is_not_there_says_what_is(tmp_path: Path, asked: Any, says: str) -
         with pytest.raises((AttributeError, TypeError, seamkit.UsageError), match=says):
             asked(table)
         assert table
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("delta/types", "delta/mapping-partitions", "hive/duckdb-types"),
+        *("hudi/mor-v9-partitioned", "iceberg/vectors-partitioned", "paimon/pk-partitions"),
+    ],
+)
+def test_a_table_is_what_others_take_it_for(tmp_path: Path, name: str) -> None:
+    """Frames, batches and queries made of the table itself have the columns that it tells."""
+    table = opened(name, tmp_path)
+    whole = table.to_arrow()
+
+    assert table.columns == whole.column_names
+    assert pa.schema(table) == whole.schema.remove_metadata()
+    assert pa.table(table).schema == whole.schema
+    assert sum(batch.num_rows for batch in table) == whole.num_rows
+    assert pl.DataFrame(table.scan(["k"])).columns == ["k"]
+    keys = (duckdb.from_arrow(one).order("k").select("k").fetchall() for one in (table, whole))
+    assert next(keys) == next(keys)
+    meta = [one for one in table.schema.names if one not in table.columns]
+    assert ("and when they are named: " + ", ".join(meta) in repr(table)) == bool(meta)
+    assert bool(meta) == name.startswith("hudi")
 
 
 def test_a_notebook_shows_first_rows(tmp_path: Path) -> None:

@@ -18,10 +18,9 @@ from typing import Any
 from urllib.parse import unquote
 
 from seambase.errors import InputError, RefusedError
-from seamkit.files.storage import Storage
+from seamkit.files.storage import WHOLE, Storage
 from seamkit.files.texts import check_names
 
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 _LOCAL = re.compile(r"file:(//)?(?=/(?!/))", re.IGNORECASE)
 _BROKEN_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
@@ -57,7 +56,7 @@ class TableFiles:
         The path is spelled as in the log.
         """
         plain = _decoded(path)
-        if _SCHEME.match(path) or path.startswith("/"):
+        if WHOLE.match(path):
             folder, _, name = plain.rpartition("/")
             if folder not in self._outside:
                 self._outside[folder] = self.storage.elsewhere(folder)
@@ -65,6 +64,10 @@ class TableFiles:
         if ".." in plain.split("/") or not plain or "\0" in plain:
             raise InputError(f"{self.storage.root}: the path {path!r} leads out of the table")
         return self.storage, plain
+
+    def place(self, path: str) -> str:
+        """Where a file lies, for people and other libraries; see `locate`."""
+        return self.storage.place(_decoded(path))
 
 
 FileKey = tuple[str, str | None]

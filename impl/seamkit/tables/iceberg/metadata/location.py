@@ -26,14 +26,13 @@ from typing import Any
 
 from seambase.errors import InputError, UnavailableError, UsageError
 from seambase.extras import needs
-from seamkit.files.storage import Storage
+from seamkit.files.storage import WHOLE, Storage
 
 METADATA = "metadata"
 _HINT = f"{METADATA}/version-hint.text"
 ENDINGS = (".metadata.json", ".gz.metadata.json", ".metadata.json.gz")
 _VERSIONED = re.compile(r"v(\d{1,18})(\.metadata\.json|\.gz\.metadata\.json|\.metadata\.json\.gz)")
 _NUMBERED = re.compile(r"(\d{1,18})-[^/]*\.metadata\.json")
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 
 
 def split_address(address: str) -> tuple[str, str | None]:
@@ -125,7 +124,7 @@ class TableFiles:
             raise InputError(f"{self.storage.root}: the path {path!r} leads out of its folder")
         if plain != whole:
             return self.storage, plain
-        if not _SCHEME.match(path) and not path.startswith("/"):
+        if not WHOLE.match(path):
             raise InputError(f"{self.storage.root}: the path {path!r} is not absolute")
         folder, _, name = path.rpartition("/")
         if folder not in self._outside:
@@ -135,6 +134,10 @@ class TableFiles:
     def shown(self, path: str) -> str:
         """A path as plans show it: below the table where it lies there."""
         return _unschemed(path).removeprefix(self._prefix)
+
+    def place(self, path: str) -> str:
+        """Where a file lies, for people and other libraries."""
+        return self.storage.place(self.shown(path))
 
     @cached_property
     def _prefix(self) -> str:
