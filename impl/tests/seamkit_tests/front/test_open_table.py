@@ -103,19 +103,27 @@ def test_of_several_formats_one_is_named(delta: Path) -> None:
         seamkit.open_table(delta, format="dleta")  # type: ignore[arg-type]
     with pytest.raises(seamkit.UsageError, match="Delta tables have no option listing"):
         seamkit.open_table(delta, format="delta", listing="files")
-    (delta / "_delta_log" / "00000000000000000000.json").write_text("{")
-    with pytest.raises(seamkit.InputError, match="0000"):
-        seamkit.open_table(delta, format="delta")
 
 
-def test_a_format_that_the_folder_is_not_is_told(hudi: Path, delta: Path) -> None:
-    """What it is instead, by which of its folders, and that the word can go."""
-    for folder, is_one, mark in ((hudi, "Hudi", ".hoodie"), (delta, "Delta", "_delta_log")):
-        for asked in ("hudi", "delta", "iceberg", "paimon", "hive"):
-            if asked != is_one.lower():
-                says = f"but one of {is_one}, as {mark} in it shows: leave format='{asked}' out"
-                with pytest.raises(seamkit.InputError, match=says):
-                    seamkit.open_table(folder, format=asked)
+@pytest.mark.parametrize(
+    ("kind", "title", "mark"),
+    [("hudi", "Hudi", ".hoodie"), ("delta", "Delta", "_delta_log")],
+)
+def test_a_format_that_the_folder_is_not_is_told(
+    request: pytest.FixtureRequest, kind: Any, title: str, mark: str
+) -> None:
+    """What it is instead, by which of its folders; of the one that it is what is wrong with it."""
+    folder = request.getfixturevalue(kind)
+    others: set[Any] = {"hudi", "delta", "iceberg", "paimon", "hive"} - {kind}
+    for asked in others:
+        says = f"but one of {title}, as {mark} in it shows: leave format='{asked}' out"
+        with pytest.raises(seamkit.InputError, match=says):
+            seamkit.open_table(folder, format=asked)
+    for file in [*(folder / mark).glob("*.json"), *(folder / mark).glob("*.p*")]:
+        file.unlink()
+    with pytest.raises(seamkit.InputError, match=mark) as raised:
+        seamkit.open_table(folder, format=kind).head()
+    assert "leave format" not in str(raised.value)
 
 
 def test_a_delta_table_is_found(delta: Path) -> None:
