@@ -67,12 +67,14 @@ def names(seam: str, *, without: tuple[str | None, ...] = ()) -> list[str]:
     """
     find_seam(seam)
     known = sorted(_announced(seam))
-    return [name for name in known if _kind(seam, name) not in without] if without else known
+    return [n for n in known if not without or _kind(seam, n, without) not in without]
 
 
-def _kind(seam: str, name: str) -> str | None:
+def _kind(seam: str, name: str, without: tuple[str | None, ...]) -> str | None:
+    """The kind; a class that states one that is left out is not made, which may start a JVM."""
     try:
-        return str(resolve(seam, name).kind)
+        stated = getattr(load(pick(_announced(seam), name, "implementation"), name), "kind", None)
+        return stated if stated in without else str(resolve(seam, name).kind)
     except UnavailableError:
         return None
 

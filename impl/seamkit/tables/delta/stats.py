@@ -8,7 +8,6 @@ differ in what NaN does to them.
 
 from __future__ import annotations
 
-import datetime as dt
 import json
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -30,7 +29,6 @@ _BROKEN = (
     *(InputError, ValueError, OverflowError),
     *(KeyError, TypeError, AttributeError, RecursionError),
 )
-_MILLISECOND = pa.scalar(dt.timedelta(milliseconds=1), pa.duration("us"))
 
 
 def counted(add: AddFile) -> tuple[int | None, Mapping[str, Any]]:
@@ -82,7 +80,7 @@ def _of_column(told: Mapping[str, Any], field: Field, is_tight: bool) -> ColumnR
     low = _value((told.get("minValues") or {}).get(field.physical), kind)
     high = _value((told.get("maxValues") or {}).get(field.physical), kind)
     if pa.types.is_timestamp(kind) and high is not None:
-        high = pc.add(high, _MILLISECOND)
+        high = pc.add(high, pa.scalar(1000, pa.duration("us")))
     exact = is_tight and not pa.types.is_timestamp(kind) and not pa.types.is_string(kind)
     return ColumnRange(nulls, low, high, (exact, exact))
 

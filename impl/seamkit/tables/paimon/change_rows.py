@@ -21,8 +21,7 @@ from seamkit.tables.paimon.metadata.schemas import KIND, ROW_KIND, SYSTEM
 from seamkit.tables.states import both_states
 
 _INSERT, _BEFORE, _AFTER, _DELETE = range(4)
-_OPS = pa.array(["i", "u", "u", "d"])
-_WORDS = pa.array(["+I", "-U", "+U", "-D"])
+_OPS, _WORDS = ("i", "u", "u", "d"), ("+I", "-U", "+U", "-D")
 INSERTED = _WORDS[_INSERT]
 """The kind of all rows of a table without a key, in words."""
 _BATCH_ROWS = 64 * 1024
@@ -54,7 +53,7 @@ def _found(where: str, wanted: pa.Field) -> Source:
 def _words(where: str, column: pa.Array | None, positions: Rows) -> pa.Array:
     del positions
     assert column is not None
-    return _WORDS.take(pa.array(_kinds(column, where)))
+    return pa.array(_WORDS).take(pa.array(_kinds(column, where)))
 
 
 def changelog_rows(
@@ -100,7 +99,7 @@ def _changes(
     is_old, is_new = (own & 1) == 1, ((own & 1) == 0) | paired
     before = pa.array(first, mask=~is_old)
     after = pa.array(np.where(paired, first + 1, first), mask=~is_new)
-    ops = _OPS.take(pa.array(own))
+    ops = pa.array(_OPS).take(pa.array(own))
     return changes_of(
         ops, rows.select(table.names), before, rows.select(table.names), after, schema
     )

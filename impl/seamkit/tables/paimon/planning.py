@@ -210,7 +210,7 @@ class Planner:
             if row_kinds and self._schema.primary_keys:
                 unit = replace(unit, files=[replace(data, open=partial(with_kinds, data.open))])
             elif row_kinds:
-                unit = replace(unit, partition={**known, ROW_KIND: INSERTED})
+                unit = replace(unit, partition={**known, ROW_KIND: pa.scalar(INSERTED)})
             elif self._schema.primary_keys and file.deleted_rows != 0:
                 mask = Mask(partial(retracts_of, data.open))
                 unit = replace(unit, changes=mask, reason="retracts are left out")

@@ -254,17 +254,20 @@ def _large_list(*offsets: int) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("text", "array", "reason"),
+    ("text", "make", "reason"),
     [
-        ("int", pa.nulls(2**31), "limit is 2147483632"),
-        ("struct<a:int>", pa.nulls(2**31 - 15), "limit is 2147483632"),
-        ("array<int>", _large_list(0, 2**31), "more than 2147483632 entries"),
-        ("array<int>", _large_list(0, 2**30, 2**31), "more than 2147483632 entries"),
+        ("int", lambda: pa.nulls(2**31), "limit is 2147483632"),
+        ("struct<a:int>", lambda: pa.nulls(2**31 - 15), "limit is 2147483632"),
+        ("array<int>", lambda: _large_list(0, 2**31), "more than 2147483632 entries"),
+        ("array<int>", lambda: _large_list(0, 2**30, 2**31), "more than 2147483632 entries"),
     ],
-    ids=lambda value: str(getattr(value, "type", value)),
+    ids=["int", "struct", "one list", "two lists"],
 )
-def test_limits_are_told_before_anything_is_written(text: str, array: Any, reason: str) -> None:
+def test_limits_are_told_before_anything_is_written(
+    text: str, make: Callable[[], Any], reason: str
+) -> None:
     """What 32-bit offsets cannot count is refused without asking for its memory."""
+    array = make()
     with TrackedAllocator(10_000) as allocator, OffHeapTable([parse(text)], 0, allocator) as table:
         with pytest.raises(InputError, match=reason):
             table.append_arrow(0, array)

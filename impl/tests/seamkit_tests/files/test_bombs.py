@@ -108,10 +108,10 @@ def _in_a_list(text: str, rows: int) -> pa.Array:
     return pa.ListArray.from_arrays(pa.array([0, rows], pa.int32()), _often(text, rows))
 
 
-def _orc(texts: pa.Array, **how: Any) -> Callable[[], bytes]:
+def _orc(texts: Callable[[], pa.Array], **how: Any) -> Callable[[], bytes]:
     def make() -> bytes:
         out = io.BytesIO()
-        orc.write_table(pa.table({"a": texts}), out, compression="zlib", **how)
+        orc.write_table(pa.table({"a": texts()}), out, compression="zlib", **how)
         return out.getvalue()
 
     return make
@@ -249,17 +249,17 @@ _KINDS: dict[str, Callable[[Path], object]] = {
         "array<string>",
     ),
     "delta checkpoint": _delta_checkpoint,
-    "orc texts": _hive("orc", "a.orc", _orc(pa.array(["a" * 1000] * (_BYTES // 1000)))),
+    "orc texts": _hive("orc", "a.orc", _orc(lambda: pa.array(["a" * 1000] * (_BYTES // 1000)))),
     "orc dictionary": _hive(
         "orc",
         "a.orc",
-        _orc(pa.array(["a" * 1000] * (_BYTES // 1000)), dictionary_key_size_threshold=1.0),
+        _orc(lambda: pa.array(["a" * 1000] * (_BYTES // 1000)), dictionary_key_size_threshold=1.0),
     ),
-    "orc nulls": _hive("orc", "a.orc", _orc(pa.nulls(_BYTES // 4).cast(pa.string()))),
+    "orc nulls": _hive("orc", "a.orc", _orc(lambda: pa.nulls(_BYTES // 4).cast(pa.string()))),
     "orc lists": _hive(
         "orc",
         "a.orc",
-        _orc(pa.array([["a" * 1000] * 100] * (_BYTES // 100_000), pa.list_(pa.string()))),
+        _orc(lambda: pa.array([["a" * 1000] * 100] * (_BYTES // 100_000), pa.list_(pa.string()))),
         "array<string>",
     ),
     "iceberg manifests": _iceberg_manifests,
