@@ -29,6 +29,8 @@ _UTC = frozenset(("", "UTC", "GMT", "Etc/UTC", "Etc/GMT", "Z"))
 class OrcReader(FileReader):
     """One open ORC file: a `FileReader`."""
 
+    has_footer = True
+
     def __init__(self, storage: Storage, path: str, rules: TypeRules = LOSSLESS) -> None:
         self._rules = rules
         self.name = storage.full(path)

@@ -162,6 +162,8 @@ class ParquetReader(FileReader):
     whose 64 bits they may reach.
     """
 
+    has_footer = True
+
     def __init__(
         self,
         storage: Storage,

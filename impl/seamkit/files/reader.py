@@ -42,11 +42,13 @@ class FileReader(ABC):
     Attributes:
         name: the file, as messages name it.
         num_row_groups: parts that can be read on their own.
+        has_footer: whether it ends in a footer that says which ranges of values it has.
         schema: the file's own columns, as it calls them.
     """
 
     name: str
     num_row_groups: int = 1
+    has_footer: bool = False
     schema: pa.Schema
 
     @cached_property
@@ -148,6 +150,7 @@ class OverReader(FileReader):
         self.name = reader.name
         self.num_rows = reader.num_rows
         self.num_row_groups = reader.num_row_groups
+        self.has_footer = reader.has_footer
         self._reader = reader
 
     @cached_property

@@ -43,27 +43,26 @@ def check_stated(
     stated: FileStatistics,
     by: str,
     *,
-    has_footer: bool = True,
     in_all: bool = False,
     of_all: bool = True,
     by_java: bool = False,
 ) -> None:
     """Make sure that a file is the one that metadata (of all its rows) speaks of.
 
-    `by` says whose metadata these are, for messages. Without `has_footer` the first rows are read,
-    as the file does not say its ranges. `in_all` asks all row groups, and not the first one alone.
+    `by` says whose metadata these are, for messages. Of a file without a footer the first rows are
+    read. `in_all` asks all row groups, and not the first one alone.
     Unless `of_all` the metadata speaks of rows that are not deleted, and nothing is known of files
     of several row groups. `by_java`: ranges of Java's writer of Parquet are known to end in values.
     """
     ranges = {name: one for name, one in stated.columns.items() if _kind(one) is not None}
-    names = list(ranges)[: _MOST_ASKED if has_footer else _MOST_COLUMNS]
+    names = list(ranges)[: _MOST_ASKED if reader.has_footer else _MOST_COLUMNS]
     schema = pa.schema([(name, _kind(ranges[name])) for name in names])
     is_whole = in_all or reader.num_row_groups <= 1
     if not of_all and not is_whole:
         return
-    has_values = not has_footer or reader.created_by.startswith(JAVA if by_java else "ORC")
+    has_values = not reader.has_footer or reader.created_by.startswith(JAVA if by_java else "ORC")
     is_exact = is_whole and has_values and reader.created_by.startswith(JAVA)
-    known = known_columns(reader, schema, has_footer=has_footer, in_all=in_all)
+    known = known_columns(reader, schema, in_all=in_all)
     for name, own in known.items():
         told = replace(
             ranges[name],
@@ -104,15 +103,13 @@ def _may_be(value: pa.Scalar, least: pa.Scalar | None, greatest: pa.Scalar | Non
     return not is_after and not (greatest is not None and pc.less(greatest, value).as_py())
 
 
-def check_partition(
-    reader: FileReader, parts: Sequence[Part], by: str, *, has_footer: bool
-) -> None:
+def check_partition(reader: FileReader, parts: Sequence[Part], by: str) -> None:
     """Make sure that a file's columns may have the values that its partition says.
 
     `by` says which metadata has the file in it, for messages.
     """
     asked = pa.schema(list({one.field.name: one.field for one in parts}.values()))
-    known = known_columns(reader, asked, has_footer=has_footer, in_all=True)
+    known = known_columns(reader, asked, in_all=True)
     for name, value, fits in ((one.field.name, one.value, one.fits) for one in parts):
         own = known.get(name, ColumnRange())
         is_null = own.nulls is not None and own.nulls == reader.num_rows > 0
@@ -127,15 +124,13 @@ def check_partition(
             )
 
 
-def known_columns(
-    reader: FileReader, schema: pa.Schema, *, has_footer: bool, in_all: bool
-) -> dict[str, ColumnRange]:
+def known_columns(reader: FileReader, schema: pa.Schema, *, in_all: bool) -> dict[str, ColumnRange]:
     """What a file says of some columns; of the rows that come first, if it says nothing.
 
     Columns that it has in another type than `schema` are left out. All row groups are asked, or the
     first one.
     """
-    if has_footer or not schema.names:
+    if reader.has_footer or not schema.names:
         asked = None if in_all else range(min(reader.num_row_groups, 1))
         return dict(reader.statistics(schema, asked).columns)
     batch = next(reader.batches(schema, _MOST_ROWS, use_threads=False), None)

@@ -367,9 +367,8 @@ def _check_stated(
     """Hold a file to what its manifest says of columns that are its own."""
     named = [replace(column[0], name=name) for name, column in columns.items() if column]
     stated = [one for one in named if not one.children and one.id not in rows.values]
-    has_footer = entry.format != "AVRO"
     known = file_statistics(entry, stated)
-    check_stated(found, known, "its manifest", has_footer=has_footer, by_java=True)
+    check_stated(found, known, "its manifest", by_java=True)
 
 
 def _check_columns(fields: Sequence[Field], own: Place, entry: Entry, where: str) -> None:
@@ -427,7 +426,7 @@ class FileOpener:
                 itself = FoundReader(whole, IcebergFinder(own, columns, FileRows(), reader.name))
                 held = [one for one in roots if own.child(one, reader.name) is not None]
                 parts = parts_of(entry, rows.spec, held)
-                check_partition(itself, parts, "its manifest", has_footer=entry.format != "AVRO")
+                check_partition(itself, parts, "its manifest")
 
         stated = (entry.lower, entry.upper, entry.null_counts, entry.value_counts)
         told = (*(tuple(one.items()) for one in stated), rows.spec and entry.partition_key)

@@ -207,7 +207,7 @@ def open_data_file(
         if is_live and schema.primary_keys:
             _check_ranges(reader, entry, written)
         stated = file_statistics(entry, schema, schemas, schema.by_name)
-        check_stated(found, stated, "its manifest", has_footer=entry.has_footer, by_java=True)
+        check_stated(found, stated, "its manifest", by_java=True)
 
     reader.once(("as stated", is_live, *entry.stated), check)
     return found
@@ -239,7 +239,7 @@ def _check_partition(reader: FileReader, entry: FileEntry, schema: TableSchema) 
         for field, value in zip(fields, values, strict=True)
         if field.name in reader.schema.names
     ]
-    check_partition(reader, parts, "its manifest", has_footer=entry.has_footer)
+    check_partition(reader, parts, "its manifest")
 
 
 def _check_ranges(reader: FileReader, entry: FileEntry, written: TableSchema) -> None:
@@ -265,7 +265,6 @@ def _check_ranges(reader: FileReader, entry: FileEntry, written: TableSchema) ->
         reader,
         FileStatistics(entry.rows, stated),
         "its manifest",
-        has_footer=entry.has_footer,
         in_all=True,
         by_java=True,
     )
