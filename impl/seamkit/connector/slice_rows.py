@@ -280,7 +280,7 @@ def _put_together(high: _Version, low: _Version, rules: _Rules) -> _Version:
     row = {**low.row, **high.row}
     if fill is not None:
         for name, value in high.row.items():
-            gap = value is None if fill.mode == "ignore-defaults" else value == fill.marker
+            gap = value is None if fill.gaps == "defaults" else value == fill.marker
             if gap:
                 row[name] = low.row.get(name)
     return _Version(row, high.order)

@@ -22,7 +22,7 @@ _ENDINGS = {
     ".snappy": "snappy",
     ".lz4": "lz4",
 }
-_REFUSED = (".lzo", ".lzo_deflate", ".xz", ".zip", ".Z", ".br")
+_REFUSED_ENDINGS = (".lzo", ".lzo_deflate", ".xz", ".zip", ".Z", ".br")
 
 #: Of sequence files, by the classes that their headers name.
 CODEC_CLASSES = {
@@ -46,7 +46,7 @@ class ByteSource(Protocol):
 
 def codec_of(name: str) -> str | None:
     """The codec of a file by the end of its name; None where it is not compressed."""
-    for ending in _REFUSED:
+    for ending in _REFUSED_ENDINGS:
         if name.endswith(ending):
             raise RefusedError(f"{name}: files compressed as {ending} are not supported")
     return next((codec for ending, codec in _ENDINGS.items() if name.endswith(ending)), None)

@@ -200,7 +200,7 @@ _DEFAULT_SEPARATORS = bytes(range(1, 9))
 _MOST_LINES = 1 << 20
 _MOST_SEPARATORS = 24  # of the core
 #: Properties that change what rows are, and what of them is meant.
-_REFUSED = {
+_REFUSED_PROPERTIES = {
     "textinputformat.record.delimiter": "lines that end otherwise than in LF, CR LF or CR",
     "timestamp.formats": "timestamps in other forms",
     "hive.serialization.extend.nesting.levels": "more separators",
@@ -252,7 +252,7 @@ class RowFormat:
 def row_format(description: Description, where: str) -> RowFormat:
     """What a table's properties say of its rows; properties of no meaning here are passed over."""
     properties = description.properties
-    for name, what in _REFUSED.items():
+    for name, what in _REFUSED_PROPERTIES.items():
         if name in properties:
             raise RefusedError(f"{where}: {what} ({name}) are not supported")
     if properties.get("line.delim", "\n") not in ("\n", "10"):

@@ -30,7 +30,7 @@ _PLAIN = {
     "string": pa.string(),
     "binary": pa.binary(),
 }
-_REFUSED = (
+_REFUSED_TYPES = (
     "uniontype",
     "interval_year_month",
     "interval_day_time",
@@ -109,7 +109,7 @@ class _Reader:
             raise self.wrong()
         word = " ".join(match[0].lower().split())
         self._at = match.end()
-        if word in _REFUSED:
+        if word in _REFUSED_TYPES:
             raise RefusedError(f"{self._where}: columns of type {word} are not supported")
         if word in _PLAIN:
             return HiveType("int" if word == "integer" else word.split()[0], _PLAIN[word])

@@ -51,7 +51,7 @@ PACKAGE = "org.apache.hudi.common.model."
         (
             {MODE: "IGNORE_DEFAULTS"},
             9,
-            MergeRules("event-time", fill_rule=FillRule("ignore-defaults")),
+            MergeRules("event-time", fill_rule=FillRule("defaults")),
         ),
         ({MODE: "IGNORE_DEFAULTS"}, 8, MergeRules("event-time")),
         (
@@ -60,7 +60,7 @@ PACKAGE = "org.apache.hudi.common.model."
                 f"{PREFIX}hoodie.write.partial.update.unavailable.value": "?",
             },
             9,
-            MergeRules("event-time", fill_rule=FillRule("fill-unavailable", "?")),
+            MergeRules("event-time", fill_rule=FillRule("marked", "?")),
         ),
     ],
 )
@@ -75,11 +75,11 @@ def test_rules_of_properties(raw: dict[str, str], version: int, rules: MergeRule
         ("AWSDmsAvroPayload", MergeRules("commit-time", DeleteMarker("Op", "D"))),
         (
             "OverwriteNonDefaultsWithLatestAvroPayload",
-            MergeRules("commit-time", fill_rule=FillRule("ignore-defaults")),
+            MergeRules("commit-time", fill_rule=FillRule("defaults")),
         ),
         (
             "PartialUpdateAvroPayload",
-            MergeRules("event-time", fill_rule=FillRule("ignore-defaults"), ordered_deletes=False),
+            MergeRules("event-time", fill_rule=FillRule("defaults"), ordered_deletes=False),
         ),
         ("debezium.PostgresDebeziumAvroPayload", MergeRules("custom")),
     ],
@@ -347,7 +347,7 @@ def _filled(
         assert (sources >= KEEP).all() == (REMOVE not in sources)
         kept = own.filter(pa.array(sources == KEEP))
         return _as_rows([kept])
-    rule = FillRule("ignore-defaults")
+    rule = FillRule("defaults")
     presence = [rule.present(column) for column in data.columns]
     filled = fill_gaps(data, presence, index.below(), rule)
     merged = filled.assemble(own, sources, losers, allocator)
@@ -382,9 +382,9 @@ def test_partial_blocks_leave_gaps_where_they_have_no_column() -> None:
 
 def test_markers_leave_gaps_in_texts_alone() -> None:
     """FILL_UNAVAILABLE: a text that equals the marker; bytes and nulls are values."""
-    rule = FillRule("fill-unavailable", "?")
+    rule = FillRule("marked", "?")
     found = rule.present(pa.array(["?", "x", None]))
     assert found is not None
     assert found.tolist() == [False, True, True]
     assert rule.present(pa.array([b"?"])) is None
-    assert FillRule("fill-unavailable").present(pa.array(["?"])) is None
+    assert FillRule("marked").present(pa.array(["?"])) is None

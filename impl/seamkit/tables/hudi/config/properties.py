@@ -48,17 +48,17 @@ class FillRule:
     """Which values of a version leave those of an older one as they are.
 
     Attributes:
-        mode: `ignore-defaults`: the default of the column, which is null in every schema that Spark
-            writes; `fill-unavailable`: a text that equals `marker`.
+        gaps: `defaults`: the default of the column, which is null in every schema that Spark
+            writes; `marked`: a text that equals `marker`.
         marker: the text.
     """
 
-    mode: Literal["ignore-defaults", "fill-unavailable"]
+    gaps: Literal["defaults", "marked"]
     marker: str | None = None
 
     def present(self, column: pa.Array) -> npt.NDArray[np.bool_] | None:
         """Which values count; None for all of them."""
-        if self.mode == "ignore-defaults":
+        if self.gaps == "defaults":
             if column.null_count == 0:
                 return None
             return _words(column.is_valid())
@@ -93,10 +93,10 @@ class MergeRules:
 _PAYLOADS: Mapping[str, MergeRules] = {
     "AWSDmsAvroPayload": MergeRules("commit-time", delete_marker=DeleteMarker("Op", "D")),
     "OverwriteNonDefaultsWithLatestAvroPayload": MergeRules(
-        "commit-time", fill_rule=FillRule("ignore-defaults")
+        "commit-time", fill_rule=FillRule("defaults")
     ),
     "PartialUpdateAvroPayload": MergeRules(
-        "event-time", fill_rule=FillRule("ignore-defaults"), ordered_deletes=False
+        "event-time", fill_rule=FillRule("defaults"), ordered_deletes=False
     ),
 }
 _PAYLOAD_PACKAGE = "org.apache.hudi.common.model."
@@ -126,14 +126,14 @@ def _read_delete_marker(raw: Mapping[str, str], where: str) -> DeleteMarker | No
 
 def _read_fill_rule(raw: Mapping[str, str], version: int, where: str) -> FillRule | None:
     """What a partial update leaves as it is, if the table says so; version 9 is the first."""
-    mode = raw.get(_PARTIAL_MODE, "")
-    if version < 9 or mode in ("", "NONE"):
+    stated = raw.get(_PARTIAL_MODE, "")
+    if version < 9 or stated in ("", "NONE"):
         return None
-    if mode == "IGNORE_DEFAULTS":
-        return FillRule("ignore-defaults")
-    if mode == "FILL_UNAVAILABLE":
-        return FillRule("fill-unavailable", raw.get(_UNAVAILABLE))
-    raise RefusedError(f"{where}: {_PARTIAL_MODE}={mode} is not known")
+    if stated == "IGNORE_DEFAULTS":
+        return FillRule("defaults")
+    if stated == "FILL_UNAVAILABLE":
+        return FillRule("marked", raw.get(_UNAVAILABLE))
+    raise RefusedError(f"{where}: {_PARTIAL_MODE}={stated} is not known")
 
 
 KeyGenerator = Literal["plain", "timestamp", "custom"]
