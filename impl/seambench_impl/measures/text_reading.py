@@ -1,6 +1,6 @@
 """How fast text is parsed: lineitem as a Hive table of text, beside pyarrow and DuckDB.
 
-    seambench kernels seambench_impl.measures.text_bars
+    seambench kernels seambench_impl.measures.text_reading
 
 All have one thread, and each must hand out what pyarrow's table has.
 """
