@@ -11,8 +11,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from seambase.errors import InputError
 from seamkit.files.parquet import ParquetReader
+from seamkit.files.promotion import LOSSLESS
 from seamkit.files.reader import FileReader
+from seamkit.files.statistics import ColumnRange
 
 if TYPE_CHECKING:
     import pyarrow.dataset as ds
@@ -28,11 +31,11 @@ class EngineFiles:
     """Files that an engine's own reader reads as we would, and alike.
 
     Attributes:
-        paths: local Parquet files of one schema. None has a character that engines take for a
-            pattern.
-        schema: the columns of the scan; those that the files have are of these types in them.
-        values: columns that have one value in all rows, and are not read from the files.
-        absent: columns that the files lack; they are null.
+        paths: local Parquet files. None has a character that engines take for a pattern.
+        schema: the columns of the scan.
+        stored: for each column that is read from the files, what these call it, and its type in
+            all of them, whose values the engine casts to the scan's without a loss.
+        values: for each other column the value that it has in all rows; null where files lack it.
         gone: which rows are gone, as a dataset with a row for each `CHUNK_ROWS` places: its number
             (`chunk`) and a bit for each place (`bits`), the first being the highest of its byte, 1
             where the row is gone. The place of a row is `number of its file * stride + number of
@@ -42,8 +45,8 @@ class EngineFiles:
 
     paths: Sequence[str]
     schema: pa.Schema
+    stored: Mapping[str, pa.Field]
     values: Mapping[str, pa.Scalar]
-    absent: frozenset[str]
     gone: ds.Dataset | None = None
     stride: int = 0
 
@@ -123,43 +126,98 @@ class EnginePlan:
     rest_rows: int | None = None
 
 
-def why_not(reader: FileReader, wanted: pa.Schema) -> str | None:
-    """Why an engine's own reader may not read a file in our place; None where it may.
+def engine_files(
+    reader: FileReader, schema: pa.Schema, values: Mapping[str, pa.Scalar]
+) -> EngineFiles | str:
+    """A file for an engine's own reader; or why the engine may not read it in our place.
 
-    Columns are wanted in the table's types.
+    `values` are of columns that have one value in all rows, whatever the file holds.
     """
-    reader = reader.as_it_stands(wanted)
-    if not isinstance(reader, ParquetReader):
-        return "its columns are not found by their names alone, or it is no Parquet file"
-    path = reader.local_path
+    wanted = pa.schema([field for field in schema if field.name not in values])
+    found = reader.stored(wanted)
+    file, columns = (reader, ()) if found is None else found
+    if found is None or not isinstance(file, ParquetReader):
+        return "its columns are made of what it stores, or it is no Parquet file"
+    path = file.local_path
     if path is None:
         return "it does not lie in a local folder"
     if _PATTERN_CHARACTERS.intersection(path):
         return "an engine would take its path for a pattern"
-    return _why_not_these(reader, wanted)
+    if why := _why_not_its_names(file):
+        return why
+    stored, values = {}, dict(values)
+    for field, column in zip(wanted, columns, strict=True):
+        own = None if isinstance(column, pa.Scalar) else file.schema.field(column.name)
+        if own is None or pa.types.is_null(own.type):
+            values[field.name] = column if own is None else pa.scalar(None, field.type)
+        elif why := _why_not_its_values(file, own, field):
+            return why
+        else:
+            stored[field.name] = own
+    if any(value.is_valid and _is_lost(value.type) for value in values.values()):
+        return "an engine would not be told the value of a column exactly"
+    if why := _why_not_their_bytes(file, [own.name for own in stored.values()]):
+        return why
+    return EngineFiles([path], schema, stored, values)
 
 
-def _why_not_these(reader: ParquetReader, wanted: pa.Schema) -> str | None:
-    """Why the columns of a file are not what an engine makes of them; None where they are."""
-    own = reader.schema
-    folded = [name.casefold() for name in own.names]
+def _is_lost(kind: pa.DataType) -> bool:
+    """Whether values of a type are not the same as Python's, as which engines are told them."""
+    return bool(pa.types.is_nested(kind) or (pa.types.is_timestamp(kind) and kind.unit == "ns"))
+
+
+def _why_not_its_names(reader: ParquetReader) -> str | None:
+    """Why an engine would not find the columns of a file; None where it does."""
+    own = reader.schema.names
+    folded = [name.casefold() for name in own]
     if "" in folded:
         return "one of its columns has no name"
     if len(set(folded)) < len(folded):
         return "two of its columns differ in upper and lower case alone"
     if reader.names_extensions:
         return "its writer named types for columns that Parquet does not know"
-    for field in wanted:
-        number = own.get_field_index(field.name)
-        if number < 0:
-            if field.name.casefold() in folded:
-                return f"its column {field.name!r} is written in other letters"
-            continue
-        if not own.field(number).type.equals(field.type):
-            return f"its column {field.name!r} is a {own.field(number).type}"
-        if _may_hide_nan(field.type) and not reader.created_by.startswith("parquet-mr"):
-            return f"the ranges of column {field.name!r} may leave out NaN"
-    return _why_not_their_bytes(reader, wanted.names)
+    return None
+
+
+def _why_not_its_values(reader: ParquetReader, own: pa.Field, wanted: pa.Field) -> str | None:
+    """Why a column of a file is not what an engine makes of it; None where it is."""
+    if not own.type.equals(wanted.type) and not _is_exact(reader, own, wanted.type):
+        return f"its column {own.name!r} is a {own.type}"
+    if _may_hide_nan(own.type) and not reader.created_by.startswith("parquet-mr"):
+        return f"the ranges of column {own.name!r} may leave out NaN"
+    return None
+
+
+def _is_exact(reader: ParquetReader, own: pa.Field, want: pa.DataType) -> bool:
+    """Whether an engine's cast gives each value of a column as the table's rules do, or fails.
+
+    Rules that go by the text of a float, or round, or give null, are the table format's own.
+    """
+    have, kinds, rules = own.type, pa.types, reader.rules
+    if not LOSSLESS.promotes(have, want) or not rules.promotes(have, want):
+        return False
+    if rules.relabels(have, want) or kinds.is_unsigned_integer(have):
+        return False
+    if kinds.is_timestamp(have) and have.unit == "ns":  # an instant of INT96, or digits to cut off
+        return False
+    if kinds.is_float32(have):
+        return not rules.floats_by_text
+    if kinds.is_temporal(have):
+        return _reaches(reader, own, want)
+    return True
+
+
+def _reaches(reader: ParquetReader, own: pa.Field, want: pa.DataType) -> bool:
+    """Whether all times of a file, as its footer tells them, are times of another unit, too."""
+    try:
+        known = reader.statistics(pa.schema([own])).columns.get(own.name, ColumnRange())
+        if known.least is None or known.greatest is None:
+            return known.nulls == reader.num_rows
+        for end in (known.least, known.greatest):
+            end.cast(want)
+    except (InputError, pa.ArrowInvalid):  # times beyond those of Python's, or of the type
+        return False
+    return True
 
 
 def _why_not_their_bytes(reader: ParquetReader, names: Sequence[str]) -> str | None:

@@ -54,13 +54,27 @@ def _read_parquet(
         rows = _without_gone(rows, files, files.gone, connection)
     columns = []
     for number, (field, (shown, kind)) in enumerate(zip(files.schema, kinds, strict=True)):
-        if field.name in files.values or field.name in files.absent:
-            value = files.values.get(field.name)
-            column = duckdb.ConstantExpression(None if value is None else value.as_py())
+        if (value := files.values.get(field.name)) is not None:
+            column = duckdb.ConstantExpression(value.as_py())
         else:
-            column = _column(field.name if files.gone is None else _numbered(number))
+            own = files.stored[field.name]
+            column = _column(own.name if files.gone is None else _numbered(number))
+            column = _text_or_bytes(column, own.type, field.type)
         columns.append(column.cast(kind).alias(shown))
     return rows.select(*columns)
+
+
+def _text_or_bytes(
+    column: duckdb.Expression, have: pa.DataType, want: pa.DataType
+) -> duckdb.Expression:
+    """Bytes that are a text, and the other way round: a cast would spell bytes as escapes."""
+    import duckdb
+
+    if pa.types.is_binary(have) and pa.types.is_string(want):
+        return duckdb.FunctionExpression("decode", column)
+    if pa.types.is_string(have) and pa.types.is_binary(want):
+        return duckdb.FunctionExpression("encode", column)
+    return column
 
 
 def _without_gone(
@@ -72,11 +86,10 @@ def _without_gone(
     """The rows that are left, their columns called by numbers, so that no name is there twice."""
     import duckdb
 
-    known = {*files.values, *files.absent}
     columns = [
-        _column(field.name).alias(_numbered(number))
-        for number, field in enumerate(files.schema)
-        if field.name not in known
+        _column(files.stored[name].name).alias(_numbered(number))
+        for number, name in enumerate(files.schema.names)
+        if name in files.stored
     ]
     place = duckdb.SQLExpression(
         f"(file_index::BIGINT * {files.stride} + file_row_number)::INTEGER"

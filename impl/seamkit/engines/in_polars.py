@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -53,12 +54,21 @@ def _scan_parquet(files: EngineFiles, types: pl.Schema) -> pl.LazyFrame:
     rows = pl.scan_parquet(
         list(files.paths), glob=False, hive_partitioning=False, extra_columns="ignore"
     )
+    taken = {own.name for own in files.stored.values()}
+    shown = {name: own.name for name, own in files.stored.items()}
     # Beside the file's columns: a selection of nothing but values would have one row.
-    values = {name: value.as_py() for name, value in files.values.items()}
-    values |= dict.fromkeys(files.absent)
-    rows = rows.with_columns(pl.lit(value).alias(name) for name, value in values.items())
+    for number, (name, value) in enumerate(files.values.items()):
+        shown[name] = next(n for n in _names_of_values(number) if n not in taken)
+        rows = rows.with_columns(pl.lit(value.as_py()).alias(shown[name]))
     # By selectors: the name of a plain column may be a pattern of many.
-    return rows.select(cs.by_name(name).cast(kind).alias(name) for name, kind in types.items())
+    return rows.select(
+        cs.by_name(shown[name]).cast(kind).alias(name) for name, kind in types.items()
+    )
+
+
+def _names_of_values(number: int) -> Iterator[str]:
+    """Names for a value beside the columns of files, which may call one of them so."""
+    return (f"value {number}" + "'" * more for more in itertools.count())
 
 
 def _scan_rest(dataset: ds.Dataset, types: pl.Schema) -> pl.LazyFrame:

@@ -66,29 +66,33 @@ def spark_frame(plan: EnginePlan, session: SparkSession) -> DataFrame:
 
 def _read_parquet(files: EngineFiles, types: Any, session: SparkSession) -> DataFrame:
     from pyspark.sql import functions as f
-    from pyspark.sql.types import StructType
+    from pyspark.sql.pandas.types import from_arrow_schema
 
-    known = {*files.values, *files.absent}
-    own = StructType([field for field in types if field.name not in known])
+    # A file's column may be that of several of the table's.
+    own = {
+        one.name: pa.field(one.name, spark_type(one.type, one.name))
+        for one in files.stored.values()
+    }
     # Folders with "=" in their names are no partitions here, and days are as they stand.
-    reader = session.read.schema(own).option("recursiveFileLookup", "true")
+    reader = session.read.schema(from_arrow_schema(pa.schema(list(own.values()))))
+    reader = reader.option("recursiveFileLookup", "true")
     rows = reader.option("datetimeRebaseMode", "CORRECTED").parquet(*files.paths)
     columns = []
     for field in types:
-        if field.name in known:
-            column = f.lit(_constant(files.values.get(field.name)))
+        if field.name in files.values:
+            column = f.lit(_constant(files.values[field.name]))
         else:
-            column = rows[_quoted(field.name)]
+            column = rows[_quoted(files.stored[field.name].name)]
         columns.append(column.cast(field.dataType).alias(field.name))
     return rows.select(*columns)
 
 
-def _constant(value: pa.Scalar | None) -> Any:
+def _constant(value: pa.Scalar) -> Any:
     """A value that all rows have, as what Spark casts to the column's type.
 
     Days and moments go as text: on the way to Java those of early years are lost.
     """
-    if value is None or not value.is_valid:
+    if not value.is_valid:
         return None
     if pa.types.is_timestamp(value.type):
         zone = None if value.type.tz is None else "UTC"

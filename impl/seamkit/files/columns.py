@@ -172,10 +172,16 @@ Make = Callable[[pa.Array | None, Positions], pa.Array]
 nothing) and the positions of the rows in the file."""
 
 
-def or_value(value: pa.Scalar, column: pa.Array | None, positions: Positions) -> pa.Array:
-    """One value in all rows of which the file itself says nothing; see `Make`."""
-    repeated = pa.repeat(value, len(positions))
-    return repeated if column is None else pc.coalesce(column, repeated)
+@dataclass(frozen=True)
+class OrValue:
+    """One value in all rows of which the file itself says nothing: a `Make`."""
+
+    value: pa.Scalar
+
+    def __call__(self, column: pa.Array | None, positions: Positions) -> pa.Array:
+        """See `Make`."""
+        repeated = pa.repeat(self.value, len(positions))
+        return repeated if column is None else pc.coalesce(column, repeated)
 
 
 def or_number(first: int, column: pa.Array | None, positions: Positions) -> pa.Array:
@@ -207,6 +213,16 @@ class Source:
     def is_plain(self) -> bool:
         """Whether the file has the column as the table does."""
         return self.make is None and self.read is not None and self.read.equals(self.wanted)
+
+    @property
+    def stored(self) -> pa.Field | pa.Scalar | None:
+        """The file's column in the table's type, or the value of all rows; None if neither is."""
+        if self.read is None:
+            if self.make is None:
+                return pa.scalar(None, self.wanted.type)
+            return self.make.value if isinstance(self.make, OrValue) else None
+        alike = self.make is None and self.read.type.equals(self.wanted.type)
+        return self.read if alike else None
 
 
 @dataclass(frozen=True)
@@ -302,9 +318,16 @@ class FoundReader(OverReader):
             self._sources[wanted] = self._find(wanted)
         return self._sources[wanted]
 
-    def as_it_stands(self, schema: pa.Schema) -> FileReader:
-        """The file's own reader where it has all of these columns as the table."""
-        return self._reader if all(self._source(wanted).is_plain for wanted in schema) else self
+    def stored(self, schema: pa.Schema) -> tuple[FileReader, Sequence[pa.Field | pa.Scalar]] | None:
+        """See `FileReader.stored`; nothing where values are made row by row, or names within."""
+        found = [self._source(wanted).stored for wanted in schema]
+        own = pa.schema([one for one in found if isinstance(one, pa.Field)])
+        below = None if any(one is None for one in found) else self._reader.stored(own)
+        if below is None:
+            return None
+        reader, columns = below
+        left = iter(columns)
+        return reader, [next(left) if isinstance(one, pa.Field) else one for one in found]
 
     def row_groups_that_may_match(
         self, condition: pc.Expression, schema: pa.Schema, counted: Collection[str] | None = None

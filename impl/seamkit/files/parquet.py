@@ -171,7 +171,7 @@ class ParquetReader(FileReader):
         rules: TypeRules = LOSSLESS,
         int96_unit: str | None = None,
     ) -> None:
-        self._rules = rules
+        self.rules = rules
         self._how: dict[str, Any] = {"coerce_int96_timestamp_unit": int96_unit}
         self.name = storage.full(path)
         self._storage = storage
@@ -268,7 +268,7 @@ class ParquetReader(FileReader):
                     texts_within(batch, kept, self._storage.bound, self.name) if long else (batch,)
                 )
                 for piece in pieces:
-                    yield resolve_batch(piece, schema, self._rules, self.name)
+                    yield resolve_batch(piece, schema, self.rules, self.name)
         except PARQUET_ERRORS as error:
             raise InputError(f"{self.name}: broken after row {rows} ({error})") from error
         footer_rows = self.rows_in(row_groups)
@@ -460,7 +460,7 @@ class ParquetReader(FileReader):
 
     def opened(self) -> OpenParquet:
         """The file for who reads parts of it."""
-        how = self._how, self._rules, self._identity, self._storage.bound
+        how = self._how, self.rules, self._identity, self._storage.bound
         return OpenParquet(self._file, self._opened_again(), self.name, *how)
 
     def _reading_at(self) -> Callable[[int, int], bytes]:

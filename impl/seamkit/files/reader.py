@@ -127,10 +127,19 @@ class FileReader(ABC):
         del what
         check()
 
-    def as_it_stands(self, schema: pa.Schema) -> FileReader:
-        """The reader below one that changes names or shapes, where it gives these columns alike."""
-        del schema
-        return self
+    def stored(self, schema: pa.Schema) -> tuple[FileReader, Sequence[pa.Field | pa.Scalar]] | None:
+        """Where columns come from, for who reads the file in place of this reader.
+
+        Args:
+            schema: the columns, in the table's types.
+
+        Returns:
+            The reader of the file itself and, for each column, how it would be asked for it: the
+            file's name in the table's type; or the value that it has in all rows, null where the
+            file lacks it. None where this reader does more to a column than that.
+        """
+        own = frozenset(self.schema.names)
+        return self, [one if one.name in own else pa.scalar(None, one.type) for one in schema]
 
     def fetch(self, names: Collection[str], row_groups: Sequence[int]) -> None:
         """Ask at once for columns of row groups of a file far away, read by several calls later.

@@ -21,9 +21,8 @@ import pyarrow.compute as pc
 from seambase.filters import apply_filter, filter_columns
 from seamkit.core.arrow_data import batch_of
 from seamkit.core.tasks import Task, run_tasks
-from seamkit.engines.files import CHUNK_ROWS, EngineFiles, why_not
+from seamkit.engines.files import CHUNK_ROWS, EngineFiles, engine_files
 from seamkit.files.kept import KEPT
-from seamkit.files.reader import FileReader
 from seamkit.scan.arguments import DEFAULT_BATCH_ROWS
 from seamkit.scan.core_merges import KEEP
 from seamkit.scan.events_cache import ChangedRows, EventsCache, UnitMatches
@@ -158,6 +157,11 @@ def masked_unit(
     if isinstance(found, str) or len(found) != 1 or rules_some_out(unit, condition, schema, tested):
         return None
     (file,), none = found, np.empty(0, np.bool_)
+    if not _is_plain(file, unit):
+        return None
+    file = replace(
+        file, values={name: file.values[name] for name in unit.partition if name in file.values}
+    )
     # Its events are asked for twice: where nothing is kept, this cache ends with the unit.
     matches = UnitMatches(schema, EventsCache(shared=KEPT if KEPT.most_bytes else None))
     matches.columns = list(dict.fromkeys([*shown.names, *tested]))
@@ -167,6 +171,16 @@ def masked_unit(
     changed = _without_file(unit, matches) if keyed else unit
     gone = gone_rows(changed, matches, context)
     return None if gone is None else (file, gone, changed if keyed else None)
+
+
+def _is_plain(file: EngineFiles, unit: ReadUnit) -> bool:
+    """Whether an engine that goes by names in any letters finds the scan's columns in a file."""
+    own = {name.casefold() for name in unit.files[0].open().schema.names}
+    lacking = [name for name in file.values if name not in unit.partition]
+    if any(file.values[name].is_valid or name.casefold() in own for name in lacking):
+        return False
+    wanted = [(name, file.schema.field(name).type) for name in file.stored]
+    return [(one.name, one.type) for one in file.stored.values()] == wanted
 
 
 def _fits(files: EngineFiles, read: tuple[EngineFiles, Sequence[ReadUnit]] | None) -> bool:
@@ -181,25 +195,24 @@ def _files_of(unit: ReadUnit, schema: pa.Schema, *, masks: bool) -> list[EngineF
     if changed and (not masks or isinstance(unit.changes, Runs) or len(unit.files) != 1):
         return unit.reason or "it has changes"
     values = {name: value for name, value in unit.partition.items() if name in schema.names}
-    wanted = pa.schema([field for field in schema if field.name not in values])
     found = []
     for file in unit.files:
-        reader: FileReader = file.open()
-        why = why_not(reader, wanted)
-        if why is None and changed and _PLACES.intersection(map(str.lower, reader.schema.names)):
-            why = "a column of its file hides the places of rows"
-        if why is not None:
-            return why
-        absent = frozenset(wanted.names).difference(reader.schema.names)
+        reader = file.open()
+        files = engine_files(reader, schema, values)
+        if isinstance(files, str):
+            return files
+        if changed and _PLACES.intersection(map(str.lower, reader.schema.names)):
+            return "a column of its file hides the places of rows"
         chunks = max(math.ceil(reader.num_rows / CHUNK_ROWS), 1) if changed else 0
-        found.append(EngineFiles([reader.name], schema, values, absent, None, chunks * CHUNK_ROWS))
+        found.append(replace(files, stride=chunks * CHUNK_ROWS))
     return found
 
 
 def _key(files: EngineFiles) -> object:
     """What files that are read together have in common."""
     values = tuple((name, value.type, value.as_py()) for name, value in files.values.items())
-    return values, files.absent, bool(files.stride)
+    stored = tuple((name, own.name, own.type) for name, own in files.stored.items())
+    return values, stored, bool(files.stride)
 
 
 class MaskedFiles:

@@ -88,10 +88,25 @@ def paged_file(
     what holds for whole row groups is looked at then. `counts` receives how many pages are read;
     the schema has all columns that will be, in the table's types.
     """
-    reader = reader.as_it_stands(schema)
-    if not isinstance(reader, ParquetReader) or not PAGES.is_open or reader.is_strict:
+    reader, is_plain = _plain(reader, schema)
+    if not is_plain or not isinstance(reader, ParquetReader) or reader.is_strict:
         return None
-    return PagedFile(reader.opened(), counts)
+    return PagedFile(reader.opened(), counts) if PAGES.is_open else None
+
+
+def _plain(reader: FileReader, schema: pa.Schema) -> tuple[FileReader, bool]:
+    """The reader of the file itself, and whether it gives columns as they are wanted."""
+    found = reader.stored(schema)
+    if found is None:
+        return reader, False
+    below, columns = found
+    own = frozenset(below.schema.names)
+    return below, all(
+        column.equals(wanted)
+        if isinstance(column, pa.Field)
+        else not column.is_valid and wanted.name not in own
+        for column, wanted in zip(columns, schema, strict=True)
+    )
 
 
 class PagedFile:

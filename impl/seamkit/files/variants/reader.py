@@ -258,9 +258,9 @@ class ShreddedReader(OverReader):
             ]
             yield batch_of(columns, schema, batch.num_rows)
 
-    def as_it_stands(self, schema: pa.Schema) -> FileReader:
-        """The file's own reader where no column has a variant in pieces."""
-        return self._reader if self._in_pieces(schema).equals(schema) else self
+    def stored(self, schema: pa.Schema) -> tuple[FileReader, Sequence[pa.Field | pa.Scalar]] | None:
+        """See `FileReader.stored`; nothing where a column has a variant in pieces."""
+        return self._reader.stored(schema) if self._in_pieces(schema).equals(schema) else None
 
     def _in_pieces(self, schema: pa.Schema) -> pa.Schema:
         """The columns with the file's own types for variants that it has in pieces."""

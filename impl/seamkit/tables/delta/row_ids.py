@@ -14,7 +14,7 @@ from functools import partial
 import pyarrow as pa
 
 from seambase.errors import InputError
-from seamkit.files.columns import Finder, Make, Source, or_number, or_value
+from seamkit.files.columns import Finder, Make, OrValue, Source, or_number
 from seamkit.tables.delta.log.actions import AddFile
 from seamkit.tables.delta.schema import Field, TableSchema
 
@@ -81,4 +81,4 @@ def _of_log(name: str, add: AddFile, where: str) -> Make:
     if stated is None:
         what = "baseRowId" if is_id else "defaultRowCommitVersion"
         raise InputError(f"{where}: rows have ids, and the log tells no {what} of this file")
-    return partial(or_number, stated) if is_id else partial(or_value, pa.scalar(stated, pa.int64()))
+    return partial(or_number, stated) if is_id else OrValue(pa.scalar(stated, pa.int64()))

@@ -22,6 +22,7 @@ from seamkit.avro.data_file import AvroReader
 from seamkit.files.columns import (
     FoundReader,
     Make,
+    OrValue,
     Place,
     Source,
     field_id,
@@ -29,7 +30,6 @@ from seamkit.files.columns import (
     id_and_name,
     inner_fields,
     or_number,
-    or_value,
     places,
 )
 from seamkit.files.orc import OrcReader
@@ -246,7 +246,7 @@ class IcebergFinder:
         if found is None:
             self._check_lacking(root)
             known = self._of_all_rows(column, wanted)
-            make = self._lineage(root) or (known and partial(or_value, known))
+            make = self._lineage(root) or (known and OrValue(known))
             return Source(wanted, None, root.type, make)
         whole = pa.field(root.name, root.type)
         read = field_in_file(whole, root, found, self.where)
@@ -278,7 +278,7 @@ class IcebergFinder:
         """What the entry says of rows where the file does not; None for other columns."""
         # By id: a plan from another process has a Field of its own.
         if root.id == _LAST_UPDATED.id:
-            return partial(or_value, pa.scalar(self.rows.sequence_number, pa.int64()))
+            return OrValue(pa.scalar(self.rows.sequence_number, pa.int64()))
         if root.id == _ROW_ID.id and self.rows.first_row_id is not None:
             return partial(or_number, self.rows.first_row_id)
         return None

@@ -171,7 +171,7 @@ def test_a_footer_whose_row_groups_lack_rows_is_refused(tmp_path: Path) -> None:
 def test_a_reader_over_another_one_hands_on_what_a_file_tells(reader: type[FileReader]) -> None:
     """What it leaves to `FileReader` would count as unknown, and rule out nothing, unnoticed."""
     # These go through others, or change nothing of what is known of a file.
-    own = {"batches", "read", "once", "fetch", "as_it_stands"}
+    own = {"batches", "read", "once", "fetch", "stored"}
     told = {name for name in vars(FileReader) if not name.startswith("_")} - own
     inherited = {
         name for name in told if getattr(reader, name, None) is getattr(FileReader, name, None)

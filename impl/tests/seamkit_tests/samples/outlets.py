@@ -64,11 +64,11 @@ def masked_parts(scan: Scan, condition: pc.Expression | None = None) -> pa.Table
         pieces.append(part.rows.to_table())
         if part.file is not None:
             own = pq.ParquetFile(part.file.paths[0]).read()
-            known = {**dict.fromkeys(part.file.absent), **part.file.values}
+            known = {name: value.as_py() for name, value in part.file.values.items()}
             columns = [
-                pa.array([getattr(known[f.name], "as_py", lambda: None)()] * len(own), f.type)
-                if f.name in known
-                else own[f.name].cast(f.type)
+                own[f.name].cast(f.type)
+                if f.name in part.file.stored
+                else pa.array([known.get(f.name)] * len(own), f.type)
                 for f in scan.schema
             ]
             rows = pa.table(columns, schema=scan.schema)

@@ -147,13 +147,12 @@ def test_nan_survives_a_filter(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("own", "why"),
     [
-        (pa.table({"id": pa.array([1], pa.int32())}), "is a int32"),
-        (pa.table({"ID": pa.array([1], pa.int64())}), "in other letters"),
+        (pa.table({"id": pa.array([1], pa.uint16())}), "is a uint16"),
         (pa.table({"id": pa.array([1], pa.int64()), "Id": ["x"]}), "upper and lower case"),
     ],
 )
 def test_a_file_that_differs_stays(tmp_path: Path, own: pa.Table, why: str) -> None:
-    """In another type or under another name it is not what an engine would find by itself."""
+    """In a type that engines do not cast alike, or among names that they do not tell apart."""
     scan = UnitScan(plan(pa.schema([("id", pa.int64())]), write_unit(tmp_path, "f", own)), ["id"])
 
     assert why in scan.explain(engine=True)
