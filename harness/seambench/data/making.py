@@ -18,16 +18,24 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 import seambench
 from seambase.errors import SeambenchError
 from seambench.contracts.formats import TableFormat, resolve_format
 from seambench.contracts.tables import Design, Layout, Step
 from seambench.data.dataset import State, bytes_below, open_dataset, staging, write_manifest
-from seambench.data.frames import generated_rows, map_rows
 from seambench.data.layouts import PLAIN
 from seambench.data.oracle import Expectation, digest_parquet, write_expected
 from seambench.data.progress import Steps
-from seambench.data.tpch import TABLES, expected_row_count, format_scale, generate_single_process
+from seambench.data.tpch import (
+    TABLES,
+    expected_row_count,
+    format_scale,
+    generate_single_process,
+    part_count,
+    part_reader,
+)
 from seambench.data.updates import BASE_TS, Updates
 from seambench.engines.digest import rows_of
 from seambench.engines.spark import SparkOptions, explain_failure, spark_session
@@ -356,3 +364,35 @@ class _Writing:
                 expected[state][name] = entries[state]
         versions = {self.format.name: self.making.origin(self.format)}
         _write_manifest(self.making, folder, layout, tables, expected, self.spark, **versions)
+
+
+def generated_rows(session: Any, table: str, scale: float) -> Any:
+    """Data frame of the generator's rows, made inside Spark tasks."""
+    parts = part_count(table, scale, session.sparkContext.defaultParallelism)
+    numbers = session.range(0, parts, 1, parts)
+    return numbers.mapInArrow(part_reader(table, scale, parts), _ddl(TABLES[table].schema))
+
+
+def map_rows(frame: Any, table: str, change: Callable[[pa.RecordBatch], pa.RecordBatch]) -> Any:
+    """Data frame with `change`, which adds `ts`, applied to each batch of rows, in Spark tasks."""
+    schema = TABLES[table].schema
+    out = schema.append(pa.field("ts", pa.int64()))
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            yield change(batch.cast(schema))
+
+    return frame.mapInArrow(run, _ddl(out))
+
+
+def _ddl(schema: pa.Schema) -> str:
+    """Spelling of an Arrow schema in Spark's DDL, for the types of TPC-H."""
+    names = {pa.int64(): "bigint", pa.int32(): "int", pa.string(): "string", pa.date32(): "date"}
+    spelled = []
+    for column in schema:
+        if pa.types.is_decimal(column.type):
+            kind = f"decimal({column.type.precision},{column.type.scale})"
+        else:
+            kind = names[column.type]
+        spelled.append(f"`{column.name}` {kind}")
+    return ", ".join(spelled)

@@ -2,6 +2,11 @@
 
 What the pages say stands in their HTML. Parts of the data, which the matrix loads when they are
 needed, are scripts rather than JSON files, because a page opened from disk may not fetch anything.
+
+One script for the page out of modules: a page opened from disk may not import any.
+
+The modules are ECMAScript as it is: named imports from files beside them, and exports where a thing
+is declared. They are put one after another, each after those it imports, in one function.
 """
 
 from __future__ import annotations
@@ -13,6 +18,7 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from functools import partial
 from importlib import resources
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +27,6 @@ from seambase.written import whole_file
 from seambench.records.model import json_schema
 from seambench.report.exports.badge import badges
 from seambench.report.pages import Pages, render
-from seambench.report.script import joined
 from seambench.report.views.cases import explained, outcome_parts
 from seambench.report.views.load import Loaded, load_records
 from seambench.report.views.outcomes import Column, columns_of
@@ -127,3 +132,40 @@ def _replace(path: Path, fill: Callable[[Path], object]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with whole_file(path) as temporary:
         fill(temporary)
+
+
+_IMPORT = re.compile(r'^import \{ ([\w, ]+) \} from "\./(\w+)\.js";\n', re.MULTILINE)
+_EXPORT = re.compile(r"^export (?=(?:async )?(?:function|const) )", re.MULTILINE)
+_DECLARED = re.compile(r"^(?:export )?(?:async )?(?:function|const|let) (\w+)", re.MULTILINE)
+
+
+def joined(folder: Traversable, main: str = "main") -> str:
+    """The modules that `main` needs, as one script."""
+    sources: dict[str, str] = {}
+    _collect(folder, main, sources, [])
+    declared: dict[str, str] = {}
+    for module, source in sources.items():
+        for name in _DECLARED.findall(source):
+            if name in declared:
+                raise ValueError(f"{module}.js and {declared[name]}.js both declare {name}")
+            declared[name] = module
+        for names, origin in _IMPORT.findall(source):
+            for name in names.split(", "):
+                if not re.search(rf"^export .*?\b{name}\b", sources[origin], re.MULTILINE):
+                    raise ValueError(
+                        f"{module}.js imports {name}, which {origin}.js does not export"
+                    )
+    bodies = [_EXPORT.sub("", _IMPORT.sub("", source)).strip() for source in sources.values()]
+    return '"use strict";\n(() => {\n' + "\n\n".join(bodies) + "\n})();\n"
+
+
+def _collect(folder: Traversable, module: str, found: dict[str, str], path: list[str]) -> None:
+    """Modules below one, each after those it imports."""
+    if module in path:
+        raise ValueError(f"modules import each other: {' -> '.join([*path, module])}")
+    if module in found:
+        return
+    source = (folder / f"{module}.js").read_text("utf-8")
+    for _, origin in _IMPORT.findall(source):
+        _collect(folder, origin, found, [*path, module])
+    found[module] = source

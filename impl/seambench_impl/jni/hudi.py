@@ -116,5 +116,5 @@ def slice_parameters(unit: ReadUnit, schema: pa.Schema) -> dict[str, str]:
     }
 
 
-#: Ways to read units that plans may name besides the library's own; see `seamkit.ranges.words`.
+#: Ways to read units that plans may name besides the library's own; see `seamkit.ranges.codec`.
 WORDS = (read_unit_in_java,)

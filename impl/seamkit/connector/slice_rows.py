@@ -529,5 +529,5 @@ def _of_column(value: Any, kind: pa.DataType) -> Any:
     return value
 
 
-#: Ways to read units that plans may name; see `seamkit.ranges.words`.
+#: Ways to read units that plans may name; see `seamkit.ranges.codec`.
 WORDS = (read_unit,)

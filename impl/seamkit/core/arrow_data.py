@@ -1,14 +1,24 @@
-"""Arrow data across the border to the C core, by the C Data Interface."""
+"""Arrow data across the border to the C core, by the C Data Interface.
+
+Rows that wait to be used: in memory, or on local disk where they would take too much of it.
+
+Files are Arrow IPC, a column each, without a name from the moment they are made: whatever ends the
+process, nothing of them stays.
+"""
 
 from __future__ import annotations
 
+import mmap
+import tempfile
 from collections.abc import Sequence
-from typing import Any
+from concurrent.futures import ThreadPoolExecutor
+from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from seambase.errors import RefusedError, SeambenchError
 from seamkit.core._seam import ffi, lib
 
 
@@ -96,3 +106,112 @@ def batch_without_views(batch: pa.RecordBatch) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(
         list(map(without_views, batch.columns)), names=batch.schema.names
     )
+
+
+def concat_batches(
+    batches: Sequence[pa.RecordBatch], schema: pa.Schema, *, threads: int = 1
+) -> pa.RecordBatch:
+    """One batch out of many, `threads` columns at once; the same batch, not copied, out of one."""
+    if len(batches) == 1 and batches[0].schema.equals(schema):
+        return batches[0]
+    pieces = [[batch.column(i) for batch in batches] for i in range(len(schema))]
+    if threads == 1:
+        columns = list(map(_concat, pieces, schema))
+    else:
+        with ThreadPoolExecutor(threads, thread_name_prefix="seambench-rows") as pool:
+            columns = list(pool.map(_concat, pieces, schema))
+    return batch_of(columns, schema, sum(batch.num_rows for batch in batches))
+
+
+def _concat(pieces: Sequence[pa.Array], field: pa.Field) -> pa.Array:
+    if not pieces:
+        return pa.nulls(0, field.type)
+    try:
+        return pa.concat_arrays([piece.cast(field.type) for piece in pieces])
+    except pa.ArrowInvalid as error:
+        raise RefusedError(
+            f"column '{field.name}': the changed rows of one unit cannot be held together "
+            f"({error}); read fewer columns, or compact the table"
+        ) from error
+
+
+class HeldRows:
+    """Batches of one schema, added one after the other and taken out as one.
+
+    `most_bytes` may stay in memory until they are taken out; None for all.
+    """
+
+    def __init__(self, schema: pa.Schema, most_bytes: int | None = None) -> None:
+        self._schema = schema
+        self._most_bytes = most_bytes
+        self._batches: list[pa.RecordBatch] = []
+        self._bytes = 0
+        self._files: list[_ColumnFile] = []
+        self.num_rows = 0
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Append rows."""
+        self._batches.append(batch)
+        self._bytes += batch.get_total_buffer_size()
+        self.num_rows += batch.num_rows
+        if self._most_bytes is not None and self._bytes > self._most_bytes:
+            self._spill()
+
+    @property
+    def on_disk(self) -> bool:
+        """Whether rows have gone to the disk."""
+        return bool(self._files)
+
+    def take_out(self, *, threads: int = 1) -> pa.RecordBatch:
+        """All rows in order, as one batch. What went to the disk is mapped, not read.
+
+        Of what is in memory `threads` columns are put together at once.
+        """
+        if not self._files:
+            return concat_batches(self._batches, self._schema, threads=threads)
+        self._spill()
+        columns = []
+        for file, field in zip(self._files, self._schema, strict=True):
+            whole = _ColumnFile(field)
+            whole.append([_concat(file.pieces(), field)])
+            columns += whole.pieces()
+        self._files = []
+        return batch_of(columns, self._schema, self.num_rows)
+
+    def _spill(self) -> None:
+        if not self._schema.names:  # rows of no columns take no room
+            return
+        self._files = self._files or [_ColumnFile(field) for field in self._schema]
+        for i, file in enumerate(self._files):
+            file.append([batch.column(i) for batch in self._batches])
+        self._batches, self._bytes = [], 0
+
+
+class _ColumnFile:
+    """Pieces of one column in a file of its own; the file is gone when the last piece is."""
+
+    def __init__(self, field: pa.Field) -> None:
+        self._schema = pa.schema([field])
+        self._file: IO[bytes] = tempfile.TemporaryFile(prefix="seambench-")  # noqa: SIM115 - outlives this call
+        self._writer = pa.ipc.new_stream(self._file, self._schema)
+
+    def append(self, pieces: Sequence[pa.Array]) -> None:
+        kind = self._schema.field(0).type
+        try:
+            for piece in pieces:
+                batch = pa.RecordBatch.from_arrays([piece.cast(kind)], schema=self._schema)
+                self._writer.write_batch(batch)
+        except OSError as error:
+            raise SeambenchError(
+                f"rows of a log cannot be put aside in {tempfile.gettempdir()} ({error}); make "
+                "room there, name another folder with TMPDIR, or allow more memory"
+            ) from error
+
+    def pieces(self) -> list[pa.Array]:
+        """What was appended, mapped into memory; nothing can be appended any more."""
+        self._writer.close()
+        self._file.flush()
+        mapped = mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ)
+        self._file.close()  # the mapping keeps the file alive
+        reader = pa.ipc.open_stream(pa.BufferReader(pa.py_buffer(mapped)))
+        return [batch.column(0) for batch in reader]

@@ -24,7 +24,7 @@ from seamkit.core.arrow_data import (
 from seamkit.core.errors import check, new_error
 from seamkit.core.memory import TrackedAllocator
 from seamkit.core.payloads import ArrowPieces
-from seamkit.exchange.formats.column_types import table_type
+from seamkit.exchange.formats.chunk_layout import table_type
 from seamkit.exchange.key_columns import Key, KeyColumns
 from seamkit.offheap.columns.c_types import CTypes
 from seamkit.offheap.columns.types import ColumnType

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.errors import InputError, RefusedError
-from seamkit.files.texts import check_texts
+from seamkit.files.reader import check_texts
 
 # Types that files may have, and tables of no format: the file is none that its writer should mend.
 _FOREIGN = (

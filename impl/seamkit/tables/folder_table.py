@@ -24,8 +24,7 @@ from seamkit.scan.arguments import (
 from seamkit.scan.scan import Scan
 from seamkit.scan.unit_scan import ReadRows, UnitScan
 from seamkit.scan.units import ReadPlan
-from seamkit.tables.stored_files import described_units, plan_of
-from seamkit.tables.table import Moment, Table
+from seamkit.tables.table import Moment, Table, described_units, plan_of
 
 __all__ = ["FolderTable", "Moment", "described", "micros", "parsed_moment"]
 

@@ -57,7 +57,7 @@ class TableFormat:
             is called with an address, `storage_options`, and options of its own by name.
         words: the functions that its plans call, and the classes that these do not name but that
             stand where a protocol is asked for, `module:NAME` below the package of `table`; see
-            `seamkit.ranges.words`.
+            `seamkit.ranges.codec`.
         mark: the folder of metadata in a table's folder by which it is known.
         is_file: whether it is a file instead.
         holds: part of a file's name that this folder must hold, where its own name tells too

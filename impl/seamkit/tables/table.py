@@ -1,4 +1,7 @@
-"""What every table has, whatever its format: a scan, what is made of one, its states and files."""
+"""What every table has, whatever its format: a scan, what is made of one, its states and files.
+
+The files of a planned scan, as descriptions and lists of files name them.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +14,15 @@ from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
 
 import pyarrow as pa
 
-from seambase.description import StoredFile, TableDescription
+from seambase.description import StoredFile, TableDescription, UnitDescription
 from seambase.errors import SeambenchError, UsageError
 from seambase.scan import Query
 from seamkit.scan.arguments import Filter
 from seamkit.scan.hints import Hinted
 from seamkit.scan.scan import Scan
 from seamkit.scan.shown import Listing, html_of, schema_lines
-from seamkit.tables.stored_files import described_units, plan_of
+from seamkit.scan.unit_scan import UnitScan
+from seamkit.scan.units import DataFile, ReadPlan, ReadUnit, Runs
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -275,3 +279,33 @@ class Table(Hinted, ABC):
             return schema_lines(self._shown_schema()) + more
         except SeambenchError as error:  # a broken table is still shown
             return [f"  {error}"]
+
+
+def plan_of(scan: Scan) -> ReadPlan:
+    """What a scan of a snapshot reads."""
+    assert isinstance(scan, UnitScan)
+    return scan.plan
+
+
+def described_units(plan: ReadPlan) -> list[UnitDescription]:
+    """The units of a plan, with their files and what changes these."""
+    return [_unit(unit) for unit in plan.units]
+
+
+def _unit(unit: ReadUnit) -> UnitDescription:
+    """Of sorted runs the first, the oldest, counts as data; those above it change its rows."""
+    files, later = list(unit.files), []
+    if isinstance(unit.changes, Runs):
+        files = list(unit.changes.runs[0])
+        later = [_stored(file, "sorted run") for run in unit.changes.runs[1:] for file in run]
+    return UnitDescription(
+        name=unit.name,
+        group=unit.group,
+        files=[_stored(file, "data file") for file in files],
+        changes=[*later, *unit.changed_by],
+        reason=unit.reason,
+    )
+
+
+def _stored(file: DataFile, kind: str) -> StoredFile:
+    return StoredFile(kind, file.name, file.size_bytes, file.rows)

@@ -23,8 +23,7 @@ from seambench.conformance.load import load_cases
 from seambench.contracts.common import Kind
 from seambench.contracts.outcomes import NotOffered
 from seambench.contracts.serde import StreamStep
-from seambench.seams.serde.case_bytes import ByteEdit, edited
-from seambench.seams.serde.cases import SerdeCase
+from seambench.seams.serde.cases import ByteEdit, SerdeCase, edited
 from seambench.seams.serde.damage import damaged
 from seambench.seams.serde.streams import _dressed, replayed, steps_over
 from seambench.seams.serde.values import from_golden, plain_values, value_difference

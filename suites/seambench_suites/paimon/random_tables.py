@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 Step = Mapping[str, Any]
-"""See `seambench.formats.paimon.core_writer`."""
+"""See `seambench.formats.paimon.writer`."""
 
 _FUNCTIONS = (
     "sum",

@@ -1,12 +1,17 @@
 """Plans over workers, each way of carrying rows in turns: checked against the oracle, recorded.
 
 The oracle is the generator: digests of its tables, and what DuckDB answers over them in one piece.
+
+What carrying bytes costs at least: a bare Unix socket between two threads, warm blocks.
 """
 
 from __future__ import annotations
 
 import itertools
+import socket
 import tempfile
+import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +21,6 @@ from msgspec import structs
 
 from seambase.errors import SeambenchError, UnavailableError
 from seambench.bench.exchange.cluster import Cluster, Ran, Way
-from seambench.bench.exchange.floor import Copied, copy_bytes
 from seambench.bench.exchange.oracle import Oracle
 from seambench.bench.exchange.plans import PLANS, Plan, plan_named
 from seambench.bench.exchange.tables import write_tables
@@ -309,3 +313,38 @@ class _Suite:
         )
         spent = one.last.spent if one.last else {}
         return answered(case, over, result, expected=self.oracle.digest(self.count), spent=spent)
+
+
+_PIECE_BYTES = 1 << 20
+
+
+@dataclass(frozen=True)
+class Copied:
+    """How many bytes arrived, and what that took."""
+
+    arrived: int
+    took: Sample
+
+
+def copy_bytes(size_bytes: int) -> Copied:
+    """Send so many bytes through a Unix socket, neither made nor looked at."""
+    sent, came = bytearray(_PIECE_BYTES), memoryview(bytearray(_PIECE_BYTES))
+    left, right = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+    left.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _PIECE_BYTES)
+    arrived = 0
+
+    def receive() -> None:
+        nonlocal arrived
+        while (count := right.recv_into(came)) > 0:
+            arrived += count
+
+    with left, right:
+        receiving = threading.Thread(target=receive, daemon=True)
+        receiving.start()
+        cpu, begin = time.process_time(), time.perf_counter()
+        for at in range(0, size_bytes, _PIECE_BYTES):
+            left.sendall(memoryview(sent)[: size_bytes - at])
+        left.shutdown(socket.SHUT_WR)
+        receiving.join()
+        took = Sample(time.perf_counter() - begin, time.process_time() - cpu)
+    return Copied(arrived, took)

@@ -7,7 +7,7 @@ from pathlib import Path
 from seambench.contracts.formats import TableFormat
 from seambench.contracts.tables import SparkBundle
 from seambench.formats.delta import damage, golden, writer
-from seambench.formats.delta.layouts import LAYOUTS
+from seambench.formats.delta.writer import LAYOUTS
 
 __all__ = ["FORMAT", "bundle"]
 

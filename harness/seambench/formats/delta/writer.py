@@ -2,6 +2,10 @@
 
 Tables of data sets are not partitioned; each of Spark's partitions becomes one data file when they
 are created, so that a file's rows follow from the key alone. Changes are merged in by key.
+
+Layouts of Delta data sets: `delta-<deletes>-<ordering>-u<ratio>-s<share>`.
+
+Replaced rows are marked in deletion vectors (`dv`), or changed files are written anew (`rewrite`).
 """
 
 from __future__ import annotations
@@ -10,15 +14,16 @@ import datetime as dt
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from seambase.errors import SeambenchError
 from seambench.conformance.plain import canonical
 from seambench.contracts.tables import Design, Groups, Step, Written
-from seambench.formats.delta.layouts import DeltaLayout
+from seambench.formats.changed import ChangedLayout, ChangedLayouts
+from seambench.formats.murmur import partition_numbers as groups
 from seambench.formats.rows import plain_value
-from seambench.formats.spark_partitions import partition_numbers as groups
 
 __all__ = ["check", "groups", "write", "write_table", "writer_version"]
 
@@ -191,3 +196,15 @@ def _read(frame: Any) -> dict[str, Any]:
         return {"columns": names, "count": count}
     rows = [[canonical(plain_value(value)) for value in row] for row in frame.collect()]
     return {"columns": names, "rows": sorted(rows)}
+
+
+@dataclass(frozen=True)
+class DeltaLayout(ChangedLayout):
+    """One way to lay out Delta tables."""
+
+    format_name: ClassVar[str] = "delta"
+    knob: ClassVar[str] = "deletes"
+    choices: ClassVar[tuple[str, ...]] = ("dv", "rewrite")
+
+
+LAYOUTS = ChangedLayouts(DeltaLayout, "Delta")

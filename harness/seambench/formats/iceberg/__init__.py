@@ -7,7 +7,7 @@ from pathlib import Path
 from seambench.contracts.formats import TableFormat
 from seambench.contracts.tables import SparkBundle
 from seambench.formats.iceberg import damage, golden, writer
-from seambench.formats.iceberg.layouts import LAYOUTS
+from seambench.formats.iceberg.writer import LAYOUTS
 
 __all__ = ["FORMAT", "bundle"]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from seambench.contracts.formats import TableFormat
 from seambench.contracts.tables import SparkBundle
 from seambench.formats.paimon import damage, golden, writer
-from seambench.formats.paimon.layouts import LAYOUTS
+from seambench.formats.paimon.writer import LAYOUTS
 
 __all__ = ["FORMAT", "bundle"]
 

@@ -19,7 +19,7 @@ class TableSpec(SteppedTable):
     """What a golden Paimon table is and how it came to be.
 
     Its steps are statements of Spark's SQL, the table being called `golden`; or, where the core
-    writes, tables (`seambench.formats.paimon.core_writer`).
+    writes, tables (`seambench.formats.paimon.writer`).
 
     Attributes:
         core: version of Paimon's Java core if it is that which writes; empty for Spark.

@@ -2,6 +2,26 @@
 
 A table lies where its caller says: a catalog that Spark is given for it has a warehouse of its own,
 in which a link leads there.
+
+Layouts of Paimon data sets: `paimon-<changes>-<ordering>-u<ratio>-s<share>`.
+
+Changes stay in sorted runs that a reader merges (`runs`), or the rows that they replace are marked
+in deletion vectors (`dv`), or a full compaction merges them in at once (`compacted`).
+
+Into which bucket of a Paimon table a key falls.
+
+A table of n buckets puts a row into `abs(h % n)`, where the remainder has the sign of h (Java's).
+h is the 32-bit Murmur3, seed 42, over the words of the key's binary row: eight bytes of header and
+nulls, then eight for each number (MurmurHashUtils.hashBytesByWords in paimon-common).
+
+Golden tables that Paimon's Java core writes: what its connector for Spark is too old for.
+
+The core has no SQL. A step is a table with one of the keys `create` (columns and their types, with
+`keys`, `partition` and `options` beside it), `set` (options), `write` (rows: kind, then values;
+the text `null` is null; with `overwrite` in place of all others), `compact`, `tag` (a name) and
+`branch` (a name, `from` a tag). `on` beside it names the branch that is written to or read. The
+step `read` changes nothing: its witness is what the core reads with these options of a scan, each
+row behind its kind. `PaimonCore.java` carries steps out, compiled when it is used.
 """
 
 from __future__ import annotations
@@ -9,18 +29,21 @@ from __future__ import annotations
 import datetime as dt
 import json
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
-from seambase.errors import SeambenchError
+import numpy as np
+import numpy.typing as npt
+
+from seambase.errors import SeambenchError, UsageError
 from seambench.conformance.plain import canonical
 from seambench.contracts.tables import Design, Groups, Step, Written
-from seambench.formats.paimon.buckets import bucket_numbers as groups
-from seambench.formats.paimon.core_writer import Core
-from seambench.formats.paimon.layouts import PaimonLayout
+from seambench.formats.changed import ChangedLayout, ChangedLayouts
+from seambench.formats.murmur import finish, halves, mix
 from seambench.formats.rows import plain_value
 
 __all__ = ["check", "groups", "write", "write_table", "writer_version"]
@@ -208,3 +231,80 @@ def _read(session: Any) -> Mapping[str, Any]:
 
 def _first_line(error: Exception) -> str:
     return str(error).splitlines()[0][:300]
+
+
+@dataclass(frozen=True)
+class PaimonLayout(ChangedLayout):
+    """One way to lay out Paimon tables."""
+
+    format_name: ClassVar[str] = "paimon"
+    knob: ClassVar[str] = "changes"
+    choices: ClassVar[tuple[str, ...]] = ("runs", "dv", "compacted")
+
+
+LAYOUTS = ChangedLayouts(PaimonLayout, "Paimon")
+
+
+def groups(keys: Sequence[npt.NDArray[np.int64]], buckets: int) -> npt.NDArray[np.int64]:
+    """Bucket of each row, from 0, by equally long key columns: ints from 0 on, or bigints."""
+    if buckets < 1:
+        raise UsageError(f"a table needs at least one slice, not {buckets}")
+    code = np.full(keys[0].shape, 42, dtype=np.uint32)
+    nothing = np.zeros(keys[0].shape, dtype=np.uint32)
+    words = [nothing, nothing, *(half for column in keys for half in halves(column))]
+    for word in words:
+        code = mix(code, word)
+    code = finish(code, 4 * len(words))
+    return np.abs(np.fmod(code.view(np.int32).astype(np.int64), buckets))
+
+
+_SOURCE = Path(__file__).with_name("PaimonCore.java")
+
+
+class Core:
+    """Paimon's core in the JVM of a Spark session that has its jar, over the table of a folder."""
+
+    def __init__(self, session: Any, table: Path) -> None:
+        self._jvm = session._jvm
+        self._gateway = session.sparkContext._gateway
+        self._table = str(table)
+        compiler = self._jvm.org.codehaus.janino.SimpleCompiler()
+        loader = self._jvm.Thread.currentThread().getContextClassLoader()
+        compiler.setParentClassLoader(loader)
+        compiler.setSourceVersion(8)
+        compiler.setTargetVersion(8)
+        compiler.cook(_SOURCE.read_text(encoding="utf-8"))
+        self._class = compiler.getClassLoader().loadClass("PaimonCore")
+
+    def carry_out(self, step: Mapping[str, Any]) -> None:
+        """One step."""
+        with tempfile.TemporaryDirectory() as temporary:
+            self._call("step", self._table, json.dumps(step), temporary)
+
+    def read(self, step: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The rows as the core reads them after a step, in the words of cases."""
+        columns: list[str] = json.loads(self._call("columns", self._table))
+        if not step.get("read"):
+            rows: list[list[str]] = json.loads(self._call("rows", self._table))
+            return {"columns": columns, "rows": sorted([_text(v) for v in row] for row in rows)}
+        changes: list[list[str]] = json.loads(self._call("changes", self._table, json.dumps(step)))
+        return {"columns": ["rowkind", *columns], "rows": sorted(changes)}
+
+    def _call(self, name: str, *arguments: str) -> Any:
+        text = self._jvm.java.lang.Class.forName("java.lang.String")
+        kinds = self._gateway.new_array(self._jvm.java.lang.Class, len(arguments))
+        values = self._gateway.new_array(self._jvm.java.lang.Object, len(arguments))
+        for i, argument in enumerate(arguments):
+            kinds[i] = text
+            values[i] = argument
+        return self._class.getMethod(name, kinds).invoke(None, values)
+
+
+def _text(value: str) -> str:
+    """A value's text in the words of cases, which tell bytes and numbers as Python does."""
+    kind, _, text = value.partition(":")
+    if kind == "double":
+        return f"float:{float(text.replace('Infinity', 'inf')).hex()}"
+    if kind == "hex":
+        return f"bytes:{bytes.fromhex(text)!r}"
+    return value

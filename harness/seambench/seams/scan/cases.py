@@ -39,10 +39,13 @@ Columns left out of a row are null; an unknown key anywhere is an error. Where a
 capability that the case needs, the case is not asked of it, unless all that it lacks are features
 of the table (`delta.vectors`, `merge.event-time`, ...): those it meets whether it states them or
 not, so it may refuse the table but not answer wrongly.
+
+Who else knows the answer of a case: what the engine that wrote a golden table read of it.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache, cached_property
@@ -63,7 +66,6 @@ from seambench.contracts.formats import TableFormat, resolve_format
 from seambench.contracts.seam import Case
 from seambench.contracts.tables import CommitRequest, Edit
 from seambench.formats.golden import GoldenTable, golden_table
-from seambench.seams.scan.witness import recorded_rows
 
 #: Features that tables of many formats have.
 _FEATURES = frozenset({"partitioned", "schema-evolution"})
@@ -304,3 +306,54 @@ def _lint(case: ScanCase, file: Path) -> None:
     if any(n is not None and not 1 <= n <= len(case.table.origin.instants) for n in numbers):
         raise UsageError(f"{file}: a commit is given by the number of a step, from 1")
     case.expected_answers()
+
+
+def recorded_rows(
+    table: GoldenTable, request: CommitRequest, names: Sequence[str]
+) -> list[list[str]] | None:
+    """The rows that an engine read when the table was made, where just they are asked for.
+
+    They are sorted rows of texts (`seambench.conformance.plain.canonical`) in the order of `names`;
+    None where nobody recorded this answer. The table is without edits.
+    """
+    if request.where is not None or request.strict:
+        return None
+    steps = _steps(table.folder / "witness.json")
+    if request.row_kinds:
+        found = _window(table, request, steps)
+    elif request.query == "snapshot":
+        number = len(steps) if request.as_of is None else request.as_of
+        found = steps[number - 1] if isinstance(number, int) and 0 < number <= len(steps) else {}
+    else:
+        return None
+    if "rows" not in found or not set(names) <= set(found["columns"]):
+        return None
+    places = [found["columns"].index(name) for name in names]
+    return sorted([row[place] for place in places] for row in found["rows"])
+
+
+def _window(
+    table: GoldenTable, request: CommitRequest, steps: Sequence[dict[str, Any]]
+) -> dict[str, Any]:
+    """What was read of the window of a request, by a step that asked for just that.
+
+    Kinds of rows, in front of the others, are recorded as they are, and not with their type.
+    """
+    instants = table.origin.instants
+    begin = "0" if request.begin is None else instants[request.begin - 1]
+    end = instants[-1 if request.end is None else request.end - 1]
+    for step, found in zip(table.spec.steps, steps, strict=False):
+        asked = step.get("read", {}) if isinstance(step, Mapping) else {}
+        compares = asked.get("incremental-between-scan-mode") == "diff"
+        if asked.get("incremental-between") == f"{begin},{end}" and not compares:
+            return {**found, "rows": [[f"str:{kind}", *row] for kind, *row in found["rows"]]}
+    return {}
+
+
+@cache
+def _steps(file: Path) -> list[dict[str, Any]]:
+    """What was read after each step; nothing where nobody did."""
+    if not file.exists():
+        return []
+    found: list[dict[str, Any]] = json.loads(file.read_text(encoding="utf-8"))
+    return found

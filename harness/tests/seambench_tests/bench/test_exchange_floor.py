@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from seambench.bench.exchange import floor
+from seambench.bench.exchange.suite import copy_bytes
 
 _REAL_PAIR = socket.socketpair
 
@@ -15,7 +15,7 @@ _REAL_PAIR = socket.socketpair
 @pytest.mark.parametrize("size_bytes", [0, 1, 1 << 20, 3_000_001])
 def test_a_copy_takes_time(size_bytes: int) -> None:
     """Any number of bytes, whole pieces or not."""
-    copied = floor.copy_bytes(size_bytes)
+    copied = copy_bytes(size_bytes)
     assert copied.arrived == size_bytes
     assert copied.took.wall > 0
 
@@ -32,4 +32,4 @@ def test_a_copy_that_loses_bytes_says_so(monkeypatch: pytest.MonkeyPatch) -> Non
         return left, Short(fileno=right.detach())
 
     monkeypatch.setattr(socket, "socketpair", pair)
-    assert floor.copy_bytes(1000).arrived == 100
+    assert copy_bytes(1000).arrived == 100

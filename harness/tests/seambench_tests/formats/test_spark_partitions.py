@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from seambench.formats.spark_partitions import partition_numbers
+from seambench.formats.murmur import partition_numbers
 
 
 def _murmur3(blocks: list[int], seed: int) -> int:

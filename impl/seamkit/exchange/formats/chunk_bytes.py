@@ -1,6 +1,6 @@
 """StarRocks' chunks on the wire: a ChunkPB with its columns' bytes in `data`.
 
-`data` is version 1 and the number of rows, 32 bits each, then the columns (`chunk_parts`), all
+`data` is version 1 and the number of rows, 32 bits each, then the columns, all
 little-endian; if a column's integers may be encoded, 16 bytes of 0 follow that belong to nobody
 (its decoder there reads so far beyond). The whole is compressed if that pays. Values under null are
 0 here, where StarRocks leaves what memory held. Source of the rules: StarRocks (June 2025),
@@ -9,14 +9,23 @@ little-endian; if a column's integers may be encoded, 16 bytes of 0 follow that 
 Columns have the layout of off-heap columns. They are written by way of such, and read
 (`chunk_reader`) as a chain of addresses into the chunk: conversions of dates, datetimes and
 decimals are theirs.
+
+The parts of a chunk's columns, one after the other: sizes, values, flags, offsets, bytes.
+
+A part is its size in bytes (32 bits, or 64), then its bytes. From 256 bytes on a column's encode
+level may say that another size follows and the bytes are encoded: integers by Stream VByte, over
+32-bit words whatever their width, offsets of 32 bits by their differences; strings as one LZ4
+block, unless they are too many for one. Source: StarRocks (June 2025), `column_array_serde.cpp`.
+They are read in the core (`seam/chunk.h`).
 """
 
 from __future__ import annotations
 
+import struct
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -24,7 +33,7 @@ import pyarrow as pa
 
 from seambase.errors import InputError, UsageError
 from seamkit.core._seam import ffi, lib
-from seamkit.core.memory import TrackedAllocator
+from seamkit.core.memory import Block, TrackedAllocator
 from seamkit.exchange.formats.adaptive import (
     ADAPTIVE,
     INTEGERS,
@@ -33,7 +42,6 @@ from seamkit.exchange.formats.adaptive import (
     EncodeLevels,
 )
 from seamkit.exchange.formats.chunk_layout import ChunkColumn, TopColumn, top_column
-from seamkit.exchange.formats.chunk_parts import PartWriter
 from seamkit.exchange.formats.protobuf import CHUNK
 from seamkit.offheap.columns.c_types import CTypes
 from seamkit.offheap.columns.table import OffHeapTable
@@ -292,3 +300,72 @@ def _write_values(column: ChunkColumn, vector: Any, out: PartWriter) -> None:
 def _view(pointer: Any, size: int) -> memoryview:
     """Bytes of a vector, which stay its own."""
     return memoryview(ffi.buffer(pointer, size) if size else b"")
+
+
+_ENCODED_FROM_BYTES = 256
+_NUMBERS = {4: struct.Struct("<I"), 8: struct.Struct("<Q")}
+
+
+def _encodes_strings(level: int, size: int) -> bool:
+    return bool(level & STRINGS) and _ENCODED_FROM_BYTES <= size <= lib.SEAM_CHUNK_LZ4_BYTES
+
+
+def _encodes_integers(level: int, size: int) -> bool:
+    return bool(level & INTEGERS) and size >= _ENCODED_FROM_BYTES
+
+
+@dataclass
+class PartWriter:
+    """Collects the parts of one column.
+
+    Attributes:
+        level: of the column.
+        allocator: owner of what is encoded.
+        pieces: the column so far; what was not encoded is borrowed.
+        raw_bytes: of the parts before they were encoded, sizes not counted.
+    """
+
+    level: int
+    allocator: TrackedAllocator
+    pieces: list[Any] = field(default_factory=list)
+    raw_bytes: int = 0
+
+    @property
+    def bytes(self) -> int:
+        """Of all pieces."""
+        return sum(map(len, self.pieces))
+
+    def number(self, value: int, width: int) -> None:
+        """A number without a sign, of 4 or 8 bytes."""
+        self.pieces.append(_NUMBERS[width].pack(value))
+
+    def _size(self, part: Any, width: int) -> None:
+        if len(part) > 2 ** (8 * width) - 1:
+            raise InputError(f"a part of {len(part)} bytes does not fit its 32-bit size")
+        self.raw_bytes += len(part)
+        self.number(len(part), width)
+
+    def integers(self, part: Any, *, rising: bool = False, width: int = 4) -> None:
+        """Values of fixed width, flags or offsets, borrowed until the pieces are used.
+
+        `rising`: 32-bit offsets; `width` is that of the size.
+        """
+        self._size(part, width)
+        if not _encodes_integers(self.level, len(part)):
+            self.pieces.append(part)
+            return
+        block = Block(self.allocator, lib.seam_streamvbyte_most(len(part)))
+        words = ffi.from_buffer("uint8_t[]", part)
+        size = lib.seam_streamvbyte_encode(words, len(part), rising, block.pointer)
+        self.number(size, 8)
+        self.pieces.append(block.view[:size])
+
+    def text(self, part: Any, *, width: int = 4) -> None:
+        """Bytes of strings or binaries; arguments as above."""
+        self._size(part, width)
+        if not _encodes_strings(self.level, len(part)):
+            self.pieces.append(part)
+            return
+        block = compress("lz4", part, self.allocator)
+        self.number(len(block), 8)
+        self.pieces.append(block)

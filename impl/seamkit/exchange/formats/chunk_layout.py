@@ -8,14 +8,13 @@ is a LargeBinaryColumn, with sizes and offsets of 64 bits.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
 
 from seambase.errors import RefusedError
-from seamkit.exchange.formats.column_types import table_type
-from seamkit.offheap.columns.types import ColumnType, Kind
+from seamkit.offheap.columns.types import ColumnType, Kind, from_arrow
 from seamkit.offheap.engine.columns import EngineSchema
 
 
@@ -89,3 +88,17 @@ def _wire(path: str, data_type: Any, column: ColumnType) -> ChunkColumn:
         column.kind,
         children=tuple(_wire(f"{path}.{name}", part, child) for name, part, child in parts),
     )
+
+
+def table_type(data_type: Any) -> ColumnType:
+    """The type of a table's column with values of a `pyarrow.DataType`.
+
+    Decimals of up to 9 digits are DECIMAL32, which no type string says: hashes and chunks differ.
+    """
+    return _narrowed(from_arrow(data_type))
+
+
+def _narrowed(column: ColumnType) -> ColumnType:
+    if column.kind is Kind.DECIMAL64 and column.precision <= 9:
+        return replace(column, kind=Kind.DECIMAL32)
+    return replace(column, children=tuple(_narrowed(child) for child in column.children))

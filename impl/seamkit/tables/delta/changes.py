@@ -19,7 +19,6 @@ from seamkit.files.roaring import Positions
 from seamkit.files.storage import Storage
 from seamkit.files.vectors import all_but_new
 from seamkit.scan.units import Mask, ReadUnit
-from seamkit.tables.delta.data_files import open_data_file
 from seamkit.tables.delta.log.actions import (
     AddFile,
     Metadata,
@@ -31,7 +30,7 @@ from seamkit.tables.delta.log.actions import (
 from seamkit.tables.delta.log.checkpoint import Commit, load_commit
 from seamkit.tables.delta.log.folder import LOG, LogFolder
 from seamkit.tables.delta.log.snapshot import load_snapshot
-from seamkit.tables.delta.planning import Planner
+from seamkit.tables.delta.planning import Planner, open_data_file
 from seamkit.tables.delta.schema import DeltaTypes, Field, TableSchema, table_schema
 from seamkit.tables.delta.vectors import read_vector
 from seamkit.tables.states import refuse_taken_names

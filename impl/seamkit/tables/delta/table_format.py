@@ -10,7 +10,7 @@ FORMAT = TableFormat(
     table="seamkit.tables.delta.table:DeltaTable",
     words=(
         "changes:all_but",
-        "data_files:open_data_file",
+        "planning:open_data_file",
         "stats:file_statistics",
         "vectors:read_vector",
     ),

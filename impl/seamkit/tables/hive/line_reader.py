@@ -17,9 +17,8 @@ from seamkit.core.arrow_data import address, batch_of
 from seamkit.core.errors import check, new_error
 from seamkit.core.memory import TrackedAllocator
 from seamkit.core.unpack import Bound
-from seamkit.files.reader import FileReader, RowsWanted
+from seamkit.files.reader import FileReader, RowsWanted, check_texts
 from seamkit.files.storage import Storage
-from seamkit.files.texts import check_texts
 from seamkit.tables.hive.codecs import ByteSource, codec_of, opened
 from seamkit.tables.hive.row_format import RowFormat
 from seamkit.tables.hive.types import HiveType

@@ -17,8 +17,8 @@ from seambase.scan import Query
 from seamkit.avro import arrow_schema
 from seamkit.core.tasks import gc_paused
 from seamkit.files.promotion import nullable_throughout
+from seamkit.files.reader import check_names
 from seamkit.files.storage import Storage, table_address
-from seamkit.files.texts import check_names
 from seamkit.scan.arguments import (
     Filter,
     RunOptions,

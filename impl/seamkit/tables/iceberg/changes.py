@@ -42,7 +42,6 @@ from seamkit.scan.units import (
 from seamkit.tables.iceberg.data_files import FileOpener
 from seamkit.tables.iceberg.deletes import DeleteIndex
 from seamkit.tables.iceberg.metadata.document import Snapshot, TableMetadata
-from seamkit.tables.iceberg.metadata.doubts import doubts_of_manifest
 from seamkit.tables.iceberg.metadata.location import TableFiles
 from seamkit.tables.iceberg.metadata.manifests import (
     DATA,
@@ -51,7 +50,7 @@ from seamkit.tables.iceberg.metadata.manifests import (
     read_entries,
     read_list,
 )
-from seamkit.tables.iceberg.planning import Planner, mask_of
+from seamkit.tables.iceberg.planning import Planner, doubts_of_manifest, mask_of
 from seamkit.tables.states import both_states
 
 _ADDS_NOTHING = ("append", "replace")

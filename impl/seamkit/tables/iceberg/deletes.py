@@ -35,7 +35,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.errors import InputError, RefusedError
-from seamkit.core.held_rows import concat_batches
+from seamkit.core.arrow_data import concat_batches
 from seamkit.core.memory import TrackedAllocator
 from seamkit.files.columns import ABSENT
 from seamkit.files.roaring import Positions

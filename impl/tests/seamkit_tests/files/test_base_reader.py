@@ -15,9 +15,8 @@ from seambase.errors import InputError
 from seamkit.files import storage
 from seamkit.files.columns import FoundReader
 from seamkit.files.parquet import ParquetReader
-from seamkit.files.reader import FileReader, OverReader
+from seamkit.files.reader import FileReader, OverReader, check_texts
 from seamkit.files.storage import Storage
-from seamkit.files.texts import check_texts
 from seamkit.files.variants.reader import ShreddedReader
 
 

@@ -20,8 +20,8 @@ from seambench.conformance.load import load_cases
 from seambench.seams.scan.check import unpacked
 from seambench_impl.scan import AutoReader, ConnectorReader
 from seamkit.ranges import codec, hints
+from seamkit.ranges.codec import known_words
 from seamkit.ranges.plan_file import scan_from_json, scan_to_json
-from seamkit.ranges.words import known_words
 from seamkit.tables.hudi.change_scan import ChangeScan
 from seamkit_tests.samples.golden_tables import unpack_table
 

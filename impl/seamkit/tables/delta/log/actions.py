@@ -18,8 +18,8 @@ from typing import Any
 from urllib.parse import unquote
 
 from seambase.errors import InputError, RefusedError
+from seamkit.files.reader import check_names
 from seamkit.files.storage import WHOLE, Storage
-from seamkit.files.texts import check_names
 
 _LOCAL = re.compile(r"file:(//)?(?=/(?!/))", re.IGNORECASE)
 _BROKEN_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")

@@ -18,9 +18,9 @@ import pyarrow.parquet as pq
 
 from seambase.errors import InputError
 from seamkit.files.parquet import PARQUET_ERRORS, open_parquet
+from seamkit.files.reader import check_texts
 from seamkit.files.spreading import check_whole, long_dictionaries
 from seamkit.files.storage import Storage, read_part
-from seamkit.files.texts import check_texts
 from seamkit.tables.delta.log.actions import (
     AddFile,
     Metadata,

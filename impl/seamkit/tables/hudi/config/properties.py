@@ -23,8 +23,8 @@ import pyarrow.compute as pc
 
 from seambase.errors import InputError, RefusedError
 from seamkit.core.arrow_data import numbers
+from seamkit.files.reader import check_names
 from seamkit.files.storage import Storage
-from seamkit.files.texts import check_names
 
 MergeMode = Literal["commit-time", "event-time", "custom"]
 

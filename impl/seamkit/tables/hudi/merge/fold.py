@@ -18,8 +18,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.errors import InputError, RefusedError
-from seamkit.core.arrow_data import ExportedBatch, array_of, batch_of, numbers
-from seamkit.core.held_rows import HeldRows, concat_batches
+from seamkit.core.arrow_data import (
+    ExportedBatch,
+    HeldRows,
+    array_of,
+    batch_of,
+    concat_batches,
+    numbers,
+)
 from seamkit.core.memory import TrackedAllocator
 from seamkit.files.reader import FileReader
 from seamkit.files.roaring import Positions

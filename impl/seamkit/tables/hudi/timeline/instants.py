@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from seambase.errors import InputError, UsageError
 from seamkit.avro import read_container
-from seamkit.files.texts import check_names
+from seamkit.files.reader import check_names
 from seamkit.tables.hudi.config.properties import TableConfig
 
 State = Literal["requested", "inflight", "completed"]

@@ -21,8 +21,8 @@ import pyarrow as pa
 
 from seambase.errors import InputError, RefusedError
 from seamkit.files.columns import Key, Place
+from seamkit.files.reader import check_names
 from seamkit.files.storage import Storage
-from seamkit.files.texts import check_names
 
 _T = TypeVar("_T")
 _D = TypeVar("_D")

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from seambase.errors import InputError, RefusedError, UsageError
+from seamkit.files.reader import check_names
 from seamkit.files.storage import Storage
-from seamkit.files.texts import check_names
 from seamkit.tables.folder_table import Moment, micros, parsed_moment
 from seamkit.tables.paimon.metadata.schemas import field, read_json
 
