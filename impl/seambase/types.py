@@ -313,7 +313,6 @@ def _decimal(inner: str | None, language: Language, whole: str) -> SerdeType:
 def _nested(
     kind: str, parts: Sequence[str], language: Language, depth: int, whole: str
 ) -> SerdeType:
-    """An array, a map, a row or a struct."""
     opening, closing = tuple(_BRACKETS[language])
     if kind == _RECORD[language]:
         named = [_field(part, language, depth + 1, whole) for part in parts]

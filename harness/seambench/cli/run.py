@@ -297,7 +297,6 @@ def _show_plan(
     results: Path,
     site: Path,
 ) -> None:
-    """Print what the stages would do."""
     from seambench.cli.stages.planned import Planned, show_planned
     from seambench.conformance.load import load_cases
     from seambench.data import planned

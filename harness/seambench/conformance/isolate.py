@@ -179,7 +179,6 @@ class Isolated:
         return answer
 
     def _ask(self, request: Mapping[str, Any], seconds: float) -> Mapping[str, Any]:
-        """Send one request and wait for the answer."""
         assert self._channel is not None
         self._number += 1
         text = json.dumps({**request, "number": self._number})
@@ -244,7 +243,6 @@ class Isolated:
         return {"outcome": "crash", "reason": f"the process died with {how}{last}"}
 
     def _stop(self) -> None:
-        """End the process and what it started."""
         process, self._process = self._process, None
         if process is None:
             return

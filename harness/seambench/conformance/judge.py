@@ -71,7 +71,6 @@ def _lacks_features_alone(case: Case, implementation: Any) -> bool:
 
 
 def _judge(seam: Seam, case: Case, implementation: Any) -> int | None:
-    """Put a case to an implementation."""
     missing = missing_capability(case, implementation)
     if missing is not None and not _lacks_features_alone(case, implementation):
         raise NotOffered(f"no {missing}")

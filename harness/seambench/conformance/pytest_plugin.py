@@ -171,7 +171,6 @@ def _split(text: str) -> tuple[str, str]:
 
 
 def _seams() -> list[str]:
-    """Names of the installed seams."""
     from seambench.contracts import registry
 
     return registry.seams()
@@ -179,7 +178,6 @@ def _seams() -> list[str]:
 
 @cache
 def _cases(seam: str) -> dict[str, Case]:
-    """The installed cases of a seam, by id."""
     from seambench.conformance.load import load_cases
 
     return {case.id: case for case in load_cases(seam)}
@@ -196,7 +194,6 @@ def _implementations(seam: str, given: tuple[str, ...]) -> list[str]:
 
 
 def _version(seam: str, name: str) -> str:
-    """Version of an implementation, or why there is none."""
     from seambase.errors import SeambenchError
     from seambench.contracts import registry
 

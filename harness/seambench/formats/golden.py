@@ -122,5 +122,4 @@ def load_origin(folder: Path) -> Origin:
 
 
 def _read(file: Path) -> dict[str, Any]:
-    """A TOML file's content."""
     return tomllib.loads(file.read_text(encoding="utf-8"))

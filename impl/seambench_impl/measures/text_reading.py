@@ -79,7 +79,6 @@ _READERS: dict[str, Callable[[Path, list[str]], pa.Table]] = {
 
 
 def _write(folder: Path, scale: float) -> None:
-    """Lineitem with a delimiter between its fields."""
     made = folder / "made"
     generate_single_process(scale, made, ("lineitem",))
     whole = plain_table(pq.read_table(made / "lineitem.parquet"))

@@ -39,7 +39,6 @@ from seambench_suites.differential.writing import ask_tables, write_tables
 
 
 def _given() -> argparse.Namespace:
-    """What was asked for."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -63,7 +62,6 @@ def _given() -> argparse.Namespace:
 
 
 def _compare(given: argparse.Namespace, impl: str) -> int:
-    """Compare one reader; how many differences there are."""
     own = FORMATS[given.format]
     counts = Counter(dict.fromkeys(COUNTED, 0))
     for line in compare(given.folder, own, registry.resolve("scan", impl), counts):

@@ -86,7 +86,6 @@ def writers(folder: Path, own: RandomFormat) -> list[str]:
 
 
 def _writer(target: Path, own: RandomFormat) -> str:
-    """The package that wrote a table."""
     origin = target / "origin.json"
     if not origin.exists():
         return own.package()

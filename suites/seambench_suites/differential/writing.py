@@ -48,7 +48,6 @@ def write_tables(
 
 @contextmanager
 def _session(own: RandomFormat, version: str | None, *, brief: bool) -> Iterator[Any]:
-    """A session with a format's jars and settings."""
     with small_session(own.table_format, version, brief=brief) as spark:
         for name, value in own.settings.items():
             spark.conf.set(name, value)

@@ -24,7 +24,6 @@ _OPTIONS: dict[str, dict[str, Any]] = {
 
 
 def _rows(rows: str) -> pa.RecordBatch:
-    """A batch of so many rows."""
     copies = pa.Table.from_batches([lineitem()] * (int(rows) // ROWS))
     return copies.combine_chunks().to_batches()[0]
 

@@ -78,7 +78,6 @@ class TpchSuite:
 
 @cache
 def _published() -> Mapping[int, Answer]:
-    """Read `answers.toml`."""
     file = _FOLDER / "answers.toml"
     data = tomllib.loads(file.read_text(encoding="utf-8"))
     return {int(name[1:]): build(Answer, entry, file) for name, entry in data.items()}

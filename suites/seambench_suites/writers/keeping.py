@@ -140,7 +140,6 @@ class Recipe:
         sys.stderr.write(f"{self.format}/{self.folder}: {size} bytes\n")
 
     def _expected(self, name: str) -> tuple[list[str], list[tuple[Any, ...]]]:
-        """Names and typed rows of a question."""
         ask = self._asks[name]
         kinds = ask.columns
         names = [one for one in kinds if self.compared is None or one in self.compared]
@@ -165,7 +164,6 @@ class Recipe:
         return self.recipe or f"seambench_suites.writers.by_{self.writer}"
 
     def _declaration(self) -> str:
-        """Text of `table.toml`."""
         lines = [f"note = {literal(self.note)}", f"recipe = {literal(self._module())}"]
         lines += [
             f"{key} = {literal(value)}"
@@ -180,7 +178,6 @@ class Recipe:
         return "\n".join(lines) + "\n"
 
     def _cases(self) -> str:
-        """Text of the case file."""
         lines = [
             'level = "must"',
             f"requirement = {literal(self.requirement)}",

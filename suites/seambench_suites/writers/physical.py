@@ -143,7 +143,6 @@ class Physical:
 
 
 def _fields(kind: str) -> list[tuple[str, str]]:
-    """Names and types of a struct's fields."""
     parts = (part.partition(":") for part in parts_of(kind[7:-1]))
     return [(name, of) for name, _, of in parts]
 

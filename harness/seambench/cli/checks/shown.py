@@ -200,7 +200,6 @@ def _counted(group: Group) -> str:
 
 
 def _show_next(seen: Sequence[Outcome]) -> None:
-    """What to do about what failed."""
     from rich.markup import escape
 
     failed = [outcome for outcome in seen if outcome.failed]

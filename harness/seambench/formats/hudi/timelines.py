@@ -75,7 +75,6 @@ _HISTORY = pa.schema(
 
 
 def _properties(table: Path) -> Mapping[str, str]:
-    """What `hoodie.properties` says."""
     lines = (table / ".hoodie" / "hoodie.properties").read_text(encoding="utf-8").splitlines()
     return dict(line.split("=", 1) for line in lines if "=" in line and line[0] != "#")
 

@@ -146,7 +146,6 @@ def _run_sql(spark: Any, text: str, options: dict[str, str], table: Path) -> Non
 
 
 def _timeline(table: Path) -> Path:
-    """Folder of a table's instants."""
     later = table / ".hoodie" / "timeline"
     return later if later.is_dir() else table / ".hoodie"
 

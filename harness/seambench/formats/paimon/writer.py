@@ -98,7 +98,6 @@ def write(step: Step, frame: Any, design: Design, path: Path) -> None:
 
 
 def _creation(frame: Any, design: Design, layout: PaimonLayout) -> str:
-    """The statement that makes a data set's table."""
     columns = ", ".join(f"`{f.name}` {f.dataType.simpleString()}" for f in frame.schema.fields)
     options = {
         "primary-key": ",".join(design.keys),

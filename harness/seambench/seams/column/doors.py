@@ -81,7 +81,6 @@ class CommandColumns(Command):
 
 
 def _chunks(written: bytes, name: str) -> Iterator[ColumnChunk]:
-    """The chunks that a command tells."""
     for number, line in enumerate(written.splitlines(), 1):
         try:
             yield _chunk(json.loads(line))

@@ -45,7 +45,6 @@ def block_values(block: Block, type_: SerdeType, timestamps: str = "millis") -> 
 
 
 def _nested_values(block: Block, type_: SerdeType, timestamps: str) -> list[Any]:
-    """Values of ARRAY, MAP and ROW."""
     wanted = {"array": "ARRAY", "map": "MAP", "row": "ROW"}[type_.kind]
     if block.encoding != wanted:
         raise InputError(f"a column of type {type_.text} came as {block.encoding}")
@@ -201,7 +200,6 @@ def _spread(array: pa.Array, present: Sequence[bool]) -> pa.Array:
 
 
 def _nulls(type_: pa.DataType, rows: int) -> pa.Array:
-    """A column of nulls, also of an extension type."""
     if isinstance(type_, pa.BaseExtensionType):
         return pa.ExtensionArray.from_storage(type_, pa.nulls(rows, type_.storage_type))
     return pa.nulls(rows, type_)

@@ -265,7 +265,6 @@ class SerdeCase(Case):
 
 @cache
 def _golden(file: Path) -> Vector:
-    """A golden file; several cases ask about one."""
     return load_golden(file)
 
 
@@ -303,7 +302,6 @@ def _of_folder(folder: Path, root: Path, begins: Sequence[str]) -> Iterator[Serd
 
 
 def _of_file(name: str, file: Path, root: Path, begins: Sequence[str]) -> list[SerdeCase]:
-    """Cases of one case file or set file."""
     rule = _load(file)
     if isinstance(rule, _Set):
         vectors = [
@@ -414,7 +412,6 @@ def _expected(content: Any, types: Sequence[SerdeType], timestamps: str) -> Expe
 
 
 def _bytes(rule: _Rule, root: Path) -> bytes | None:
-    """The bytes of a case file."""
     if rule.page:
         return b"".join(framed_page(page) for page in rule.page)
     if rule.golden:

@@ -83,7 +83,6 @@ def _alike(
 
 
 def _stream_of(request: SerdeRequest, batches: Sequence[pa.RecordBatch]) -> bytes:
-    """Batches as an IPC stream."""
     sink = pa.BufferOutputStream()
     schema, alike = _alike(request, batches)
     try:

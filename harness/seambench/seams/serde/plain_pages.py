@@ -49,7 +49,6 @@ def _flags(values: Sequence[Any]) -> bytes:
 
 
 def _column(values: Sequence[Any], type_: SerdeType, options: PageOptions) -> bytes:
-    """A column with its encoding's name."""
     kind = type_.kind
     if kind in ("array", "map"):
         return _lists(values, type_, options)

@@ -48,7 +48,6 @@ def steps_over(batches: Sequence[Expected]) -> list[StreamStep]:
 
 
 def _rows(step: StreamStep, batch: Expected) -> Sequence[int]:
-    """The rows that a step is about."""
     if step.rows is not None:
         return step.rows
     return range(*step.range) if step.range is not None else range(batch.rows)

@@ -162,7 +162,6 @@ def _map(values: Sequence[Any], type_: pa.MapType) -> pa.Array:
 
 
 def _struct(values: Sequence[Any], type_: pa.StructType) -> pa.Array:
-    """A struct column; fields of null rows are null."""
     children = [
         arrow_array([None if row is None else row[i] for row in values], type_.field(i).type)
         for i in range(type_.num_fields)

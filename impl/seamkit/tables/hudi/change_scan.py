@@ -197,7 +197,6 @@ def _keys(rows: pa.RecordBatch) -> pa.Array:
 
 
 def _rows(rows: pa.RecordBatch, schema: pa.Schema) -> pa.Array:
-    """The table's own columns as structs."""
     fields = list(schema.field("after").type)
     columns = [rows.column(field.name) for field in fields]
     return pa.StructArray.from_arrays(columns, fields=fields)

@@ -226,7 +226,6 @@ class Planner:
         return found
 
     def _partition(self, file: FileEntry) -> Mapping[str, pa.Scalar]:
-        """The values of a file's partition."""
         where = f"{file.where}: a partition"
         values = row_values(file.partition, self._partition_types, where)
         return dict(zip(self._schema.partition_keys, values, strict=True))
@@ -342,7 +341,6 @@ class Planner:
         )
 
     def _stored_vectors(self, files: Sequence[FileEntry]) -> list[StoredFile]:
-        """The vectors of files, for descriptions."""
         found = (self._vectors.get((file.partition, file.bucket, file.name)) for file in files)
         return [
             StoredFile(

@@ -226,7 +226,6 @@ class PaimonTable(FolderTable):
 
     @gc_paused()
     def _plan(self, as_of: Point | None, query: Query) -> ReadPlan:
-        """The plan of a snapshot."""
         snapshot, schema = self._snapshot(as_of), self._newest_schema
         if as_of is not None and snapshot is not None:
             schema = self._schemas.load(snapshot.schema_id)

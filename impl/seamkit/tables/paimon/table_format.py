@@ -9,7 +9,6 @@ from seamkit.tables.opening import TableFormat
 
 
 def _facts(table: Any) -> Iterator[tuple[str, str]]:
-    """Tags."""
     return (("tag", tag) for tag in table.tags)
 
 

@@ -174,7 +174,6 @@ def list_log(
 
 
 def _staged_paths(root: str, names: Sequence[str], ratified: int | None) -> Mapping[int, str]:
-    """Staged commits by their versions."""
     found = {}
     for name in names:
         match = _STAGED.fullmatch(name)
