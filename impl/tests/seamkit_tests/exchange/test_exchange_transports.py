@@ -142,9 +142,18 @@ def _key(row: dict[str, Any]) -> str:
     return repr(sorted(row.items()))
 
 
-@pytest.mark.parametrize(
-    "format_name", ["arrow", "arrow-batch", "presto", "starrocks", "unsaferow"]
-)
+#: One format over every way, and each over one way of every transport: bytes are bytes to it.
+_CARRIED = [
+    *((way, "arrow") for way in ("local", *NETWORK)),
+    *(
+        (f"{transport}+unix", name)
+        for transport in TRANSPORTS
+        for name in ("arrow-batch", "presto", "starrocks", "unsaferow")
+    ),
+]
+
+
+@pytest.mark.parametrize(("make_channel", "format_name"), _CARRIED, indirect=["make_channel"])
 @pytest.mark.parametrize("kind", ["hash", "broadcast", "random", "single"])
 def test_every_row_arrives_where_it_belongs(
     make_channel: MakeChannel, kind: Any, format_name: str
