@@ -152,29 +152,6 @@ def test_an_iceberg_table_is_found(tmp_path: Path) -> None:
     assert (newest.scan().count_rows(), older.scan().count_rows()) == (5, 6)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        ({"query": "incremental2"}, "query is 'incremental2': one of"),
-        ({"strict": 1}, "strict is 1: True or False"),
-        ({"threads": 0}, "threads is 0: a whole number"),
-        ({"columns": "k"}, "columns is 'k': a list of names is meant"),
-        ({"columns": ["K"]}, "there is no column 'K'"),
-        ({"as_of": True}, "as_of is True: a version (7) or a time"),
-        ({"as_of": "soon"}, "as_of is 'soon': a version"),
-        ({"filter": "k >"}, "filter 'k >'"),
-    ],
-)
-def test_every_argument_of_a_delta_scan_is_checked(
-    delta: Path, arguments: dict[str, Any], says: str
-) -> None:
-    """The same rules as for Hudi tables, in the same words."""
-    with pytest.raises(seamkit.UsageError) as raised:
-        seamkit.DeltaTable(str(delta)).scan(**arguments)
-
-    assert says in str(raised.value)
-
-
 def test_filters_of_both_kinds_give_the_same_rows(delta: Path) -> None:
     """An expression and its SQL."""
     table = seamkit.open_table(delta)
@@ -216,35 +193,47 @@ def test_the_page_of_help_is_true(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize(
-    ("arguments", "says"),
+    ("kind", "arguments", "says"),
     [
-        ({"query": "x"}, "query is 'x': one of 'snapshot'"),
-        ({"query": "read_optimized"}, "did you mean 'read-optimized'?"),
-        ({"path": "foo"}, "path is 'foo': one of"),
-        ({"threads": 0}, "threads is 0: a whole number"),
-        ({"threads": 1.5}, "threads is 1.5"),
-        ({"batch_rows": -1}, "batch_rows is -1"),
-        ({"memory_limit_bytes": -1}, "memory_limit_bytes is -1"),
-        ({"memory_limit_bytes": True}, "memory_limit_bytes is True"),
-        ({"strict": "no"}, "strict is 'no': True or False is meant"),
-        ({"positions": 1}, "positions is 1: True or False is meant"),
-        ({"columns": "k"}, "columns is 'k': a list of names is meant"),
-        ({"columns": ["kk"]}, "there is no column 'kk'; did you mean 'k'"),
-        ({"columns": ["k", "k"]}, "asked for twice"),
-        ({"filter": 3}, "filter is a int"),
-        ({"filter": "nothing > 1"}, "filter 'nothing > 1': there is no column 'nothing'"),
-        ({"filter": "ts + 1"}, "is no condition"),
-        ({"as_of": 3.5}, "as_of is 3.5"),
-        ({"as_of": "yesterday"}, "yesterday"),
-        ({"begin": "20200101000000"}, "a query snapshot has no begin: it goes with incremental"),
+        ("delta", {"query": "incremental2"}, "query is 'incremental2': one of"),
+        ("delta", {"strict": 1}, "strict is 1: True or False"),
+        ("delta", {"threads": 0}, "threads is 0: a whole number"),
+        ("delta", {"columns": "k"}, "columns is 'k': a list of names is meant"),
+        ("delta", {"columns": ["K"]}, "there is no column 'K'"),
+        ("delta", {"as_of": True}, "as_of is True: a version (7) or a time"),
+        ("delta", {"as_of": "soon"}, "as_of is 'soon': a version"),
+        ("delta", {"filter": "k >"}, "filter 'k >'"),
+        ("hudi", {"query": "x"}, "query is 'x': one of 'snapshot'"),
+        ("hudi", {"query": "read_optimized"}, "did you mean 'read-optimized'?"),
+        ("hudi", {"path": "foo"}, "path is 'foo': one of"),
+        ("hudi", {"threads": 0}, "threads is 0: a whole number"),
+        ("hudi", {"threads": 1.5}, "threads is 1.5"),
+        ("hudi", {"batch_rows": -1}, "batch_rows is -1"),
+        ("hudi", {"memory_limit_bytes": -1}, "memory_limit_bytes is -1"),
+        ("hudi", {"memory_limit_bytes": True}, "memory_limit_bytes is True"),
+        ("hudi", {"strict": "no"}, "strict is 'no': True or False is meant"),
+        ("hudi", {"positions": 1}, "positions is 1: True or False is meant"),
+        ("hudi", {"columns": "k"}, "columns is 'k': a list of names is meant"),
+        ("hudi", {"columns": ["kk"]}, "there is no column 'kk'; did you mean 'k'"),
+        ("hudi", {"columns": ["k", "k"]}, "asked for twice"),
+        ("hudi", {"filter": 3}, "filter is a int"),
+        ("hudi", {"filter": "nothing > 1"}, "filter 'nothing > 1': there is no column 'nothing'"),
+        ("hudi", {"filter": "ts + 1"}, "is no condition"),
+        ("hudi", {"as_of": 3.5}, "as_of is 3.5"),
+        ("hudi", {"as_of": "yesterday"}, "yesterday"),
+        (
+            "hudi",
+            {"begin": "20200101000000"},
+            "a query snapshot has no begin: it goes with incremental",
+        ),
     ],
 )
 def test_every_argument_of_a_scan_is_checked(
-    hudi: Path, arguments: dict[str, Any], says: str
+    request: pytest.FixtureRequest, kind: str, arguments: dict[str, Any], says: str
 ) -> None:
     """What cannot be meant is refused when a scan is planned, never taken for something else."""
     with pytest.raises(seamkit.UsageError) as raised:
-        seamkit.open_table(hudi).scan(**arguments)
+        seamkit.open_table(request.getfixturevalue(kind)).scan(**arguments)
 
     assert says in str(raised.value)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,20 +15,62 @@ from seamkit.tables.hudi.timeline.timeline import parse_instant
 from seamkit.tables.hudi.timeline.window import Window
 from seamkit_tests.samples.hudi_files import Table, at, base, log, names
 
-_BASE_20 = base(20)
+_DONE = "completed"
+_TOKENS = [log(10, 2, "10-0-1"), log(10, 2, "2-0-1"), log(10, 10)]
+#: By rule: the table's version, its files, its instants, and the slice that they make.
+_SLICES: dict[str, tuple[int, list[str], list[tuple[int, str, Any]], Any]] = {
+    "a delta requested before a compaction and completed after it is of the new slice": (
+        *(9, [base(10), log(20), base(30)]),
+        [(10, "commit", 11), (20, "deltacommit", 40), (30, "commit", 50)],
+        (base(30), [log(20)]),
+    ),
+    "a log of version 6 names the base instant it belongs to": (
+        *(6, [base(10), log(10), log(10, 2), base(30), log(30)]),
+        [(10, "deltacommit", _DONE), (20, "deltacommit", _DONE), (30, "commit", _DONE)],
+        (base(30), [log(30)]),
+    ),
+    "log 2 comes before log 10, and of equal numbers the token 10-... before 2-...": (
+        *(6, [base(10), *_TOKENS], [(10, "deltacommit", _DONE)], (base(10), _TOKENS)),
+    ),
+    "a savepointed commit stays active alone: what was archived after it counts": (
+        *(6, [base(20)]),
+        [(10, "commit", _DONE), (10, "savepoint", _DONE), (30, "commit", _DONE)],
+        (base(20), []),
+    ),
+    "only writes begin the active timeline: what lies between a clean and them is archived": (
+        *(6, [base(20)], [(10, "clean", _DONE), (30, "commit", _DONE)], (base(20), [])),
+    ),
+    "files of instants that did not complete are left out": (
+        *(9, [base(10), log(20), base(30)]),
+        [(10, "commit", 11), (20, "deltacommit", "inflight")],
+        (base(10), []),
+    ),
+    "logs without a base file make up one slice": (
+        *(9, [log(10), log(20)], [(10, "deltacommit", 11), (20, "deltacommit", 21)]),
+        (None, [log(10), log(20)]),
+    ),
+    "logs of changes are for change queries": (
+        *(9, [base(10), log(20) + ".cdc"], [(10, "commit", 11), (20, "deltacommit", 21)]),
+        (base(10), []),
+    ),
+}
 
 
-def test_log_belongs_to_slice_by_completion_time(tmp_path: Path) -> None:
-    """A delta requested before a compaction and completed after it belongs to the new slice."""
-    table = Table(tmp_path, 9)
-    table.files(base(10), log(20), base(30))
-    table.instant(at(10), "commit", at(11))
-    table.instant(at(20), "deltacommit", at(40))
-    table.instant(at(30), "commit", at(50))
+@pytest.mark.parametrize(
+    ("version", "files", "instants", "expected"), _SLICES.values(), ids=_SLICES
+)
+def test_a_slice_has_the_files_that_the_timeline_gives_it(
+    tmp_path: Path, version: int, files: list[str], instants: list[Any], expected: Any
+) -> None:
+    """By the rule that each case is called by."""
+    table = Table(tmp_path, version)
+    table.files(*files)
+    for requested, action, completed in instants:
+        table.instant(
+            at(requested), action, completed if isinstance(completed, str) else at(completed)
+        )
 
-    (found,) = table.slices()
-
-    assert (base(30), [log(20)]) == names(found)
+    assert [names(found) for found in table.slices()] == [expected]
 
 
 @pytest.mark.parametrize("state", ["requested", "inflight", "completed"])
@@ -49,51 +92,6 @@ def test_rows_stay_visible_in_every_state_of_a_compaction(tmp_path: Path, state:
 
     pending = (base(10), [log(20), log(40)])
     assert (pending if state != "completed" else (base(30), [log(40)])) == names(found)
-
-
-def test_version_6_takes_the_slice_from_the_log_name(tmp_path: Path) -> None:
-    """A version 6 log names the base instant it belongs to, whatever else there is."""
-    table = Table(tmp_path, 6)
-    table.files(base(10), log(10), log(10, 2), base(30), log(30))
-    for minute, action in ((10, "deltacommit"), (20, "deltacommit"), (30, "commit")):
-        table.instant(at(minute), action, "completed")
-
-    (found,) = table.slices()
-
-    assert (base(30), [log(30)]) == names(found)
-
-
-def test_logs_are_ordered_by_number_then_by_token_text(tmp_path: Path) -> None:
-    """`.log.2` comes before `.log.10`; of equal numbers the token `10-…` before `2-…`."""
-    table = Table(tmp_path, 6)
-    wanted = [log(10, 2, "10-0-1"), log(10, 2, "2-0-1"), log(10, 10)]
-    table.files(base(10), *wanted)
-    table.instant(at(10), "deltacommit", "completed")
-
-    (found,) = table.slices()
-
-    assert wanted == [log.path for log in found.logs]
-
-
-def test_a_savepoint_hides_nothing_that_was_archived(tmp_path: Path) -> None:
-    """A savepointed commit stays active alone; what was archived after it still counts."""
-    table = Table(tmp_path, 6)
-    table.files(_BASE_20)
-    table.instant(at(10), "commit", "completed")
-    table.instant(at(10), "savepoint", "completed")
-    table.instant(at(30), "commit", "completed")
-
-    assert [names(found) for found in table.slices()] == [(_BASE_20, [])]
-
-
-def test_a_clean_is_no_beginning(tmp_path: Path) -> None:
-    """Only writes begin the active timeline: what lies between a clean and them is archived."""
-    table = Table(tmp_path, 6)
-    table.files(_BASE_20)
-    table.instant(at(10), "clean", "completed")
-    table.instant(at(30), "commit", "completed")
-
-    assert [names(found) for found in table.slices()] == [(_BASE_20, [])]
 
 
 @pytest.mark.parametrize("named", ["1-1-1", "2-1-1"])
@@ -136,42 +134,6 @@ def test_a_table_without_a_write_is_empty(tmp_path: Path) -> None:
 
     assert table.slices() == []
     assert HudiTable(str(table.root)).scan().to_table().num_rows == 0
-
-
-def test_uncommitted_files_do_not_count(tmp_path: Path) -> None:
-    """Base and log files of instants that did not complete are left out (version 9)."""
-    table = Table(tmp_path, 9)
-    table.files(base(10), log(20), base(30))
-    table.instant(at(10), "commit", at(11))
-    table.instant(at(20), "deltacommit", "inflight")
-
-    (found,) = table.slices()
-
-    assert (base(10), []) == names(found)
-
-
-def test_log_only_group_is_one_slice(tmp_path: Path) -> None:
-    """Logs without a base file make up one slice, under the first of them."""
-    table = Table(tmp_path, 9)
-    table.files(log(10), log(20))
-    table.instant(at(10), "deltacommit", at(11))
-    table.instant(at(20), "deltacommit", at(21))
-
-    (found,) = table.slices()
-
-    assert (None, [log(10), log(20)]) == names(found)
-
-
-def test_change_logs_are_left_out(tmp_path: Path) -> None:
-    """`.cdc` logs are for change queries, not for ordinary reads."""
-    table = Table(tmp_path, 9)
-    table.files(base(10), log(20) + ".cdc")
-    table.instant(at(10), "commit", at(11))
-    table.instant(at(20), "deltacommit", at(21))
-
-    (found,) = table.slices()
-
-    assert found.logs == []
 
 
 def test_as_of_goes_by_requested_time(tmp_path: Path) -> None:
