@@ -60,10 +60,7 @@ class TableStatistics:
     columns: Mapping[str, ColumnStatistics] = field(default_factory=dict)
 
     def of_some_rows(self, names: Sequence[str], most: int | None = None) -> TableStatistics:
-        """Of some columns the same where rows are left out: what was exact is a bound.
-
-        At most so many rows are left; None for no such bound.
-        """
+        """The same of some columns, of at most so many of the rows: what was exact is a bound."""
         rows = self.rows
         if rows is not None:
             rows = _bound(rows, "at most")

@@ -69,10 +69,7 @@ class Filter:
 
 
 def require_columns(names: Sequence[str], known: Sequence[str], what: str) -> None:
-    """Check that columns exist, case-sensitively; close names are suggested.
-
-    `what` is where they were named, such as `--columns`.
-    """
+    """Check that columns exist, case-sensitively; close names are suggested."""
     for name in names:
         if name not in known:
             raise UsageError(f"{what}: {no_column(name, known)}")

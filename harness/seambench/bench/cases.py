@@ -75,10 +75,7 @@ class Case(Protocol):
 
 
 class ScanCase:
-    """One of `SCANS`: a scan of some columns, kept as an Arrow table.
-
-    `memory` has memory measured: of all columns as a stream in a process of its own.
-    """
+    """One of `SCANS`: a scan of some columns, kept as an Arrow table, maybe with its memory."""
 
     def __init__(self, scan: str, *, memory: bool) -> None:
         self.name = f"scan/{scan}"

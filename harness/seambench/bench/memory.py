@@ -104,10 +104,7 @@ class Drained:
 
 
 def run_drain(reader: str, request: Mapping[str, Any], timeout: float = 600.0) -> Drained:
-    """Stream a scan in a fresh process, dropping batches as they come, and tell its peak memory.
-
-    The process is killed after `timeout` seconds.
-    """
+    """Stream a scan in a fresh process, dropping batches as they come, and tell its peak memory."""
     asked = json.dumps({"reader": reader, "request": dict(request)})
     command = [sys.executable, "-m", "seambench.bench.drain", asked]
     pipe = subprocess.PIPE

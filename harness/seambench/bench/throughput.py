@@ -92,10 +92,7 @@ def _workload(parts: int) -> pa.Table:
 def measure_throughput(
     options: ThroughputOptions, listener: Listener | None = None
 ) -> list[Record]:
-    """Time the steps: a record per implementation and one for `memcpy`, not yet written.
-
-    Cases are called `<seam>/<step>/<rows>`, or `.../<rows> fixed`.
-    """
+    """Time the steps: a record per implementation and one for `memcpy`, not yet written."""
     listener = listener or Listener()
     found = {name: _implementation(options.seam, name) for name in options.implementations}
     watch = Watch(options.wait_seconds, listener.running)

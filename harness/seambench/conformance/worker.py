@@ -53,10 +53,7 @@ def main() -> None:
 
 
 def serve(answer: Answer) -> None:
-    """Make the implementation that the command line names, and answer requests to it.
-
-    `seconds` is added to what comes of each.
-    """
+    """Make the implementation that the command line names, and answer requests to it."""
     requests, answers = _private_channel()
     seam_name, name = sys.argv[1:3]
     try:

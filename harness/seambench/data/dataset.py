@@ -251,10 +251,7 @@ def os_errors(doing: str) -> Iterator[None]:
 def data_lock(
     data: Path, *, wait: bool = True, on_wait: Callable[[str], None] | None = None
 ) -> Iterator[None]:
-    """Hold a data folder, made if need be, for writing.
-
-    `on_wait` is told once, before waiting for another process that holds it.
-    """
+    """Hold a data folder, made if need be, for writing."""
     with os_errors(f"opening data folder {data}"):
         data.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(data / ".lock", os.O_RDWR | os.O_CREAT, 0o644)

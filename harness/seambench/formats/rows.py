@@ -9,10 +9,7 @@ from seambench.conformance.plain import typed
 
 
 def data_frame(session: Any, columns: Mapping[str, str], rows: Sequence[Mapping[str, Any]]) -> Any:
-    """Declared rows as a Spark data frame of one partition; a column left out is null.
-
-    Types and rows are as cases spell them (`seambench.conformance.plain`).
-    """
+    """Declared rows, as cases spell them, as a frame of one partition; what is left out is null."""
     values = [
         tuple(_for_spark(typed(row.get(name), type_)) for name, type_ in columns.items())
         for row in rows

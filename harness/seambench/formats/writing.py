@@ -39,10 +39,7 @@ def small_session(
 
 
 def pack(table: Path, archive: Path, *, side_files: bool = False) -> None:
-    """Write a table's folder as a zip, entries sorted and dated alike, whole or not at all.
-
-    Hadoop's checksum files may be kept.
-    """
+    """Write a table's folder as a zip, entries sorted and dated alike, whole or not at all."""
     partial = archive.with_suffix(".tmp")
     with zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as out:
         for file in sorted(table.rglob("*")):

@@ -67,10 +67,7 @@ def held_forms(cases: Iterable[Case], outcomes: Sequence[Outcome]) -> list[HeldF
 
 
 def write_held(results: Path, held: HeldForms | HeldWays) -> Path:
-    """Write one into `forms/` or `ways/` of a results folder.
-
-    Over an older one of the reader and format.
-    """
+    """Write one into `forms/` or `ways/` of a results folder, in the place of an older one."""
     folder = results / ("forms" if isinstance(held, HeldForms) else "ways")
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / f"{held.impl.replace('/', '-')}-{held.format}.json"

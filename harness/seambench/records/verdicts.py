@@ -180,10 +180,7 @@ class ExpectedDigest:
         rows: int | None = None,
         size_bytes: int | None = None,
     ) -> Finding:
-        """Compare the digest of all rows found.
-
-        `difference` is what else is wrong, e.g. equal keys at two workers.
-        """
+        """Compare the digest of all rows found; `difference` is what else is wrong with them."""
         return Finding(self.digest, found, difference, rows, size_bytes)
 
 

@@ -177,10 +177,7 @@ class Recording:
         *,
         master: str | None = None,
     ) -> Record:
-        """The record of one implementation; the run is over.
-
-        See `seambench.records.model.Run` for `master`.
-        """
+        """The record of one implementation; the run is over."""
         seconds = round(time.monotonic() - self._begin, 3)
         busy = None if self._busy is None else self._busy()
         run = {name: getattr(self._run, name) for name in Run.__struct_fields__}

@@ -24,10 +24,7 @@ _FAILED = 1
 
 
 def ended(program: str, arguments: Sequence[str], command: Callable[[], int]) -> int:
-    """Run a command by what was typed; its exit code, once all its output is written.
-
-    The program's name stands before what goes wrong.
-    """
+    """Run a command by what was typed; its exit code, once all its output is written."""
     _write_any_name()
     # What goes on is told by the command; the library's own line would come between.
     os.environ.setdefault("SEAMKIT_PROGRESS", "0")

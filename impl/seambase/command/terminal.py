@@ -141,10 +141,7 @@ def parse_bytes(text: str | None) -> int | None:
 
 
 def parse_options(given: Sequence[str], flag: str = "--option") -> dict[str, Any]:
-    """Options `NAME=VALUE`; values are JSON where they can be read so, text otherwise.
-
-    `flag` is the command line's word for them, for messages.
-    """
+    """Options `NAME=VALUE`; values are JSON where they can be read so, text otherwise."""
     options: dict[str, Any] = {}
     for text in given:
         name, equals, value = text.partition("=")

@@ -16,10 +16,7 @@ from seamkit.jvm.machine import JavaClasses, java_failure, spark_classes
 
 
 def fetch_jars(coordinates: Sequence[str], wanted_by: str) -> list[Path]:
-    """Paths of the jars of some coordinates, without what those depend on.
-
-    They are `group:artifact:version`, or with `:classifier` behind it.
-    """
+    """Jars of some `group:artifact:version[:classifier]`, without what those depend on."""
     spark = spark_classes()
     utils = spark.java_class("org.apache.spark.deploy.SparkSubmitUtils")
     none = spark.java_class("scala.Option").empty()

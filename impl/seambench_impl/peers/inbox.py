@@ -74,10 +74,7 @@ _Way = TypeVar("_Way")
 
 
 class Turns(Generic[_Way]):
-    """To which receivers a sender's next batch goes: to all, or to each in its turn.
-
-    The first turn follows from the sender's number.
-    """
+    """To which receivers a sender's next batch goes: to all, or to each in its turn."""
 
     def __init__(self, request: ExchangeRequest, number: int, ways: Sequence[_Way]) -> None:
         self._broadcast = request.partition == "broadcast"
@@ -93,10 +90,7 @@ class Turns(Generic[_Way]):
 
 
 class Inbox:
-    """A few batches between the threads of a server and the one that reads.
-
-    So many senders must end before there is an end.
-    """
+    """A few batches between the threads of a server and the one that reads."""
 
     def __init__(self, senders: int) -> None:
         self._remaining = senders

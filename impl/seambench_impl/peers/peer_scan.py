@@ -154,10 +154,7 @@ class SnapshotReader:
         return PeerScan(self, request, schema, batches)
 
     def _table(self, module: Any, request: ScanRequest, snapshot: int | None) -> Opened:
-        """The table's schema, and a function that reads some of its columns.
-
-        The version or snapshot is the newest if none is meant.
-        """
+        """The table's schema, and a function that reads some of its columns."""
         raise NotImplementedError
 
     def _translated(self, request: ScanRequest, call: Callable[[], Any]) -> Any:

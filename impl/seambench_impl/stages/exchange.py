@@ -100,10 +100,7 @@ def _split(partitioner: Partitioner, batch: pa.RecordBatch) -> list[pa.RecordBat
 
 
 class _Receivers:
-    """Sources that are ready to be sent to, over one transport.
-
-    Without a bound for chunks they are passed through.
-    """
+    """Sources that are ready to be sent to, over one transport."""
 
     def __init__(
         self, transport: str, bound: ChunkFormat | None, count: int, stack: contextlib.ExitStack

@@ -185,10 +185,7 @@ def read_unit(
 
 
 def merged_rows(planned: PlannedSlice, names: Sequence[str], context: ReadContext) -> Iterator[Row]:
-    """Base rows as the logs leave them, then rows that only the logs have.
-
-    Rows have at least the columns `names`.
-    """
+    """Base rows as the logs leave them, then rows that only the logs have."""
     slice_, rules = planned.slice_, _Rules.of(planned.source, names)
     if not slice_.logs:
         yield from _base_rows(slice_, rules)

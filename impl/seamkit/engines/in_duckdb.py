@@ -20,10 +20,7 @@ if TYPE_CHECKING:
 def duckdb_relation(
     plan: EnginePlan, rest: ds.Dataset | None, connection: duckdb.DuckDBPyConnection
 ) -> duckdb.DuckDBPyRelation:
-    """The rows of a plan: files by DuckDB's own reader, all others by ours.
-
-    `rest` is the dataset of the plan's rest, if it has any.
-    """
+    """The rows of a plan: files by DuckDB's own reader, all others by ours."""
     from seambase.dataset import without_views
 
     require_c_names(plan.schema)

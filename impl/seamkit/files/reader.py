@@ -250,10 +250,7 @@ def _texts_in(column: pa.Array) -> Iterator[pa.Array]:
 
 
 def check_names(names: Iterable[str], known: Collection[str], where: str, what: str) -> None:
-    """Refuse names that are one letter away from one that is read.
-
-    `what` is the kind of name, for messages.
-    """
+    """Refuse names that are one letter away from one that is read."""
     for name in names:
         if name in known:
             continue

@@ -393,10 +393,7 @@ class HandleRegistry(Closing):
 def through_kinds(
     registry: HandleRegistry, batch: pa.RecordBatch, kinds: Sequence[BatchKind]
 ) -> pa.RecordBatch:
-    """The rows of a batch after they went from kind to kind; every batch on the way is released.
-
-    The first kind and the last are `arrow`.
-    """
+    """The rows of a batch after they went from kind to kind; every batch on the way is released."""
     ends = {kinds[0], kinds[-1]} if kinds else set()
     if ends != {"arrow"} or any(a == b for a, b in pairwise(kinds)):
         raise UsageError(

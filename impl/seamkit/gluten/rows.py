@@ -68,10 +68,7 @@ class RowConverter:
 def columns_to_rows(
     codec: RowCodec, batch: pa.RecordBatch, threshold_bytes: int = _DEFAULT_BYTES
 ) -> Iterator[ConvertedRows]:
-    """Convert a batch in calls of at most `threshold_bytes` bytes, or of one row.
-
-    A batch without rows needs no call.
-    """
+    """Convert a batch in calls of at most `threshold_bytes` bytes, or of one row."""
     converter = RowConverter(codec, threshold_bytes)
     first = 0
     while first < batch.num_rows:

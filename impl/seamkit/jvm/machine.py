@@ -142,10 +142,7 @@ class JavaClasses:
 
     @classmethod
     def of_jars(cls, name: str, jars: Sequence[Path], parent: JavaClasses | None = None) -> Self:
-        """An engine's classes, in jars or folders, in a new class loader of their own.
-
-        The parent's classes come first; Java's own alone by default.
-        """
+        """An engine's classes, in jars or folders, in a new class loader of their own."""
         jpype = start()
         file, url = jpype.JClass("java.io.File"), jpype.JClass("java.net.URL")
         urls = [file(str(jar)).toURI().toURL() for jar in jars]

@@ -194,10 +194,7 @@ class ScanOptions:
 
     @classmethod
     def of(cls, scan: Callable[..., object], run: RunOptions) -> ScanOptions:
-        """What is left of the keywords of a call, each of which must be an option.
-
-        `scan` is what was called, for the names of its other keywords.
-        """
+        """What is left of the keywords of a call, each of which must be an option."""
         known = keywords_of(scan)
         for name in run:
             if name not in known:
@@ -288,10 +285,7 @@ def filtered_scan(
     filter: Filter | None,  # noqa: A002  (pyarrow's name for it)
     schema: pa.Schema,
 ) -> Scan:
-    """A scan of some columns with a filter of any kind, over any of the schema.
-
-    `make` plans a scan of columns with a condition.
-    """
+    """A scan of some columns with a filter of any kind, over any of the schema."""
     condition = read_filter(filter, schema)
     if not isinstance(condition, EngineCondition):
         return make(list(columns), condition)

@@ -65,10 +65,7 @@ class KeyRange:
         return sorted(set(may).intersection(chosen))
 
     def own(self, batch: pa.RecordBatch, kept: pa.BooleanArray | None) -> pa.RecordBatch:
-        """The rows of a batch that are in the range; a null, which no key has, stays.
-
-        `kept` says which of them are not gone.
-        """
+        """The rows of a batch that are in the range; a null, which no key has, stays."""
         keys, found = batch.column(self.column.name), batch.num_rows
         if found and keys.null_count == 0:
             extremes = pc.min_max(keys)

@@ -387,10 +387,7 @@ class RowSources:
         *,
         keeps: bool,
     ) -> RowSources:
-        """Let the keys of a range, what `Events.columns` names of all its rows, meet the events.
-
-        `keeps`: the keys are handed out, too.
-        """
+        """Let the keys of a range, what `Events.columns` names of all its rows, meet the events."""
         sources = np.empty(at.rows, dtype=np.int32)
         all_losers = np.empty(at.rows, dtype=np.int32) if events.fills else None
         kept: list[pa.RecordBatch] = []

@@ -104,10 +104,7 @@ def _may_be(value: pa.Scalar, least: pa.Scalar | None, greatest: pa.Scalar | Non
 
 
 def check_partition(reader: FileReader, parts: Sequence[Part], by: str) -> None:
-    """Make sure that a file's columns may have the values that its partition says.
-
-    `by` says which metadata has the file in it, for messages.
-    """
+    """Make sure that a file's columns may have the values that its partition says."""
     asked = pa.schema(list({one.field.name: one.field for one in parts}.values()))
     known = known_columns(reader, asked, in_all=True)
     for name, value, fits in ((one.field.name, one.value, one.fits) for one in parts):

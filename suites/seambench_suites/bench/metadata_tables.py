@@ -29,10 +29,7 @@ _KEY_END = struct.pack(">bqb", 0, 0, 4)  # no family, no time, and the kind "put
 
 
 def add_metadata_table(root: Path) -> None:
-    """List all files of a table in a metadata table, as if it had been built now.
-
-    It has one level of folders for partitions.
-    """
+    """List all files of a table in a metadata table, as if it had been built now."""
     with zipfile.ZipFile(_GOLDEN) as archive:
         names = archive.namelist()
         own = root / _FOLDER

@@ -27,10 +27,7 @@ _ANSWERED = ("columns", "rows", "count", "error")
 def write_tables(
     folder: Path, own: RandomFormat, seeds: range, kind: str | None, version: str | None
 ) -> None:
-    """Make random tables, unless they are there, and ask their writer.
-
-    Kind and version of the writer are the usual ones if none is given.
-    """
+    """Make random tables, unless they are there, and ask their writer."""
     usual = next(iter(own.tables))
     package = own.package(version)
     by = package.rpartition(":")[2]

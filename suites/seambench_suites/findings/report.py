@@ -13,10 +13,7 @@ from seambench_suites.findings.scripts import Ran
 
 
 def report(finding: Finding, case: Case, seen: Mapping[str, Outcome], ran: Ran) -> Iterator[str]:
-    """The page of a finding: what came of its case by version of the peer, and of its script.
-
-    The script ran in the last release that has the defect.
-    """
+    """The page of a finding: what came of its case by version of the peer, and of its script."""
     yield f"# {finding.title}\n"
     label = finding.label[0].upper() + finding.label[1:]
     yield f"`{finding.peer}`, {_releases(finding)}. **{label}.**\n"

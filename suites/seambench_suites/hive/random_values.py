@@ -127,10 +127,7 @@ def _plain(chance: random.Random, word: str, finite: bool) -> str:
 
 
 def token(chance: random.Random, type_: HiveType, separators: Sequence[str], null: str) -> str:
-    """A value as LazySimpleSerDe might meet it, often one that is none of its type.
-
-    Separators are from the outermost inwards.
-    """
+    """A value as LazySimpleSerDe might meet it, often one that is none of its type."""
     if chance.random() < 0.08:
         return null
     inner = type_.inner

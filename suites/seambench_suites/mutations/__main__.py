@@ -105,10 +105,7 @@ def _planted(reasons: Sequence[Mapping[str, Any]]) -> dict[str, list[Mutation]]:
 
 
 class Reasons:
-    """Why some differences are silent, and whether each reason is needed.
-
-    Each has what lines of such differences look like.
-    """
+    """Why some differences are silent, and whether each reason is needed."""
 
     def __init__(self, reasons: Sequence[Sequence[str]]) -> None:
         self._reasons = reasons

@@ -52,10 +52,7 @@ def _pages(content: bytes) -> Iterator[tuple[int, int, int]]:
 
 
 class _Struct:
-    """A struct of the compact protocol from `at` to `end`, with all that lies in it.
-
-    `numbers` are whole numbers in it by the path of their field.
-    """
+    """A struct of the compact protocol from `at` to `end`, with all that lies in it."""
 
     def __init__(self, content: bytes, at: int) -> None:
         self._content = content

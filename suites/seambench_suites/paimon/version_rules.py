@@ -57,10 +57,7 @@ def why_otherwise(
 
 
 def reason(version: str, life: Sequence[Step]) -> str | None:
-    """Why a version reads a table otherwise by its own rules; None if nothing is listed.
-
-    The steps are those up to the difference.
-    """
+    """Why a version reads a table otherwise by its own rules; None if nothing is listed."""
     first, *later = life
     names = ["kind", *first["create"]]
     begun: dict[Any, str] = {}

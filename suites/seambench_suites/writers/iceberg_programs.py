@@ -204,10 +204,7 @@ class Making:
 def make_types(
     by: Program, second: Mapping[str, Second], begin: Callable[[Making], Making]
 ) -> None:
-    """A table of every flat type, and nesting; `second` is asked for the rows besides, by name.
-
-    `begin` notes how the table is created.
-    """
+    """A table of every flat type, and nesting; `second` is asked for the rows besides, by name."""
     columns = {**FLAT, "wall": "timestamp", **NESTED}
     made = begin(Making(by, "types", "flat and nested types, nulls and edges", columns, second))
     walls = [dt.datetime(2024, 2, 29, 12, 34, 56, 123456), dt.datetime(1969, 12, 31), None]

@@ -38,10 +38,7 @@ class Written:
 def write_tables(
     folder: Path, plans: Sequence[Plan], scale: float, data: Path | None = None
 ) -> Written:
-    """Write what plans need as `folder/TABLE.arrow`.
-
-    Without a folder of data sets, or one of this scale, the generator is asked.
-    """
+    """Write what plans need as `folder/TABLE.arrow`, of a data set of this scale or generated."""
     names = dict.fromkeys(name for plan in plans for name in plan.tables)
     path = None if data is None else dataset_folder(data, scale, _LAYOUT)
     if path is None or not (path / MANIFEST).exists():

@@ -159,10 +159,7 @@ def tell_records(
     as_json: bool = False,
     failures_shown: int | None = None,
 ) -> int:
-    """The end of a run: write its records, print what they say and what failed; the exit code.
-
-    At most `failures_shown` lines are about failures; None for all.
-    """
+    """The end of a run: write its records, print what they say and what failed; the exit code."""
     import msgspec
 
     from seambench.records.files import write_record

@@ -36,10 +36,7 @@ def write_outcomes(run: Recording, outcomes: Sequence[Outcome], results: Path) -
 
 
 def write_varied(cases: Sequence[Case], outcomes: Sequence[Outcome], results: Path) -> bool:
-    """Write counts of a pass over varied cases, for each implementation and group.
-
-    Whether the pass has such cases is told.
-    """
+    """Write counts of a pass over varied cases, by implementation and group; whether it has any."""
     from seambench.records.held_forms import held_forms, write_held
     from seambench.records.held_ways import held_ways
 
@@ -52,10 +49,7 @@ def write_varied(cases: Sequence[Case], outcomes: Sequence[Outcome], results: Pa
 def check_readers(
     readers: Sequence[str], unfinished: Unfinished | None = None
 ) -> list[tuple[str, Conformance]]:
-    """The conformance of readers, for the records of a comparison; each by its name.
-
-    What an interrupted run had found is taken from `unfinished`.
-    """
+    """The conformance of readers, for the records of a comparison; each by its name."""
     import msgspec
 
     from seambench.records.conformance import conformance_of

@@ -119,10 +119,7 @@ class Running:
             select.select([self.output], [], [], _LOOK_SECONDS)
 
     def end(self, refusal: type[SeambenchError] = RefusedError) -> None:
-        """Wait for the end, and raise what it stands for unless it is success.
-
-        A refusal is raised as `refusal`.
-        """
+        """Wait for the end, and raise what it stands for unless it is success."""
         with contextlib.suppress(BrokenPipeError):
             self.input.close()
         code = self._process.wait()

@@ -200,10 +200,7 @@ def is_decimal(element: Struct) -> bool:
 
 
 class Footer:
-    """The footer of a file, which can be changed and written again.
-
-    What lies before the footer is kept byte by byte.
-    """
+    """The footer of a file, changed and written again behind bytes that stay as they are."""
 
     def __init__(self, data: bytes) -> None:
         at = len(data) - 8 - int.from_bytes(data[-8:-4], "little")

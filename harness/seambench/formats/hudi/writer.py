@@ -71,10 +71,7 @@ def write(step: Step, frame: Any, design: Design, path: Path) -> None:
 
 
 def save(frame: Any, spec: TableSpec, write: WriteSpec, path: Path, *, new: bool) -> None:
-    """Write a Spark data frame: one commit to a table, or to a new one.
-
-    Of the specification neither writes nor rows count.
-    """
+    """Write a Spark data frame: one commit to a table, or to a new one."""
     options = write_options(spec, write)
     options["hoodie.datasource.write.operation"] = write.operation
     writer = frame.write.format("hudi").options(**options)

@@ -15,10 +15,7 @@ import fastavro
 
 
 def relocate(table: Path) -> None:
-    """Change the paths in all metadata of a local table without deletes to where it lies now.
-
-    Nothing happens where its metadata names that already.
-    """
+    """Change the paths in all metadata of a local table without deletes to where it lies now."""
     folder = table / "metadata"
     for file in sorted(folder.glob("*.metadata.json")):
         content = json.loads(file.read_text(encoding="utf-8"))

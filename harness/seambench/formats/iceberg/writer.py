@@ -306,10 +306,7 @@ def merge(
     path: Path,
     table_name: Callable[[Any, Path], str],
 ) -> None:
-    """Commit one upsert or delete by key; see `seambench.contracts.formats.Writer.write`.
-
-    `table_name` says how Spark's SQL names the table of a folder.
-    """
+    """Commit one upsert or delete by key; see `seambench.contracts.formats.Writer.write`."""
     session = frame.sparkSession
     # With it on, Spark was seen to read equality deletes otherwise than a new session does.
     session.conf.set("spark.sql.iceberg.executor-cache.enabled", "false")

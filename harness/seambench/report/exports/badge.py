@@ -13,10 +13,7 @@ _CHARACTER = 6.6
 
 
 def badges(columns: Sequence[Column]) -> dict[str, tuple[str, str]]:
-    """A picture for the newest version of each implementation at each seam, by its file's name.
-
-    With each comes the text that it shows.
-    """
+    """A picture for the newest version of each implementation at each seam, by its file's name."""
     made = {}
     for column in newest_versions(columns):
         name = re.sub(r"[^A-Za-z0-9.-]+", "_", f"{column.seam}-{column.name}").lstrip(".-")

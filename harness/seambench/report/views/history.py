@@ -182,10 +182,7 @@ def regressions(folder: Path, problems: list[Problem]) -> list[tuple[Kernel, Ste
 
 
 def kernels(folder: Path, problems: list[Problem]) -> list[Kernel]:
-    """Kernels with results of at least two commits, in asv's folder with one for each machine.
-
-    Files that hold no results are added to the problems.
-    """
+    """Kernels with results of at least two commits, in asv's folder with one for each machine."""
     units = _units(folder, problems)
     found: dict[tuple[str, str, str], list[Point]] = {}
     for path in sorted(folder.glob("*/*.json")):

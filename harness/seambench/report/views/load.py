@@ -107,10 +107,7 @@ def _came_with_checkout(results_dir: Path) -> frozenset[str] | None:
 
 
 def with_figures(loaded: Loaded, *, quiet: bool = False) -> Loaded:
-    """The same records with those timings alone that may be figures.
-
-    With `quiet` only those that were taken on a quiet machine.
-    """
+    """The same records with those timings alone that may be figures, or quiet figures."""
     records = [
         replace(shown, record=structs.replace(shown.record, timings=_standing(shown.record, quiet)))
         for shown in loaded.records

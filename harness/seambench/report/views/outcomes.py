@@ -153,10 +153,7 @@ def kind_of(came: Word, *, is_refusal: bool, should: bool) -> str:
 
 
 def columns_of(records: Iterable[Shown]) -> list[Column]:
-    """Every implementation that was checked, in each version, by seam; ours first.
-
-    Records come oldest first.
-    """
+    """Every implementation that was checked, in each version, by seam; ours first."""
     found: dict[tuple[str, str, str], Column] = {}
     for shown in records:
         about = shown.record.implementation
@@ -258,10 +255,7 @@ class Share:
 
 
 def shares_of(column: Column, group: str | None = None, *, offered: bool = False) -> list[Share]:
-    """The cases of a column, or of a group of it, by kind, worst first.
-
-    With `offered` those that the implementation does not offer are left out.
-    """
+    """The cases of a column, or of a group of it, by kind, worst first."""
     counts = counts_of(column, group)
     kinds = [kind for kind in KINDS if counts[kind] and not (offered and kind == "off")]
     total = sum(counts[kind] for kind in kinds)

@@ -48,10 +48,7 @@ class RandomTables(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def random_tables(folder: Path, problems: list[Problem]) -> list[RandomTables]:
-    """The comparisons of `results/random`, which may be missing, by format and reader.
-
-    The problems receive the files that hold none, and why.
-    """
+    """The comparisons of `results/random`, which may be missing, by format and reader."""
     return _counts(folder, RandomTables, problems)
 
 

@@ -113,10 +113,7 @@ def expected_slots(
 def requested_parts(
     fields: Sequence[str], types: Sequence[str], required: Sequence[str], nested: Sequence[str]
 ) -> list[tuple[str, TypeTree]]:
-    """The columns asked for and the parts of each, of kind `unknown` where there is none.
-
-    Arguments are those of `expected_slots`.
-    """
+    """The columns asked for and the parts of each, of kind `unknown` where there is none."""
     paths = [path.split(".") for path in nested]
     found = []
     for name in required:

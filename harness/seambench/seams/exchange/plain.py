@@ -61,10 +61,7 @@ class PlainExchange:
 
 
 class PlainReceiver:
-    """A receiver for outside senders at a Unix socket, `unix:PATH`.
-
-    Beyond the request's `buffer_bytes` answers are withheld.
-    """
+    """A receiver for outside senders at `unix:PATH`; full, it withholds its answers."""
 
     def __init__(self, request: ExchangeRequest, address: str) -> None:
         self.address = address

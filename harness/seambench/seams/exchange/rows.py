@@ -17,10 +17,7 @@ Encoding = Literal["plain", "dictionary", "run", "view", "large", "sliced"]
 
 
 def sorted_rows(batch: pa.RecordBatch, rows: Sequence[int], keys: Sequence[SortKey]) -> list[int]:
-    """Row numbers ordered by keys; equal ones stay as they were.
-
-    NaN comes after every other number, as engines have it.
-    """
+    """Row numbers ordered by keys, NaN as the greatest number; equal ones stay as they were."""
     order = list(rows)
     for key in reversed(keys):
         values = batch[key.column].to_pylist()

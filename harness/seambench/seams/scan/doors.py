@@ -186,10 +186,7 @@ class _Output(io.RawIOBase):
 
 
 class StreamRead:
-    """One Arrow IPC stream, from its beginning to its end mark.
-
-    `what` is the place where it stands, in sentences.
-    """
+    """One Arrow IPC stream, from its beginning to its end mark."""
 
     def __init__(self, name: str, what: str, source: Source) -> None:
         self._name, self._what, self._source = name, what, source

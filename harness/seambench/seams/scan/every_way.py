@@ -47,10 +47,7 @@ def check_ways(case: ScanCase, scanner: Scanner, request: Mapping[str, Any]) -> 
 
 
 def vary_ways(run: PassRun) -> Iterator[Outcome]:
-    """Put every case to every reader through each outlet.
-
-    Of a closed outlet the outcome is `not-offered`, and why.
-    """
+    """Put every case to every reader through each outlet, but for those that are closed."""
     for name in run.implementations:
         for case in run.cases:
             plain, _, outlet = case.id.partition(_MARK)

@@ -41,10 +41,7 @@ _WAYS: Mapping[str, Callable[[ScanRequest], ScanRequest]] = {
 
 
 def hold_invariants(case: ScanCase, scanner: Scanner) -> str:
-    """Ask for a case's rows in every way.
-
-    It gives a digest of the rows as a multiset, by which readers can be compared.
-    """
+    """Ask for a case's rows in every way; a digest of them as a multiset."""
     missing = missing_capability(case, scanner)
     if missing or case.refused:
         raise NotOffered(f"no {missing}" if missing else "a refusal is expected")

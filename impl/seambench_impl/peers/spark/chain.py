@@ -113,10 +113,7 @@ def _data_type(peer: JavaClasses, type_: SerdeType) -> Any:
 
 
 class ArrowChain:
-    """A chain over a batch of Arrow columns; it owns the memory that the words point at.
-
-    Columns are flat or in dictionaries or runs.
-    """
+    """A chain over a batch of Arrow columns; it owns the memory that the words point at."""
 
     def __init__(self, types: Sequence[SerdeType], batch: pa.RecordBatch) -> None:
         self._parts: list[np.ndarray[Any, Any]] = []

@@ -46,10 +46,7 @@ def _session(bundle: SparkBundle) -> tuple[Any, Path | None]:
 def open_frame(
     scanner: Scanner, request: ScanRequest, bundle: SparkBundle, load: Callable[[Any], Any]
 ) -> SparkScan:
-    """Start Spark if need be, with a table format's jars and settings, and let it plan a read.
-
-    `load` makes the frame of a session.
-    """
+    """Start Spark if need be, with a table format's jars and settings, and let it plan a read."""
     session, log = _session(bundle)
     # Rows come out through Parquet files: old dates must leave as they are in the table, and
     # timestamps as the micro-seconds they are (INT96, the default, overflows before 1677).

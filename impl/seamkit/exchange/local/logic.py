@@ -110,10 +110,7 @@ class _Reader:
 
 
 class LocalExchange:
-    """One exchange of a kind in `KINDS` between input and output drivers.
-
-    `seed` is that of `random-passthrough`.
-    """
+    """One exchange of a kind in `KINDS` between input and output drivers."""
 
     def __init__(
         self,

@@ -50,10 +50,7 @@ _MOST_STREAMS = 1024
 
 
 class _Replies:
-    """The way back over one stream, from any thread, until the stream ends.
-
-    `on_silence` is called once, with the reason, when the client is given up.
-    """
+    """The way back over one stream, from any thread, until the stream ends."""
 
     def __init__(self, writer: Any, on_silence: Callable[[str], None]) -> None:
         self._writer: Any = writer

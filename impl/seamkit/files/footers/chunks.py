@@ -75,10 +75,7 @@ def footer_without_arrow(source: pa.NativeFile) -> pq.FileMetaData | None:
 
 
 def names_extensions(footer: pq.FileMetaData) -> bool:
-    """Whether the writer's Arrow schema names types of its own, which readers may make of columns.
-
-    The footer is as `footer_without_arrow` gives it.
-    """
+    """Whether the writer's Arrow schema names types that readers may make of columns."""
     told = (footer.metadata or {}).get(b"arrow:schema", b"")
     try:
         return b"ARROW:extension:name" in binascii.a2b_base64(told)
@@ -218,10 +215,7 @@ def most_of_pages(chunk: pq.ColumnChunkMetaData) -> int | float:
 def dictionary_bytes(
     chunk: pq.ColumnChunkMetaData, read: Callable[[int, int], bytes], where: str
 ) -> int:
-    """What the dictionary in front of a chunk's pages becomes; 0 where there is none.
-
-    `read` gives bytes from an offset on, fewer where the file ends.
-    """
+    """What the dictionary in front of a chunk's pages becomes; 0 where there is none."""
     header = _header(read, _begin(chunk), where)
     return int(header.uncompressed_bytes) if header.type == _DICTIONARY else 0
 

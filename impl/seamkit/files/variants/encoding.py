@@ -182,10 +182,7 @@ def _layout(data: bytes, at: int) -> tuple[int, int, int, int]:
 
 
 def object_fields(value: bytes, ids: Mapping[bytes, int]) -> Mapping[bytes, bytes] | None:
-    """The fields of an object by their names; None of a value that is none.
-
-    Names are by `ids` of its metadata.
-    """
+    """The fields of an object by its metadata's names; None of a value that is none."""
     if value_bytes(value) != len(value):
         raise ValueError("there are bytes behind it")
     if value[0] & 3 != _OBJECT:

@@ -181,10 +181,7 @@ class OffHeapTable:
 
 
 def append_arrow(vector: Any, values: Any, name: str) -> None:
-    """Append a `pyarrow.Array` or `ChunkedArray` to a `struct seam_vector *`, or nothing of it.
-
-    `OffHeapTable.append_arrow` says what fits.
-    """
+    """Append a `pyarrow.Array` or `ChunkedArray` to a `struct seam_vector *`, or nothing of it."""
     error = new_error()
     rows = vector.rows
     chunks = values.chunks if isinstance(values, pa.ChunkedArray) else [values]

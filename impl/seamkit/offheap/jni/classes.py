@@ -30,10 +30,7 @@ def scanner_classes(name: str, class_path: Sequence[Path]) -> JavaClasses:
 
 
 class JniLoader:
-    """Owns C's hold of a class loader (`struct seam_jni_loader`); threads may share it.
-
-    It finds those of `connector_classes`, too.
-    """
+    """Owns C's hold of a class loader (`struct seam_jni_loader`); threads may share it."""
 
     def __init__(self, classes: JavaClasses) -> None:
         self.classes = classes

@@ -53,10 +53,7 @@ _HASHED = ("bigint", "integer", "varchar", "varbinary")
 
 
 class PageSchema:
-    """The columns of a page, compiled; may be used by any number of threads.
-
-    `timestamps` says what a `timestamp` is in the page.
-    """
+    """The columns of a page, compiled; may be used by any number of threads."""
 
     def __init__(self, fields: Sequence[SerdeField], timestamps: str) -> None:
         request = SerdeRequest("presto", fields, {"timestamps": timestamps})

@@ -34,10 +34,7 @@ class Group:
 def compress_group(
     group: memoryview, codec: str, allocator: TrackedAllocator, skipper: Skipper | None = None
 ) -> memoryview:
-    """A plain group (header and rows) compressed, or as it is where that does not pay.
-
-    The skipper decides whether compression is tried at all.
-    """
+    """A plain group (header and rows) compressed, or as it is where that does not pay."""
     size = len(group) - GROUP_HEADER.size
     if codec == "none" or not size or (skipper is not None and not skipper.wants(size)):
         return group

@@ -63,10 +63,7 @@ class Oddity:
 
 
 class Walk(ABC):
-    """One row on its way; `met` and `odd` fill up as it is walked.
-
-    Offsets count from the start of the whole stream.
-    """
+    """One row on its way; `met` and `odd` fill up as it is walked."""
 
     def __init__(self, data: memoryview) -> None:
         self.data = data

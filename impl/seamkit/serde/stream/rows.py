@@ -66,10 +66,7 @@ class RowIterativeSerializer:
         return GROUP_HEADER.size + len(self._stream)
 
     def flush(self, out: OutputStream) -> int:
-        """Write a group, and tell its bytes.
-
-        Its rows are gone then, as Velox's are, and the next group has none.
-        """
+        """Write a group, and tell its bytes; its rows are gone then, as Velox's are."""
         size = len(self._stream)
         if size > _MAX_GROUP_BYTES:
             raise UsageError(f"a group of {size} bytes is more than its header can state")
@@ -128,10 +125,7 @@ class RowBatchSerializer:
 
 
 class RowVectorSerde:
-    """The `VectorSerde` of a format of rows; options are those of `RowOptions`.
-
-    It is registered by a name of its own; `format_` is `unsaferow` or `compactrow`.
-    """
+    """The `VectorSerde` of a format of rows; options are those of `RowOptions`."""
 
     def __init__(
         self, name: str, format_: Format, allocator: TrackedAllocator | None = None

@@ -53,10 +53,7 @@ def codec_of(name: str) -> str | None:
 
 
 def opened(file: pa.NativeFile, codec: str | None, name: str, bound: Bound) -> ByteSource:
-    """The bytes of a file, decompressed as they are read.
-
-    `codec` is as `codec_of` tells, and `bound` what a block may become.
-    """
+    """The bytes of a file, decompressed as they are read."""
     if codec is None:
         return _Plain(file, name)
     if codec in ("gzip", "bz2", "zstd"):

@@ -326,10 +326,7 @@ class _Lines:
 def without_first(
     batches: Iterator[pa.RecordBatch], count: int, missing: object = None
 ) -> Iterator[pa.RecordBatch]:
-    """The batches without so many rows at their beginning.
-
-    `missing` is called with the number of those that are not there.
-    """
+    """The batches without their first rows; of rows that are not there it tells the number."""
     for batch in batches:
         gone = min(count, batch.num_rows)
         count -= gone

@@ -144,10 +144,7 @@ def file_columns(schema: pa.Schema, mapping: NameMapping | None, where: str) -> 
 
 
 def avro_columns(schema: bytes, where: str) -> Place | None:
-    """The columns of an Avro file, as children of a place that stands for its rows.
-
-    None where no field has an id.
-    """
+    """The columns of an Avro file, as a place's children; None where no field has an id."""
     try:
         columns = _of_avro(None, "", json.loads(schema), where)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:

@@ -50,10 +50,7 @@ _PLAIN = (1e-3, 1e7)  # Java writes floats without an exponent between these
 def bucket_folder(
     partition: Mapping[str, pa.Scalar], bucket: int, options: Mapping[str, str]
 ) -> str:
-    """The folder of a bucket below the table; bucket -2 has rows that wait for theirs.
-
-    The partition's values are in the order of the partition keys.
-    """
+    """The folder of a bucket below the table; bucket -2 has rows that wait for theirs."""
     default = options.get("partition.default-name", "__DEFAULT_PARTITION__")
     legacy = options.get("partition.legacy-name", "true").lower() == "true"
     parts = []

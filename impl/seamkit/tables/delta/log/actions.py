@@ -51,10 +51,7 @@ class TableFiles:
         self._outside: dict[str, Storage] = {}
 
     def locate(self, path: str) -> tuple[Storage, str]:
-        """The storage that holds a file, and the file's path in it.
-
-        The path is spelled as in the log.
-        """
+        """The storage that holds a file, and its path there, as the log spells it."""
         plain = _decoded(path)
         if WHOLE.match(path):
             folder, _, name = plain.rpartition("/")

@@ -242,10 +242,7 @@ def _never_added(unmatched: Mapping[str, str]) -> ScanWarning:
 def _take(
     replay: _Replay, actions: Iterable[tuple[str, Mapping[str, Any], str]], *, once: bool = False
 ) -> int:
-    """Take the actions of one commit, or of a checkpoint, and count the files that they add.
-
-    A checkpoint has each file `once`.
-    """
+    """Take the actions of one commit, or of a checkpoint, and count the files that they add."""
     adds: dict[FileKey, AddFile] = {}
     removed: dict[FileKey, str] = {}
     others: dict[str, list[tuple[Mapping[str, Any], str]]] = {}

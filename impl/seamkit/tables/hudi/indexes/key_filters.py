@@ -244,10 +244,7 @@ def bucket_units(
     slices: Sequence[FileSlice],
     count: int,
 ) -> Sequence[tuple[Buckets, int] | None]:
-    """The bucket of each slice, for `ReadUnit.bucket`; None for all where one has none.
-
-    `count` is how many buckets there are said to be.
-    """
+    """The bucket of each slice, for `ReadUnit.bucket`; None for all where one has none."""
     names = [_FILE_ID.fullmatch(slice_.file_id) for slice_ in slices]
     numbers = [int(name[1]) for name in names if name is not None]
     keys = [schema.field(name) for name in config.record_keys if name in schema.names]

@@ -339,10 +339,7 @@ def may_hold_keys(
     schema: pa.Schema,
     counted: Collection[str],
 ) -> bool:
-    """Whether a base file may have keys that a condition names; for `ReadUnit.file_test`.
-
-    `counted` are the columns whose values may be looked at.
-    """
+    """Whether a base file may have keys that a condition names; for `ReadUnit.file_test`."""
     named = named_record_keys(condition, list(keys), schema, counted, MOST_KEYS)
     if named is None:
         return True

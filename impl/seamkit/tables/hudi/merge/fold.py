@@ -147,10 +147,7 @@ class _Collected:
     def add_rows(
         self, batch: pa.RecordBatch, keys: pa.RecordBatch, held: frozenset[str] | None
     ) -> None:
-        """Add rows of data blocks, some of which stand for deletes.
-
-        `held` are the columns that their block has; None for all.
-        """
+        """Add rows of data blocks with these columns, some of which stand for deletes."""
         source, n = self._source, batch.num_rows
         begin = self._data.num_rows
         if begin + n > np.iinfo(np.int32).max:

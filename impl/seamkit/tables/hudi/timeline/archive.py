@@ -60,10 +60,7 @@ class Archive:
     def bodies(
         self, actions: Sequence[str], up_to: str | None = None
     ) -> Iterator[tuple[Instant, dict[str, Any]]]:
-        """Completed instants of these actions and what they say, the newest first.
-
-        `up_to` is the latest requested time.
-        """
+        """Completed instants of these actions, up to one, and what they say, the newest first."""
         layout_2 = self.config.timeline_layout == 2
         found = self._listed(bodies=True) if layout_2 else self._logged()
         for instant, body in sorted(found, key=lambda pair: pair[0].requested, reverse=True):

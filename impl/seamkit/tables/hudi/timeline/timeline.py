@@ -93,10 +93,7 @@ class SchemaHistory:
 
 
 def load_history(storage: Storage, committed: Any) -> SchemaHistory | None:
-    """The newest history of a table, or None if its schema never changed in this way.
-
-    `committed` tells of an instant whether it is completed.
-    """
+    """The newest history of a table, or None if its schema never changed in this way."""
     found = []
     for status in storage.list(HISTORY):
         match = _COMMIT.match(status.name)

@@ -114,10 +114,7 @@ class TableFiles:
     _outside: dict[str, Storage] = field(default_factory=dict)
 
     def locate(self, path: str) -> tuple[Storage, str]:
-        """The storage that holds a file, and the file's path in it.
-
-        The path is spelled as in metadata.
-        """
+        """The storage that holds a file, and its path there, as metadata spells it."""
         whole = _unschemed(path)
         plain = whole.removeprefix(self._prefix)
         if "\0" in path or ".." in plain.split("/"):
