@@ -20,9 +20,6 @@ from seamkit.files.statistics import ColumnRange
 if TYPE_CHECKING:
     import pyarrow.dataset as ds
 
-CHUNK_ROWS = 1 << 15
-"""Places of one row of a mask: few bytes, so that an engine may join them either way round."""
-
 _PATTERN_CHARACTERS = frozenset("*?[]{}")
 
 
@@ -36,11 +33,9 @@ class EngineFiles:
         stored: for each column that is read from the files, what these call it, and its type in
             all of them, whose values the engine casts to the scan's without a loss.
         values: for each other column the value that it has in all rows; null where files lack it.
-        gone: which rows are gone, as a dataset with a row for each `CHUNK_ROWS` places: its number
-            (`chunk`) and a bit for each place (`bits`), the first being the highest of its byte, 1
-            where the row is gone. The place of a row is `number of its file * stride + number of
-            the row`. None if no row is gone.
-        stride: see above.
+        gone: which rows are gone, as a dataset with a row for each file: its number among `paths`
+            (`file`) and a bit for each of its rows (`bits`), the first being the highest of its
+            byte, 1 where the row is gone. None if no row is gone.
     """
 
     paths: Sequence[str]
@@ -48,7 +43,6 @@ class EngineFiles:
     stored: Mapping[str, pa.Field]
     values: Mapping[str, pa.Scalar]
     gone: ds.Dataset | None = None
-    stride: int = 0
 
 
 @dataclass(frozen=True)

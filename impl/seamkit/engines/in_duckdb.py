@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from seambase.errors import RefusedError
 from seambase.where import require_c_names
-from seamkit.engines.files import CHUNK_ROWS, EngineFiles, EnginePlan
+from seamkit.engines.files import EngineFiles, EnginePlan
 
 if TYPE_CHECKING:
     import duckdb
@@ -88,13 +88,14 @@ def _without_gone(
         for number, name in enumerate(files.schema.names)
         if name in files.stored
     ]
-    place = duckdb.SQLExpression(
-        f"(file_index::BIGINT * {files.stride} + file_row_number)::INTEGER"
-    ).alias("place")
-    bits = connection.from_arrow(gone).select("chunk, bits::BIT AS bits")
-    # An equality: of two tables that are joined by anything else DuckDB may repeat the wider one.
-    met = f"place // {CHUNK_ROWS} = chunk AND get_bit(bits, place % {CHUNK_ROWS}) = 0"
-    return rows.select(*columns, place).join(bits, met)
+    places = [
+        duckdb.SQLExpression("file_index").alias("number"),
+        duckdb.SQLExpression("file_row_number::INTEGER").alias("place"),
+    ]
+    bits = connection.from_arrow(gone).select("file, bits::BIT AS bits")
+    # A semi-join: no row carries the bits of its file along into what is done with it later.
+    met = "number = file AND get_bit(bits, place) = 0"
+    return rows.select(*columns, *places).join(bits, met, how="semi")
 
 
 def _column(name: str) -> duckdb.Expression:

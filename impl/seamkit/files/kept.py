@@ -87,7 +87,7 @@ def keep_at_most(most_bytes: int) -> None:
 
     These are footers and page indexes of Parquet files, what tables say of themselves (instants and
     file slices of Hudi, manifests of Iceberg and Paimon, versions of Delta), and for queries of
-    DuckDB, Polars and Spark decoded logs and which rows of a file they replace. It is 512 MiB by
+    DuckDB, Polars and Spark decoded logs and which rows of a file are gone. It is 512 MiB by
     default.
 
     Args:

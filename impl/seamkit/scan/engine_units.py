@@ -8,7 +8,6 @@ rows.
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -21,12 +20,9 @@ import pyarrow.compute as pc
 from seambase.filters import apply_filter, filter_columns
 from seamkit.core.arrow_data import batch_of
 from seamkit.core.tasks import Task, run_tasks
-from seamkit.engines.files import CHUNK_ROWS, EngineFiles, engine_files
+from seamkit.engines.files import EngineFiles, engine_files
 from seamkit.files.kept import KEPT
-from seamkit.scan.arguments import DEFAULT_BATCH_ROWS
-from seamkit.scan.core_merges import KEEP
-from seamkit.scan.events_cache import ChangedRows, EventsCache, UnitMatches
-from seamkit.scan.masks import SharedMask
+from seamkit.scan.events_cache import Bits, ChangedRows, EventsCache, UnitMatches
 from seamkit.scan.pruning import rules_some_out
 from seamkit.scan.units import KeyMask, Mask, ReadContext, ReadPlan, ReadUnit, Runs
 
@@ -36,14 +32,17 @@ if TYPE_CHECKING:
 #: Reads of their own that an engine is given at most: one for each set of values of partitions.
 _MOST_READS = 64
 
-#: Bits of one read's mask at most: an engine counts them in 32 bits.
-_MOST_BITS = 1 << 31
+#: Rows of a file under a mask at most: an engine counts its bits in 32 bits.
+_MOST_BITS = (1 << 31) - 8
 
 #: What engines call the place of a row; a file's own column of that name would hide it.
 _PLACES = frozenset(("file_index", "file_row_number", "_tmp_metadata_row_index"))
 
-_MASK = pa.schema([pa.field("chunk", pa.int32()), pa.field("bits", pa.binary(CHUNK_ROWS // 8))])
-_BITS = pa.schema([pa.field("bits", pa.binary())])
+_MASK = pa.schema([pa.field("file", pa.uint64()), pa.field("bits", pa.binary())])
+_KEPT_AT_ONCE = 1 << 24
+
+FileOfUnit = tuple[ReadUnit, int]
+"""A unit, and the number of one of its files."""
 
 
 @dataclass(frozen=True)
@@ -52,14 +51,14 @@ class EngineShare:
 
     Attributes:
         files: what the engine's reader reads as it stands.
-        changed: what it reads under a mask, with the units whose rows are gone.
+        changed: what it reads under masks, with the units whose files these are.
         rest: what stays.
         reasons: for each unit of the plan, why it stays; None for those that go as they stand.
         matches: what keyed events do to their files.
     """
 
     files: Sequence[EngineFiles]
-    changed: Sequence[tuple[EngineFiles, Sequence[ReadUnit]]]
+    changed: Sequence[tuple[EngineFiles, Sequence[FileOfUnit]]]
     rest: ReadPlan
     reasons: Sequence[str | None]
     matches: UnitMatches | None
@@ -73,7 +72,7 @@ class EngineShare:
         """
         for files, units in self.changed:
             assert self.matches is not None
-            masks = MaskedFiles(units, files.stride, self.matches, context, threads)
+            masks = MaskedFiles(units, self.matches, context, threads)
             yield replace(files, gone=masks.dataset())
 
 
@@ -89,37 +88,45 @@ def engine_share(
             are gone; None for one that cannot. The footers of units with changes are read, too.
     """
     schema = pa.schema([plan.schema.field(name) for name in columns])
-    reads: dict[object, tuple[EngineFiles, list[ReadUnit]]] = {}
+    reads: dict[tuple[bool, object], tuple[EngineFiles, list[str], list[FileOfUnit]]] = {}
     reasons: list[str | None] = []
     rest: list[ReadUnit] = []
     for unit in plan.units:
         found = _files_of(unit, schema, masks=matches is not None)
-        why = unit.reason or "it has changes"
         if isinstance(found, str):
             reasons.append(found)
             rest.append(unit)
             continue
-        key = [_key(files) for files in found]
-        if len({*reads, *key}) > _MOST_READS or not all(map(_fits, found, map(reads.get, key))):
+        keys = [(unit.changes is not None, _key(files)) for files in found]
+        if len({*reads, *keys}) > _MOST_READS:
             reasons.append(f"an engine would have to read {_MOST_READS} partitions apart")
             rest.append(unit)
             continue
-        reasons.append(None if unit.changes is None else f"{why}; DuckDB and Spark mask its file")
-        if matches is not None and not isinstance(unit.changes, Mask | KeyMask | None):
+        reasons.append(None if unit.changes is None else _under_masks(unit))
+        if matches is not None and not isinstance(unit.changes, Mask | KeyMask | Runs | None):
             unit = _without_file(unit, matches)
             # Only what its file does not hold.
             rest.append(unit)
-        for files in found:
-            known, units = reads.get(_key(files), (replace(files, paths=[], stride=0), []))
-            joined = replace(
-                known,
-                paths=[*known.paths, *files.paths],
-                stride=max(known.stride, files.stride),
-            )
-            reads[_key(files)] = joined, [*units, unit]
-    clean = [files for files, _ in reads.values() if not files.stride]
-    changed = [pair for pair in reads.values() if pair[0].stride]
+        for number, (key, files) in enumerate(zip(keys, found, strict=True)):
+            _, paths, places = reads.setdefault(key, (files, [], []))
+            paths += files.paths
+            places.append((unit, number))
+    clean, changed = [], []
+    for (is_masked, _), (files, paths, places) in reads.items():
+        whole = replace(files, paths=paths)
+        if is_masked:
+            changed.append((whole, places))
+        else:
+            clean.append(whole)
     return EngineShare(clean, changed, replace(plan, units=rest), reasons, matches)
+
+
+def _under_masks(unit: ReadUnit) -> str:
+    """What is said of a unit of whose files some rows are gone."""
+    why = unit.reason or "it has changes"
+    if isinstance(unit.changes, Runs):
+        return f"{why}; DuckDB masks its files"
+    return f"{why}; DuckDB and Spark mask its file"
 
 
 def _without_file(unit: ReadUnit, matches: UnitMatches) -> ReadUnit:
@@ -167,10 +174,13 @@ def masked_unit(
     matches.columns = list(dict.fromkeys([*shown.names, *tested]))
     if unit.changes is None:
         return file, none, None
-    keyed = not isinstance(unit.changes, Mask | KeyMask)
+    keyed = not isinstance(unit.changes, Mask | KeyMask | Runs)
     changed = _without_file(unit, matches) if keyed else unit
-    gone = gone_rows(changed, matches, context)
-    return None if gone is None else (file, gone, changed if keyed else None)
+    bits = matches.gone(changed, context)
+    if bits is None:
+        return None
+    gone = np.unpackbits(bits[0], count=unit.files[0].open().num_rows).astype(np.bool_)
+    return file, gone, changed if keyed else None
 
 
 def _is_plain(file: EngineFiles, unit: ReadUnit) -> bool:
@@ -183,16 +193,12 @@ def _is_plain(file: EngineFiles, unit: ReadUnit) -> bool:
     return [(one.name, one.type) for one in file.stored.values()] == wanted
 
 
-def _fits(files: EngineFiles, read: tuple[EngineFiles, Sequence[ReadUnit]] | None) -> bool:
-    """Whether the mask of a read has room for the rows of one more file."""
-    stride = max(files.stride, 0 if read is None else read[0].stride)
-    return stride * (1 + (0 if read is None else len(read[1]))) <= _MOST_BITS
-
-
 def _files_of(unit: ReadUnit, schema: pa.Schema, *, masks: bool) -> list[EngineFiles] | str:
     """A unit's files, each a read of its own; or why it stays."""
-    changed = unit.changes is not None
-    if changed and (not masks or isinstance(unit.changes, Runs) or len(unit.files) != 1):
+    changes = unit.changes
+    changed = changes is not None
+    by_rule = isinstance(changes, Runs) and not isinstance(changes.rule, str)
+    if changed and (not masks or by_rule or not unit.files):
         return unit.reason or "it has changes"
     values = {name: value for name, value in unit.partition.items() if name in schema.names}
     found = []
@@ -203,8 +209,9 @@ def _files_of(unit: ReadUnit, schema: pa.Schema, *, masks: bool) -> list[EngineF
             return files
         if changed and _PLACES.intersection(map(str.lower, reader.schema.names)):
             return "a column of its file hides the places of rows"
-        chunks = max(math.ceil(reader.num_rows / CHUNK_ROWS), 1) if changed else 0
-        found.append(replace(files, stride=chunks * CHUNK_ROWS))
+        if changed and reader.num_rows > _MOST_BITS:
+            return f"it has {reader.num_rows} rows, and an engine masks {_MOST_BITS}"
+        found.append(files)
     return found
 
 
@@ -212,30 +219,29 @@ def _key(files: EngineFiles) -> object:
     """What files that are read together have in common."""
     values = tuple((name, value.type, value.as_py()) for name, value in files.values.items())
     stored = tuple((name, own.name, own.type) for name, own in files.stored.items())
-    return values, stored, bool(files.stride)
+    return values, stored
 
 
 class MaskedFiles:
-    """Which rows of the files of some units are gone, as an engine asks for it.
+    """Which rows of some files are gone, as an engine asks for it.
 
     Args:
-        units: with one file each, in the order of the files in the engine's read.
-        stride: places that each file has, whole chunks of them.
-        matches: what keyed events do to their files.
+        files: in the order in which the engine reads them.
+        matches: which rows of files are gone.
         context: what the reads lend.
         threads: units at once.
     """
 
     def __init__(
         self,
-        units: Sequence[ReadUnit],
-        stride: int,
+        files: Sequence[FileOfUnit],
         matches: UnitMatches,
         context: ReadContext,
         threads: int,
     ) -> None:
-        self._units = units
-        self._stride = stride
+        self._units: dict[int, tuple[ReadUnit, list[tuple[int, int]]]] = {}
+        for number, (unit, own) in enumerate(files):
+            self._units.setdefault(id(unit), (unit, []))[1].append((number, own))
         self._matches = matches
         self._context = context
         self._threads = threads
@@ -248,56 +254,40 @@ class MaskedFiles:
 
     def _open(self, columns: list[str], condition: pc.Expression | None) -> pa.RecordBatchReader:
         schema = pa.schema([_MASK.field(name) for name in columns])
-        stream = pa.RecordBatchReader.from_batches(_MASK, self._chunks())
+        stream = pa.RecordBatchReader.from_batches(_MASK, self._batches())
         if condition is not None:
             return apply_filter(stream, condition, columns)
         batches = (batch.select(columns) for batch in stream)
         return pa.RecordBatchReader.from_batches(schema, batches)
 
-    def _chunks(self) -> Iterator[pa.RecordBatch]:
-        own = self._stride // CHUNK_ROWS
-        tasks: list[Task] = [functools.partial(self._of, unit) for unit in self._units]
-        for number, batch in run_tasks(tasks, self._threads):
-            bits = np.zeros(self._stride // 8, np.uint8)
-            some = np.frombuffer(batch.column(0)[0].as_buffer(), np.uint8)
-            bits[: len(some)] = some
-            numbers = pa.array(range(number * own, number * own + own), pa.int32())
-            chunks = pa.FixedSizeBinaryArray.from_buffers(
-                _MASK.field("bits").type, own, [None, pa.py_buffer(bits)]
-            )
-            yield batch_of([numbers, chunks], _MASK, own)
+    def _batches(self) -> Iterator[pa.RecordBatch]:
+        """What is known at once, in few batches; the rest as it is worked out."""
+        tasks: list[Task] = []
+        ready: list[tuple[int, Bits]] = []
+        size = 0
+        for unit, numbers in self._units.values():
+            known = self._matches.events.gone(unit)
+            if known is None:
+                tasks.append(functools.partial(self._of, unit, numbers))
+                continue
+            ready += [(number, known[own]) for number, own in numbers]
+            size += sum(bits.nbytes for bits in known)
+            if size > _KEPT_AT_ONCE:
+                yield _mask_rows(ready)
+                ready, size = [], 0
+        if ready:
+            yield _mask_rows(ready)
+        yield from (batch for _, batch in run_tasks(tasks, self._threads))
 
-    def _of(self, unit: ReadUnit) -> Iterator[pa.RecordBatch]:
-        gone = gone_rows(unit, self._matches, self._context)
+    def _of(self, unit: ReadUnit, numbers: Sequence[tuple[int, int]]) -> Iterator[pa.RecordBatch]:
+        gone = self._matches.gone(unit, self._context)
         if gone is None:
-            gone = np.ones(unit.files[0].open().num_rows, np.bool_)
-        yield _one_row(np.packbits(gone).tobytes())
+            gone = [np.packbits(np.ones(file.open().num_rows, np.bool_)) for file in unit.files]
+        yield _mask_rows([(number, gone[own]) for number, own in numbers])
 
 
-def gone_rows(
-    unit: ReadUnit, matches: UnitMatches, context: ReadContext
-) -> npt.NDArray[np.bool_] | None:
-    """For each row of a unit's file whether it is gone.
-
-    Args:
-        unit: has one file, and changes that are a mask or `ChangedRows`.
-        matches: what keyed events do to their files.
-        context: what the read lends.
-
-    Returns:
-        None where the unit's events fill gaps, so that all of its rows come from us.
-    """
-    (file,) = unit.files
-    if isinstance(unit.changes, ChangedRows):
-        found = matches.of(file, unit.changes.changes, context)
-        return None if found is None else np.not_equal(found.sources, KEEP)
-    reader = file.open()
-    assert unit.changes is not None
-    gone = SharedMask(unit.changes).of(reader, context, DEFAULT_BATCH_ROWS)
-    flags = np.zeros(reader.num_rows, np.bool_)
-    flags[gone.within(0, reader.num_rows)] = True
-    return flags
-
-
-def _one_row(bits: bytes) -> pa.RecordBatch:
-    return batch_of([pa.array([bits], pa.binary())], _BITS, 1)
+def _mask_rows(found: Sequence[tuple[int, Bits]]) -> pa.RecordBatch:
+    """A row for each file; a byte at least, since there are no texts of no bits."""
+    numbers = pa.array([number for number, _ in found], pa.uint64())
+    bits = pa.array([bits.tobytes() or b"\0" for _, bits in found], pa.binary())
+    return batch_of([numbers, bits], _MASK, len(found))

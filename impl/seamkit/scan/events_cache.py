@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from seambase.errors import InputError
@@ -22,10 +23,24 @@ from seamkit.files.kept import CACHE_BYTES, Kept
 from seamkit.files.reader import FileReader
 from seamkit.scan.arguments import DEFAULT_BATCH_ROWS
 from seamkit.scan.core_merges import KEEP, REMOVE, RowNumbers
-from seamkit.scan.masks import GoneRows
+from seamkit.scan.masks import GoneRows, SharedMask
 from seamkit.scan.merge_path import GroupRange, RowSources, UnitMerge
 from seamkit.scan.native_path import Wanted
-from seamkit.scan.units import DataFile, Events, Keyed, LoadedEvents, Positions, ReadContext
+from seamkit.scan.runs_path import gone_of_runs
+from seamkit.scan.units import (
+    DataFile,
+    Events,
+    Keyed,
+    LoadedEvents,
+    Positions,
+    ReadContext,
+    ReadUnit,
+    Runs,
+    gone_identity,
+)
+
+Bits = npt.NDArray[np.uint8]
+"""A bit for each row of a file, the first being the highest of its byte: 1 where it is gone."""
 
 
 @dataclass(frozen=True)
@@ -247,9 +262,36 @@ class EventsCache:
             return
         store.put(("matches", key), (changes, matches), matches.size_bytes)
 
+    def gone(self, unit: ReadUnit) -> Sequence[Bits] | None:
+        """For each file of a unit which of its rows are gone, where that is known."""
+        store, key = self._place_of_gone(unit)
+        known = store.get(("gone", key))
+        return None if known is None else known[1]
+
+    def keep_gone(
+        self, unit: ReadUnit, make: Callable[[], Sequence[Bits] | None], context: ReadContext
+    ) -> Sequence[Bits] | None:
+        """Work it out, and keep it unless something was warned of, or the files changed."""
+        place, before = self._place_of_gone(unit), len(context.warnings)
+        found = make()
+        if found is None or len(context.warnings) > before:
+            return found
+        if self._place_of_gone(unit) == place:
+            store, key = place
+            store.put(("gone", key), (unit.changes, found), sum(bits.nbytes for bits in found))
+        return found
+
+    def _place_of_gone(self, unit: ReadUnit) -> tuple[Kept, Hashable]:
+        return self._place_by(unit.changes, partial(gone_identity, unit))
+
     def _place(self, changes: Keyed) -> tuple[Kept, Hashable]:
         """Where events are kept, and by what."""
-        identity = None if self._shared is None else changes.identity()
+        return self._place_by(changes, changes.identity)
+
+    def _place_by(
+        self, changes: object, identity_of: Callable[[], Hashable | None]
+    ) -> tuple[Kept, Hashable]:
+        identity = None if self._shared is None else identity_of()
         if identity is None or self._shared is None:
             return self._own, id(changes)
         return self._shared, identity
@@ -274,9 +316,7 @@ class UnitMatches:
 
     def of(self, file: DataFile, changes: Keyed, context: ReadContext) -> Matches | None:
         """What the events of a unit do to its file; None where they fill gaps of its rows."""
-        with self._lock:
-            alone = self._alone.setdefault(id(changes), threading.Lock())
-        with alone:
+        with self._alone_with(changes):
             known = self.events.matches(changes)
             if known is not None:
                 return known
@@ -289,6 +329,42 @@ class UnitMatches:
                 found = self._matched(events, file)
             self.events.keep_matches(changes, found)
             return found
+
+    def gone(self, unit: ReadUnit, context: ReadContext) -> Sequence[Bits] | None:
+        """For each file of a unit which of its rows are gone.
+
+        Args:
+            unit: its changes are `ChangedRows`, a mask, or runs of which one row of a key is left.
+            context: what the read lends.
+
+        Returns:
+            None where the unit's events fill gaps, so that all of its rows come from us.
+        """
+        with self._alone_with(unit.changes):
+            known = self.events.gone(unit)
+            if known is not None:
+                return known
+            return self.events.keep_gone(unit, partial(self._gone, unit, context), context)
+
+    def _gone(self, unit: ReadUnit, context: ReadContext) -> Sequence[Bits] | None:
+        changes = unit.changes
+        if isinstance(changes, Runs):
+            found = gone_of_runs(unit, changes, self._schema, context)
+            return [np.packbits(flags) for flags in found]
+        (file,) = unit.files
+        if isinstance(changes, ChangedRows):
+            matches = self.of(file, changes.changes, context)
+            return None if matches is None else [np.packbits(matches.sources != KEEP)]
+        assert changes is not None
+        reader = file.open()
+        gone = SharedMask(changes).of(reader, context, DEFAULT_BATCH_ROWS)
+        flags = np.zeros(reader.num_rows, np.bool_)
+        flags[gone.within(0, reader.num_rows)] = True
+        return [np.packbits(flags)]
+
+    def _alone_with(self, changes: object) -> threading.Lock:
+        with self._lock:
+            return self._alone.setdefault(id(changes), threading.Lock())
 
     def _matched(self, events: Events, file: DataFile) -> Matches:
         reader = file.open()

@@ -20,6 +20,7 @@ from seambase.errors import InputError, RefusedError
 from seamkit.core.arrow_data import ExportedBatch, batch_of, numbers
 from seamkit.core.tasks import read_ahead
 from seamkit.files.reader import FileReader
+from seamkit.scan.arguments import DEFAULT_BATCH_ROWS
 from seamkit.scan.core_merges import KEEP, MergedRows, RowNumbers, RunMerge, assemble
 from seamkit.scan.key_ranges import GroupsOf, KeyRange
 from seamkit.scan.masks import GoneRows
@@ -278,6 +279,71 @@ class _Picked(_Merging):
         del batch
         log = _joined(pieces, schema)
         yield assemble(base, log, ExportedBatch(log), sources, self._context.allocator)
+
+
+class _Winners(_Merging):
+    """Where the rows that are left lie in the files of their runs; nothing but keys is read."""
+
+    def gone(self) -> list[npt.NDArray[np.bool_]]:
+        """For each file, run after run, which of its rows are gone."""
+        # Rows that a mask takes out are not met: those of a batch are the next of the others.
+        kept = [[_left(file, self._changes) for file in run] for run in self._changes.runs]
+        self._places = [np.flatnonzero(np.concatenate(own)) for own in kept]
+        self._begins = [0] * len(kept)
+        self._gone = [np.ones(sum(map(len, own)), np.bool_) for own in kept]
+        while True:
+            while (run := self._merge.wants) is not None:
+                if run in self._batches:
+                    self._passed(run)
+                self._supply(run)
+            if not self._batches:
+                break
+            merged = self._merge.step(self._batch_rows)
+            for run in np.unique(merged.runs):
+                self._gone[run][self._at(run)[merged.rows[merged.runs == run]]] = False
+        cuts = [np.cumsum([len(flags) for flags in own])[:-1] for own in kept]
+        pieces = [np.split(own, at) for own, at in zip(self._gone, cuts, strict=True)]
+        return [flags for own in pieces for flags in own]
+
+    def _sources(self, rows: int) -> RowNumbers:
+        self._given = np.full(rows, KEEP, dtype=np.int32)
+        return self._given
+
+    def _at(self, run: int) -> npt.NDArray[np.int64]:
+        """Places in the run of the rows of its batch."""
+        begin = self._begins[run]
+        return self._places[run][begin : begin + self._batches[run].num_rows]
+
+    def _passed(self, run: int) -> None:
+        """All rows of the batch of a run are decided."""
+        if run == self._base:
+            self._gone[run][self._at(run)[self._given == KEEP]] = False
+        self._begins[run] += self._batches[run].num_rows
+
+
+def _left(file: DataFile, changes: Runs) -> npt.NDArray[np.bool_]:
+    """For each row of a file whether no mask takes it out."""
+    reader, mask = file.open(), changes.masks.get(file.name)
+    left = np.ones(reader.num_rows, np.bool_)
+    if mask is not None:
+        gone = GoneRows(mask.load(), reader.num_rows, reader.name)
+        left[gone.within(0, reader.num_rows)] = False
+    return left
+
+
+def gone_of_runs(
+    unit: ReadUnit, changes: Runs, schema: pa.Schema, context: ReadContext
+) -> list[npt.NDArray[np.bool_]]:
+    """For each file of a unit which of its rows are none of the merged ones.
+
+    Args:
+        unit: the unit.
+        changes: its runs, of which one row of a key is left.
+        schema: all columns of the table.
+        context: what the read lends.
+    """
+    batch_rows = max(_LEAST_ROWS, DEFAULT_BATCH_ROWS // len(changes.runs))
+    return _Winners(unit, changes, schema, [], batch_rows, context, Share()).gone()
 
 
 class _Combined(_Merging):

@@ -55,8 +55,19 @@ __all__ = [
     "ReadPlan",
     "ReadUnit",
     "Runs",
+    "gone_identity",
     "settled_columns",
 ]
+
+
+def unknown() -> Hashable | None:
+    """The identity of what nobody can tell from a later state of itself."""
+    return None
+
+
+Identity = Callable[[], Hashable | None]
+"""All that something depends on, so that equal ones give equal rows; files count as they are at the
+moment of the call. None where that is not known, so that nothing is kept of it for other scans."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +86,7 @@ class DataFile:
             columns that it tests: a table has many files and columns.
         has_footer: whether it ends in a footer that says how many rows and which ranges it has, as
             Parquet and ORC do; statistics are not looked for in a file without one, such as text.
+        identity: of the file, and of what decides how its rows are read.
     """
 
     name: str
@@ -83,6 +95,7 @@ class DataFile:
     rows: int | None = None
     statistics: Callable[[Collection[str]], FileStatistics] | None = None
     has_footer: bool = True
+    identity: Identity = unknown
 
 
 @dataclass(frozen=True)
@@ -95,10 +108,12 @@ class Mask:
             error that names the file of the mask. That the positions ascend and lie inside the data
             file is checked by the scan.
         rows: how many they are, as the metadata tells; None where it does not.
+        identity: of the positions.
     """
 
     load: Callable[[], Positions]
     rows: int | None = None
+    identity: Identity = unknown
 
 
 KeyTest = Callable[[pa.RecordBatch], npt.NDArray[np.bool_]]
@@ -113,10 +128,12 @@ class KeyMask:
         keys: sets of key columns, each with its test; a row is gone where one of the tests says so.
             The file's reader gives these columns under their names, which need not be the table's.
         mask: rows that are gone by position; None if none are.
+        identity: of the keys, and of how they are compared with those of the file.
     """
 
     keys: Sequence[tuple[pa.Schema, Callable[[ReadContext], KeyTest]]]
     mask: Mask | None = None
+    identity: Identity = unknown
 
 
 @dataclass(frozen=True)
@@ -298,6 +315,15 @@ class Runs:
                 f"{len(self.order)} columns of order descending"
             )
 
+    @property
+    def words(self) -> Hashable | None:
+        """How rows of one key are merged; None where they become one by a rule of its own."""
+        if not isinstance(self.rule, str):
+            return None
+        files = tuple(tuple(file.name for file in run) for run in self.runs)
+        order = tuple(self.order), self.descending, self.kinds, self.ignores_retracts
+        return files, tuple(self.keys), order, self.rule, tuple(self.masks)
+
 
 Changes = Mask | KeyMask | Keyed | Runs
 
@@ -370,6 +396,22 @@ class ReadUnit:
     def size_bytes(self) -> int:
         """Bytes of its files."""
         return sum(file.size_bytes for file in self.files)
+
+
+def gone_identity(unit: ReadUnit) -> Hashable | None:
+    """All that decides which rows of a unit's files are gone; None where that is not known."""
+    changes = unit.changes
+    if not isinstance(changes, Mask | KeyMask | Runs | None):
+        return changes.identity()
+    parts = [file.identity() for file in unit.files]
+    if isinstance(changes, Runs):
+        parts += [mask.identity() for mask in changes.masks.values()]
+        own: Hashable = changes.words
+    else:
+        own = None if changes is None else changes.identity()
+        if isinstance(changes, KeyMask) and changes.mask is not None:
+            parts.append(changes.mask.identity())
+    return None if own is None or None in parts else (type(changes).__name__, own, *parts)
 
 
 def settled_columns(unit: ReadUnit, names: Collection[str]) -> frozenset[str]:

@@ -9,7 +9,7 @@ values of maps are Parquet's own levels and have neither.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -36,7 +36,7 @@ from seamkit.tables.delta.partition_values import partition_value
 from seamkit.tables.delta.row_ids import RowTracking, find_with_row_ids
 from seamkit.tables.delta.schema import DeltaTypes, Field, TableSchema
 from seamkit.tables.delta.stats import counted, file_statistics, stated_rows
-from seamkit.tables.delta.vectors import read_vector, stored_vector
+from seamkit.tables.delta.vectors import read_vector, stored_vector, vector_identity
 
 
 @dataclass(frozen=True)
@@ -100,6 +100,7 @@ class Planner:
                     opened,
                     rows=rows,
                     statistics=known_of,
+                    identity=partial(data_identity, self.files, add.path),
                 )
             ],
             partition={**self._partition(add), **known} if known else self._partition(add),
@@ -118,7 +119,11 @@ class Planner:
                 f"{self.root}/{LOG}: {add.path} has a deletion vector, and the "
                 f"table's protocol lacks the feature {VECTORS!r}"
             )
-        return Mask(partial(read_vector, self.files, add.vector), add.vector.cardinality)
+        return Mask(
+            partial(read_vector, self.files, add.vector),
+            add.vector.cardinality,
+            partial(vector_identity, self.files, add.vector),
+        )
 
     def _partition(self, add: AddFile) -> Mapping[str, pa.Scalar]:
         """The values of a file's partition: one object for all files of it."""
@@ -145,6 +150,12 @@ class Planner:
                 add.partition_values[column.physical], column.type, where
             )
         return values
+
+
+def data_identity(files: TableFiles, path: str) -> Hashable | None:
+    """What tells a data file from any other."""
+    storage, plain = files.locate(path)
+    return storage.file_identity(plain)
 
 
 def open_data_file(

@@ -7,6 +7,7 @@ A file's first byte is the format's version; see `seamkit.files.vectors` for wha
 from __future__ import annotations
 
 import uuid
+from collections.abc import Hashable
 
 import numpy as np
 
@@ -41,6 +42,15 @@ def stored_vector(files: TableFiles, vector: VectorDescriptor) -> StoredFile:
     at = vector.offset
     where = files.place(path)
     return StoredFile("deletion vector", where, vector.size_bytes, vector.cardinality, at)
+
+
+def vector_identity(files: TableFiles, vector: VectorDescriptor) -> Hashable | None:
+    """What tells a vector from any other: one in the log by itself, another by its file, too."""
+    if vector.storage_type == "i":
+        return vector
+    storage, path = files.locate(_path(files, vector))
+    known = storage.file_identity(path)
+    return None if known is None else (known, vector)
 
 
 def decode_z85(text: str) -> bytes:

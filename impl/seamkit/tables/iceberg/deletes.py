@@ -26,7 +26,7 @@ import threading
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -249,6 +249,15 @@ class DeletedKeys:
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         self.__dict__.update(state)
         self._start()
+
+    @cached_property
+    def words(self) -> str:
+        """The columns of the keys, and how files give them."""
+        return repr(self.columns)
+
+    def newer(self, sequence_number: int) -> Sequence[Entry]:
+        """The delete files that count for data files of a sequence number."""
+        return [one for one in self._entries if one.sequence_number > sequence_number]
 
     def test(self, sequence_number: int, context: ReadContext) -> KeyTest:
         """What tells which rows of a data file of this sequence number are gone."""

@@ -11,7 +11,7 @@ and that a vector's data file is there.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any
@@ -25,7 +25,13 @@ from seamkit.files.roaring import Positions
 from seamkit.files.statistics import FileStatistics
 from seamkit.scan.units import Changes, DataFile, KeyMask, Mask, ReadUnit
 from seamkit.tables.iceberg.data_files import LINEAGE, Column, FileOpener, FileRows, file_statistics
-from seamkit.tables.iceberg.deletes import DeleteIndex, deleted_rows, kind_of, read_vector
+from seamkit.tables.iceberg.deletes import (
+    DeletedKeys,
+    DeleteIndex,
+    deleted_rows,
+    kind_of,
+    read_vector,
+)
 from seamkit.tables.iceberg.metadata.document import (
     PartitionField,
     PartitionSpec,
@@ -131,7 +137,9 @@ class Planner:
         count = sum(files for _, files in equality)
         reason = f"{reason}, " if reason else ""
         reason = f"{reason}equality deletes in {count} files"
-        return self.unit_with(entry, KeyMask(tests, mask), (index,), reason)
+        keys = [deleted for deleted, _ in equality]
+        identity = partial(keys_identity, self.opener, keys, entry)
+        return self.unit_with(entry, KeyMask(tests, mask, identity), (index,), reason)
 
     def unit_with(
         self,
@@ -159,6 +167,7 @@ class Planner:
                     entry.records,
                     partial(statistics_of, entry, self._counted, values),
                     has_footer=entry.format != "AVRO",
+                    identity=partial(identity_of, self.opener, (entry,)),
                 )
             ],
             partition=partition,
@@ -266,13 +275,39 @@ def mask_of(opener: FileOpener, entry: Entry, index: DeleteIndex) -> tuple[Mask 
     """The rows of a data file that are gone by position, and in words."""
     vector = index.vector(entry)
     if vector is not None:
-        mask = Mask(partial(read_vector, opener.files, vector), vector.records)
+        load_vector = partial(read_vector, opener.files, vector)
+        mask = Mask(load_vector, vector.records, partial(identity_of, opener, (vector,)))
         return mask, f"{vector.records} rows are deleted by its vector"
     deletes = index.positions(entry)
     if not deletes:
         return None, ""
     load: partial[Positions] = partial(deleted_rows, deletes, entry.path, entry.records)
-    return Mask(load), f"position deletes in {len(deletes)} files"
+    own = [entry, *(one.entry for one in deletes)]
+    mask = Mask(load, identity=partial(identity_of, opener, own))
+    return mask, f"position deletes in {len(deletes)} files"
+
+
+def identity_of(opener: FileOpener, entries: Sequence[Entry]) -> Hashable | None:
+    """What tells files from any others, as manifests and folders have them."""
+    found = []
+    for one in entries:
+        storage, plain = opener.files.locate(one.path)
+        known = storage.file_identity(plain)
+        if known is None:
+            return None
+        part = one.offset, one.length, one.referenced
+        found.append((one.path, known, one.records, one.size_bytes, one.sequence_number, part))
+    return tuple(found)
+
+
+def keys_identity(
+    opener: FileOpener, deleted: Sequence[DeletedKeys], entry: Entry
+) -> Hashable | None:
+    """What decides which rows of a data file equality deletes take out."""
+    newer = [one.newer(entry.sequence_number) for one in deleted]
+    known = identity_of(opener, [delete for deletes in newer for delete in deletes])
+    words = tuple(one.words for one in deleted), repr(opener.mapping)
+    return None if known is None else (known, words, entry.sequence_number, entry.partition_key)
 
 
 _LIVE = (0, 1)  # statuses of entries: existing, added

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from decimal import Decimal
 
 import numpy as np
@@ -210,6 +210,16 @@ def open_data_file(
     return found
 
 
+def data_identity(
+    storage: Storage, folder: str, entry: FileEntry, schema: TableSchema
+) -> Hashable | None:
+    """What tells a data file from any other, and from itself under another schema."""
+    own, path = located(storage, folder, entry.name, entry.external_path)
+    known = own.file_identity(path)
+    stated = entry.size_bytes, entry.rows, entry.schema_id
+    return None if known is None else (known, stated, schema.where, schema.id)
+
+
 def _check_columns(reader: FileReader, schema: TableSchema, expected: Sequence[str]) -> None:
     """Hold a file's columns against its schema, beyond those that are missing.
 
@@ -319,6 +329,13 @@ def _of_column(low: pa.Scalar, high: pa.Scalar, nulls: int | None) -> ColumnRang
 INDEX = "index"
 _FILE_VERSIONS = (b"\x01", b"\x02")
 _BY = "the manifest"
+
+
+def vector_identity(storage: Storage, vector: VectorRange) -> Hashable | None:
+    """What tells a vector from any other."""
+    own, path = located(storage, INDEX, vector.index_file, vector.external_path)
+    known = own.file_identity(path)
+    return None if known is None else (known, vector)
 
 
 def read_vector(storage: Storage, vector: VectorRange) -> Positions:

@@ -26,9 +26,11 @@ from seamkit.tables.paimon.change_rows import INSERTED, retracts_of, with_kinds
 from seamkit.tables.paimon.data_files import (
     INDEX,
     bucket_folder,
+    data_identity,
     file_statistics,
     open_data_file,
     read_vector,
+    vector_identity,
 )
 from seamkit.tables.paimon.merge_engines.engines import merge_rule
 from seamkit.tables.paimon.metadata.manifests import FileEntry, live_vectors, row_values
@@ -338,6 +340,7 @@ class Planner:
             rows=file.rows,
             statistics=partial(file_statistics, file, self._schema, self._schemas),
             has_footer=file.has_footer,
+            identity=partial(data_identity, self._storage, folder, file, self._schema),
         )
 
     def _stored_vectors(self, files: Sequence[FileEntry]) -> list[StoredFile]:
@@ -358,7 +361,8 @@ class Planner:
         vector = self._vectors.get((file.partition, file.bucket, file.name))
         if vector is None:
             return None
-        return Mask(partial(read_vector, self._storage, vector), vector.cardinality)
+        load = partial(read_vector, self._storage, vector)
+        return Mask(load, vector.cardinality, partial(vector_identity, self._storage, vector))
 
 
 def _check_keyless(files: Sequence[FileEntry], where: str) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
+import itertools
 import random
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from decimal import Decimal
@@ -11,6 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -249,6 +252,55 @@ def test_ranges_of_keys_are_the_whole_unit(name: str, tmp_path: Path) -> None:
             assert (len(ranges) > 1) == (threads > 1 and name != "double")
             starts = [_order((r.least.as_py(), 0)) for r in ranges if r.least is not None]
             assert starts == sorted(set(starts))
+
+
+@pytest.mark.parametrize("name", ["bigint", "text", "decimal"])
+def test_an_engine_reads_the_files_of_runs_itself(name: str, tmp_path: Path) -> None:
+    """Under masks of the rows that are left; whichever rule says so, and whatever vectors hide."""
+    kind, chance = KEYS[name][0], random.Random(f"engine {name}")
+    ways = [*itertools.product(([], ["_seq"], ["s", "_seq"]), (0, 1), (False, True), (False, True))]
+    for n_runs in (1, 2, 5):
+        runs = _runs(chance, name, n_runs)
+        folder = tmp_path / f"{n_runs}"
+        folder.mkdir()
+        plain = _in_files(folder, runs, kind)
+        half = len(runs[0]) // 2
+        hidden = sorted(chance.sample(range(half), half // 3))
+        masks = {"0-0.parquet": Mask(partial(positions, hidden))}
+        left = [[row for i, row in enumerate(runs[0]) if i not in hidden], *runs[1:]]
+        for order, descending, ignores, hides in chance.sample(ways, 6):
+            down = descending if len(order) == 2 else 0
+            changes = replace(plain, order=order, descending=down, ignores_retracts=ignores)
+            changes = replace(changes, masks=masks if hides else {})
+            expected = _expected(left if hides else runs, "s" in order, bool(down), ignores)
+            assert _by_engine(_scan_of(changes, kind, 2)) == Counter(expected)
+        first = {row[:2]: row for run in reversed(runs) for row in run if row[5] not in RETRACTS}
+        changes = replace(plain, order=[], rule="first", ignores_retracts=True)
+        expected = [row[:4] for row in first.values()]
+        assert _by_engine(_scan_of(changes, kind, 2)) == Counter(expected)
+
+
+def _by_engine(scan: UnitScan) -> Counter[tuple[Any, ...]]:
+    """The rows that DuckDB reads, none of them by way of our reader."""
+    assert scan.engine_plan(masks=True).rest is None
+    return Counter(_rows(scan.relation(duckdb.connect()).to_arrow_table()))
+
+
+@pytest.mark.parametrize(
+    ("rows", "why"),
+    [
+        ([(2, 0, 0, "a", 1, 0), (1, 0, 0, "b", 2, 0)], "not above"),
+        ([(1, 0, 0, "a", 1, 0), (None, 0, 0, "b", 2, 0)], "null"),
+        ([(1, 0, 0, "a", 1, 7), (2, 0, 0, "b", 2, 0)], "unknown kind 7"),
+    ],
+)
+def test_an_engine_is_refused_what_is_refused_elsewhere(
+    rows: Sequence[tuple[Any, ...]], why: str, tmp_path: Path
+) -> None:
+    """No mask comes of runs that cannot be merged, so no row does."""
+    changes = _in_files(tmp_path, [rows, [(5, 0, 0, "x", 3, 0)]], pa.int32())
+    with pytest.raises(duckdb.Error, match=why):
+        _scan_of(changes, pa.int32(), 1).relation(duckdb.connect()).fetchall()
 
 
 def test_statistics_that_lie_lose_no_row(tmp_path: Path) -> None:

@@ -1,0 +1,131 @@
+"""DuckDB reads files under masks: what deletes and sorted runs leave of them, in any state."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+import seamkit
+from seamkit.scan.events_cache import UnitMatches
+from seamkit.scan.scan import Scan
+from seamkit.scan.units import ReadUnit
+from seamkit_tests.samples.delta_tables import unpack_delta
+from seamkit_tests.samples.iceberg_tables import unpack_iceberg
+from seamkit_tests.samples.outlets import bag
+from seamkit_tests.samples.paimon_tables import unpack_paimon
+
+pytestmark = pytest.mark.usefixtures("nothing_kept")
+
+_UNPACK = {"delta": unpack_delta, "iceberg": unpack_iceberg, "paimon": unpack_paimon}
+_TABLES = [
+    ("delta", "vectors-update"),
+    ("iceberg", "equality"),
+    ("iceberg", "equality-and-positions"),
+    ("iceberg", "equality-sets"),
+    ("iceberg", "vectors"),
+    ("paimon", "pk-kinds"),
+    ("paimon", "pk-partitions"),
+    ("paimon", "pk-sequence-several"),
+    ("paimon", "vectors"),
+]
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The units whose masks were worked out."""
+    units: list[str] = []
+    original = UnitMatches._gone
+
+    def noted(self: UnitMatches, unit: ReadUnit, context: Any) -> Any:
+        units.append(unit.name)
+        return original(self, unit, context)
+
+    monkeypatch.setattr(UnitMatches, "_gone", noted)
+    return units
+
+
+def _states(format_: str, folder: Path) -> Sequence[int]:
+    """All states of a table that can be asked for."""
+    if format_ == "delta":
+        return range(len([*(folder / "_delta_log").glob("*.json")]))
+    if format_ == "iceberg":
+        table = seamkit.IcebergTable(str(folder))
+        return [*table._metadata.snapshots]
+    names = (path.name.partition("-")[2] for path in (folder / "snapshot").glob("snapshot-*"))
+    return sorted(map(int, names))
+
+
+def _by_duckdb(scan: Scan) -> Counter[str]:
+    con = duckdb.connect()
+    con.execute("SET TimeZone = 'UTC'")
+    return bag(scan.relation(con).to_arrow_table().cast(scan.schema))
+
+
+@pytest.mark.parametrize(("format_", "name"), _TABLES)
+def test_each_state_has_masks_of_its_own(
+    format_: str, name: str, tmp_path: Path, made: list[str]
+) -> None:
+    """The same files under other deletes; asked again in any order, nothing is worked out anew."""
+    folder = _UNPACK[format_](name, tmp_path)
+    states = _states(format_, folder)
+    expected = {
+        state: bag(seamkit.open_table(folder).scan(as_of=state).to_table()) for state in states
+    }
+    masks = 0
+    for state in states:
+        scan = seamkit.open_table(folder).scan(as_of=state)
+        plan = scan.engine_plan(masks=True)
+        assert plan.rest is None, scan.explain(engine=True)
+        masks += sum(files.gone is not None for files in plan.files)
+        assert _by_duckdb(scan) == expected[state]
+    once = len(made)
+
+    assert masks
+    assert once
+    for state in reversed(states):
+        assert _by_duckdb(seamkit.open_table(folder).scan(as_of=state)) == expected[state]
+    assert len(made) == once
+    seamkit.keep_at_most(0)
+    for state in states:
+        assert _by_duckdb(seamkit.open_table(folder).scan(as_of=state)) == expected[state]
+    assert len(made) >= 2 * once
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_any_columns_and_filters_meet_what_runs_leave(threads: int, tmp_path: Path) -> None:
+    """A value that was overwritten is not found, a key is once, whatever is asked of them."""
+    scan = seamkit.open_table(unpack_paimon("pk-levels", tmp_path)).scan()
+    con = duckdb.connect()
+    con.execute(f"SET threads = {threads}")
+    scan.relation(con).create_view("t")
+    rows = scan.to_table()
+    con.register("own", rows)
+    names = rows.schema.names
+
+    assert con.execute("SELECT count(*) FROM t").fetchall() == [(rows.num_rows,)]
+    for name in names:
+        for value in rows[name].unique().to_pylist():
+            of = f'FROM {{}} WHERE "{name}" IS NOT DISTINCT FROM ?'
+            query = f'SELECT "{names[-1]}" {of}'
+            found, expected = (
+                con.execute(query.format(who), [value]).fetchall() for who in ("t", "own")
+            )
+            assert Counter(found) == Counter(expected)
+    twice = f'SELECT count(*) FROM t AS a JOIN t AS b USING ("{names[0]}")'  # noqa: S608
+    assert con.execute(twice).fetchall() == con.execute(twice.replace("t AS", "own AS")).fetchall()
+
+
+def test_no_row_carries_the_bits_of_its_file(tmp_path: Path) -> None:
+    """A semi-join has the columns of its rows alone: a join above it would hold them once a row."""
+    con = duckdb.connect()
+    scan = seamkit.open_table(unpack_delta("vectors-several", tmp_path)).scan()
+    scan.relation(con).create_view("t")
+    [(_, plan)] = con.execute("EXPLAIN SELECT count(*) FROM t a, t b").fetchall()
+
+    assert "SEMI" in plan
+    assert "INNER" not in plan
