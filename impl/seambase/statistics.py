@@ -50,7 +50,6 @@ class TableStatistics:
     """What is known of the rows of a scan or table; None is what nobody knows.
 
     Attributes:
-        rows: how many there are.
         size_bytes: of the files that they are read from.
         columns: by name, for each column.
     """

@@ -45,7 +45,6 @@ class ComparisonOptions:
         scans: names from `seambench.bench.cases.SCANS`.
         scans_only: readers that take no part in the queries.
         suite: name of the suite of queries.
-        samples: hot runs of each.
         threads: for readers and DuckDB; None for one per core.
         budget_seconds: see `seambench.bench.measure.take_turns`.
         memory: whether to measure memory, in runs of its own.

@@ -53,7 +53,6 @@ class Kernels:
 
     Attributes:
         seam: of the implementation that the record names.
-        by: its name.
         kernels: in the order of their first runs.
         origin: of the rows.
     """

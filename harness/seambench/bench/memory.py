@@ -91,7 +91,6 @@ class Drained:
     """What a streamed scan in a process of its own came to.
 
     Attributes:
-        rows: rows of the stream.
         seconds: from opening to the end of the stream.
         peak_bytes: most resident bytes of that process and its children together.
         base_bytes: resident bytes before the scan: the interpreter and its libraries.

@@ -37,7 +37,6 @@ class Reader:
     """A reader of one data set, and what it is asked.
 
     Attributes:
-        name: in the registry.
         dataset: whose tables it reads.
         threads: for its scans; None for one per core.
         query: the view it is asked for.

@@ -49,11 +49,9 @@ class ThroughputOptions:
 
     Attributes:
         seam: whose implementations.
-        implementations: names in the registry.
         rows: sizes of the batches.
         columns: `all` 16 columns of lineitem, `fixed`: those 11 whose values have a fixed width.
         only: words of which a step's name must hold one; none for all steps.
-        samples: timed runs of each.
         wait_seconds: how long to wait at most for a machine that does nothing else.
         command: what was typed, for the record.
     """

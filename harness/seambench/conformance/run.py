@@ -29,7 +29,6 @@ class Run:
     Each implementation runs in a process of its own, so that a crash or a hang is an outcome.
 
     Attributes:
-        seam: its name.
         implementations: names as the registry takes them.
         golden: folder of golden files to take in place of the installed cases.
         patterns: of case ids (`scan/*/event/*`); None for all.

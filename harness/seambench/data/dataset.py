@@ -38,7 +38,6 @@ class DatasetTable:
     """One table of a data set, as readers see it.
 
     Attributes:
-        name: TPC-H name.
         kind: name of its table format, or `parquet` for a folder of Parquet files.
         path: its folder; tables that no layout changes lie in the `parquet` data set beside.
     """
@@ -58,10 +57,8 @@ class ExpectedTable:
     """What a table must contain in some state, by the oracle.
 
     Attributes:
-        name: TPC-H name.
         path: Parquet file, or folder of Parquet files.
         ts: value of the `ts` column to be added to the stored rows, or None.
-        rows: number of rows.
         digest: digest of the rows, `ts` included where the table has it.
     """
 
@@ -85,7 +82,6 @@ class Dataset:
     """A complete data set on disk.
 
     Attributes:
-        path: its folder.
         manifest: the manifest as it stands in the file.
     """
 

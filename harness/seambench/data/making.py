@@ -51,11 +51,8 @@ class Making:
     """What does not change from layout to layout of a run.
 
     Attributes:
-        scale: TPC-H scale.
         folder: where the data sets of this scale lie.
         tables: those that are tables of the layout's format.
-        slices: slices of each.
-        seed: of the changes.
         force: make again what exists.
         spark: how to start Spark.
         knobs: what a data set is made with, by its layout, for the manifest.
@@ -232,8 +229,6 @@ class _Writing:
     """The data sets of one format.
 
     Attributes:
-        making: the run.
-        format: the format.
         spark: a session with its jars.
         work: folder for tables as they were created.
         pool: where the oracle works.

@@ -33,9 +33,7 @@ class TableFacts:
     """One TPC-H table.
 
     Attributes:
-        name: its name.
         keys: columns of the primary key, in the order TPC-H gives them.
-        schema: columns and types.
         rows: rows at scale 1.
         scales: whether the number of rows grows with the scale.
     """

@@ -32,7 +32,6 @@ class GoldenTable:
     Attributes:
         format: what its bytes are.
         folder: folder of its archive.
-        spec: its declaration.
     """
 
     format: TableFormat

@@ -42,7 +42,6 @@ class Side(_Struct, frozen=True):
     """What is timed.
 
     Attributes:
-        by: name of the implementation.
         case: a case, or a pattern of cases.
         over: the data, as in `Rows.name`; absent: any.
         threads: asked for; absent: one per core.

@@ -17,7 +17,6 @@ class HeldForms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A reader over all tables of a format in the forms that they can take.
 
     Attributes:
-        format: of the tables.
         impl: the reader.
         version: of the reader.
         date: of the run.

@@ -19,7 +19,6 @@ class HeldWays(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A reader over all tables of a format, through every outlet.
 
     Attributes:
-        format: of the tables.
         impl: the reader.
         version: of the reader.
         date: of the run.

@@ -42,7 +42,6 @@ class Finding:
         expected: digest of the oracle's rows.
         answer: digest of the rows that came.
         difference: the first difference in words; also what no digest tells, such as a type.
-        rows: of the answer.
         bytes: of the answer in Arrow; None where it is no Arrow.
     """
 

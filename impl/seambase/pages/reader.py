@@ -93,7 +93,6 @@ class Block:
 
     Attributes:
         encoding: its name on the wire.
-        rows: number of rows.
         nulls: a flag per row, or None where no flags follow.
         values: bytes of each non-null row (fixed widths), or of each row (VARIABLE_WIDTH).
         offsets: of ARRAY, MAP, ROW: rows + 1 of them; empty for a row with its flags first.

@@ -33,7 +33,6 @@ class BlockPiece:
         content: the whole block's content, as the core takes it.
         begin: where the first of them starts, in bytes from the content's start.
         end: where the last one ends.
-        count: how many there are.
         source: what messages call the block.
     """
 

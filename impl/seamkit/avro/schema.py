@@ -34,8 +34,6 @@ class AvroType:
         names: field names of a record, symbols of an enum.
         defaults: by field name, for the fields that have a default.
         size: bytes of a fixed.
-        precision: of a decimal.
-        scale: of a decimal.
     """
 
     kind: str

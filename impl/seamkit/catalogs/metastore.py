@@ -57,7 +57,6 @@ class MetastoreTable:
         serde: class that reads their rows.
         columns: types by name, in order, as Hive spells them.
         partitions: likewise of the columns that partition it.
-        parameters: properties of the table.
         serde_parameters: properties of its serde.
     """
 

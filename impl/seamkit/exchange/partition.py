@@ -155,7 +155,6 @@ class DealtChunk:
     Attributes:
         part: whose rows they are.
         bytes: of their values, offsets and null bitmaps.
-        schema: of the chunk.
     """
 
     __slots__ = ("_allocator", "_array", "_schema", "bytes", "part", "schema")

@@ -231,8 +231,6 @@ class Finder:
 
     Attributes:
         fields: of the table, by name; None where a table's names are the keys themselves.
-        file: the file's fields.
-        where: the file, for messages.
         has_others: whether there are columns that the table does not list, which the file has under
             their names; without them an unknown name is refused.
     """

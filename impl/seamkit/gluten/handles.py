@@ -95,7 +95,6 @@ class NativeBatch:
 
     Attributes:
         vectors: an indicator, then placeholders, one a column; empty for a batch without columns.
-        num_rows: rows of the batch.
     """
 
     vectors: tuple[IndicatorVector | PlaceholderVector, ...]
@@ -121,11 +120,7 @@ class NativeBatch:
 
 
 class ArrowCBatch:
-    """Owns a batch as Arrow's C structures, until it is moved on or released.
-
-    Attributes:
-        num_rows: rows of the batch.
-    """
+    """Owns a batch as Arrow's C structures, until it is moved on or released."""
 
     kind: BatchKind = "arrow-c"
 

@@ -187,7 +187,6 @@ class _Roots:
         table: the same folder, as seen from here.
         options: of its storage.
         scan: of the scan, to whose limit of memory and strictness readers of its files hold.
-        where: the plan, for messages.
     """
 
     planned: str

@@ -42,7 +42,6 @@ class EngineCondition:
     """A condition in an engine's words that fits a schema.
 
     Attributes:
-        test: the condition itself.
         implied: what holds for every row that meets it, as an Arrow expression that scans can push
             down; None where the engine finds nothing of that kind.
         is_whole: every row for which that holds meets the condition, so that nothing is left to be

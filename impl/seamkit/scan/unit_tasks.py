@@ -79,8 +79,6 @@ class UnitTasks:
     """Makes the tasks of one read of a plan.
 
     Attributes:
-        plan: what is read.
-        options: how it is run.
         state: what the units share.
         other_path: takes the place of the scan's own paths; None for nothing.
     """

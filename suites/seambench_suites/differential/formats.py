@@ -37,7 +37,6 @@ class RandomFormat:
     """A table format whose random tables Spark writes.
 
     Attributes:
-        table_format: the format.
         tables: kinds of tables, the usual one first: the declaration that a seed and the version of
             the writer mean.
         write: carries it out; see `seambench.formats.delta.writer.write_table`. What it does not

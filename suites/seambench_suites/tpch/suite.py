@@ -30,7 +30,6 @@ class Answer:
     """What is known of a published answer.
 
     Attributes:
-        rows: number of rows.
         columns: per column, how it is printed: `text`, `double`, or the number of decimals.
         sha256: `answer_digest` of the published rows.
     """

@@ -57,8 +57,6 @@ class Program:
     Attributes:
         writer: its name in ids of cases.
         title: the library that it uses, with its version.
-        path: of the program.
-        module: of the recipe.
     """
 
     writer: str
@@ -118,7 +116,6 @@ class Making:
     """A table that a program writes, with the recipe that keeps it.
 
     Attributes:
-        by: the program.
         name: what the table is about.
         note: the same as a sentence.
         columns: the latest schema, with the types of cases.

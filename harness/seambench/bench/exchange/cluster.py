@@ -33,7 +33,6 @@ class Way:
         transport: of the exchange seam; `pass-through` and `local` want all workers in one process.
         format: how rows are carried where they become bytes.
         chunk_rows: rows of a batch that is written, and most of one that travels.
-        options: of the format.
         buffer_bytes: bytes beyond which a receiver makes its senders wait; None for its choice.
         near: workers that share a process, among whom batches change hands while `transport`
             carries what leaves it; 0: a process each, and everything is carried.
@@ -78,7 +77,6 @@ class Ran:
         seconds: until the last worker was done.
         cpu: processor seconds of all processes.
         bytes: of the rows that workers received, as Arrow has them.
-        rows: how many those were.
         passed_bytes: of chunks that changed hands; 0 of an implementation that does not count them.
         peak_bytes: most resident bytes of each process, added up; 0 if nobody watched.
         growth_bytes: the same above what was resident before.

@@ -220,11 +220,7 @@ def packed(table: pa.Table) -> str:
 
 
 class Host:
-    """The workers of this process.
-
-    Attributes:
-        nodes: the workers.
-    """
+    """The workers of this process."""
 
     def __init__(self) -> None:
         self.nodes: list[Node] = []

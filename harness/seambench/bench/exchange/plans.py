@@ -30,7 +30,6 @@ class Step:
 
     Attributes:
         name: unique in the plan.
-        schema: of the rows.
         partition: `single`: all rows go to the first worker; otherwise every worker receives.
         keys: of `hash` and `bucket`.
         buckets: how many there are; worker i has buckets i, i + workers, ...
@@ -60,9 +59,7 @@ class Plan:
     """A plan and what must come of it.
 
     Attributes:
-        name: of the plan.
         tables: what each worker holds a part of.
-        steps: its exchanges.
         run: what a worker does; its part of the outcome.
         number: the query of the TPC-H suite whose answer the first worker then has; None where the
             outcome are the tables themselves, anywhere.

@@ -38,13 +38,9 @@ class SoakOptions:
     """What to run.
 
     Attributes:
-        implementation: name in the registry.
         seconds: after which no further run begins.
-        seed: of every choice.
-        workers: processes of a run.
         transports: to draw from.
         formats: to draw from.
-        scale: of TPC-H.
         timeout: seconds that a step may take.
     """
 

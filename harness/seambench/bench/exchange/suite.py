@@ -42,15 +42,10 @@ class ExchangeOptions:
     """What to run.
 
     Attributes:
-        implementation: name in the registry.
-        plans: names of plans.
-        workers: numbers of workers.
         near: for transports over networks, numbers of workers that share a process; see `Way`.
-        drivers: of each worker.
         transports: of the exchange seam.
         formats: what rows become on network transports.
         chunk_rows: rows of a batch.
-        scale: of TPC-H.
         data: folder of data sets, whose rows Spark made; the generator is asked for those of a
             scale that is not there.
         samples: timed runs of each, after a first one.

@@ -39,7 +39,6 @@ class Making:
         runs: how many times each figure is to stand.
         minutes: after which no further run is begun.
         data: folder of the data sets; None for the usual one.
-        results: folder of the records.
     """
 
     commands: Mapping[str, Sequence[str]]

@@ -23,14 +23,11 @@ class Planned:
     """What a run would do.
 
     Attributes:
-        readers: names.
         datasets: to be made or there; none of a quick run.
-        scale: TPC-H scale.
         cases: of the conformance suite that each reader would meet; 0 if it is left out.
         timed: cases that each reader would be timed at, over each data set of a table format.
         runs: of each of these.
         results: folder of records, in which to look for how long these took before.
-        site: folder of the page.
     """
 
     readers: Sequence[str]

@@ -66,12 +66,7 @@ class Command:
 
 
 class Running:
-    """One running command, in a process group of its own.
-
-    Attributes:
-        input: its standard input.
-        output: its standard output.
-    """
+    """One running command, in a process group of its own."""
 
     def __init__(self, command: Command) -> None:
         self._name = command.name

@@ -22,7 +22,6 @@ class AvroDataForm:
     """One way to write a file.
 
     Attributes:
-        name: of the form.
         title: what it is, for people.
         codec: as Avro names it.
         block_bytes: size at which a block ends.

@@ -53,7 +53,6 @@ class AvroForm:
     """How an Avro file is written.
 
     Attributes:
-        name: of the form.
         title: what it is, for people.
         codec: as Avro names it; the empty text leaves deflate.
         block_bytes: size at which a block ends.

@@ -16,7 +16,6 @@ class OrcForm:
     """One way to write a file.
 
     Attributes:
-        name: of the form.
         title: what it is, for people.
         options: arguments of pyarrow's writer.
         texts: it is for files that have some.

@@ -40,7 +40,6 @@ class ParquetForm:
     """One way to write a file.
 
     Attributes:
-        name: of the form.
         title: what it is, for people.
         rows: of a row group; 0 for as many as there were.
         page_rows: of a page; 0 for as many as the writer likes.

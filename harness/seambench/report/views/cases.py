@@ -23,7 +23,6 @@ class Explained:
     """The installed cases of a seam.
 
     Attributes:
-        title: of the seam.
         rules: by case, what must hold.
         parts: by group of cases, their explanations by id; equal definitions stand once, by file.
     """

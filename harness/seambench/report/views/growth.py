@@ -45,7 +45,6 @@ class GrowthTable:
     """A case, or a suite of queries.
 
     Attributes:
-        title: for people.
         scales: ascending.
         rows: only those that were timed at more than one scale.
     """

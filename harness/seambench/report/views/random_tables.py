@@ -20,7 +20,6 @@ class RandomTables(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One comparison of a reader with the writers of random tables, over all of them.
 
     Attributes:
-        format: of the tables.
         writer: whose own readers are the witness.
         impl: the reader that was compared.
         date: of the comparison.

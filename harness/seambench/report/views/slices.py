@@ -50,7 +50,6 @@ class SliceTable:
     """A case, or a suite of queries.
 
     Attributes:
-        title: for people.
         shares: per cents of slices with logs, ascending.
         rows: readers, the fastest at the largest share first, then those of base files alone.
         engine: what factors compare with; None: no engine on the JVM was measured.

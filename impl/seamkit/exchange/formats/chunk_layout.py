@@ -40,7 +40,6 @@ class TopColumn:
     """A column of a chunk.
 
     Attributes:
-        field: of the schema.
         type: the whole type.
         wire: how it lies in a chunk.
         values: Arrow type of what it holds: of runs, their values.

@@ -27,11 +27,7 @@ Bytes = bytes | bytearray | memoryview
 
 
 class Dealt(Protocol):
-    """Rows of one part as a partitioner hands them out (`seamkit.exchange.partition`).
-
-    Attributes:
-        schema: of the rows.
-    """
+    """Rows of one part as a partitioner hands them out (`seamkit.exchange.partition`)."""
 
     schema: pa.Schema
 
@@ -45,7 +41,6 @@ class ChunkFormat:
     """A format bound to a schema.
 
     Attributes:
-        name: of the format.
         encode: a batch as one buffer.
         decode: a buffer as a batch; memory of the buffer may be shared.
         encode_dealt: what a partitioner hands out as a payload (see `seamkit.core.payloads`),

@@ -74,8 +74,6 @@ class LocalChunk:
     Attributes:
         payload: the chunk they are of.
         rows: their numbers within it, ascending; None for all.
-        count: how many.
-        bytes: what they take.
     """
 
     payload: Any
@@ -91,8 +89,6 @@ class DealtRows:
     Attributes:
         reader: who is to read them.
         payload: they, and nothing else.
-        count: how many.
-        bytes: what they take.
     """
 
     reader: int

@@ -78,8 +78,6 @@ class Answer:
     """What a receiver says to a request, at once or later.
 
     Attributes:
-        be_number: of the request.
-        sequence: of the request.
         error: None when all is well, else why the query must end.
         receiver_ns: from the request's arrival at the receiver to this answer, however long it was
             withheld; 0 where nobody says.

@@ -30,7 +30,6 @@ class ColumnPages:
     """What is known of a column's values, page by page.
 
     Attributes:
-        name: of the column.
         pages: where they are.
         least: no value of the page is less; null where nobody knows.
         greatest: likewise, no value is greater.

@@ -29,7 +29,6 @@ class ColumnChunk:
     """Pages of a column.
 
     Attributes:
-        name: of the column.
         element: its SchemaElement.
         physical_type: as pyarrow names it.
         codec: its number in parquet.thrift.

@@ -54,7 +54,6 @@ class BadItemError(Exception):
 
     Attributes:
         row: which of the gathered items it is.
-        item: the item.
         column: path and type of the column that it was for.
         reason: why not.
     """

@@ -44,9 +44,6 @@ class Planner:
     """Makes read units of one version's files.
 
     Attributes:
-        files: of the table.
-        protocol: of the version.
-        schema: of the version.
         tracking: where ids of rows are found; None in tables without.
     """
 

@@ -81,7 +81,6 @@ class TableSchema:
     """All columns of a version.
 
     Attributes:
-        fields: the columns in order.
         mode: how data files are matched with them.
         partition_columns: names of those whose values stand in the log.
     """

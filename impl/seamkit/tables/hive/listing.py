@@ -32,7 +32,6 @@ class Listed:
 
     Attributes:
         path: below the storage's folder.
-        size_bytes: of the file.
         partition: values of the partition columns.
         storage: another one than the table's, where it lies outside of the table's folder.
         folder: the partition that it belongs to, where a catalog named it.

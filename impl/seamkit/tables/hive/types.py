@@ -48,7 +48,6 @@ class HiveType:
         arrow: what it is in Arrow; a timestamp is a clock on the wall, in microseconds.
         length: characters of a `varchar` or `char`.
         children: item of an array, key and value of a map, fields of a struct.
-        names: of a struct's fields.
     """
 
     word: str

@@ -222,10 +222,8 @@ class IcebergFinder:
     """Finds columns by their ids, and says what stands for those that a file lacks.
 
     Attributes:
-        file: the file's columns.
         columns: all that may be asked, by name.
         rows: what else is known.
-        where: the file, for messages.
     """
 
     file: Place
@@ -393,7 +391,6 @@ class FileOpener:
     """Opens files of one table.
 
     Attributes:
-        files: of the table.
         mapping: names of columns in files without ids; None if the table has none.
     """
 

@@ -66,9 +66,7 @@ class Planner:
     """Makes read units of data files.
 
     Attributes:
-        metadata: of the table.
         schema: whose columns are shown.
-        opener: of the table's files.
     """
 
     metadata: TableMetadata

@@ -109,13 +109,7 @@ _MOST_VALUES = 1000
 
 @dataclass(frozen=True)
 class ColumnBuckets:
-    """How rows are spread by one column; see `seamkit.scan.units.Buckets`.
-
-    Attributes:
-        column: its name.
-        type: its type.
-        count: of the buckets.
-    """
+    """How rows are spread by one column; see `seamkit.scan.units.Buckets`."""
 
     column: str
     type: pa.DataType

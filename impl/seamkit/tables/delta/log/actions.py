@@ -113,7 +113,6 @@ class AddFile:
     Attributes:
         path: as the log spells it: a percent-encoded URI.
         partition_values: text or null by physical column name.
-        size_bytes: of the file.
         stats: JSON text, or None.
         vector: its deletion vector, or None.
         base_row_id: the id of its first row, with row tracking; None without.

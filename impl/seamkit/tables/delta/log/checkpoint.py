@@ -150,7 +150,6 @@ class Commit:
     """The actions of one commit that a change feed is made of.
 
     Attributes:
-        version: its number.
         adds: files that it added, those aside that it merely wrote anew.
         removes: files that it removed, those aside likewise.
         feed: files of changes, whose rows say themselves what happened to them.

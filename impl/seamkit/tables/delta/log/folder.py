@@ -28,7 +28,6 @@ class Checkpoint:
     """The whole state of a version in files of its own.
 
     Attributes:
-        version: which.
         paths: its files below the table: one, or all parts in order.
     """
 
@@ -41,7 +40,6 @@ class Segment:
     """What a version is replayed from.
 
     Attributes:
-        version: the version.
         checkpoint: where to start, or None to start with commit 0.
         commits: paths of what came after it, oldest first: commits, and log compactions in place of
             those that they put together.
@@ -69,7 +67,6 @@ class LogFolder:
     """The files of a log.
 
     Attributes:
-        root: the table, for messages.
         commits: path by version.
         checkpoints: complete ones, oldest first.
         checksums: path by version.

@@ -35,7 +35,6 @@ class Snapshot:
     """One version of a table.
 
     Attributes:
-        version: its number.
         protocol: what it asks of readers; checked.
         metadata: schema, partitioning, properties.
         files: live logical files, by path.

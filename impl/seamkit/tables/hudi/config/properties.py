@@ -227,7 +227,6 @@ class TableConfig:
     """What a reader must know of a table.
 
     Attributes:
-        name: the table's name.
         version: table version (5, 6, 8 or 9).
         merge_on_read: False for a copy-on-write table, which never has logs.
         timeline_layout: 1 (`.hoodie/`) or 2 (`.hoodie/timeline/`).

@@ -63,12 +63,7 @@ _Named = tuple[Hashable, Any]
 
 @dataclass(frozen=True)
 class MetadataIndex:
-    """A partition of the metadata table that filters ask, read when it is first needed.
-
-    Attributes:
-        storage: the table's folder.
-        timeline: its instants.
-    """
+    """A partition of the metadata table that filters ask, read when it is first needed."""
 
     #: Its name, the field of its records, and the bytes that are worth to be read.
     partition: ClassVar[str]

@@ -26,11 +26,7 @@ class SliceLogs:
     """What the logs of all slices of a read have in common, however they are merged.
 
     Attributes:
-        storage: the table's folder.
-        config: its properties.
-        timeline: its instants.
         schema: the columns of the table as the read shows them.
-        window: which instants count.
         strict: refuse damage that Hudi's own reader skips.
     """
 

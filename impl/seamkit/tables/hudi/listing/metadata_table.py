@@ -43,8 +43,6 @@ class MetadataTable:
     """A table's metadata table.
 
     Attributes:
-        storage: its folder.
-        timeline: its instants.
         pending: writes of the data table that have not completed; theirs does not count.
     """
 

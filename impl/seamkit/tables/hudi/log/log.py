@@ -86,7 +86,6 @@ class LogBlock:
         content: the block's content, borrowed from the file's bytes.
         offset: of the block's magic in the file, in bytes.
         file: what messages call the file.
-        format_version: log format version.
         content_offset: of the content in the file, in bytes.
     """
 

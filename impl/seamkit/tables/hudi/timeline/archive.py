@@ -36,12 +36,7 @@ _BODIES = ("hoodieReplaceCommitMetadata", "hoodieCommitMetadata")
 
 @dataclass
 class Archive:
-    """The archived instants of a table, read when they are first asked for.
-
-    Attributes:
-        storage: the table's folder.
-        config: the table's properties.
-    """
+    """The archived instants of a table, read when they are first asked for."""
 
     storage: Storage
     config: TableConfig

@@ -149,8 +149,6 @@ class Timeline:
     """All instants of a table, by the time they were requested.
 
     Attributes:
-        storage: the table's folder.
-        config: the table's properties.
         instants: the active ones, by `requested`.
         archive: those that have left the active timeline.
     """

@@ -44,7 +44,6 @@ class PartitionField:
     Attributes:
         id: of the field in partition tuples.
         source_id: the column that it is made of; None where it is made of several.
-        name: of the field.
         transform: how, as the metadata spells it.
     """
 
@@ -59,7 +58,6 @@ class PartitionSpec:
     """How files of a table are partitioned.
 
     Attributes:
-        id: its number.
         fields: in the order of partition tuples.
     """
 
@@ -113,13 +111,10 @@ class TableMetadata:
     """A metadata file.
 
     Attributes:
-        where: the file, for messages.
-        version: of the format.
         location: what the table's folder was called when it was written.
         current_schema_id: of the newest schema.
         current_snapshot_id: None for a table without rows yet.
         log: when which snapshot became the current one, oldest first: milliseconds, id.
-        properties: of the table.
         doubts: contradictions in it that some writers are known for, in words.
     """
 
@@ -374,7 +369,6 @@ class View:
 
     Attributes:
         snapshot: None for a table without rows yet.
-        schema: see above.
         name: what plans call it.
     """
 

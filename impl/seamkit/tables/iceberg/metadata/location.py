@@ -105,7 +105,6 @@ class TableFiles:
     """Finds the files that metadata names.
 
     Attributes:
-        storage: the table's folder.
         location: what the metadata says that this folder is called.
     """
 

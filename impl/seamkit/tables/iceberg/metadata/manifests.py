@@ -78,7 +78,6 @@ class Entry:
         spec_id: of its partition.
         partition: values by the id of the partition field; see `partition_value`.
         records: rows in it; of a vector, positions.
-        size_bytes: of the file.
         sequence_number: of its data, by which deletes are matched.
         added_by: the snapshot that added it; None where that is not known.
         is_new: whether the manifest's own snapshot added it.

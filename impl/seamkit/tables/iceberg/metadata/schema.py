@@ -58,7 +58,6 @@ class Field:
     Attributes:
         id: for life.
         name: as the table shows it; `element`, `key` and `value` in lists and maps.
-        type: its Arrow type.
         required: whether it has a value in every row.
         default: what rows hold that were written before it was added, in JSON; None for null.
         children: fields of a struct; the element of a list; key and value of a map.
@@ -92,12 +91,7 @@ class Field:
 
 @dataclass(frozen=True)
 class Schema:
-    """One schema of a table.
-
-    Attributes:
-        id: its number.
-        fields: the columns in order.
-    """
+    """One schema of a table."""
 
     id: int
     fields: Sequence[Field]

@@ -173,11 +173,8 @@ class FileEntry:
         partition: the partition's values, as a binary row.
         bucket: number of its bucket; -1 in append tables without buckets, -2 for rows that wait
             for theirs.
-        name: of the file.
-        size_bytes: of the file.
         rows: in the file.
         min_key: its smallest key, as a binary row.
-        max_key: its largest key.
         min_sequence: smallest sequence number.
         max_sequence: largest sequence number.
         schema_id: the schema that it was written by.
@@ -187,7 +184,6 @@ class FileEntry:
         external_path: its whole path where it does not lie in the table's folder.
         value_stats: smallest and largest values and counts of nulls, of the columns named.
         write_columns: the columns that it has where these are not all of its schema's.
-        where: the manifest, for messages.
     """
 
     partition: bytes

@@ -233,7 +233,6 @@ class Field:
         id: for life; names and types may change.
         name: as the schema calls it.
         spelling: the type as the schema spells it, without nullability; `ROW` and such for nested.
-        type: its Arrow type.
         nullable: whether it may be null.
         children: fields of a row; the element of an array or multiset; key and value of a map. Only
             those of a row have ids and names of their own.
@@ -338,13 +337,9 @@ class TableSchema:
     """One schema of a table.
 
     Attributes:
-        id: its number.
-        fields: the columns in order.
         partition_keys: names of the columns that partition the table.
         primary_keys: names of the key's columns, those of partitions among them; none in append
             tables.
-        options: the table's options.
-        where: its file, for messages.
     """
 
     id: int

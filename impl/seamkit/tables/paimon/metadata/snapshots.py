@@ -104,7 +104,6 @@ class Snapshot:
         kind: what it did: APPEND, COMPACT, OVERWRITE or ANALYZE.
         time_millis: when it was made, since 1970.
         total_records: rows of all live files, not merged; None where it is not told.
-        where: its file, for messages.
     """
 
     id: int
