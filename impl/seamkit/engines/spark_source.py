@@ -82,9 +82,16 @@ def _read_parquet(files: EngineFiles, types: Any, session: SparkSession) -> Data
         if field.name in files.values:
             column = f.lit(_constant(files.values[field.name]))
         else:
-            column = rows[_quoted(files.stored[field.name].name)]
+            stored = files.stored[field.name]
+            column = rows[_quoted(stored.name)]
+            if stored.type.equals(pa.timestamp("ms")) or stored.type.equals(_MILLIS_OF_UTC):
+                # Of a filter's value Spark cuts digits off before it tests row groups by it.
+                column = column + f.expr("INTERVAL '0' SECOND")
         columns.append(column.cast(field.dataType).alias(field.name))
     return rows.select(*columns)
+
+
+_MILLIS_OF_UTC = pa.timestamp("ms", "UTC")
 
 
 def _constant(value: pa.Scalar) -> Any:

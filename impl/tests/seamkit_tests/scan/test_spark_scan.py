@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import os
 import re
 import zipfile
@@ -21,6 +22,7 @@ from seambench.engines.spark_scan import SparkScan, SparkScanner
 from seambench_impl.scan import AutoReader
 from seambench_tests.samples.documents import python_blocks
 from seamkit.engines.spark_source import KEPT_BYTES
+from seamkit.scan.unit_scan import UnitScan
 from seamkit.tables.delta.table import DeltaTable
 from seamkit.tables.hudi.table import HudiTable
 from seamkit.tables.opening import open_table
@@ -28,6 +30,7 @@ from seamkit_tests import SUITES_GOLDEN
 from seamkit_tests.samples.delta_tables import unpack_delta
 from seamkit_tests.samples.golden_tables import unpack_table
 from seamkit_tests.samples.hive_tables import text_table
+from seamkit_tests.scan.units import plan, write_unit
 
 pytestmark = [
     pytest.mark.spark,
@@ -131,6 +134,51 @@ def test_sparks_own_reader_takes_part_in_a_data_frame(
     assert ("FileScan parquet" in plan) == clean
     masked = any(scan.masked_part(n, [column], None).file for n in range(scan.n_parts))
     assert masked
+
+
+@in_threads
+@pytest.mark.parametrize("name", ["delta/mapping-swapped", "hudi/evolution/v9", "iceberg/defaults"])
+def test_sparks_own_reader_reads_files_from_before_columns_changed(
+    session: Any, name: str, tmp_path: Path
+) -> None:
+    """Renamed, new or wider columns are those of the local scan, under a filter of each, too."""
+    with zipfile.ZipFile(SUITES_GOLDEN / name / "table.zip") as packed:
+        packed.extractall(tmp_path)
+    marks = (".hoodie", "_delta_log", "metadata")
+    [folder] = [found.parent for mark in marks for found in tmp_path.rglob(mark)][:1]
+    scan = open_table(folder).scan()
+    local = scan.to_table()
+    frame = scan.spark_frame(session)
+
+    assert "FileScan parquet" in frame._jdf.queryExecution().toString()
+    rows = [tuple(row.values()) for row in local.to_pylist()]
+    assert sorted(map(repr, map(tuple, frame.collect()))) == sorted(map(repr, rows))
+    for field in local.schema:
+        if pa.types.is_integer(field.type) or pa.types.is_decimal(field.type):
+            values = [value for value in local[field.name].to_pylist() if value is not None]
+            most = max(values, default=0)
+            found = frame.where(frame[field.name] >= most).select(field.name).collect()
+            assert [row[0] for row in found] == [value for value in values if value >= most]
+
+
+@in_threads
+@pytest.mark.parametrize("gone", [None, [1]])
+def test_filters_of_milliseconds_lose_no_row(
+    session: Any, gone: list[int] | None, tmp_path: Path
+) -> None:
+    """Spark's reader tests row groups of them by a filter's value without its last digits."""
+    epoch = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+    later = epoch + dt.timedelta(microseconds=1)
+    kind = pa.timestamp("ms", "UTC")
+    rows = pa.table({"k": [0, 1], "t": pa.array([epoch, epoch], kind)})
+    scan = UnitScan(plan(rows.schema, write_unit(tmp_path, "f", rows, gone)), ["k", "t"])
+    frame = scan.spark_frame(session)
+
+    left = 2 if gone is None else 1
+    for condition in ("t < {}", "t <> {}"):
+        text = condition.format(f"TIMESTAMP '{later}'")
+        assert frame.where(text).count() == left
+    assert frame.where(f"t = TIMESTAMP '{epoch}'").count() == left
 
 
 @in_threads
