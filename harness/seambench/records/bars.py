@@ -167,10 +167,7 @@ def judge(bar: Bar, records: Sequence[Record]) -> Judged:
 
 
 def standing_run(bar: Bar, records: Sequence[Record]) -> list[Record] | str:
-    """A record of each side of a bar, of the newest run that has its figure; or why there is none.
-
-    Records come oldest first.
-    """
+    """A record of each side of a bar, of the newest run that has its figure, or why none."""
     reason = "no record has it"
     for run in _runs(bar, records):
         found = _whole(bar, run)

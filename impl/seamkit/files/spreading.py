@@ -30,11 +30,7 @@ def long_dictionaries(
     bound: Bound,
     where: str,
 ) -> list[str]:
-    """Paths of columns of texts whose dictionaries may become too large when they are spread.
-
-    `read` gives bytes from an offset on, fewer where the file ends; `bound` is what a batch's texts
-    may take.
-    """
+    """Paths of columns of texts whose dictionaries may become too large when they are spread."""
     found: dict[str, None] = {}
     for number, path in chunk_paths(footer, names):
         if footer.schema.column(number).physical_type != "BYTE_ARRAY":
@@ -72,10 +68,7 @@ def check_whole(
     bound: Bound,
     where: str,
 ) -> None:
-    """Make sure that columns of a file which is read whole do not become too large.
-
-    They come as dictionaries; each may take what the bound says.
-    """
+    """Make sure that columns of a file which is read whole do not become too large."""
     for path in paths:
         total = 0
         for batch in opened([path]).iter_batches(_MEASURED_ROWS, columns=[path]):
@@ -86,10 +79,7 @@ def check_whole(
 def texts_within(
     batch: pa.RecordBatch, kept: Collection[str], bound: Bound, where: str
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of a batch with texts for dictionaries, as many at once as the bound allows.
-
-    Columns that are `kept` stay as they are.
-    """
+    """The rows of a batch with texts for dictionaries, as many at once as the bound allows."""
     ends = np.cumsum(_batch_sizes(batch, kept))
     begin = 0
     while begin < batch.num_rows:

@@ -89,10 +89,7 @@ class LogIndex:
         return events
 
     def fork(self, allocator: TrackedAllocator) -> LogIndex:
-        """The same folded events for another read; this index has met no base row, nor will it.
-
-        The allocator has the fork's own part.
-        """
+        """The same folded events for another read; this index has met no base row, nor will it."""
         out = ffi.new("struct seam_merge **")
         error = new_error()
         check(lib.seam_merge_fork(allocator.pointer, self._merge, out, error), error)

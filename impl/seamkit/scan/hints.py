@@ -9,10 +9,7 @@ from seambase import wording
 
 
 def did_you_mean(name: str, known: Iterable[str], instead: Mapping[str, str]) -> str:
-    """What to call in place of a name, as the end of a sentence; empty where nothing is like it.
-
-    `instead` says of names that others have what does the same here.
-    """
+    """What to call in place of a name, as the end of a sentence; empty where nothing is like it."""
     if name in instead:
         return f": {instead[name]}"
     return wording.did_you_mean(name, sorted(known))

@@ -15,10 +15,7 @@ import pyarrow as pa
 
 
 def put_file(file: Path, data: bytes) -> None:
-    """Write a file in the place of one; it keeps its date, and loses Hadoop's checksum beside it.
-
-    One that was not there gets today's date.
-    """
+    """Write a file in the place of one; it keeps its date and loses Hadoop's checksum file."""
     stat = file.stat() if file.exists() else None
     file.write_bytes(data)
     if stat is not None:

@@ -29,10 +29,7 @@ Rows = list[tuple[Any, ...]]
 
 
 def check_scan(case: ScanCase, scanner: Scanner) -> int | None:
-    """Read a case's table; rows, schema, report and invariants must be right.
-
-    Of several right answers the number of the one that came, from 1, is told.
-    """
+    """Read a case's table and judge it; of several right answers the number of that which came."""
     with unpacked(case, scanner) as request:
         return _must_read(case, scanner, request)
 

@@ -33,10 +33,7 @@ _UNPACKED: dict[_Key, tuple[Path, _Files, Path | None]] = {}
 
 @contextmanager
 def lent(table: GoldenTable, edits: Sequence[Edit] = (), form: str = "") -> Iterator[Path]:
-    """A golden table as a folder for a while, edited; it can be reached at its home, too.
-
-    It is brought into a form; the empty one is that in which it was written.
-    """
+    """A golden table in a form as a folder for a while, edited; it is there at its home, too."""
     around = Path(_room().name) / str(next(_NUMBERS))
     folder = around / table.spec.name
     key = (table.folder, form)

@@ -182,10 +182,7 @@ def check_page_sizes(
     bound: Bound,
     where: str,
 ) -> None:
-    """Make sure that no page of some (or all) columns of the row groups becomes too large.
-
-    `read` gives bytes from an offset on, fewer where the file ends.
-    """
+    """Make sure that no page of some (or all) columns of the row groups becomes too large."""
     for number, path in chunk_paths(footer, names):
         for group in row_groups:
             chunk = footer.row_group(group).column(number)

@@ -220,10 +220,7 @@ _LEAST, _GREATEST = b"hoodie_min_record_key", b"hoodie_max_record_key"
 
 
 def open_slice_base(storage: Storage, base: BaseFile, keys: Sequence[str] = ()) -> FileReader:
-    """Open a slice's base file, with the file outside the table that it may need.
-
-    `keys` are fields of record keys, by which its footer may leave it out.
-    """
+    """Open a slice's base file, with the file outside the table that it may need."""
     reader = _opened(storage, base, keys)
     if reader.num_rows < base.stated_rows:
         raise InputError(

@@ -74,10 +74,7 @@ class History:
             self.warnings.append(ScanWarning(where, -1, reason))
 
     def take_earlier(self, version: int, millis: int | None, told: Sequence[ScanWarning]) -> None:
-        """All that was found out about an earlier version, before which nothing comes.
-
-        `millis` is the time that it states, or the newest before it that does.
-        """
+        """All that was found out about an earlier version, before which nothing comes."""
         self.warnings += told
         if millis is not None:
             self._take_time(version, millis, "")
@@ -171,10 +168,7 @@ def commit_times(
     configuration: Mapping[str, str],
     last: int | None = None,
 ) -> Iterator[tuple[int, int]]:
-    """Versions and the milliseconds since 1970 at which they were committed, oldest first.
-
-    The configuration is the newest version's; `last` is the last version of interest.
-    """
+    """Versions and the milliseconds since 1970 at which they were committed, oldest first."""
     stated_from = first_stated(configuration)
     before = None
     for version in sorted(folder.commits):

@@ -174,10 +174,7 @@ def _keep(storage: Storage, segment: Segment, version: _Version) -> None:
 def _replayed(
     storage: Storage, segment: Segment, earlier: _Version | None, sidecars: list[str]
 ) -> Snapshot:
-    """A version, made of commits on top of an earlier version or of the checkpoint.
-
-    `sidecars` gets the further files of the checkpoint, if that is read.
-    """
+    """A version, made of commits on top of an earlier version or of the checkpoint."""
     replay = _Replay()
     done = 0 if earlier is None else len(earlier.made_of) - len(segment.checkpoint_paths)
     _take_commits(replay, storage, segment, done)

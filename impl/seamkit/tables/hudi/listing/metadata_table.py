@@ -118,10 +118,7 @@ def open_metadata_table(storage: Storage, timeline: Timeline) -> MetadataTable:
 
 
 def ask_metadata_ahead(storage: Storage) -> None:
-    """Ask at once for what opening a table's metadata table reads; see `Storage.ahead`.
-
-    The instants of the data table's folder are listed by then.
-    """
+    """Ask at once for what opening a table's metadata table reads; see `Storage.ahead`."""
     storage.below(METADATA_FOLDER).ahead([PROPERTIES], [TIMELINE])
 
 
