@@ -56,6 +56,15 @@ def test_reading_a_table_imports_what_reading_needs(tmp_path: Path, name: str) -
     assert {module for module in _HEAVY if module in found} == set()
 
 
+def test_importing_a_format_makes_no_value_of_arrow() -> None:
+    """For the first one Arrow imports pandas where it is installed, which takes a second."""
+    formats = ("delta", "hive", "hudi", "iceberg", "paimon")
+    found = modules_after("\n".join(f"import seamkit.tables.{name}.table" for name in formats))
+
+    assert "seamkit.tables.paimon.table" in found
+    assert {module for module in _HEAVY if module in found} == set()
+
+
 def test_every_name_of_the_package_is_there() -> None:
     """What `seamkit` announces can be had, and what it lacks is told as modules tell it."""
     for name in seamkit.__all__:
