@@ -177,4 +177,4 @@ def test_a_reader_over_another_one_hands_on_what_a_file_tells(reader: type[FileR
     }
 
     # Set when it is made.
-    assert inherited - {"num_rows", "num_row_groups", "name"} == set()
+    assert inherited - {"num_rows", "num_row_groups", "has_footer", "name"} == set()
