@@ -50,8 +50,8 @@ def arguments(kind: type) -> Mapping[str, Any]:
     }
 
 
-#: How to plan anew: of use only to whoever planned.
-_NOT_WRITTEN = ("again",)
+#: How to plan anew, and by what something is kept: of use only to whoever planned.
+_NOT_WRITTEN = ("again", "identity")
 
 
 def _class_of(method: Callable[..., Any]) -> Any:
