@@ -32,6 +32,10 @@ from seamkit.serde.rows.unsafe_row import UnsafeRows
 
 DOCUMENTS = sorted([*CHECKOUT.glob("[A-Z]*.md"), *CHECKOUT.glob("docs/**/*.md")])
 _COMMAND = re.compile(r"^ {3,}\$? ?((?:seambench|seamkit) [a-z](?:.*\\\n)*.*)$", re.MULTILINE)
+#: What a tutorial has one put into its skeleton, and the command that judges it then.
+_GO = re.compile(
+    r"^```go\n(.*?)^```.*?\n {7}(make && seambench check .*?)\n", re.DOTALL | re.MULTILINE
+)
 _WRITTEN = dt.datetime(2026, 10, 1, tzinfo=dt.UTC).timestamp()
 
 
@@ -163,6 +167,7 @@ def test_pages_are_commands_that_run(tmp_path: Path) -> None:
         ("python-class", ""),
         ("shared-library", "cc make"),
         pytest.param("program", "go make", marks=pytest.mark.slow),
+        pytest.param("go", "go make", marks=pytest.mark.slow),
     ],
 )
 def test_a_tutorial_leads_to_a_verdict(name: str, tools: str, tmp_path: Path) -> None:
@@ -175,6 +180,11 @@ def test_a_tutorial_leads_to_a_verdict(name: str, tools: str, tmp_path: Path) ->
 
     assert len(steps) < 3
     assert "4 rows expected, 0 read" in said
+    for code, again in _GO.findall(document(f"docs/tutorials/{name}.md")):
+        (tmp_path / "my-reader" / "answer.go").write_text(code)
+        said = _run(tmp_path / "my-reader", f"{again} || test $? = 1")
+        assert re.search(r"^scan seam .*pass", said, re.MULTILINE), said
+        assert not re.search(r"^scan seam .*(fail|crash|error)", said, re.MULTILINE), said
 
 
 @pytest.mark.jvm
