@@ -33,7 +33,7 @@ beyond: $(TOX)  ## what needs engines, a browser or the history: Spark, a JVM, a
 	$(TOX) run -e site || failed=1; exit $$failed
 
 nightly: $(TOX)  ## all that takes hours, and what changed since it last ran; make nightly ARGS="--only damage-*"
-	$(if $(ARGS),,$(TOX) run -q -e oldest)
+	$(if $(ARGS),,$(TOX) run -q -e oldest,oldest-tests)
 	$(TOX) run -q -e nightly $(if $(ARGS),-- $(ARGS))
 
 all: test beyond  ## everything CI runs
