@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from seambench.contracts.outcomes import Outcome
 from seambench.contracts.seam import Case
 
-_VARIABLE = re.compile(r"/[\w./@+=-]+|'[^']*'|\"[^\"]*\"|\([^()]*\)|\[[^\[\]]*\]|\b\d[\d.,]*\b")
+_VARIABLE = re.compile(r"/[^\s'\"()]+|'[^']*'|\"[^\"]*\"|\([^()]*\)|\[[^\[\]]*\]|\b\d[\d.,]*\b")
 _MOST_WORDS = 4
 
 
@@ -45,7 +45,8 @@ def likeness(outcome: Outcome) -> str:
             if total
         ]
         return " and ".join(parts)
-    return _VARIABLE.sub("…", outcome.reason)
+    # What an exception says of its own data follows on further lines, or behind its first sentence.
+    return _VARIABLE.sub("…", outcome.reason.partition("\n")[0])
 
 
 def groups(outcomes: Iterable[Outcome]) -> list[Group]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import shlex
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from seambase.command.terminal import plain_text
+from seambase.wording import counted
 from seambench.cli.shared.common import console
 from seambench.conformance.advice import Group, additions, groups
 from seambench.contracts.outcomes import Difference, Outcome
@@ -47,7 +48,8 @@ def difference_lines(found: Difference) -> Iterator[str]:
             text = "  ".join(f"{name}={value}" for name, value in cells)
             yield f"    [{colour}]{sign} {escape(plain_text(text))}[/]"
         if total > _ROWS_SHOWN:
-            yield f"    [{colour}]{sign} ... {total - min(len(rows), _ROWS_SHOWN)} more rows[/]"
+            more = counted(total - min(len(rows), _ROWS_SHOWN), "more row")
+            yield f"    [{colour}]{sign} ... {more}[/]"
 
 
 def row_lines(shown: ShownRows) -> list[str]:
@@ -80,7 +82,8 @@ def show_outcomes(
             failed = f"; {red} failed" if red else ""
             progress.now(f"{outcome.implementation}: {outcome.case}{failed}")
             progress.advance()
-            if outcome.outcome not in ("pass", "not-offered") and not outcome.failed:
+            quiet = outcome.outcome in ("pass", "not-offered", "unavailable")
+            if not quiet and not outcome.failed:
                 key = (outcome.implementation, outcome.outcome, outcome.said)
                 told[key] += 1
                 if told[key] == 1 and outcome.outcome == "fail":
@@ -91,6 +94,7 @@ def show_outcomes(
     finally:  # an interrupted check tells what it has
         with progress.aside():
             _show_rest(told)
+            _show_unavailable(seen)
             for group in groups(seen):
                 _show_group(group, extra)
             for outcome in lenient:
@@ -110,7 +114,7 @@ def show_end(
     """
     _show_counts(seam, seen)
     if cases:
-        _show_ways_on(seam, cases, stated)
+        _show_ways_on(seam, seen, cases, stated)
     _show_next(seen)
 
 
@@ -141,8 +145,24 @@ def _show_rest(told: Mapping[tuple[str, str, str], int]) -> None:
 
     out = console()
     for (name, word, reason), count in told.items():
-        if count > 1 and word in ("xfail", "unavailable"):
-            out.print(f"{word} {escape(name)}: {count - 1} more cases: {escape(reason)}")
+        if count > 1 and word == "xfail":
+            out.print(f"{word} {escape(name)}: {counted(count - 1, 'more case')}: {escape(reason)}")
+
+
+def _show_unavailable(seen: Sequence[Outcome]) -> None:
+    """What could not be asked, by what it lacks; with how many cases where it is not all."""
+    lacking: dict[str, Counter[str]] = defaultdict(Counter)
+    for one in seen:
+        if one.outcome == "unavailable":
+            lacking[one.said.removeprefix(f"{one.implementation} ")][one.implementation] += 1
+    asked = Counter(one.implementation for one in seen)
+    for reason, names in lacking.items():
+        listed = ", ".join(
+            name if count == asked[name] else f"{name} ({counted(count, 'case')})"
+            for name, count in names.items()
+        )
+        text = f"unavailable: {listed}: {plain_text(reason)}"
+        console().print(text, style=_COLOURS["unavailable"], markup=False, soft_wrap=True)
 
 
 def _show_group(group: Group, extra: Sequence[str]) -> None:
@@ -165,6 +185,11 @@ def _show_counts(seam: str, seen: Sequence[Outcome]) -> None:
     from rich.markup import escape
     from rich.table import Table
 
+    # Who could not be asked at all is told with what it lacks.
+    there = {one.implementation for one in seen if one.outcome != "unavailable"}
+    seen = [one for one in seen if one.implementation in there]
+    if not seen:
+        return
     words = [word for word, _ in Counter(map(word_of, seen)).most_common()]
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column(f"{seam} seam", overflow="fold")
@@ -176,13 +201,15 @@ def _show_counts(seam: str, seen: Sequence[Outcome]) -> None:
     console().print(table)
 
 
-def _show_ways_on(seam: str, cases: Sequence[Case], stated: Mapping[str, frozenset[str]]) -> None:
+def _show_ways_on(
+    seam: str, seen: Sequence[Outcome], cases: Sequence[Case], stated: Mapping[str, frozenset[str]]
+) -> None:
     """What each implementation did not offer, and what stating it would add."""
     from rich.markup import escape
 
     out = console()
     for name, words in stated.items():
-        left = sum(bool(set(case.needs) - words) for case in cases)
+        left = sum(one.outcome == "not-offered" for one in seen if one.implementation == name)
         if not left:
             continue
         out.print(
@@ -191,7 +218,7 @@ def _show_ways_on(seam: str, cases: Sequence[Case], stated: Mapping[str, frozens
             soft_wrap=True,
         )
         for one in additions(cases, words):
-            out.print(f"    add {escape(', '.join(one.words))}: {one.cases:,} cases more")
+            out.print(f"    add {escape(', '.join(one.words))}: {counted(one.cases, 'case')} more")
 
 
 def _counted(group: Group) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -207,14 +208,44 @@ def test_additions_count_the_cases_that_a_word_opens() -> None:
     assert additions(cases, frozenset("abcd")) == []
 
 
+def test_who_is_not_there_stands_once_with_what_it_lacks(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """No line for each of its cases, and none in the table, unless some of them were asked."""
+    names = ("one", "two", "some")
+    lacking = [
+        Outcome("scan", name, case, "unavailable", reason=f"{name} needs java")
+        for name in names
+        for case in ("c0", "c1")
+    ]
+    seen = [*lacking[:-1], Outcome("scan", "some", "c1", "pass")]
+    with Progress("checking") as progress:
+        show_end("scan", show_outcomes(seen, progress), (), {})
+    said = capsys.readouterr().out
+
+    assert "unavailable: one, two, some (1 case): needs java\n" in said
+    assert said.count("one") == said.count("two") == 1
+    assert re.search(r"^some +1 +1$", said, re.MULTILINE)
+
+
+def test_what_was_not_offered_is_counted_by_outcomes(capsys: pytest.CaptureFixture[str]) -> None:
+    """A case that tells a feature of the data is asked though its word is not stated."""
+    seen = [Outcome("scan", "x", "c0", "not-offered"), Outcome("scan", "x", "c1", "fail")]
+    show_end("scan", seen, [_Case(["a"]), _Case(["b"])], {"x": frozenset()})
+
+    assert "x: 1 of 2 cases were not offered" in capsys.readouterr().out
+
+
 def test_failures_that_are_alike_are_one_group() -> None:
-    """Numbers, names and paths do not tell failures apart; words do."""
+    """Numbers, names, paths and what follows on further lines do not tell them apart; words do."""
     reasons = ["no file '/a/1'", "no file '/b/22'", "another thing"]
+    reasons += ["NotThere: /t/p=x%20y:1/a.parquet", "NotThere: /t/file:/u/b~c.parquet"]
+    reasons += ["Unlike: schemas differ:\nk: int32", "Unlike: schemas differ:\nv: string\nw: date"]
     outcomes = [Outcome("scan", "x", f"c{n}", "fail", 0, r) for n, r in enumerate(reasons)]
     rows = Difference(["a"], [["1"]], [], 1, 0)
     outcomes.append(Outcome("scan", "x", "c3", "fail", 0, "1 row", difference=rows))
 
-    assert [len(group.members) for group in groups(outcomes)] == [2, 1, 1]
+    assert [len(group.members) for group in groups(outcomes)] == [2, 2, 2, 1, 1]
     assert likeness(outcomes[-1]) == "rows are missing"
 
 
