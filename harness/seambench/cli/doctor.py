@@ -19,6 +19,7 @@ import typer
 from seambase.command.terminal import JSON_SCHEMA, print_json
 from seambase.errors import SeambenchError
 from seambase.extras import how_to_install
+from seambase.wording import counted
 from seambench.cli.shared.common import WIDE, DataFolder, console, data_folder, narrow_table
 from seambench.contracts.peers.catalogue import Peer, catalogue, packages_of_peers
 
@@ -131,7 +132,7 @@ def _seams() -> Iterator[Finding]:
 
     for seam in registry.seams():
         names = registry.names(seam, without=(None,))
-        found = f"{len(names)} implementations: {', '.join(names)}"
+        found = f"{counted(len(names), 'implementation')}: {', '.join(names)}"
         yield Finding(
             f"{seam} seam", bool(names), found, "`seambench list implementations` says why"
         )

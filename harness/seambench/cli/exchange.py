@@ -14,6 +14,7 @@ import typer
 
 from seambase.command.terminal import parse_list
 from seambase.errors import UsageError
+from seambase.wording import counted
 from seambench.cli.shared.common import (
     NOTE,
     Results,
@@ -123,7 +124,8 @@ def _soak(implementation: str, seconds: float, seed: int) -> int:
     report = soak(options, lambda text: err.print(text, markup=False))
     counts = ", ".join(f"{count} {fault}" for fault, count in sorted(report.runs.items()))
     console().print(
-        f"{sum(report.runs.values())} runs ({counts}), {report.rows} rows received and compared; "
+        f"{counted(sum(report.runs.values()), 'run')} ({counts}), "
+        f"{counted(report.rows, 'row')} received and compared; "
         f"workers grew by {report.growth_bytes / 1e6:.1f} MB",
         markup=False,
     )

@@ -20,6 +20,7 @@ from typing import Any
 import pyarrow as pa
 
 from seambase.errors import UsageError
+from seambase.wording import counted
 from seambench.contracts.outcomes import Difference, short_digest
 
 _MOST_ROWS = 5
@@ -206,7 +207,7 @@ def difference(
             shown = [_show(row, names) for row in sorted(rows.elements())[:3]]
             more = rows.total() - len(shown)
             parts.append(f"{word} {', '.join(shown)}" + (f" and {more} more" if more else ""))
-    return f"{want.total()} rows expected, {have.total()} read: " + "; ".join(parts)
+    return f"{counted(want.total(), 'row')} expected, {have.total()} read: " + "; ".join(parts)
 
 
 def differing_rows(

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from seambase.wording import counted
+
 
 @dataclass(frozen=True)
 class ShownRows:
@@ -32,6 +34,9 @@ class Step:
     title: str
     detail: str = ""
     rows: ShownRows | None = None
+
+    def __str__(self) -> str:
+        return f"{self.title} of {counted(len(self.rows.rows), 'row')}" if self.rows else self.title
 
 
 @dataclass(frozen=True)

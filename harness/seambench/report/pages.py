@@ -11,6 +11,7 @@ from typing import Any
 
 import jinja2
 
+from seambase.wording import counted
 from seambench import __version__
 from seambench.contracts.formats import announced_formats
 from seambench.contracts.registry import find_seam, resolve_suite, seams
@@ -96,7 +97,7 @@ def render(pages: Pages) -> Iterator[tuple[str, str]]:
                 pages.known,
                 figured.of(visitors=True),
             ),
-            "machine": _machine(pages.loaded),
+            "machines": _machines(pages.loaded),
             "ratio": RATIO,
         },
         "matrix": {
@@ -138,6 +139,7 @@ def _environment(pages: Pages) -> jinja2.Environment:
     own = {one.name for one, _ in _of_ours(pages.loaded)}
     mains = _mains(pages.loaded)
     environment.globals |= {
+        "counted": counted,
         "notice": NOTICE,
         "pages": PAGES,
         "built": pages.built,
@@ -214,15 +216,15 @@ def _answers(tables: Sequence[Table], one: RunSet) -> list[tuple[str, list[tuple
     return answers(tables, [shown.record for shown in one.shown])
 
 
-def _machine(loaded: Loaded) -> str:
-    """Machine and day of the newest record, in a line."""
+def _machines(loaded: Loaded) -> str:
+    """How many records there are, and of which machines: a figure names its own."""
     if not loaded.records:
         return ""
-    record = loaded.records[-1].record
-    machine = record.machine
+    names = sorted({shown.record.machine.name for shown in loaded.records})
+    newest = loaded.records[-1].record.run.started_utc[:10]
     return (
-        f"{len(loaded.records)} records, the newest of {record.run.started_utc[:10]}, on "
-        f"{machine.name}: {machine.cpu}, {machine.cores} cores, {size(machine.memory_bytes)}."
+        f"{counted(len(loaded.records), 'record')}, the newest of {newest}, of "
+        f"{counted(len(names), 'machine')}: {', '.join(names)}. Each figure names its own."
     )
 
 

@@ -39,8 +39,12 @@ def inspect(given: argparse.Namespace) -> int:
         _meet(given, kind, met)
     except InputError as error:
         problem = error
+    # Of a table it is told what its metadata say, which lies at no place.
+    has_places = any(field.offset or field.length for field in met)
+    if has_places and not given.json:
+        sys.stdout.write(f"{'offset':>8} {'bytes':>6}  what, and its value\n")
     for field in met:
-        _tell(field, given.json)
+        _tell(field, given.json, has_places)
     if problem is not None:
         raise InputError(f"{given.table}: broken {problem}") from problem
     return 0
@@ -135,7 +139,7 @@ def _read(file: Path) -> bytes:
         raise UsageError(f"{file}: not readable ({error.strerror})") from error
 
 
-def _tell(field: Met, as_json: bool) -> None:
+def _tell(field: Met, as_json: bool, has_places: bool) -> None:
     if as_json:
         line = {"offset": field.offset, "length": field.length, "depth": field.depth}
         print_json({"schema": JSON_SCHEMA, **line, "what": field.what, "value": field.value})
@@ -145,6 +149,5 @@ def _tell(field: Met, as_json: bool) -> None:
         text = f"{text[: _TEXT_WIDTH - 3]}..."
     indent = "  " * field.depth
     value = f"  {text}" if text else ""
-    sys.stdout.write(
-        f"{field.offset:>8} {field.length:>6}  {indent}{plain_text(field.what)}{value}\n"
-    )
+    place = f"{field.offset:>8} {field.length:>6}  " if has_places else ""
+    sys.stdout.write(f"{place}{indent}{plain_text(field.what)}{value}\n")

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from seambase.errors import InputError
 from seambase.walk import Met
+from seambase.wording import counted
 from seamkit.command.tables import format_of, opened_table
 from seamkit.files.parquet import open_parquet
 from seamkit.tables.opening import TableFormat
@@ -71,7 +72,7 @@ def inspect_parquet(path: Path) -> Iterator[Met]:
     with content:
         footer, size = open_parquet(content, str(path)).metadata, content.size()
     begin = size - _TAIL_BYTES - footer.serialized_size
-    about = f"{footer.num_rows} rows, version {footer.format_version}"
+    about = f"{counted(footer.num_rows, 'row')}, version {footer.format_version}"
     yield Met(0, size, 0, "Parquet file", about)
     yield Met(begin, footer.serialized_size, 0, "footer", f"written by {footer.created_by}")
     for field in footer.schema.to_arrow_schema():
@@ -81,7 +82,7 @@ def inspect_parquet(path: Path) -> Iterator[Met]:
         columns = [group.column(i) for i in range(group.num_columns)]
         start = min((_first_byte(column) for column in columns), default=0)
         length = sum(column.total_compressed_size for column in columns)
-        yield Met(start, length, 0, f"row group {number}", f"{group.num_rows} rows")
+        yield Met(start, length, 0, f"row group {number}", counted(group.num_rows, "row"))
         for column in columns:
             how = f"{column.physical_type}, {column.compression}, "
             how += " ".join(sorted(column.encodings))

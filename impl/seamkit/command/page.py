@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from seambase.command.export import check_target, export
 from seambase.command.terminal import parse_options
 from seambase.errors import InputError, RefusedError, SeambenchError, UnavailableError, UsageError
+from seambase.wording import counted
 from seambase.written import whole_file
 from seamkit.command.scan import show_rows
 
@@ -40,7 +41,7 @@ def decode(given: argparse.Namespace) -> int:
     from seambase.types import schema_of
 
     export(pa.RecordBatchReader.from_batches(schema_of(request), batches), given.output)
-    sys.stderr.write(f"{rows:,} rows written to {given.output}\n")
+    sys.stderr.write(f"{counted(rows, 'row')} written to {given.output}\n")
     return 0
 
 
@@ -64,7 +65,7 @@ def encode(given: argparse.Namespace) -> int:
     with whole_file(Path(given.output)) as temporary:
         temporary.write_bytes(written)
     rows = sum(batch.num_rows for batch in batches)
-    sys.stderr.write(f"{rows:,} rows written to {given.output} ({len(written):,} bytes)\n")
+    sys.stderr.write(f"{counted(rows, 'row')} written to {given.output} ({len(written):,} bytes)\n")
     return 0
 
 

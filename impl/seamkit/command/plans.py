@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from seambase.command.terminal import plain_text
 from seambase.errors import InputError, UsageError
+from seambase.wording import counted
 from seambase.written import whole_file
 from seamkit.command.tables import READING, planned_scan, storage_options
 
@@ -29,8 +30,8 @@ def plan(given: argparse.Namespace) -> int:
             unfinished.write_text(text, encoding="utf-8")
     except OSError as error:
         raise UsageError(f"--output {given.output}: not writable ({error.strerror})") from error
-    count = len(json.loads(text)["units"])
-    sys.stderr.write(plain_text(f"a plan of {count} units written to {given.output}") + "\n")
+    count = counted(len(json.loads(text)["units"]), "unit")
+    sys.stderr.write(plain_text(f"a plan of {count} written to {given.output}") + "\n")
     return 0
 
 

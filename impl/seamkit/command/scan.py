@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from seambase.command.export import check_target, export
 from seambase.command.terminal import Status, plain_text, print_rows
 from seambase.errors import UsageError
+from seambase.wording import counted
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -85,7 +86,7 @@ def show_rows(names: list[str], first: list[pa.RecordBatch], rows: int) -> None:
         print_rows(names, [row for batch in shown for row in batch])
     if rows > _ROWS_SHOWN:
         sys.stdout.write(f"... {rows - _ROWS_SHOWN:,} more\n")
-    sys.stdout.write(f"{rows:,} row{'' if rows == 1 else 's'}\n")
+    sys.stdout.write(f"{counted(rows, 'row')}\n")
 
 
 def _tell(report: ScanReport, source: str, rows: int, output: str | None) -> None:
@@ -97,7 +98,7 @@ def _tell(report: ScanReport, source: str, rows: int, output: str | None) -> Non
         sys.stderr.write(f"warning: {rest} more places were skipped\n")
     paths = ", ".join(f"{path} {count}" for path, count in sorted(report.paths.items()))
     is_file = output is not None and output != "-"
-    written = f"{rows:,} rows written to {output}" if is_file else source
+    written = f"{counted(rows, 'row')} written to {output}" if is_file else source
     sys.stderr.write(plain_text(f"{written}{f' (units: {paths})' if paths else ''}") + "\n")
     if report.unread_pages:
         sys.stderr.write(

@@ -20,6 +20,7 @@ from seambase.filters import apply_filter, filter_columns
 from seambase.scan import ScanReport
 from seambase.statistics import ColumnStatistics, TableStatistics
 from seambase.where import require_c_names
+from seambase.wording import counted
 from seamkit.engines.files import EnginePlan, MaskedPart
 from seamkit.scan.hints import Hinted
 from seamkit.scan.progress import Progress
@@ -376,8 +377,8 @@ class Scan(Hinted, ABC):
         return html_of(self._title(), self.schema, self.head)
 
     def _title(self) -> str:
-        parts = f"{self.n_parts} part{'' if self.n_parts == 1 else 's'}"
-        return f"{self.called} of {len(self.schema)} columns; {parts}"
+        columns, parts = counted(len(self.schema), "column"), counted(self.n_parts, "part")
+        return f"{self.called} of {columns}; {parts}"
 
 
 class LimitedScan(Scan):
@@ -448,7 +449,7 @@ class LimitedScan(Scan):
     def explain(self, *, engine: bool = False) -> str:
         """The plan of the scan below, and the limit; all rows pass here, none by an engine."""
         del engine
-        return f"{self._scan.explain()}\n  at most {self._rows} rows"
+        return f"{self._scan.explain()}\n  at most {counted(self._rows, 'row')}"
 
     @property
     def n_parts(self) -> int:

@@ -10,6 +10,7 @@ from typing import Any, Generic, TypeVar
 import pyarrow as pa
 
 from seambase.errors import SeambenchError
+from seambase.wording import counted
 
 _COLUMNS_SHOWN = 20
 _ROWS_SHOWN = 10
@@ -81,7 +82,7 @@ class Listing(list[Entry], Generic[Entry]):
 
     def _repr_html_(self) -> str:
         names = [[name] for name in self._names]
-        return _html(f"{len(self)} entries", names, self._cells(self[:_ENTRIES_SHOWN]))
+        return _html(counted(len(self), "entry"), names, self._cells(self[:_ENTRIES_SHOWN]))
 
 
 def _html(title: str, names: Sequence[Sequence[str]], rows: Iterable[Sequence[object]]) -> str:

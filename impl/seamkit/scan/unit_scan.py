@@ -18,6 +18,7 @@ from seambase.errors import InputError, SeambenchError
 from seambase.filters import filter_columns
 from seambase.scan import ScanReport, ScanWarning, ToldWarnings
 from seambase.statistics import TableStatistics
+from seambase.wording import counted
 from seamkit.core.memory import TrackedAllocator
 from seamkit.core.tasks import run_tasks
 from seamkit.engines.files import EnginePlan, MaskedPart
@@ -306,7 +307,7 @@ class UnitScan(Scan):
     def explain(self, *, engine: bool = False) -> str:
         """The plan in words: each unit, its path, its files, and why."""
         plan = self._plan
-        lines = [f"{plan.table}: {plan.heading or f'{len(plan.units)} units'}"]
+        lines = [f"{plan.table}: {plan.heading or counted(len(plan.units), 'unit')}"]
         found = ruled_out_by(plan.units, self._condition, plan.schema)
         partitions = [ReadUnit(unit.name, (), unit.partition) for unit in plan.units]
         within = units_that_may_match(partitions, self._condition, plan.schema)

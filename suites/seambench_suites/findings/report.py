@@ -63,7 +63,7 @@ def _the_case(finding: Finding, case: Case, seen: Mapping[str, Outcome]) -> Iter
     yield "## The case\n"
     yield f"`{case.id}`: {case.requirement}.\n"
     for number, step in enumerate(about.life, 1):
-        yield f"{number}. {step.title}" + (f" of {len(step.rows.rows)} rows" if step.rows else "")
+        yield f"{number}. {step}"
     asked = ", ".join(f"{name} {value}" for name, value in about.request.items())
     yield f"\nAsked: {asked}. Expected:\n"
     if not about.expected:

@@ -47,9 +47,8 @@ def _tell(shown: Demo, case: Case, seen: Sequence[Outcome]) -> None:
 
     out = console()
     about = find_seam(shown.seam).explain(case)
-    steps = (f"{s.title}" + (f" of {len(s.rows.rows)} rows" if s.rows else "") for s in about.life)
     out.print(f"{', '.join(about.sources)}:", markup=False, soft_wrap=True)
-    out.print(f"  {', '.join(steps)}\n", markup=False, soft_wrap=True)
+    out.print(f"  {', '.join(map(str, about.life))}\n", markup=False, soft_wrap=True)
     for word, name in (("good", shown.good), ("broken", shown.broken)):
         counts = Counter(o.outcome for o in seen if o.implementation == name)
         told = ", ".join(f"{count} {outcome}" for outcome, count in counts.most_common())

@@ -12,6 +12,7 @@ import typer
 
 from seambase.command.terminal import print_json
 from seambase.errors import UsageError
+from seambase.wording import counted
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -178,5 +179,5 @@ def tell_records(
         err.print(f"failed: {line}", markup=False)
     if failures_shown is not None and len(failed) > failures_shown:
         err.print(f"... and {len(failed) - failures_shown} more")
-    err.print(f"{len(records)} records in {results / 'runs'}", markup=False)
+    err.print(f"{counted(len(records), 'record')} in {results / 'runs'}", markup=False)
     return 1 if failed else 0

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from seambase.wording import counted
 from seambench.cli.shared.common import console
 
 if TYPE_CHECKING:
@@ -57,11 +58,13 @@ def show_planned(planned: Planned, chosen: Sequence[Chosen]) -> None:
         out.print(f"    {dataset.name}  {state}", markup=False, soft_wrap=True)
     count = len(planned.readers)
     out.print(f"readers: {', '.join(planned.readers)}", markup=False, soft_wrap=True)
-    out.print(f"conformance: up to {planned.cases:,} cases for each of {count} readers")
+    readers = counted(count, "reader")
+    out.print(f"conformance: up to {counted(planned.cases, 'case')} for each of {readers}")
     if planned.timed:
         out.print(
-            f"comparison: {len(planned.timed)} cases over {len(tables)} data sets, "
-            f"{planned.runs} runs of each by each of {count} readers",
+            f"comparison: {counted(len(planned.timed), 'case')} over "
+            f"{counted(len(tables), 'data set')}, {counted(planned.runs, 'run')} of each "
+            f"by each of {readers}",
         )
     out.print(f"page: {planned.site}", markup=False, soft_wrap=True)
     for line in _estimate(planned, making, len(tables)):

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import urlencode
 
+from seambase.wording import counted
 from seambench.contracts.outcomes import Word
 from seambench.contracts.peers.catalogue import AT
 from seambench.records.model import Conformance, Differing, Implementation
@@ -251,7 +252,7 @@ class Share:
         """Of cases that are fewer defects, how many these are."""
         if self.ways == self.count:
             return ""
-        return f" in {self.ways} way{'' if self.ways == 1 else 's'}"
+        return f" in {counted(self.ways, 'way')}"
 
 
 def shares_of(column: Column, group: str | None = None, *, offered: bool = False) -> list[Share]:

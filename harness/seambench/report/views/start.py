@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from seambase.wording import counted
 from seambench.contracts.formats import announced_formats
 from seambench.contracts.peers.catalogue import catalogue
 from seambench.report.views.costs import Cell, Curve, cost_at
@@ -158,11 +159,11 @@ def _finding(newest: Sequence[Column], wrong: Sequence[Column]) -> str:
     cases = len({case for column in newest for case in column.outcomes})
     # However many ways this project has of its own, at a seam it is one.
     found = len({(c.seam, c.name if c.is_peer else "") for c in newest})
-    count = f"{found} implementation{'s' if found > 1 else ''}"
+    count = counted(found, "implementation")
     if not wrong:
         return f"{cases:,} cases, {count}: none gives wrong rows without a word."
     said = [
-        f"{'' if c.is_peer else 'our '}{c.name} {c.version} ({_counted(_ways(c))})"
+        f"{'' if c.is_peer else 'our '}{c.name} {c.version} ({counted(_ways(c), 'way')})"
         for c in wrong[:4]
     ]
     more = f" and {len(wrong) - 4} more" if len(wrong) > 4 else ""
@@ -175,10 +176,6 @@ def _finding(newest: Sequence[Column], wrong: Sequence[Column]) -> str:
 
 def _ways(column: Column) -> int:
     return ways_of(column, "wrong")
-
-
-def _counted(ways: int) -> str:
-    return f"{ways} way{'' if ways == 1 else 's'}"
 
 
 def _right(newest: Sequence[Column], known: Known, floors: Collection[tuple[str, str]]) -> Right:

@@ -108,7 +108,7 @@ def test_what_is_read_first_takes_its_share_of_the_time(monkeypatch: pytest.Monk
 
     assert found.cost is not None
     assert found.cost.sampled_units == 2
-    assert "2 of 4 units that were drawn were not measured" in found.limits.reached
+    assert "2 of 4 units that were drawn not measured" in found.limits.reached
     assert sum(line in {f"measuring {name}" for name in "abcd"} for line in told) == 2
 
 

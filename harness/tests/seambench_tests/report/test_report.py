@@ -143,7 +143,7 @@ def test_columns_that_are_older_than_cases_are_grey(results: Path, tmp_path: Pat
         ("early", True),
         ("late", False),
     ]
-    assert matrix.count("1 cases are newer") == 1
+    assert matrix.count("1 case is newer") == 1
 
 
 def test_an_exchange_says_where_its_time_went(site: Path) -> None:
@@ -248,7 +248,7 @@ def test_unreadable_record_is_shown_as_a_problem(
 
     assert "<code>runs/broken.json</code>" in about
     assert reason in html.unescape(about)
-    assert "1 records" in page(tmp_path / "site", "index")
+    assert "1 record, the newest of " in page(tmp_path / "site", "index")
 
 
 def test_random_tables_are_shown_and_what_is_no_count_of_them_is_named(

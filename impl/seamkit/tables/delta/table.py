@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from seambase.description import TableDescription
 from seambase.scan import ScanWarning
+from seambase.wording import counted
 from seamkit.core.tasks import gc_paused
 from seamkit.files.storage import Storage, table_address
 from seamkit.scan.arguments import (
@@ -189,7 +190,7 @@ class DeltaTable(FolderTable):
             table=root,
             schema=_with_columns(schema.arrow, [pa.field(f.name, f.type) for f in hidden]),
             units=units,
-            heading=f"version {snapshot.version}, {len(units)} files",
+            heading=f"version {snapshot.version}, {counted(len(units), 'file')}",
             warnings=snapshot.warnings,
         )
 

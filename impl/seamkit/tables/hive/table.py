@@ -12,6 +12,7 @@ import pyarrow as pa
 from seambase.description import TableDescription
 from seambase.errors import UsageError
 from seambase.scan import ScanWarning
+from seambase.wording import counted
 from seamkit.core.tasks import gc_paused
 from seamkit.files.storage import Storage, table_address
 from seamkit.scan.arguments import (
@@ -165,7 +166,7 @@ class HiveTable(FolderTable):
             table=self._storage.root,
             schema=self.schema,
             units=list(self._units(files)),
-            heading=f"{self.file_format}, {len(files)} files",
+            heading=f"{self.file_format}, {counted(len(files), 'file')}",
             warnings=warnings,
         )
 

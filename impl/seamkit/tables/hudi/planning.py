@@ -10,6 +10,7 @@ from typing import Literal
 from seambase.description import StoredFile
 from seambase.errors import InputError, RefusedError
 from seambase.scan import ScanWarning
+from seambase.wording import counted
 from seamkit.core.tasks import gc_paused
 from seamkit.files.kept import KEPT
 from seamkit.files.storage import Storage
@@ -238,7 +239,7 @@ def _unit(
         files=files,
         partition=partitions.values(slice_.partition),
         changes=SliceChanges(slice_, source) if slice_.logs or path == "merge" else None,
-        reason=f"{len(slice_.logs)} logs" if slice_.logs else "no log to apply",
+        reason=counted(len(slice_.logs), "log") if slice_.logs else "no log to apply",
         changed_by=[
             StoredFile("log", source.storage.full(log.path), log.size_bytes) for log in slice_.logs
         ],

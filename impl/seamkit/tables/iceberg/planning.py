@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.description import StoredFile
+from seambase.wording import counted
 from seamkit.core.tasks import gc_paused
 from seamkit.files.roaring import Positions
 from seamkit.files.statistics import FileStatistics
@@ -134,7 +135,7 @@ class Planner:
         ]
         count = sum(files for _, files in equality)
         reason = f"{reason}, " if reason else ""
-        reason = f"{reason}equality deletes in {count} files"
+        reason = f"{reason}equality deletes in {counted(count, 'file')}"
         keys = [deleted for deleted, _ in equality]
         identity = partial(keys_identity, self.opener, keys, entry)
         return self.unit_with(entry, KeyMask(tests, mask, identity), (index,), reason)
@@ -282,7 +283,7 @@ def mask_of(opener: FileOpener, entry: Entry, index: DeleteIndex) -> tuple[Mask 
     load: partial[Positions] = partial(deleted_rows, deletes, entry.path, entry.records)
     own = [entry, *(one.entry for one in deletes)]
     mask = Mask(load, identity=partial(identity_of, opener, own))
-    return mask, f"position deletes in {len(deletes)} files"
+    return mask, f"position deletes in {counted(len(deletes), 'file')}"
 
 
 def identity_of(opener: FileOpener, entries: Sequence[Entry]) -> Hashable | None:

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from seambase.description import TableDescription
 from seambase.filters import filter_columns
 from seambase.scan import ScanWarning
+from seambase.wording import counted
 from seamkit.files.storage import Storage, table_address
 from seamkit.scan.arguments import (
     Filter,
@@ -237,7 +238,7 @@ class IcebergTable(FolderTable):
             table=self._storage.root,
             schema=self._whole(view.schema),
             units=units,
-            heading=f"{view.name}, {len(units)} files",
+            heading=f"{view.name}, {counted(len(units), 'file')}",
             notes=notes,
             warnings=[
                 ScanWarning(self.metadata_file, -1, doubt)

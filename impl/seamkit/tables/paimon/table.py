@@ -11,6 +11,7 @@ import pyarrow as pa
 from seambase.description import TableDescription
 from seambase.errors import InputError, UsageError
 from seambase.scan import Query, ScanWarning
+from seambase.wording import counted
 from seamkit.core.tasks import gc_paused
 from seamkit.files.storage import Storage, table_address
 from seamkit.scan.arguments import (
@@ -251,7 +252,7 @@ class PaimonTable(FolderTable):
             table=root,
             schema=schema.arrow,
             units=units,
-            heading=f"snapshot {snapshot.id}, {len(files)} files",
+            heading=f"snapshot {snapshot.id}, {counted(len(files), 'file')}",
             notes=notes,
             warnings=warnings,
         )

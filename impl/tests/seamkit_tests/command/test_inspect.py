@@ -92,6 +92,7 @@ def test_pages_of_another_schema_show_where_they_part(
     assert code == 2
     assert said in err
     assert "number of columns" in out
+    assert out.startswith("  offset  bytes  what, and its value\n       0      ")
 
 
 def test_rows_need_a_schema(run: Any) -> None:
@@ -231,3 +232,4 @@ def test_tables_of_other_formats_are_explained(
     assert (code, err) == (0, "")
     assert [line for line in lines if line not in out] == []
     assert "native" in out or "merge" in out
+    assert "  0  " not in out

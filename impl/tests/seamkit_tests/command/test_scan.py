@@ -217,7 +217,7 @@ def test_a_plan_is_read_elsewhere(
     plan, whole, part = (tmp_path / name for name in ("plan.json", "whole.arrow", "part.arrow"))
     planned = seamkit("plan", table, "--columns", "id,note", *filter_, "-o", plan)
     assert (planned.code, planned.out) == (0, "")
-    assert "a plan of 1 units written" in planned.err
+    assert "a plan of 1 unit written" in planned.err
     assert seamkit("scan", table, "--columns", "id,note", *filter_, "-o", whole).code == 0
     assert seamkit("scan", "--unit", plan, "--index", "0", "-o", part).code == 0
 

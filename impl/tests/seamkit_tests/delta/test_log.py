@@ -341,7 +341,7 @@ def test_a_scan_says_what_it_is(tmp_path: Path) -> None:
     assert table.properties["delta.enableDeletionVectors"] == "true"
     assert "version 4" in repr(table)
     explained = table.scan().explain()
-    assert "version 4, 1 files" in explained
+    assert "version 4, 1 file" in explained
     assert "4 rows are deleted" in explained
 
 

@@ -34,7 +34,7 @@ function verdict(data, column, number, id, chosen) {
   const earlier = column.earlier[number] ?? [];
   const short = kind === "right" && !chosen;
   return h("div", { class: `verdict${chosen ? " chosen" : ""}${short ? " short" : ""}` },
-    h("p", {}, h("b", {}, column.first && column.about !== "peer" ? "seamkit" : column.name), column.about !== "peer" && [" ", h("span", { class: "ours" }, "ours")], ` ${column.version} `, chip(kind), " ", h("code", {}, word), " ", h("a", { href: column.linkOf_(number) }, "record"), column.missing > 0 && h("small", {}, `, asked ${column.date}; ${column.missing} cases are newer`)),
+    h("p", {}, h("b", {}, column.first && column.about !== "peer" ? "seamkit" : column.name), column.about !== "peer" && [" ", h("span", { class: "ours" }, "ours")], ` ${column.version} `, chip(kind), " ", h("code", {}, word), " ", h("a", { href: column.linkOf_(number) }, "record"), column.missing > 0 && h("small", {}, `, asked ${column.date}; ${column.missing} newer case${column.missing === 1 ? "" : "s"}`)),
     column.known[number] && h("p", {}, `Known: ${column.known[number]}`),
     told(column.reported[number]),
     column.reasons[number] && h("p", {}, column.reasons[number]),

@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from seambase.description import TableDescription, UnitDescription
-from seambench.seams.scan.audit.layout import SMALL_BYTES, by_group, plural
+from seambase.wording import counted
+from seambench.seams.scan.audit.layout import SMALL_BYTES, by_group
 from seambench.seams.scan.audit.model import Advice, Cost
 
 #: What files are combined to.
@@ -62,8 +63,8 @@ def _compact(table: TableDescription, cost: Cost | None) -> Iterator[tuple[float
 
 def _changes(unit: UnitDescription) -> str:
     counts = sorted(Counter(file.kind for file in unit.changes).items())
-    counted = ", ".join(f"{count} {plural(kind, count)}" for kind, count in counts)
-    return f"{counted}: {unit.change_bytes:,} bytes over {unit.data_bytes:,}"
+    listed = ", ".join(counted(count, kind) for kind, count in counts)
+    return f"{listed}: {unit.change_bytes:,} bytes over {unit.data_bytes:,}"
 
 
 def _rewrite(table: TableDescription) -> Iterator[tuple[float, Advice]]:

@@ -57,11 +57,6 @@ def unit_bytes(unit: UnitDescription) -> int:
     return unit.data_bytes + unit.change_bytes
 
 
-def plural(word: str, count: int = 2) -> str:
-    """A word for so many: some kinds of files are plurals already."""
-    return word if count == 1 or word.endswith("s") else f"{word}s"
-
-
 def _group(name: str, units: Sequence[UnitDescription]) -> Group:
     return Group(
         name=name,

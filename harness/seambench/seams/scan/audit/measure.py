@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from seambase.description import TableDescription, UnitDescription
 from seambase.errors import InputError, RefusedError
 from seambase.scan import ScanReport
+from seambase.wording import counted
 from seambench.contracts.scan import Bare, Parted, Scan
 from seambench.seams.scan.audit.budget import Budget
 from seambench.seams.scan.audit.layout import unit_bytes
@@ -54,7 +55,7 @@ def check_units(
         cost = unit.change_bytes + sum(min(f.size_bytes, _FOOTER_BYTES) for f in unit.files)
         if spent + cost > most or budget.seconds_left < until:
             left = len(order) - done
-            budget.reach(f"{left} of {len(order)} units were not looked into for damage")
+            budget.reach(f"{left} of {counted(len(order), 'unit')} not looked into for damage")
             break
         tell(f"looking into {unit.name}")
         spent, done = spent + cost, done + 1
@@ -101,7 +102,7 @@ def measure_cost(
     begin = time.monotonic()
     for i in list(sample):  # what is read first fills caches
         if time.monotonic() - begin > seconds / (_REPEATS + 1) and left < len(sample):
-            budget.reach(f"{left} of {len(sample)} units that were drawn were not measured")
+            budget.reach(f"{left} of {counted(len(sample), 'unit')} that were drawn not measured")
             del sample[-left:]
             break
         left -= 1

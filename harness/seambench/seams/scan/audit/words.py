@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from seambase.wording import counted, plural
 from seambench.report.draw.text import factor, seconds, size
-from seambench.seams.scan.audit.layout import plural
 from seambench.seams.scan.audit.model import Audit, Cost, Kind, Layout, PeerAnswer, Range
 
 _KINDS = {"agrees": "right", "differs": "wrong", "refused": "refused", "unavailable": "off"}
@@ -37,9 +37,10 @@ def verdict(audit: Audit) -> str:
     stops = sum(one.stops for one in audit.damage)
     found = []
     if stops:
-        found.append(f"{stops} kinds of damage keep rows from being read")
+        keep = "keeps" if stops == 1 else "keep"
+        found.append(f"{counted(stops, 'damaged place')} {keep} rows from being read")
     if passed := len(audit.damage) - stops:
-        found.append(f"{passed} further things are damaged, which readers pass over")
+        found.append(f"{counted(passed, 'damaged place')} more, which readers pass over")
     if differ := [one.name for one in audit.peers if one.outcome == "differs"]:
         found.append(f"{', '.join(differ)} and {audit.reader} have different rows")
     if found:
@@ -87,7 +88,7 @@ def _table(audit: Audit) -> Section:
 
 
 def _layout(layout: Layout) -> Iterator[Section]:
-    rows = "" if layout.data_rows is None else f", {layout.data_rows:,} rows"
+    rows = "" if layout.data_rows is None else f", {counted(layout.data_rows, 'row')}"
     whole = layout.data_bytes + layout.change_bytes
     share = f", {layout.change_bytes / whole:.1%} of all bytes" if whole else ""
     told = [
@@ -125,8 +126,8 @@ def _layout(layout: Layout) -> Iterator[Section]:
 
 
 def _kind(kind: Kind, unit: str) -> list[str]:
-    rows = "" if kind.rows is None else f", {kind.rows:,} rows"
-    over = f"over {kind.units:,} {plural(unit, kind.units)}"
+    rows = "" if kind.rows is None else f", {counted(kind.rows, 'row')}"
+    over = f"over {counted(kind.units, unit)}"
     return [plural(kind.kind), f"{kind.files:,}, {size(kind.bytes)}, {over}{rows}"]
 
 
