@@ -43,7 +43,7 @@ from seamkit.files.kept import keep_at_most
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
 
 
 def spark_frame(plan: EnginePlan, session: SparkSession) -> DataFrame:
@@ -83,15 +83,27 @@ def _read_parquet(files: EngineFiles, types: Any, session: SparkSession) -> Data
             column = f.lit(_constant(files.values[field.name]))
         else:
             stored = files.stored[field.name]
-            column = rows[_quoted(stored.name)]
-            if stored.type.equals(pa.timestamp("ms")) or stored.type.equals(_MILLIS_OF_UTC):
-                # Of a filter's value Spark cuts digits off before it tests row groups by it.
-                column = column + f.expr("INTERVAL '0' SECOND")
+            column = _without_filters(rows[_quoted(stored.name)], stored.type)
         columns.append(column.cast(field.dataType).alias(field.name))
     return rows.select(*columns)
 
 
-_MILLIS_OF_UTC = pa.timestamp("ms", "UTC")
+def _without_filters(column: Column, kind: pa.DataType) -> Column:
+    """A column for whose milliseconds, in structs too, Spark gives its files no filter.
+
+    Of the value of a filter it cuts digits off before it tests row groups of milliseconds by it.
+    """
+    from pyspark.sql import functions as f
+
+    if pa.types.is_timestamp(kind) and kind.unit == "ms":
+        return column + f.expr("INTERVAL '0' SECOND")
+    if pa.types.is_struct(kind):
+        whole = column
+        for inner in kind:
+            if "timestamp[ms" in str(inner.type):
+                own = _without_filters(whole.getField(inner.name), inner.type)
+                column = column.withField(_quoted(inner.name), own)
+    return column
 
 
 def _constant(value: pa.Scalar) -> Any:

@@ -32,6 +32,7 @@ import org.apache.spark.sql.connector.read.SupportsReportStatistics;
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation;
 import org.apache.spark.sql.sources.Filter;
 import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.ArrowUtils$;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
@@ -135,8 +136,14 @@ final class PartScanBuilder
         this.schema = table.schema;
     }
 
+    /** Whole columns: a reader in another language gives structs with all of their fields. */
     public void pruneColumns(StructType required) {
-        schema = required;
+        String[] names = required.fieldNames();
+        StructField[] whole = new StructField[names.length];
+        for (int i = 0; i < names.length; i++) {
+            whole[i] = table.schema.apply(names[i]);
+        }
+        schema = new StructType(whole);
     }
 
     /** All filters stay with Spark: the reader only leaves out what surely does not pass them. */

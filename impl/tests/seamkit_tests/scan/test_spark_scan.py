@@ -163,22 +163,62 @@ def test_sparks_own_reader_reads_files_from_before_columns_changed(
 
 @in_threads
 @pytest.mark.parametrize("gone", [None, [1]])
+@pytest.mark.parametrize("tested", ["t", "s.t", "s.`in.ner`.t"])
+@pytest.mark.parametrize("kind", [pa.timestamp("ms", "UTC"), pa.timestamp("ms")], ids=str)
 def test_filters_of_milliseconds_lose_no_row(
-    session: Any, gone: list[int] | None, tmp_path: Path
+    session: Any, gone: list[int] | None, tested: str, kind: pa.DataType, tmp_path: Path
 ) -> None:
     """Spark's reader tests row groups of them by a filter's value without its last digits."""
     epoch = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
     later = epoch + dt.timedelta(microseconds=1)
-    kind = pa.timestamp("ms", "UTC")
-    rows = pa.table({"k": [0, 1], "t": pa.array([epoch, epoch], kind)})
-    scan = UnitScan(plan(rows.schema, write_unit(tmp_path, "f", rows, gone)), ["k", "t"])
+    times = pa.array([epoch, epoch, None], pa.timestamp("ms", "UTC")).cast(kind)
+    inner = pa.StructArray.from_arrays([times], ["t"])
+    whole = pa.StructArray.from_arrays(
+        [times, inner], ["t", "in.ner"], mask=pa.array([False, False, True])
+    )
+    rows = pa.table({"k": [0, 1, 2], "t": times, "s": whole})
+    scan = UnitScan(plan(rows.schema, write_unit(tmp_path, "f", rows, gone)), ["k", "t", "s"])
     frame = scan.spark_frame(session)
 
     left = 2 if gone is None else 1
-    for condition in ("t < {}", "t <> {}"):
-        text = condition.format(f"TIMESTAMP '{later}'")
-        assert frame.where(text).count() == left
-    assert frame.where(f"t = TIMESTAMP '{epoch}'").count() == left
+    moment = "TIMESTAMP" if kind.tz else "TIMESTAMP_NTZ"
+    for value, condition in ((later, "<"), (later, "<>"), (epoch, "=")):
+        text = f"{moment} '{value if kind.tz else value.replace(tzinfo=None)}'"
+        assert frame.where(f"{tested} {condition} {text}").count() == left
+    assert frame.where("s IS NULL").count() == 1
+
+
+@in_threads
+@pytest.mark.parametrize("gone", [None, [1]])
+@pytest.mark.parametrize("name", ["f", "taken for a pattern [1]"])
+def test_a_field_of_a_struct_is_found_by_its_name(
+    session: Any, gone: list[int] | None, name: str, tmp_path: Path
+) -> None:
+    """Spark asks for the fields that a query needs alone, and counts these."""
+    inner = pa.struct([("a", pa.int64()), ("y", pa.int64()), ("b", pa.int64())])
+    kind = pa.struct([("a", pa.int64()), ("in.ner", inner), ("b", pa.int64())])
+    one = {"a": 1, "in.ner": {"a": 2, "y": 3, "b": 4}, "b": 5}
+    rows = pa.table(
+        {
+            "k": [0, 1, 2],
+            "s": pa.array([one, None, None], kind),
+            "l": pa.array([[one, one], None, []], pa.list_(kind)),
+            "m": pa.array([{"x": one}, None, {}], pa.map_(pa.string(), kind)),
+        }
+    )
+    scan = UnitScan(plan(rows.schema, write_unit(tmp_path, name, rows, gone)), rows.schema.names)
+    kept = scan.spark_frame(session).where("k = 0")
+
+    for asked, answer in {
+        "s.b": 5,
+        "s.`in.ner`.y": 3,
+        "struct(s.b, s.`in.ner`.b)": (5, 4),
+        "l.b": [5, 5],
+        "l[1].`in.ner`.y": 3,
+        "m['x'].b": 5,
+    }.items():
+        assert [row[0] for row in kept.selectExpr(asked).collect()] == [answer]
+    assert kept.where("s.b = 5 AND s.`in.ner`.y = 3").count() == 1
 
 
 @in_threads
