@@ -168,6 +168,8 @@ def _why_not_its_names(reader: ParquetReader) -> str | None:
         return "one of its columns has no name"
     if len(set(folded)) < len(folded):
         return "two of its columns differ in upper and lower case alone"
+    if reader.has_paths_twice:  # parquet-mr takes the ranges of one for those of the other
+        return "one of its columns is called as the path of a field within another"
     if reader.names_extensions:
         return "its writer named types for columns that Parquet does not know"
     return None

@@ -145,6 +145,14 @@ def _all(filters: Iterable[Any], schema: pa.Schema) -> pc.Expression | None:
     return functools.reduce(operator.and_, parts) if parts else None
 
 
+def _name_of(attribute: str) -> str | None:
+    """A column's name as Spark quotes it where need be; None for a field of a struct."""
+    if attribute.startswith("`"):
+        inner = attribute[1:-1].replace("``", "")
+        return None if "`" in inner else attribute[1:-1].replace("``", "`")
+    return None if "." in attribute else attribute
+
+
 def _condition(one: Any, schema: pa.Schema) -> pc.Expression | None:
     if one is None:
         return None
@@ -154,7 +162,7 @@ def _condition(one: Any, schema: pa.Schema) -> pc.Expression | None:
     if kind == "Or":
         left, right = (_condition(side, schema) for side in held)
         return None if left is None or right is None else left | right
-    name, *values = held
+    name, *values = _name_of(held[0]), *held[1:]
     if name not in schema.names:
         return None
     column = pc.field(name)

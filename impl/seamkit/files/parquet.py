@@ -25,6 +25,7 @@ from seamkit.files.footers.chunks import (
     footer_without_arrow,
     names_extensions,
     orders_bytes,
+    paths_twice,
 )
 from seamkit.files.kept import KEPT
 from seamkit.files.promotion import LOSSLESS, TypeRules, resolve_batch
@@ -223,6 +224,11 @@ class ParquetReader(FileReader):
     def names_extensions(self) -> bool:
         """Whether its writer named types of its own for columns, by which engines may go."""
         return names_extensions(self._file.metadata)
+
+    @property
+    def has_paths_twice(self) -> bool:
+        """See `seamkit.files.footers.chunks.paths_twice`."""
+        return bool(paths_twice(self._file.metadata))
 
     @property
     def created_by(self) -> str:

@@ -22,6 +22,7 @@ from __future__ import annotations
 import binascii
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
@@ -200,6 +201,12 @@ def chunk_paths(
             yield number, path
 
 
+def paths_twice(footer: pq.FileMetaData) -> frozenset[str]:
+    """Paths that two columns have: one that is called `s.b` beside the field b of a struct s."""
+    paths = Counter(footer.schema.column(number).path for number in range(footer.num_columns))
+    return frozenset(path for path, count in paths.items() if count > 1)
+
+
 def most_of_pages(chunk: pq.ColumnChunkMetaData) -> int | float:
     """The most bytes that the pages of a chunk may become; infinity where nobody knows."""
     codec = _CODECS.get(chunk.compression)
@@ -255,8 +262,8 @@ class NullCounts:
     """Counts the nulls of columns that are read.
 
     Columns within lists and maps are passed over, and those within structs of other writers than
-    parquet-mr: writers differ in what they count there. `row_groups` are those whose rows will all
-    come; None for all.
+    parquet-mr: writers differ in what they count there. So are those of which two have one path.
+    `row_groups` are those whose rows will all come; None for all.
     """
 
     def __init__(self, footer: pq.FileMetaData, row_groups: Sequence[int] | None) -> None:
@@ -264,6 +271,7 @@ class NullCounts:
         self._chunks = [footer.row_group(group) for group in groups]
         self._schema = footer.schema
         self._within = is_by_parquet_mr(footer)
+        self._twice = paths_twice(footer)
         self._read: dict[str, int] = {}
 
     def add(self, batch: pa.RecordBatch) -> None:
@@ -276,7 +284,8 @@ class NullCounts:
         """Hold them against the footer, after all batches; `where` names the file."""
         for number in range(len(self._schema)):
             path = self._schema.column(number).path
-            told = self._told(number) if path in self._read else None
+            is_read = path in self._read and path not in self._twice
+            told = self._told(number) if is_read else None
             if told is not None and told != self._read[path]:
                 raise InputError(
                     f"{where}: column {path!r} has {self._read[path]} nulls, and its footer counts "

@@ -70,13 +70,36 @@ def test_masks_reach_over_chunks_and_files(tmp_path: Path) -> None:
     assert set(found) == expected
 
 
-@pytest.mark.parametrize("name", ["place", "bits", "chunk", "c0", "file_index", "File_Row_Number"])
+@pytest.mark.parametrize(
+    "name", ["place", "bits", "number", "file", "c0", "file_index", "File_Row_Number"]
+)
 def test_names_of_columns_do_not_disturb_masks(tmp_path: Path, name: str) -> None:
     """Not even those that DuckDB has for the places of rows."""
     rows = pa.table({name: pa.array([1, 2, 3], pa.int64()), "other": ["a", "b", "c"]})
     scan = UnitScan(plan(rows.schema, write_unit(tmp_path, "f", rows, [1])), ["other", name])
 
     assert _rows(scan) == [("a", 1), ("c", 3)]
+
+
+@pytest.mark.parametrize("gone", [None, [1]])
+def test_a_column_may_be_called_as_a_field_within_another(
+    gone: list[int] | None, tmp_path: Path
+) -> None:
+    """Their ranges and counts of nulls are not mistaken for each other's, nor left to engines."""
+    rows = pa.table({"s.b": [7, 8, 9], "s": pa.array([{"b": 5}, None, None])})
+    scan = UnitScan(plan(rows.schema, write_unit(tmp_path, "f", rows, gone)), rows.schema.names)
+
+    assert scan.filter(pc.field("s.b") == 7).to_table().num_rows == 1
+    assert scan.filter(pc.field("s.b") == 5).to_table().num_rows == 0
+    assert scan.filter(pc.field("s", "b") == 5).to_table().num_rows == 1
+    relation = scan.relation(duckdb.connect())
+    assert [len(relation.filter(text)) for text in ('"s.b" = 7', '"s.b" = 5', "s.b = 5")] == [
+        1,
+        0,
+        1,
+    ]
+    assert scan.to_table().num_rows == (3 if gone is None else 2)
+    assert "is called as the path of a field" in str(scan.explain(engine=True))
 
 
 def test_a_broken_mask_is_told(tmp_path: Path) -> None:

@@ -19,6 +19,8 @@ TABLE = pa.table(
         "d": pa.array([Decimal("1.50"), Decimal("2.00"), None, Decimal("-1.00")]),
         "day": pa.array([dt.date(2020, 1, 1), None, dt.date(1969, 1, 1), dt.date(2021, 5, 5)]),
         "f": pa.array([1.0, float("nan"), None, 2.0]),
+        "s.i": pa.array([5, 6, 7, 8]),
+        "a`b": pa.array([5, 6, 7, 8]),
     }
 )
 
@@ -34,6 +36,8 @@ TABLE = pa.table(
         ([["EqualTo", "s", "b\u00e9"]], [1]),
         ([["GreaterThanOrEqual", "d", "1.5"]], [0, 1]),
         ([["LessThan", "day", "1970-01-01"]], [2]),
+        ([["EqualTo", "`s.i`", "6"]], [1]),
+        ([["EqualTo", "`a``b`", "7"]], [2]),
     ],
 )
 def test_what_is_taken_over_keeps_the_rows_that_pass(filters: list[Any], rows: list[int]) -> None:
@@ -56,8 +60,11 @@ def test_what_is_taken_over_keeps_the_rows_that_pass(filters: list[Any], rows: l
         [["EqualTo", "elsewhere", "1"]],
         [["EqualTo", "day", "+12020-01-01"]],
         [["EqualTo", "d", "1.505"]],
+        [["EqualTo", "s.i", "5"]],
+        [["EqualTo", "`s`.i", "5"]],
+        [["EqualTo", "`s`.`i`", "5"]],
     ],
 )
 def test_what_may_compare_otherwise_stays_with_spark(filters: list[Any]) -> None:
-    """Numbers with NaN, nulls, unknown columns, other kinds: nothing is left out below."""
+    """NaN, nulls, unknown columns, fields of structs, other kinds: nothing is left out below."""
     assert condition_of(json.dumps(filters), TABLE.schema) is None

@@ -201,6 +201,7 @@ def test_a_field_of_a_struct_is_found_by_its_name(
     rows = pa.table(
         {
             "k": [0, 1, 2],
+            "s.b": [7, 8, 9],
             "s": pa.array([one, None, None], kind),
             "l": pa.array([[one, one], None, []], pa.list_(kind)),
             "m": pa.array([{"x": one}, None, {}], pa.map_(pa.string(), kind)),
@@ -219,6 +220,8 @@ def test_a_field_of_a_struct_is_found_by_its_name(
     }.items():
         assert [row[0] for row in kept.selectExpr(asked).collect()] == [answer]
     assert kept.where("s.b = 5 AND s.`in.ner`.y = 3").count() == 1
+    assert kept.where("`s.b` = 7").count() == 1
+    assert kept.where("`s.b` = 5").count() == 0
 
 
 @in_threads
