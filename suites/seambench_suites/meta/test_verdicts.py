@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -277,10 +278,15 @@ def test_readers_without_a_verdict_are_no_success(
 
 
 def test_variants_run_only_where_they_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another way to run an implementation is no implementation of its own."""
+    """Another way to run an implementation is no implementation of its own, nor made to be told."""
     monkeypatch.setattr(SimulatedReader, "kind", "variant")
-    monkeypatch.setattr(registry, "_announced", lambda _: {"one": [], "two": []})
-    made = {"one": SimulatedReader(), "two": _Raising(_refusal("scan"), InputError("x"))}
+    places = {"one": SimulatedReader, "two": _Raising}
+    announced = {
+        name: [EntryPoint(f"scan.{name}", f"{__name__}:{place.__name__}", "any")]
+        for name, place in places.items()
+    }
+    monkeypatch.setattr(registry, "_announced", lambda _: announced)
+    made = {"two": _Raising(_refusal("scan"), InputError("x"))}
     monkeypatch.setattr(registry, "resolve", lambda _, name: made[name])
 
     assert registry.names("scan", without=("variant",)) == ["two"]
