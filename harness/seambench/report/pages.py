@@ -114,7 +114,7 @@ def render(pages: Pages) -> Iterator[tuple[str, str]]:
             "versions": versions(pages.columns),
             "scans": scans_by_commit(figured, RATIO),
             "kernels": kernels(pages.history, problems),
-            "counted": COUNTED,
+            "unit_counted": COUNTED,
             "asv": pages.asv_pages,
         },
         "about": {"problems": problems, "badges": pages.badges},
