@@ -43,7 +43,14 @@ def kernels(folder: Path, passes: int = 40, stopped_seconds: float = 2.0) -> Ker
     del folder
     load = Load(passes)
     over = generated_rows(f"lineitem, {load.rows} rows", _SCALE)
-    ways = ["wire/copy", "wire/grpc-calls", "rows/flight-ipc", "parallel/flight-ipc", *WITHIN]
+    ways = [
+        "wire/copy",
+        "wire/grpc-calls",
+        "rows/grpc-calls",
+        "rows/flight-ipc",
+        "parallel/flight-ipc",
+        *WITHIN,
+    ]
     ways += [f"wire/{name}+pages" for name in _TRANSPORTS]
     ways += [
         f"{kind}/{transport}+{name}"

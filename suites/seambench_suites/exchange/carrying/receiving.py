@@ -1,7 +1,7 @@
 """The other process: takes what is sent in one of several ways, and says when it has it all.
 
 `python -m seambench_suites.exchange.carrying.receiving WAY`, where WAY is `wire/copy`,
-`wire/grpc-calls`, `wire/TRANSPORT+pages`, or `KIND/flight-ipc` or `KIND/TRANSPORT+FORMAT` of a KIND
+`wire/TRANSPORT+pages`, or `KIND/grpc-calls`, `KIND/flight-ipc` or `KIND/TRANSPORT+FORMAT` of a KIND
 among `transfer`, `rows`, `stopped` and, with a driver for each core, `parallel`. It says its
 address; each line of its input is a number of passes, answered with lines of JSON:
 `{"ready": ...}`, `{"bytes": ..., "rows": ...}`, `{"digest": ...}`. One that is stopped reads after

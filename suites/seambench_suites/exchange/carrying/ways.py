@@ -106,7 +106,7 @@ class Way:
     @property
     def _sent_bytes(self) -> int:
         """Bytes that leave where nothing decodes them."""
-        if self.name == "wire/grpc-calls":
+        if self.name.endswith("/grpc-calls"):
             return self._load.bytes // (256 << 10) * (256 << 10)
         pages = self._load.pages("presto")
         return self._load.passes * sum(memoryview(page).nbytes for page in pages)
@@ -114,7 +114,7 @@ class Way:
 
 def decodes(way: str) -> bool:
     """Whether a way's receiver makes rows of what comes; where not, bytes are counted."""
-    return not way.startswith("wire/")
+    return not way.startswith("wire/") and not way.endswith("/grpc-calls")
 
 
 def carrying(name: str, passes: int) -> Competitor:
