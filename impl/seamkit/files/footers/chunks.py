@@ -269,9 +269,8 @@ class NullCounts:
     def __init__(self, footer: pq.FileMetaData, row_groups: Sequence[int] | None) -> None:
         groups = range(footer.num_row_groups) if row_groups is None else row_groups
         self._chunks = [footer.row_group(group) for group in groups]
-        self._schema = footer.schema
+        self._footer = footer
         self._within = is_by_parquet_mr(footer)
-        self._twice = paths_twice(footer)
         self._read: dict[str, int] = {}
 
     def add(self, batch: pa.RecordBatch) -> None:
@@ -282,9 +281,10 @@ class NullCounts:
 
     def check(self, where: str) -> None:
         """Hold them against the footer, after all batches; `where` names the file."""
-        for number in range(len(self._schema)):
-            path = self._schema.column(number).path
-            is_read = path in self._read and path not in self._twice
+        schema, twice = self._footer.schema, paths_twice(self._footer)
+        for number in range(len(schema)):
+            path = schema.column(number).path
+            is_read = path in self._read and path not in twice
             told = self._told(number) if is_read else None
             if told is not None and told != self._read[path]:
                 raise InputError(

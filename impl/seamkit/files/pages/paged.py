@@ -25,6 +25,7 @@ from seamkit.core._seam import ffi, lib
 from seamkit.core.arrow_data import batch_of
 from seamkit.core.errors import check, new_error
 from seamkit.core.unpack import Bound
+from seamkit.files.footers.chunks import paths_twice
 from seamkit.files.kept import KEPT
 from seamkit.files.pages.bounds import (
     ColumnPages,
@@ -325,14 +326,8 @@ class PagedFile:
     @functools.cached_property
     def _numbers(self) -> dict[str, int]:
         """Numbers of the columns without nesting, among the leaves of the schema."""
-        schema = self._footer.schema
-        found: dict[str, int] = {}
-        twice = set()
-        for number in range(self._footer.num_columns):
-            column = schema.column(number)
-            if column.path in found:
-                twice.add(column.path)
-            found[column.path] = number
+        schema, twice = self._footer.schema, paths_twice(self._footer)
+        found = {schema.column(n).path: n for n in range(self._footer.num_columns)}
         return {
             name: number
             for name, number in found.items()
