@@ -23,7 +23,7 @@ from seamkit.files.kept import CACHE_BYTES, Kept
 from seamkit.files.reader import FileReader
 from seamkit.scan.arguments import DEFAULT_BATCH_ROWS
 from seamkit.scan.core_merges import KEEP, REMOVE, RowNumbers
-from seamkit.scan.masks import GoneRows, SharedMask
+from seamkit.scan.masks import GoneRows, SharedMask, left_of
 from seamkit.scan.merge_path import GroupRange, RowSources, UnitMerge
 from seamkit.scan.native_path import Wanted
 from seamkit.scan.runs_path import gone_of_runs
@@ -358,9 +358,7 @@ class UnitMatches:
         assert changes is not None
         reader = file.open()
         gone = SharedMask(changes).of(reader, context, DEFAULT_BATCH_ROWS)
-        flags = np.zeros(reader.num_rows, np.bool_)
-        flags[gone.within(0, reader.num_rows)] = True
-        return [np.packbits(flags)]
+        return [np.packbits(~left_of(gone, 0, reader.num_rows))]
 
     def _alone_with(self, changes: object) -> threading.Lock:
         with self._lock:

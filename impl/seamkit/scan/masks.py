@@ -75,7 +75,7 @@ class GoneRows:
 
     def kept(self, begin: int, end: int) -> pa.Array:
         """For each row from `begin` up to `end` whether it is still there."""
-        return _kept(self, begin, end)
+        return array_of(left_of(self, begin, end))
 
 
 class GoneByKey:
@@ -123,7 +123,7 @@ class GoneByKey:
 
     def kept(self, begin: int, end: int) -> pa.Array:
         """See `Gone.kept`."""
-        return _kept(self, begin, end)
+        return array_of(left_of(self, begin, end))
 
     def _in_group(self, group: int) -> Positions:
         """Positions in the file of a row group's rows that are gone."""
@@ -149,10 +149,11 @@ class GoneByKey:
             raise InputError(f"{self._reader.name}: {len(flags)} rows, but {done} keys")
 
 
-def _kept(gone: Gone, begin: int, end: int) -> pa.Array:
+def left_of(gone: Gone, begin: int, end: int) -> npt.NDArray[np.bool_]:
+    """For each row from `begin` up to `end` whether it is still there."""
     flags = np.ones(end - begin, dtype=np.bool_)
     flags[gone.within(begin, end)] = False
-    return array_of(flags)
+    return flags
 
 
 class RowRemover:

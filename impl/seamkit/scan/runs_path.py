@@ -23,7 +23,7 @@ from seamkit.files.reader import FileReader
 from seamkit.scan.arguments import DEFAULT_BATCH_ROWS
 from seamkit.scan.core_merges import KEEP, MergedRows, RowNumbers, RunMerge, assemble
 from seamkit.scan.key_ranges import GroupsOf, KeyRange
-from seamkit.scan.masks import GoneRows
+from seamkit.scan.masks import GoneRows, left_of
 from seamkit.scan.units import DataFile, ReadContext, ReadUnit, Runs
 
 #: Batches with fewer rows cost more than they save.
@@ -324,11 +324,9 @@ class _Winners(_Merging):
 def _left(file: DataFile, changes: Runs) -> npt.NDArray[np.bool_]:
     """For each row of a file whether no mask takes it out."""
     reader, mask = file.open(), changes.masks.get(file.name)
-    left = np.ones(reader.num_rows, np.bool_)
-    if mask is not None:
-        gone = GoneRows(mask.load(), reader.num_rows, reader.name)
-        left[gone.within(0, reader.num_rows)] = False
-    return left
+    if mask is None:
+        return np.ones(reader.num_rows, np.bool_)
+    return left_of(GoneRows(mask.load(), reader.num_rows, reader.name), 0, reader.num_rows)
 
 
 def gone_of_runs(
