@@ -162,13 +162,13 @@ def _condition(one: Any, schema: pa.Schema) -> pc.Expression | None:
     if kind == "Or":
         left, right = (_condition(side, schema) for side in held)
         return None if left is None or right is None else left | right
-    name, *values = _name_of(held[0]), *held[1:]
-    if name not in schema.names:
+    name = _name_of(held[0])
+    if name is None or name not in schema.names:
         return None
     column = pc.field(name)
     if kind == "IsNotNull":
         return column.is_valid()
-    known = [_scalar(value, schema.field(name).type) for value in values]
+    known = [_scalar(value, schema.field(name).type) for value in held[1:]]
     scalars = [scalar for scalar in known if scalar is not None]
     if len(scalars) < len(known):
         return None
