@@ -21,6 +21,9 @@ import pyarrow as pa
 from seambase.errors import RefusedError, SeambenchError
 from seamkit.core._seam import ffi, lib
 
+#: By Arrow's types of numbers numpy's; older Arrows import pandas to answer `to_pandas_dtype`.
+DTYPES = {pa.from_numpy_dtype(one): one for one in map(np.dtype, "bhilBHILefd")}
+
 
 def address(pointer: Any) -> int:
     """The address of a cffi pointer, as pyarrow wants it."""
@@ -41,7 +44,7 @@ def numbers(array: pa.Array) -> npt.NDArray[Any]:
     if pa.types.is_boolean(array.type):
         bits = np.frombuffer(array.buffers()[1] or b"", np.uint8)
         return np.unpackbits(bits, bitorder="little")[begin : begin + n].astype(np.bool_)
-    return np.frombuffer(array.buffers()[1] or b"", array.type.to_pandas_dtype())[begin : begin + n]
+    return np.frombuffer(array.buffers()[1] or b"", DTYPES[array.type])[begin : begin + n]
 
 
 def array_of(values: npt.NDArray[Any], valid: npt.NDArray[np.bool_] | None = None) -> pa.Array:

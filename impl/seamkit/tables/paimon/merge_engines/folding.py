@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from seamkit.core.arrow_data import numbers
+from seamkit.core.arrow_data import DTYPES, numbers
 from seamkit.scan.core_merges import RowNumbers
 from seamkit.tables.paimon.merge_engines.functions import value_ranks
 
@@ -80,7 +80,7 @@ def _sum(column: pa.Array, usable: Flags, starts: RowNumbers, where: str) -> pa.
     if pa.types.is_integer(kind):
         values = np.where(usable, _filled(column), 0).astype(np.int64)
         with np.errstate(over="ignore"):
-            sums = np.add.reduceat(values, starts).astype(kind.to_pandas_dtype())
+            sums = np.add.reduceat(values, starts).astype(DTYPES[kind])
         return pa.array(sums, kind, mask=_none(usable, starts))
     if pa.types.is_float32(kind) or pa.types.is_float64(kind):
         values = _filled(column)
