@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -11,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from seambase.errors import InputError
+from seambase.errors import InputError, RefusedError
 from seamkit.core.arrow_data import batch_of
 from seamkit.core.unpack import Bound
 from seamkit.files.blooms.split_block import groups_that_may_hold
@@ -52,6 +53,9 @@ PARQUET_ERRORS = (OSError, pa.ArrowException, UnicodeDecodeError)
 #: Columns come in the types of Parquet, as they always did before Arrow 21.
 PLAIN_TYPES = {"arrow_extensions_enabled": False} if int(pa.__version__.split(".")[0]) > 20 else {}
 
+#: How Arrows say that they know no VARIANT, no GEOMETRY, or what comes after these.
+_UNKNOWN_TYPE = re.compile(r"LogicalType that is not recognized|Logical type (Undefined|Variant) ")
+
 _STREAM_BYTES = 1 << 20
 _HEADER_BYTES = 100
 
@@ -79,6 +83,11 @@ def open_parquet(
                 file.metadata, None, groups, functools.partial(read_part, source), bound, where
             )
     except PARQUET_ERRORS as error:
+        if _UNKNOWN_TYPE.search(str(error)):
+            raise RefusedError(
+                f"{where}: a column has a logical type that pyarrow {pa.__version__} does not know "
+                f"({error}): VARIANT is known from pyarrow 22 on, GEOMETRY from 20"
+            ) from error
         raise InputError(f"{where}: not readable as Parquet ({error})") from error
     check_names(names, where)
     _check_rows(file.metadata, where)

@@ -11,18 +11,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from seambase.errors import InputError
+from seambase.errors import InputError, RefusedError
 from seambench.formats.forms.footer import Binary, Footer, Listed, Number, Struct
 from seamkit.files.parquet import open_parquet
 from seamkit.tables.hive.table import HiveTable
 from seamkit_tests.samples.delta_tables import unpack_delta
 
-# Of a row group's column of texts: the bytes of its texts, no histogram of repetition levels, one
-# of two definition levels (2 zero, 1 one).
-_WHOLE = b"\x16\x04\x19\x06\x19\x26\x02\x04\x00"
-_DAMAGED = {
-    "repetition levels": b"\x16\x04\x19\x26\x02\x04\x19\x06\x00",
-    "definition levels": b"\x16\x04\x19\x16\x02\x19\x16\x04\x00",
+#: Of a row group's column of texts, histograms of its repetition and of its definition levels.
+_WHOLE: tuple[list[int], list[int]] = ([], [1, 2])
+_DAMAGED: dict[str, tuple[list[int], list[int]]] = {
+    "repetition levels": ([1, 2], []),
+    "definition levels": ([1], [2]),
 }
 
 _LOOK = """
@@ -104,10 +103,11 @@ def test_histograms_of_another_length_are_refused(
     path = tmp_path / "a.parquet"
     rows = {"id": list(range(9)), "name": ["a", "b", None] * 3}
     pq.write_table(pa.table(rows), path, row_group_size=3)
-    head, whole, tail = path.read_bytes().rpartition(_WHOLE)
-    assert whole
-    if levels is not None:
-        path.write_bytes(head + _DAMAGED[levels] + tail)
+    footer = Footer(path.read_bytes())
+    *_, (_, chunk) = footer.chunks()
+    counts = [Listed(6, [Number(6, n) for n in one]) for one in _DAMAGED.get(levels or "", _WHOLE)]
+    chunk[3][16] = Struct({1: Number(6, 2), 2: counts[0], 3: counts[1]})
+    path.write_bytes(footer.file())
     found = _look(path, by)
     if levels is None:
         assert found == _READ[by]
@@ -140,15 +140,17 @@ def _with_footer(path: Path, old: bytes, new: bytes) -> None:
 # Of the columns below, in Thrift's compact form: a text is its length and its bytes, a number is
 # twice itself, or less by one below 0, in groups of seven bits.
 _LEAST, _GREATEST = (4_919_131_752_989_213_764 + number for number in (0, 1))
+_MOST = b"\x28\x08" + _GREATEST.to_bytes(8, "little")
+_BOUNDS = _MOST + b"\x18\x08" + _LEAST.to_bytes(8, "little")
 _EDITS = {
     "an empty bound": (
-        b"\x28\x08" + _GREATEST.to_bytes(8, "little") + b"\x18\x08" + _LEAST.to_bytes(8, "little"),
+        _BOUNDS,
         b"\x28\x00\x18\x00",
         "a bound has another length than a value of its type",
     ),
     "a short bound": (
-        b"\x18\x08" + _LEAST.to_bytes(8, "little") + b"\x11\x11",
-        b"\x18\x01\x44\x11\x11",
+        _BOUNDS,
+        _MOST + b"\x18\x01\x44",
         "a bound has another length than a value of its type",
     ),
     "repetition 8": (b"\x25\x02\x18\x02id", b"\x25\x10\x18\x02id", "repetition is not required"),
@@ -294,6 +296,9 @@ def _long_values(footer: Footer) -> None:
     _set(_element(footer, 3), 2, 1 << 30)
 
 
+#: Before release 20 Arrow tells no kind from one that it does not know.
+_TELLS_NO_KIND = int(pa.__version__.split(".")[0]) >= 20
+_NO_KIND = "a logical type of no kind" if _TELLS_NO_KIND else r"that pyarrow 19\.\S+ does not know"
 _CONTRADICTIONS: dict[str, tuple[Callable[[Footer], object], str]] = {
     "a codec taken away": (lambda f: _set(_chunk(f, 0), 4, 0), "two sizes, and is not compressed"),
     "another column's pages": (
@@ -311,7 +316,7 @@ _CONTRADICTIONS: dict[str, tuple[Callable[[Footer], object], str]] = {
     "another scale": (lambda f: _set(_element(f, 1)[10][5], 1, 3), "a decimal has two scales"),
     "another precision": (lambda f: _set(_element(f, 1), 8, 8), "two numbers of digits"),
     "another sign": (_unsigned, "an integer has two widths or signs"),
-    "no kind of a type": (lambda f: _element(f, 2)[10].clear(), "a logical type of no kind"),
+    "no kind of a type": (lambda f: _element(f, 2)[10].clear(), _NO_KIND),
     "a long value": (_long_values, "longer than all of its pages"),
     "another length of values": (
         lambda f: _set(_element(f, 3), 2, 2),
@@ -350,7 +355,7 @@ def test_what_a_footer_says_twice_must_agree(name: str) -> None:
     assert open_parquet(pa.BufferReader(whole), "f").read().equals(rows)
 
     edit(footer)
-    with pytest.raises(InputError, match=why):
+    with pytest.raises(RefusedError if "does not know" in why else InputError, match=why):
         open_parquet(pa.BufferReader(footer.file()), "f")
 
 

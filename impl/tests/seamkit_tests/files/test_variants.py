@@ -213,6 +213,10 @@ def test_pieces_that_duckdb_cut_are_its_values(tmp_path: Path) -> None:
     file = tmp_path / "a.parquet"
     texts = pa.table({"j": [json.dumps(value) for value in values]})
     duckdb.from_arrow(texts).project("j::JSON::VARIANT AS v").to_parquet(str(file))
+    if int(pa.__version__.split(".")[0]) < 22:
+        with pytest.raises(RefusedError, match="VARIANT is known from pyarrow 22 on"):
+            ParquetReader(Storage(str(tmp_path)), file.name)
+        return
     own = pq.read_schema(file).field("v").type
     assert any(field.name == "typed_value" for field in own)
 
