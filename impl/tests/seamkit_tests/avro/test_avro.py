@@ -247,8 +247,8 @@ def test_values_come_back(
     batch = decode(writer, schema, *(block_of(writer, rows) for rows in blocks))
     expected = [{name: row[name] for name in wanted} for rows in blocks for row in rows]
     assert batch.num_rows == len(expected)
-    plain = batch.to_pylist(maps_as_pydicts="strict")
-    assert plain == (expected if wanted else [{}] * len(expected))
+    as_arrow = pa.array(expected, pa.struct(schema))
+    assert batch.to_struct_array().to_pylist() == as_arrow.to_pylist()
 
 
 DECIMAL_52 = {"type": "bytes", "logicalType": "decimal", "precision": 5, "scale": 2}

@@ -16,6 +16,9 @@ from seamkit.files.parquet import ParquetReader
 from seamkit.files.storage import Storage
 
 _GROUPS, _ROWS = 8, 500
+_TOLD = hasattr(pq.ColumnChunkMetaData, "bloom_filter_offset")
+#: Arrows that do not tell where filters lie write none either.
+_written = pytest.mark.xfail(not _TOLD, raises=TypeError, reason="this Arrow writes no filters")
 
 
 def _values(kind: str) -> list[Any]:
@@ -53,6 +56,7 @@ def _left(reader: ParquetReader, condition: pc.Expression) -> list[int]:
     return reader.row_groups_that_may_match(condition, reader.schema)
 
 
+@_written
 @pytest.mark.parametrize("kind", _TYPES)
 def test_a_look_up_reads_the_group_that_has_the_value(kind: str, tmp_path: Path) -> None:
     """And hardly any other, whatever the type, by the filters of Arrow's own writer."""
@@ -69,19 +73,23 @@ def test_a_look_up_reads_the_group_that_has_the_value(kind: str, tmp_path: Path)
 
 
 def test_filters_of_another_writer_are_understood(tmp_path: Path) -> None:
-    """DuckDB writes them for columns that it writes with dictionaries."""
+    """DuckDB writes them for columns that it writes with dictionaries.
+
+    An Arrow that does not tell where they lie rules nothing out by them.
+    """
     path = tmp_path / "a.parquet"
     sql = "SELECT 'n' || (range * 7919 % 401) || range // 4096 AS s FROM range(40960)"
     duckdb.connect().sql(sql).to_parquet(str(path), row_group_size=4096)
     reader, table = ParquetReader(Storage(str(tmp_path)), path.name), pq.read_table(path)
-    assert pq.read_metadata(path).row_group(0).column(0).bloom_filter_offset
+    assert not _TOLD or pq.read_metadata(path).row_group(0).column(0).bloom_filter_offset
     keys = table["s"].to_pylist()
     numbers = range(0, len(keys), 997)
     left = [_left(reader, pc.field("s") == keys[number]) for number in numbers]
     assert all(number // 4096 in found for number, found in zip(numbers, left, strict=True))
-    assert sum(map(len, left)) < 2 * len(numbers)
+    assert (sum(map(len, left)) < 2 * len(numbers)) == _TOLD
 
 
+@_written
 @pytest.mark.parametrize(
     "condition",
     [
@@ -100,6 +108,7 @@ def test_what_names_no_single_values_rules_nothing_out(
     assert _left(with_filters, condition) == _left(plain, condition)
 
 
+@_written
 @pytest.mark.parametrize("damage", ["kind", "size", "past the end"])
 def test_a_filter_that_is_not_understood_rules_nothing_out(damage: str, tmp_path: Path) -> None:
     """Another kind of filter, or one whose length is not that of the footer."""
@@ -122,6 +131,7 @@ def test_a_filter_that_is_not_understood_rules_nothing_out(damage: str, tmp_path
     assert _left(reader, pc.field("k") == beyond) == []
 
 
+@_written
 def test_a_name_that_is_another_columns_path_rules_nothing_out(tmp_path: Path) -> None:
     """A column called `k.x` is not looked for in the filter of `x` within `k`."""
     inner = pa.array([{"x": n} for n in range(_ROWS)])

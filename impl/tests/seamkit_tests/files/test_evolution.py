@@ -99,7 +99,7 @@ def test_promotions(
     resolved = resolve_column(column, pa.field("c", want), HUDI_TYPES, "file")
     resolved.validate(full=True)
     assert resolved.type.equals(want)
-    assert _shown(resolved.to_pylist(maps_as_pydicts="strict")) == _shown(read)
+    assert _shown(resolved.to_pylist()) == _shown(pa.array(read, want).to_pylist())
     turn = row_converter({"c": have}, pa.schema([("c", want), ("d", pa.int32())]), "file")
     rows = [turn({"c": v}) for v in values]
     assert _shown(rows) == _shown([{"c": v, "d": None} for v in read])
