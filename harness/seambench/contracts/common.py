@@ -45,7 +45,8 @@ class TimedFamily:
     Attributes:
         prefix: that word, the first part of the cases: `exchange-workers`.
         title: for people.
-        parts: what the further parts of a case are, in order; the last is a number of rows.
+        parts: what the further parts of a case are, in order; the last is a number of rows, unless
+            it is a way.
         ways: those of them that compete with each other; none: implementations do.
         note: what was measured, in a sentence.
     """

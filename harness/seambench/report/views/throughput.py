@@ -198,7 +198,8 @@ def _place(about: TimedFamily, shown: Shown, case: str) -> _Place:
     parts = case.split("/")[1:]
     if about.parts and len(parts) == len(about.parts):
         said = dict(zip(about.parts, parts, strict=True))
-        number = _NUMBER.match(said.pop(about.parts[-1]))
+        rows = "0" if about.parts[-1] in about.ways else said.pop(about.parts[-1])
+        number = _NUMBER.match(rows)
         way = " ".join(text for part in about.ways if (text := said.pop(part)) != "none")
         kept = [_worded(part, text) for part, text in said.items()]
         if number is not None:

@@ -24,19 +24,30 @@ _TYPES = (
     *("smallint", "string", "struct", "timestamp", "timestamp_ntz", "tinyint"),
 )
 _TWO = "Two processes, but for what is passed through."
-_CARRIED = (
+_CARRIED: Sequence[tuple[str, Sequence[str], str, str]] = (
     (
         "wire",
+        ("way",),
         "bytes of lineitem that are there, in each way",
         "Two processes. The copy is the bytes of the pages over a bare Unix socket.",
     ),
-    ("transfer", "chunks of lineitem that are there, in each way", _TWO),
-    ("rows", "lineitem dealt, encoded, carried and decoded by one driver, in each way", _TWO),
-    ("parallel", "the same by a driver for each core", _TWO),
-    ("alone", "the steps of carrying, each in one thread", ""),
-    ("dealing", "lineitem dealt to parts, beside Polars", "65,536 rows at a time."),
-    ("slow", "seven receivers, without and beside a slow one", ""),
-    ("stopped", "going on after nobody read for a while", ""),
+    ("transfer", ("way",), "chunks of lineitem that are there, in each way", _TWO),
+    (
+        "rows",
+        ("way",),
+        "lineitem dealt, encoded, carried and decoded by one driver, in each way",
+        _TWO,
+    ),
+    ("parallel", ("way",), "the same by a driver for each core", _TWO),
+    ("alone", (), "the steps of carrying, each in one thread", ""),
+    (
+        "dealing",
+        ("parts", "way"),
+        "lineitem dealt to parts, beside Polars",
+        "65,536 rows at a time.",
+    ),
+    ("slow", (), "seven receivers, without and beside a slow one", ""),
+    ("stopped", (), "going on after nobody read for a while", ""),
 )
 _WORDS = {
     "partitions.hash": "rows with equal keys meet",
@@ -96,7 +107,10 @@ class _ExchangeSeam(Seam):
                 ways,
                 "Tasks of a barrier job exchange rows between the executors of a cluster.",
             ),
-            *(TimedFamily(f"exchange-{kind}", title, note=note) for kind, title, note in _CARRIED),
+            *(
+                TimedFamily(f"exchange-{kind}", title, parts, parts[-1:], note)
+                for kind, parts, title, note in _CARRIED
+            ),
         )
 
     def cases(self, root: Path, golden: Path | None, begins: Sequence[str]) -> Sequence[Case]:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from seambench.contracts.registry import find_seam
-from seambench.report.draw.charts import size_chart, writing_chart
+from seambench.report.draw.charts import rate_bars, size_chart, writing_chart
 from seambench.report.draw.lines import Line, Point, line_chart
 from seambench.report.draw.text import factor, rate, seconds, size
 from seambench.report.views.costs import Curve, Figure, cost_at, figures
@@ -258,6 +258,24 @@ def test_a_newer_run_of_one_format_hides_no_comparison_of_several(tmp_path: Path
 
     assert found is not None
     assert {curve.reader.format for curve, _, _ in found.rows} == {"hudi", "paimon"}
+
+
+def test_ways_compete_where_no_number_of_rows_is_told(tmp_path: Path) -> None:
+    """Ways of carrying the same are bars of one figure, the fastest first; none turns at 0 rows."""
+    record = exchange_record()
+    several = record["timings"][2], record["timings"][5]
+    names = ("exchange-rows/pass-through", "exchange-rows/sockets+presto")
+    record["timings"] = [one | {"case": name} for one, name in zip(several, names, strict=True)]
+    write_record(tmp_path, record)
+    known = [("exchange", one) for one in find_seam("exchange").timed]
+    [family] = families(load_records(tmp_path).records, known)
+    [group] = family.groups
+
+    assert [(bar.name, bar.percent) for bar in rate_bars(family, group)] == [
+        ("sockets+presto", 100),
+        ("pass-through", 25),
+    ]
+    assert not family.compares
 
 
 def test_cases_that_no_seam_knows_are_shown_by_name(tmp_path: Path) -> None:
