@@ -217,11 +217,13 @@ def _reaches(reader: ParquetReader, own: pa.Field, want: pa.DataType) -> bool:
 
 
 def _why_not_their_bytes(reader: ParquetReader, names: Sequence[str]) -> str | None:
-    """Why engines would prune texts by other rules, or not decode fixed bytes; None where not."""
+    """Why engines would test bytes by other rules, or not decode fixed ones; None where not."""
     if not reader.orders_bytes:
         return "its writer compared bytes as numbers with signs, and engines go by its ranges"
     if column := reader.in_new_encoding(names):
         return f"column {column!r} is in an encoding that not all engines know for its type"
+    if column := reader.constant_beside_nulls(names):  # DuckDB 2.0 tests it by its ranges alone
+        return f"column {column!r} has nulls beside one value, and an engine takes all for null"
     return None
 
 

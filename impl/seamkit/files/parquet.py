@@ -22,6 +22,7 @@ from seamkit.files.footers.chunks import (
     NullCounts,
     check_chunks,
     check_page_sizes,
+    constant_beside_nulls,
     fixed_in_new_encodings,
     footer_without_arrow,
     names_extensions,
@@ -255,6 +256,10 @@ class ParquetReader(FileReader):
     def in_new_encoding(self, names: Collection[str]) -> str | None:
         """One of some columns, of fixed bytes, that not all engines decode; None if they do."""
         return fixed_in_new_encodings(self._file.metadata, names)
+
+    def constant_beside_nulls(self, names: Collection[str]) -> str | None:
+        """One of some columns whose bytes are the same in all rows but nulls; None if none is."""
+        return constant_beside_nulls(self._file.metadata, names)
 
     def read(self, wanted: RowsWanted) -> Iterator[pa.RecordBatch]:
         """See `FileReader.read`."""

@@ -152,6 +152,24 @@ def fixed_in_new_encodings(footer: pq.FileMetaData, names: Collection[str]) -> s
     return None
 
 
+def constant_beside_nulls(footer: pq.FileMetaData, names: Collection[str]) -> str | None:
+    """A column of bytes that has one value and nulls in a row group, and no dictionary; or None."""
+    columns = [(footer.schema.column(number), number) for number, _ in chunk_paths(footer, names)]
+    columns = [one for one in columns if one[0].physical_type in _TYPES[-2:]]
+    columns = [one for one in columns if one[0].max_definition_level]
+    for group in map(footer.row_group, range(footer.num_row_groups)):
+        for column, number in columns:
+            chunk = group.column(number)
+            known = chunk.statistics
+            if any(encoding.endswith("DICTIONARY") for encoding in chunk.encodings):
+                continue
+            if known is None or not known.has_min_max or known.min_raw != known.max_raw:
+                continue
+            if known.null_count or not known.has_null_count:
+                return str(column.path)
+    return None
+
+
 def _check_spans(
     spans: npt.NDArray[np.int64], end: int, footer: pq.FileMetaData, where: str
 ) -> None:

@@ -205,6 +205,28 @@ def test_ranges_by_signed_bytes_rule_no_row_out(condition: str, tmp_path: Path) 
     assert _paths(table.scan()) == ["native", "native"]
 
 
+@pytest.mark.parametrize("gone", [None, [0]])
+@pytest.mark.parametrize("tested", ["t", "s.t"])
+@pytest.mark.parametrize("kind", [pa.string(), pa.binary(), pa.binary(4)], ids=str)
+def test_nulls_beside_one_value_are_told_from_it(
+    kind: pa.DataType, tested: str, gone: list[int] | None, tmp_path: Path
+) -> None:
+    """DuckDB tests a row group that has one text by its range, and takes all its rows for null."""
+    texts = pa.array(["text", None, "text"]).cast(pa.binary()).cast(kind)
+    rows = pa.table({"t": texts, "s": pa.StructArray.from_arrays([texts], ["t"])})
+    units = [
+        write_unit(tmp_path, str(packed), rows, gone, use_dictionary=packed)
+        for packed in (True, False)
+    ]
+    scan = UnitScan(plan(rows.schema, *units), rows.schema.names)
+    relation, left = scan.relation(duckdb.connect()), 2 if gone is None else 1
+
+    assert len(relation.filter(f"{tested} IS NULL")) == 2
+    assert len(relation.filter(f"{tested} IS NOT NULL")) == 2 * left
+    assert len(relation.filter(f"{tested} IS DISTINCT FROM 'text'")) == 2
+    assert scan.explain(engine=True).count("has nulls beside one value") == 1
+
+
 def test_fixed_bytes_in_new_encodings_are_read_by_us(tmp_path: Path) -> None:
     """Polars knows no deltas of them, and neither it nor DuckDB split streams."""
     scan = _by_parquet_mr("encodings", tmp_path).scan(columns=["k", "n38"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -35,9 +36,10 @@ def write_unit(
     group_rows: int = 100,
     partition: Mapping[str, pa.Scalar] | None = None,
     guarantee: pc.Expression | None = None,
+    **options: Any,
 ) -> ReadUnit:
-    """Write a data file, and plan it as a unit."""
-    pq.write_table(rows, folder / name, row_group_size=group_rows, version="1.0")
+    """Write a data file, with options of pyarrow's writer, and plan it as a unit."""
+    pq.write_table(rows, folder / name, row_group_size=group_rows, version="1.0", **options)
     file = DataFile(name, (folder / name).stat().st_size, partial(open_file, str(folder), name))
     mask = None if gone is None else Mask(partial(positions, gone))
     known = None if guarantee is None else partial(known_of, guarantee)
