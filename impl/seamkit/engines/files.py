@@ -150,7 +150,7 @@ def engine_files(
             stored[field.name] = own
     if any(value.is_valid and _is_lost(value.type) for value in values.values()):
         return "an engine would not be told the value of a column exactly"
-    if why := _why_not_their_bytes(file, [own.name for own in stored.values()]):
+    if why := _why_not_their_bytes(file, list({own.name for own in stored.values()})):
         return why
     return EngineFiles([path], schema, stored, values)
 
@@ -220,6 +220,8 @@ def _why_not_their_bytes(reader: ParquetReader, names: Sequence[str]) -> str | N
     """Why engines would test bytes by other rules, or not decode fixed ones; None where not."""
     if not reader.orders_bytes:
         return "its writer compared bytes as numbers with signs, and engines go by its ranges"
+    if columns := reader.int96_columns(names):  # each engine cuts other digits and years off
+        return f"its column {columns[0]!r} has times of INT96"
     if column := reader.in_new_encoding(names):
         return f"column {column!r} is in an encoding that not all engines know for its type"
     if column := reader.constant_beside_nulls(names):  # DuckDB 2.0 tests it by its ranges alone

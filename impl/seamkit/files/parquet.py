@@ -22,9 +22,11 @@ from seamkit.files.footers.chunks import (
     NullCounts,
     check_chunks,
     check_page_sizes,
+    chunk_paths,
     constant_beside_nulls,
     fixed_in_new_encodings,
     footer_without_arrow,
+    int96_columns,
     names_extensions,
     orders_bytes,
     paths_twice,
@@ -169,8 +171,8 @@ def _footer_memory(footer: pq.FileMetaData) -> int:
 class ParquetReader(FileReader):
     """A `FileReader` of Parquet; the footer, which holds a large bloom filter, is read once.
 
-    `int96_unit` is the unit of timestamps that are stored as INT96; None for nanoseconds, beyond
-    whose 64 bits they may reach.
+    `int96_unit` is the unit of timestamps that are stored as INT96; None for nanoseconds. Files
+    whose times reach beyond 64 bits of these are refused.
     """
 
     has_footer = True
@@ -183,6 +185,7 @@ class ParquetReader(FileReader):
         int96_unit: str | None = None,
     ) -> None:
         self.rules = rules
+        self._int96_unit = int96_unit
         self._how: dict[str, Any] = {"coerce_int96_timestamp_unit": int96_unit}
         self.name = storage.full(path)
         self._storage = storage
@@ -257,6 +260,10 @@ class ParquetReader(FileReader):
         """One of some columns, of fixed bytes, that not all engines decode; None if they do."""
         return fixed_in_new_encodings(self._file.metadata, names)
 
+    def int96_columns(self, names: Collection[str]) -> list[str]:
+        """Those of some columns in which times of INT96 lie, at any depth."""
+        return int96_columns(self._file.metadata, names)
+
     def constant_beside_nulls(self, names: Collection[str]) -> str | None:
         """One of some columns whose bytes are the same in all rows but nulls; None if none is."""
         return constant_beside_nulls(self._file.metadata, names)
@@ -273,6 +280,7 @@ class ParquetReader(FileReader):
             long = self._check_pages(present, row_groups)
             own, most = self._file.metadata, wanted.batch_rows
             wanted = replace(wanted, batch_rows=rows_at_once(own, present, most, bound))
+        self._check_times(present, row_groups)
         kept = dictionary_columns(self._file, schema, wanted.encoded)
         file, schema = self._encoded(schema, kept, long, row_groups)
         rows, nulls = 0, NullCounts(self._file.metadata, row_groups)
@@ -295,6 +303,23 @@ class ParquetReader(FileReader):
         if rows != footer_rows:
             raise InputError(f"{self.name}: {rows} rows, but its footer says {footer_rows}")
         nulls.check(self.name)
+
+    def _check_times(self, names: Collection[str], row_groups: Sequence[int] | None) -> None:
+        """Refuse times of INT96 beyond 64 bits of nanoseconds: they would wrap around."""
+        found = [] if self._int96_unit else self.int96_columns(names)
+        if not found:
+            return
+        kinds = pa.schema([self.schema.field(name) for name in found])
+        wide = open_parquet(self._opened_again(), self.name, coerce_int96_timestamp_unit="us")
+        try:
+            for batch in wide.iter_batches(columns=found, row_groups=row_groups):
+                batch.cast(kinds)
+        except pa.ArrowInvalid as error:
+            raise RefusedError(
+                f"{self.name}: columns {found} have times of INT96 that are not read ({error})"
+            ) from error
+        except PARQUET_ERRORS as error:
+            raise InputError(f"{self.name}: columns {found} are broken ({error})") from error
 
     def _check_pages(
         self, names: Collection[str], row_groups: Sequence[int] | None
@@ -582,14 +607,12 @@ def _spans(metadata: pq.FileMetaData, group: int, names: Collection[str]) -> lis
     """Where the chunks of some columns lie in the file; their names are those of the schema."""
     found = []
     row_group = metadata.row_group(group)
-    for number in range(metadata.num_columns):
-        path = metadata.schema.column(number).path
-        if path in names or path.split(".")[0] in names:
-            chunk = row_group.column(number)
-            begin = chunk.dictionary_page_offset or chunk.data_page_offset
-            begin = min(begin, chunk.data_page_offset)
-            # Old writers leave the last page's header out of the length; pyarrow reads on for it.
-            found.append((begin, begin + chunk.total_compressed_size + _HEADER_BYTES))
+    for number, _ in chunk_paths(metadata, names):
+        chunk = row_group.column(number)
+        begin = chunk.dictionary_page_offset or chunk.data_page_offset
+        begin = min(begin, chunk.data_page_offset)
+        # Old writers leave the last page's header out of the length; pyarrow reads on for it.
+        found.append((begin, begin + chunk.total_compressed_size + _HEADER_BYTES))
     return found
 
 

@@ -20,6 +20,7 @@ or not looked at, and rows come that nobody wrote.
 from __future__ import annotations
 
 import binascii
+import itertools
 import math
 import re
 from collections import Counter
@@ -142,13 +143,12 @@ def orders_bytes(footer: pq.FileMetaData) -> bool:
 
 def fixed_in_new_encodings(footer: pq.FileMetaData, names: Collection[str]) -> str | None:
     """A column with values of a fixed length in an encoding that not all readers know; or None."""
-    for number in range(footer.num_columns):
-        column = footer.schema.column(number)
-        if column.physical_type != _TYPES[-1] or column.path.partition(".")[0] not in names:
+    for number, path in chunk_paths(footer, names):
+        if footer.schema.column(number).physical_type != _TYPES[-1]:
             continue
         for group in range(footer.num_row_groups):
             if not _OLD_ENCODINGS.issuperset(footer.row_group(group).column(number).encodings):
-                return str(column.path)
+                return path
     return None
 
 
@@ -215,8 +215,24 @@ def chunk_paths(
     """Numbers and paths of the chunks in which some columns lie; of all for None."""
     for number in range(footer.num_columns):
         path = footer.schema.column(number).path
-        if names is None or path in names or path.partition(".")[0] in names:
+        if names is None or _column_of(path, names) is not None:
             yield number, path
+
+
+def _column_of(path: str, names: Collection[str]) -> str | None:
+    """Which of some columns a path leads into; their names may have points, too."""
+    begins = itertools.accumulate(path.split("."), lambda begin, name: f"{begin}.{name}")
+    return next((begin for begin in begins if begin in names), None)
+
+
+def int96_columns(footer: pq.FileMetaData, names: Collection[str]) -> list[str]:
+    """Those of some columns in which times of INT96 lie, at any depth."""
+    found = [
+        _column_of(path, names)
+        for number, path in chunk_paths(footer, names)
+        if footer.schema.column(number).physical_type == "INT96"
+    ]
+    return [name for name in dict.fromkeys(found) if name is not None]
 
 
 def paths_twice(footer: pq.FileMetaData) -> frozenset[str]:

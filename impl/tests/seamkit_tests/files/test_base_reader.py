@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from seambase.errors import InputError
+from seambase.errors import InputError, RefusedError
 from seamkit.files import storage
 from seamkit.files.columns import FoundReader
 from seamkit.files.parquet import ParquetReader
@@ -50,6 +50,32 @@ def test_statistics_may_be_missing_or_of_another_type(tmp_path: Path) -> None:
     assert _reader(tmp_path, table).greatest("c", pa.int32()) is None
     assert _reader(tmp_path, table).greatest("d", pa.int64()) is None
     assert _reader(tmp_path, table, write_statistics=False).greatest("c", pa.int64()) is None
+
+
+@pytest.mark.parametrize("within", ["flat", "list", "struct", "map"])
+@pytest.mark.parametrize("year", [2261, 9999])
+def test_times_of_int96_are_exact_or_refused(tmp_path: Path, within: str, year: int) -> None:
+    """Nanoseconds of 64 bits end in 2262: a later year would come as one of before 1970."""
+    time = dt.datetime(year, 1, 1, microsecond=1)
+    value, kind = {
+        "flat": (time, lambda leaf: leaf),
+        "list": ([time], pa.list_),
+        "struct": ({"a.b": time}, lambda leaf: pa.struct([("a.b", leaf)])),
+        "map": ([(1, time)], lambda leaf: pa.map_(pa.int64(), leaf)),
+    }[within]
+    stored = pa.array([None, value, None], kind(pa.timestamp("us")))
+    rows = pa.table({"k": pa.array([1, 2, 3]), "x.y": stored})
+    reader = _reader(tmp_path, rows, use_deprecated_int96_timestamps=True)
+    wanted = pa.schema([("x.y", kind(pa.timestamp("ns")))])
+
+    if year == 2261:
+        found = pa.Table.from_batches(reader.batches(wanted, 2, use_threads=False))
+        assert found["x.y"].cast(stored.type).to_pylist() == stored.to_pylist()
+        return
+    with pytest.raises(RefusedError, match=r"base\.parquet: columns \['x\.y'\] have times"):
+        list(reader.batches(wanted, 2, use_threads=False))
+    others = reader.batches(pa.schema([rows.schema.field("k")]), 2, use_threads=False)
+    assert sum(batch.num_rows for batch in others) == 3
 
 
 @pytest.mark.parametrize("dictionaries", [True, False])

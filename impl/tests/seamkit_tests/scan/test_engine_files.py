@@ -237,6 +237,23 @@ def test_fixed_bytes_in_new_encodings_are_read_by_us(tmp_path: Path) -> None:
     assert set(_paths(scan)) == {"engine", "native"}
 
 
+def test_times_of_int96_keep_their_digits(tmp_path: Path) -> None:
+    """DuckDB reads microseconds of them, Polars no year after 2262: they are read by us."""
+    times = pa.array([1, -1, 2**62 + 1, None], pa.timestamp("ns"))
+    rows = pa.table({"t": times, "s": pa.StructArray.from_arrays([times], ["t"]), "k": range(4)})
+    unit = write_unit(tmp_path, "f", rows, use_deprecated_int96_timestamps=True)
+    scan = UnitScan(plan(rows.schema, unit), ["t", "s"])
+    by_duckdb = scan.relation(duckdb.connect()).project("t, s.t AS inner").to_arrow_table()
+    by_polars = scan.lazy().select("t", inner=pl.col("s").struct.field("t")).collect().to_arrow()
+
+    for found in (by_duckdb, by_polars):
+        assert [found[name].cast(pa.int64()) for name in found.schema.names] == [
+            pa.chunked_array([times]).cast(pa.int64())
+        ] * 2
+    assert _paths(scan) == ["native"]
+    assert _paths(UnitScan(plan(rows.schema, unit), ["k"])) == ["engine"]
+
+
 def test_a_path_that_looks_like_a_pattern_stays(tmp_path: Path) -> None:
     """An engine would read other files too."""
     folder = tmp_path / "[ab]"
