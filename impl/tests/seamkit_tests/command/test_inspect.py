@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from seambase.command.terminal import parse_options
@@ -114,6 +115,20 @@ def test_pages_are_decoded_and_encoded_again(run: Any, tmp_path: Path) -> None:
 
     assert (first[0], second[0]) == (0, 0), (first, second)
     assert again.read_bytes() == name.with_suffix(".bin").read_bytes()
+
+
+def test_rows_of_a_parquet_file_are_its_own(run: Any, tmp_path: Path) -> None:
+    """The name of its folder, though it reads as a partition, gives a page no column's values."""
+    file, pages = tmp_path / "k=5" / "rows.parquet", [tmp_path / "1.bin", tmp_path / "2.bin"]
+    file.parent.mkdir()
+    for page, name in zip(pages, ("k", "v"), strict=True):
+        pq.write_table(pa.table({name: pa.array([7], pa.int64())}), file)
+        asked = ("page", "encode", str(file), "--schema", f"{name} bigint", "-o", str(page))
+        assert run(*asked)[0] == 0
+    code, _, err = run("page", "encode", str(file), "--schema", "k bigint", "-o", str(pages[0]))
+
+    assert pages[0].read_bytes() == pages[1].read_bytes()
+    assert (code, "k" in err) == (2, True)
 
 
 def test_decoded_pages_are_shown(run: Any) -> None:
