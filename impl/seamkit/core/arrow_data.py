@@ -60,6 +60,15 @@ def array_of(values: npt.NDArray[Any], valid: npt.NDArray[np.bool_] | None = Non
     return pa.Array.from_buffers(kind, len(values), [validity, pa.py_buffer(words)])
 
 
+def repeated(value: pa.Scalar, rows: int) -> pa.Array:
+    """A value so often; `pyarrow.repeat` does the same, in older Arrows of no extension type."""
+    kind = value.type
+    if not isinstance(kind, pa.BaseExtensionType):
+        return pa.repeat(value, rows)
+    stored = value.value if value.is_valid else pa.scalar(None, kind.storage_type)
+    return pa.ExtensionArray.from_storage(kind, pa.repeat(stored, rows))
+
+
 def exported_schema(schema: pa.Schema) -> Any:
     """A schema as `struct ArrowSchema *`, released with the handle."""
     exported = ffi.gc(ffi.new("struct ArrowSchema *"), lib.seam_schema_release)

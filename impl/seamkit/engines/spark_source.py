@@ -38,6 +38,7 @@ import pyarrow.compute as pc
 
 from seambase.errors import RefusedError, UsageError
 from seambase.spark_types import spark_type
+from seamkit.core.arrow_data import repeated
 from seamkit.engines.files import EngineFiles, EnginePlan, MaskedPart, Rest
 from seamkit.files.kept import keep_at_most
 
@@ -305,7 +306,7 @@ def _file_of(part: MaskedPart, schema: pa.Schema) -> Iterator[bytes | memoryview
     yield np.packbits(part.gone, bitorder="little").tobytes()
     known = pa.schema([field for field in schema if field.name in part.file.values])
     if known.names:
-        values = [pa.repeat(part.file.values[f.name], 1).cast(f.type) for f in known]
+        values = [repeated(part.file.values[f.name], 1).cast(f.type) for f in known]
         yield _stream(pa.record_batch(values, known))
 
 

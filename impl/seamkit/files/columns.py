@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from seambase.errors import InputError, RefusedError
 from seamkit.core._seam import ffi
-from seamkit.core.arrow_data import address, batch_of
+from seamkit.core.arrow_data import address, batch_of, repeated
 from seamkit.files.reader import FileReader, OverReader, RowsWanted, positions_of
 from seamkit.files.roaring import Positions
 from seamkit.files.statistics import FileStatistics
@@ -180,8 +180,8 @@ class OrValue:
 
     def __call__(self, column: pa.Array | None, positions: Positions) -> pa.Array:
         """See `Make`."""
-        repeated = pa.repeat(self.value, len(positions))
-        return repeated if column is None else pc.coalesce(column, repeated)
+        values = repeated(self.value, len(positions))
+        return values if column is None else pc.coalesce(column, values)
 
 
 def or_number(first: int, column: pa.Array | None, positions: Positions) -> pa.Array:

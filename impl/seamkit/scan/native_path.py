@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from seamkit.core.arrow_data import batch_of
+from seamkit.core.arrow_data import batch_of, repeated
 from seamkit.core.memory import TrackedAllocator
 from seamkit.files.pages.paged import PageCounts, PagedFile, paged_file
 from seamkit.files.reader import FileReader
@@ -67,7 +67,7 @@ def with_values(
     if not known:
         return batch
     columns = [
-        pa.repeat(known[name], batch.num_rows) if name in known else batch.column(name)
+        repeated(known[name], batch.num_rows) if name in known else batch.column(name)
         for name in schema.names
     ]
     return batch_of(columns, schema, batch.num_rows)
@@ -354,7 +354,7 @@ def condition_met(batch: pa.RecordBatch, condition: pc.Expression | None) -> pa.
 
 def _column(name: str, selected: pa.RecordBatch, own: pa.Table, wanted: Wanted) -> pa.Array:
     if name in wanted.known:
-        return pa.repeat(wanted.known[name], selected.num_rows)
+        return repeated(wanted.known[name], selected.num_rows)
     if name in wanted.tested:
         return own.column(name).combine_chunks()
     column = selected.column(name)

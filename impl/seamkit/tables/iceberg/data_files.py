@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 
 from seambase.errors import InputError, RefusedError
 from seamkit.avro.data_file import AvroReader
+from seamkit.core.arrow_data import repeated
 from seamkit.files.columns import (
     FoundReader,
     Make,
@@ -327,7 +328,7 @@ class IcebergFinder:
             if below is None:
                 self._require(inner)
                 known = self._default(inner)
-                child = child if known is None else pa.repeat(known, len(column))
+                child = child if known is None else repeated(known, len(column))
             else:
                 child = self._filled(child, inner, below)
             children.append(child)

@@ -16,6 +16,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from seamkit.core.arrow_data import repeated
 from seamkit.core.bucket_hash import iceberg_buckets
 from seamkit.tables.agreement import Part, is_compared, part_of_one
 from seamkit.tables.iceberg.metadata.document import PartitionSpec
@@ -135,7 +136,7 @@ def _may_be_in(
     """Whether values may be of a bucket, which one value tells if it is the only one."""
     if least is None or greatest is None or not least.equals(greatest):
         return True
-    return bool(iceberg_buckets(pa.repeat(least, 1), count)[0].as_py() == number)
+    return bool(iceberg_buckets(repeated(least, 1), count)[0].as_py() == number)
 
 
 def _may_begin(width: int, begin: str, least: pa.Scalar | None, greatest: pa.Scalar | None) -> bool:
