@@ -104,7 +104,7 @@ def files_as(table: Path, ending: str) -> None:
     """Data files in Parquet become such as end in `orc` or `avro`; of flat columns, no decimals."""
     sizes = {}
     for file in table.glob("**/data-*.parquet"):
-        other, rows = file.with_suffix(f".{ending}"), pq.read_table(file)
+        other, rows = file.with_suffix(f".{ending}"), pq.ParquetFile(file).read()
         if ending == "orc":
             orc.write_table(rows, str(other))
         else:
