@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -55,6 +55,7 @@ __all__ = [
     "ReadPlan",
     "ReadUnit",
     "Runs",
+    "UnitsInTime",
     "gone_identity",
     "settled_columns",
 ]
@@ -396,6 +397,39 @@ class ReadUnit:
     def size_bytes(self) -> int:
         """Bytes of its files."""
         return sum(file.size_bytes for file in self.files)
+
+
+class UnitsInTime(Sequence[ReadUnit]):
+    """Units of a plan, each made of its file when it is asked for first: a plan may have very many.
+
+    What may be wrong with a file is to be told before: `make` raises nothing.
+    """
+
+    def __init__(self, files: Sequence[Any], make: Callable[[Any], ReadUnit]) -> None:
+        self._files = files
+        self._make = make
+        self._made: dict[int, ReadUnit] = {}
+
+    def __len__(self) -> int:
+        return len(self._files)
+
+    @overload
+    def __getitem__(self, at: int) -> ReadUnit: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[ReadUnit]: ...
+
+    def __getitem__(self, at: int | slice) -> ReadUnit | Sequence[ReadUnit]:
+        numbers = range(len(self))[at]
+        if isinstance(numbers, range):
+            return [self[number] for number in numbers]
+        if numbers not in self._made:
+            # Of threads that meet here all have the one that came first.
+            self._made.setdefault(numbers, self._make(self._files[numbers]))
+        return self._made[numbers]
+
+    def __reduce__(self) -> tuple[type[list[ReadUnit]], tuple[list[ReadUnit]]]:
+        return list, (list(self),)
 
 
 def gone_identity(unit: ReadUnit) -> Hashable | None:

@@ -21,7 +21,7 @@ from seamkit.files.columns import Finder, FoundReader, Place, field_id, id_and_n
 from seamkit.files.parquet import ParquetReader
 from seamkit.files.reader import FileReader
 from seamkit.files.variants.reader import with_whole_variants
-from seamkit.scan.units import DataFile, Mask, ReadUnit
+from seamkit.scan.units import DataFile, Mask, ReadUnit, UnitsInTime
 from seamkit.tables.agreement import check_stated
 from seamkit.tables.delta.log.actions import (
     VECTORS,
@@ -57,6 +57,15 @@ class Planner:
     def root(self) -> str:
         """The table, for messages."""
         return self.files.storage.root
+
+    def units(self, adds: Sequence[AddFile]) -> Sequence[ReadUnit]:
+        """Those of all live files; what is wrong with one is told at once."""
+        for add in {id(add.partition_values): add for add in adds}.values():
+            self._partition(add)
+        for add in adds:
+            if add.vector is not None:
+                self.live(add)
+        return UnitsInTime(adds, self.live)
 
     def live(self, add: AddFile) -> ReadUnit:
         """The rows of a file that its deletion vector leaves."""

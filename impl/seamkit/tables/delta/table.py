@@ -184,7 +184,7 @@ class DeltaTable(FolderTable):
         root = self._storage.root
         tracking = row_tracking(snapshot.metadata.configuration, schema, root)
         planner = Planner(self._files, snapshot.protocol, schema, tracking)
-        units = [planner.live(add) for add in snapshot.files]
+        units = planner.units(snapshot.files)
         hidden = () if tracking is None else tracking.fields
         return ReadPlan(
             table=root,

@@ -30,11 +30,13 @@ def canonical(path: str) -> str:
 
     The percent-encoding is taken off, once.
     """
-    return _decoded(_LOCAL.sub("", path))
+    return _decoded(_LOCAL.sub("", path) if ":" in path else path)
 
 
 def _decoded(path: str) -> str:
     """A path without its percent-encoding."""
+    if "%" not in path:
+        return path
     if _BROKEN_ESCAPE.search(path):
         raise InputError(f"the path {path!r} has a broken percent-escape")
     try:
@@ -106,7 +108,7 @@ class VectorDescriptor:
         return f"{self.storage_type}{location}{start}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen, which would take thrice as long to make; nobody changes one
 class AddFile:
     """A data file that is part of the table.
 

@@ -32,7 +32,11 @@ from seamkit.tables.delta.log.actions import (
     parse_line,
     protocol,
 )
+from seamkit.tables.delta.log.adds import FEW, FORMS, adds_of_checkpoint, adds_of_lines
 from seamkit.tables.delta.log.folder import LOG, Checkpoint
+
+Action = tuple[str, Any, str]
+"""Of a log: its name, its content or a list of files that it adds, and where it stands."""
 
 _SIDECARS = f"{LOG}/_sidecars"
 _NAME = re.compile(r"[^/\\]+")
@@ -56,8 +60,8 @@ _REMOVALS: Mapping[str, tuple[str, ...]] = {"remove": ("path", "deletionVector")
 
 def checkpoint_actions(
     storage: Storage, checkpoint: Checkpoint, sidecars: list[str], *, removals: bool = False
-) -> Iterator[tuple[str, Mapping[str, Any], str]]:
-    """Actions of a checkpoint: name, content, and where it stands.
+) -> Iterator[Action]:
+    """Actions of a checkpoint.
 
     `sidecars` gets the paths of further files that these name. `removals` tells also of files that
     were removed, as far as a Parquet file has them.
@@ -77,16 +81,23 @@ def checkpoint_actions(
             yield from in_parquet(storage, sidecars[-1], content.get("sizeInBytes"))
 
 
-def json_actions(storage: Storage, path: str) -> Iterator[tuple[str, Mapping[str, Any], str]]:
-    """Actions of a file of JSON lines; blank lines are none."""
-    count = 0
-    for number, line in enumerate(storage.read(path).split(b"\n"), 1):
-        if line.strip():
-            count += 1
-            where = f"{storage.full(path)}, line {number}"
-            yield *parse_line(line, where), where
-    if not count:
-        raise InputError(f"{storage.full(path)}: the file holds no action")
+def json_actions(storage: Storage, path: str, *, by_column: bool = True) -> Iterator[Action]:
+    """Actions of a file of JSON lines, many adds `by_column`; blank lines are none."""
+    full = storage.full(path)
+    adding: list[tuple[int, bytes]] = []
+    rest: list[tuple[int, bytes]] = []
+    for own in enumerate(storage.read(path).split(b"\n"), 1):
+        if own[1].strip():
+            (adding if own[1].startswith(FORMS) else rest).append(own)
+    if not adding and not rest:
+        raise InputError(f"{full}: the file holds no action")
+    if by_column and len(adding) >= FEW:
+        made = adds_of_lines([line for _, line in adding])
+        yield "add", [add for add in made if add is not None], full
+        adding = [own for own, add in zip(adding, made, strict=True) if add is None]
+    for number, line in sorted(adding + rest):
+        where = f"{full}, line {number}"
+        yield *parse_line(line, where), where
 
 
 def _parquet_actions(
@@ -95,7 +106,7 @@ def _parquet_actions(
     told: int | None = None,
     *,
     fields: Mapping[str, tuple[str, ...]],
-) -> Iterator[tuple[str, Mapping[str, Any], str]]:
+) -> Iterator[Action]:
     """Actions of a Parquet file, of which the checkpoint may tell the size in bytes."""
     where = storage.full(path)
     try:
@@ -121,7 +132,12 @@ def _parquet_actions(
     for name in fields:
         if name in table.schema.names:
             column = table.column(name).combine_chunks()
-            for content in column.filter(column.is_valid()).to_pylist():
+            column = column.filter(column.is_valid())
+            if name == "add":
+                made = adds_of_checkpoint(column)
+                yield name, [add for add in made if add is not None], where
+                column = column.filter(pa.array([add is None for add in made], pa.bool_()))
+            for content in column.to_pylist():
                 yield name, content, where
 
 
@@ -171,7 +187,7 @@ def load_commit(storage: Storage, path: str, version: int) -> Commit:
     """Read a commit."""
     commit = Commit(version)
     removes: list[tuple[Mapping[str, Any], str]] = []
-    for name, content, where in json_actions(storage, path):
+    for name, content, where in json_actions(storage, path, by_column=False):
         if name == "add" and changes_data(content, where):
             commit.adds.append(add_file(content, where))
         elif name == "remove" and changes_data(content, where):

@@ -25,7 +25,7 @@ from seamkit.tables.delta.log.actions import (
     protocol,
     removed_key,
 )
-from seamkit.tables.delta.log.checkpoint import checkpoint_actions, json_actions
+from seamkit.tables.delta.log.checkpoint import Action, checkpoint_actions, json_actions
 from seamkit.tables.delta.log.folder import LOG, Checkpoint, LogFolder, Segment
 from seamkit.tables.delta.log.history import History
 
@@ -59,7 +59,7 @@ class _Replay:
 
     decided: set[FileKey] = field(default_factory=set)
     history: History = field(default_factory=History)
-    live: list[AddFile] = field(default_factory=list)
+    live: list[tuple[FileKey, AddFile]] = field(default_factory=list)
     protocol: Protocol | None = None
     metadata: Metadata | None = None
     unmatched: dict[str, str] = field(default_factory=dict)
@@ -70,7 +70,7 @@ class _Replay:
         Where one commit removes and adds the same logical file, it is there, whatever the order of
         its lines.
         """
-        self.live += [add for key, add in adds.items() if key not in self.decided]
+        self.live += [own for own in adds.items() if own[0] not in self.decided]
         self.decided.update(removed, adds)
         self.unmatched.update((key[0], where) for key, where in removed.items())
         if self.unmatched:
@@ -201,14 +201,14 @@ def _replayed(
     if unmatched:
         replay.history.warnings.append(_never_added(unmatched))
     replay.history.check_times(replay.metadata.configuration)
-    files = sorted(replay.live, key=lambda add: add.key[0])
-    for one, other in itertools.pairwise(files):
-        if one.key[0] == other.key[0]:
+    live = sorted(replay.live, key=lambda own: own[0][0])
+    for (one, add), (other, _) in itertools.pairwise(live):
+        if one[0] == other[0]:
             raise InputError(
-                f"{storage.root}/{LOG}: {one.path} is live twice in version {segment.version}, "
+                f"{storage.root}/{LOG}: {add.path} is live twice in version {segment.version}, "
                 "with different deletion vectors"
             )
-    history = replay.history
+    history, files = replay.history, [add for _, add in live]
     return Snapshot(
         segment.version, replay.protocol, replay.metadata, files, history.warnings, history.millis
     )
@@ -235,9 +235,7 @@ def _never_added(unmatched: Mapping[str, str]) -> ScanWarning:
     return ScanWarning(where, -1, f"it removes {path}, which no commit up to it adds{more}")
 
 
-def _take(
-    replay: _Replay, actions: Iterable[tuple[str, Mapping[str, Any], str]], *, once: bool = False
-) -> int:
+def _take(replay: _Replay, actions: Iterable[Action], *, once: bool = False) -> int:
     """Take the actions of one commit, or of a checkpoint, and count the files that they add."""
     adds: dict[FileKey, AddFile] = {}
     removed: dict[FileKey, str] = {}
@@ -245,9 +243,9 @@ def _take(
     where, count = "", 0
     for name, content, where in actions:
         if name == "add":
-            add = add_file(content, where)
-            adds[add.key] = add
-            count += 1
+            own = _added(content, where)
+            adds.update((add.key, add) for add in own)
+            count += len(own)
         elif name == "remove":
             removed[removed_key(content, where)] = where
         elif name in ("protocol", "metaData", "commitInfo"):
@@ -259,13 +257,18 @@ def _take(
     return count
 
 
-def _is_reconciled(actions: Iterable[tuple[str, Mapping[str, Any], str]]) -> bool:
+def _added(content: Any, where: str) -> Sequence[AddFile]:
+    return content if isinstance(content, list) else [add_file(content, where)]
+
+
+def _is_reconciled(actions: Iterable[Action]) -> bool:
     """Whether a log compaction has one action for each file, as it must, whatever their order."""
-    files = [
-        add_file(content, where).key if name == "add" else removed_key(content, where)
-        for name, content, where in actions
-        if name in ("add", "remove")
-    ]
+    files: list[FileKey] = []
+    for name, content, where in actions:
+        if name == "add":
+            files += [add.key for add in _added(content, where)]
+        elif name == "remove":
+            files.append(removed_key(content, where))
     return len(set(files)) == len(files)
 
 

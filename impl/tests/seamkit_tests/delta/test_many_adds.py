@@ -1,0 +1,189 @@
+"""A commit of many files says of each what it would say of it alone, and is refused for each fault.
+
+Adds are taken by their columns where a file has many of them, so each form and fault of one line
+stands here among many plain ones, in a log of JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import pickle
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from seambase.errors import InputError
+from seamkit.files.storage import Storage
+from seamkit.tables.delta.log.actions import AddFile
+from seamkit.tables.delta.log.folder import list_log
+from seamkit.tables.delta.log.snapshot import load_snapshot
+from seamkit.tables.delta.table import DeltaTable
+from seamkit.tables.table import plan_of
+
+_AMONG = 150
+_FIELDS: list[dict[str, Any]] = [
+    {"name": name, "type": "string", "nullable": True, "metadata": {}} for name in ("id", "p", "q")
+]
+_HEAD = (
+    {
+        "protocol": {
+            "minReaderVersion": 3,
+            "minWriterVersion": 7,
+            "readerFeatures": ["deletionVectors"],
+            "writerFeatures": ["deletionVectors"],
+        }
+    },
+    {
+        "metaData": {
+            "id": "1",
+            "format": {"provider": "parquet", "options": {}},
+            "schemaString": json.dumps({"type": "struct", "fields": _FIELDS}),
+            "partitionColumns": ["p"],
+            "configuration": {},
+        }
+    },
+)
+_VECTOR = {
+    "storageType": "i",
+    "pathOrInlineDv": "wi5b=000010000siXQKl0rr91000f55c8Xg0@@D72lkbi5=-{L",
+    "sizeInBytes": 40,
+    "cardinality": 6,
+}
+_STATS = r'{"numRecords":3,"minValues":{"id":"\u00e4\n{}"}}'
+
+
+def _line(**changed: Any) -> bytes:
+    told = {"path": "odd", "partitionValues": {"p": "1"}, "size": 7, "stats": '{"numRecords":3}'}
+    return json.dumps({"add": told | changed}).encode()
+
+
+def _load(folder: Path, *odd: bytes, spaced: bool = False) -> list[AddFile]:
+    """What a commit adds of many plain lines, with odd ones in their midst."""
+    marks = (", ", ": ") if spaced else (",", ":")
+    plain = [
+        json.dumps(
+            {"add": {"path": f"f{n:03}", "partitionValues": {"p": str(n % 3)}, "size": n}},
+            separators=marks,
+        ).encode()
+        for n in range(_AMONG)
+    ]
+    lines = [json.dumps(one).encode() for one in _HEAD]
+    lines += [*plain[:70], *odd, *plain[70:]]
+    log = folder / "_delta_log"
+    log.mkdir()
+    (log / f"{0:020}.json").write_bytes(b"\n".join(lines))
+    storage = Storage(str(folder))
+    return list(load_snapshot(storage, list_log(storage)).files)
+
+
+@pytest.mark.parametrize("spaced", [True, False])
+def test_plain_ones(tmp_path: Path, spaced: bool) -> None:
+    """Each keeps what its line says, however the writer spaces it."""
+    found = _load(tmp_path, spaced=spaced)
+    assert [one.path for one in found] == [f"f{n:03}" for n in range(_AMONG)]
+    assert [one.size_bytes for one in found] == list(range(_AMONG))
+    assert [one.partition_values for one in found[:4]] == [{"p": n} for n in ("0", "1", "2", "0")]
+    assert {(one.stats, one.vector, one.base_row_id, one.row_commit_version) for one in found} == {
+        (None, None, None, None)
+    }
+
+
+@pytest.mark.parametrize(
+    ("line", "field", "value"),
+    [
+        (_line(path="a%20b"), "path", "a%20b"),
+        (_line(path="\u00e4\U0001f600\\\"}}"), "path", "\u00e4\U0001f600\\\"}}"),
+        (_line(stats=_STATS), "stats", _STATS),
+        (_line(stats=None), "stats", None),
+        (_line(size=2**62), "size_bytes", 2**62),
+        (_line(baseRowId=5, defaultRowCommitVersion=6), "base_row_id", 5),
+        (_line(baseRowId=5, defaultRowCommitVersion=6), "row_commit_version", 6),
+        (_line(partitionValues={"p": None}), "partition_values", {"p": None}),
+        (_line(partitionValues={"p": "}\"{"}), "partition_values", {"p": "}\"{"}),
+        (_line(partitionValues={"p": "2024-01-01"}), "partition_values", {"p": "2024-01-01"}),
+        (_line(tags={"partitionValues": "x", "a": "b"}), "partition_values", {"p": "1"}),
+        (_line(modificationTime=1.5, tags={"deep": [[{"x": [1]}]]}), "size_bytes", 7),
+        (b' ' + _line(), "size_bytes", 7),
+        (_line() + b" \r", "size_bytes", 7),
+        (_line().replace(b'Values":', b'V\\u0061lues" :'), "partition_values", {"p": "1"}),
+        (_line().replace(b'"size": 7', b'"size": 6, "size": 7'), "size_bytes", 7),
+    ],
+)  # fmt: skip
+def test_forms_of_one_among_them(tmp_path: Path, line: bytes, field: str, value: Any) -> None:
+    """A line is read as JSON has it: escapes, nulls, further fields, keys spelled or told twice."""
+    found = _load(tmp_path, line)
+    [odd] = [one for one in found if one.path[0] != "f"]
+    assert len(found) == _AMONG + 1
+    assert getattr(odd, field) == value
+
+
+def test_one_with_a_vector_among_them(tmp_path: Path) -> None:
+    """A deletion vector counts for the file that has it, and for no other."""
+    found = _load(tmp_path, _line(deletionVector=_VECTOR))
+    assert [one.vector.cardinality for one in found if one.vector is not None] == [6]
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        (_line(size=-1), "field size is -1"),
+        (_line(size="7"), "field size is '7'"),
+        (_line(size=7.0), "field size is 7.0"),
+        (_line(size=True), "field size is True"),
+        (_line(path=None), "field path is None"),
+        (_line(path=5), "field path is 5"),
+        (_line(stats={}), "stats of an add are no text"),
+        (_line(baseRowId=-5), "field baseRowId is -5"),
+        (_line(partitionValues={"p": 1}), "partitionValues.p is 1"),
+        (_line(partitionValues=["p"]), "partitionValues is no object"),
+        (_line(deletionVector=[]), "deletionVector is no object"),
+        (_line()[:-1], "no JSON"),
+        (_line()[:-1] + b" ", "no JSON"),
+        (_line()[:-1] + b', "remove": {"path": "f001"}}', "2 actions"),
+        (_line()[:-1] + b', "remova": {}}', "remova"),
+        (_line() + _line(), "no JSON"),
+        (_line()[:-1] + b"{}}", "no JSON"),
+        (_line(path="a@").replace(b"@", b"\xff"), "no JSON"),
+        (_line(tags="@").replace(b"@", b"\xff"), "no JSON"),
+        (_line(path="a@").replace(b"@", b"\t"), "no JSON"),
+    ],
+)  # fmt: skip
+def test_a_fault_of_one_among_them(tmp_path: Path, line: bytes, reason: str) -> None:
+    """A line that is refused alone is refused among many, with its number."""
+    with pytest.raises(InputError, match=f"json, line 73.*{reason}"):
+        _load(tmp_path, line)
+
+
+def test_a_broken_path_among_them(tmp_path: Path) -> None:
+    """A path that no percent-encoding gives names no file."""
+    with pytest.raises(InputError, match="'a%2' has a broken percent-escape"):
+        _load(tmp_path, _line(path="a%2"))
+
+
+@pytest.mark.parametrize(
+    ("values", "reason"),
+    [
+        ({}, "odd, column 'p': the log has no partition value"),
+        ({"p": "1", "q": "2"}, "partition value of 'q', which is none of"),
+    ],
+)
+def test_partition_values_that_do_not_fit_are_refused_at_once(
+    tmp_path: Path, values: dict[str, str], reason: str
+) -> None:
+    """The scan is refused when it is planned, though units are made later."""
+    _load(tmp_path, _line(partitionValues=values))
+    with pytest.raises(InputError, match=reason):
+        DeltaTable(tmp_path).scan()
+
+
+def test_units_are_made_once_and_can_be_pickled(tmp_path: Path) -> None:
+    """A plan's units are the same objects whenever they are asked for, as those of a list are."""
+    _load(tmp_path)
+    units = plan_of(DeltaTable(tmp_path).scan()).units
+    assert [unit.name for unit in units[2:4]] == ["f002", "f003"]
+    assert units[-1] is units[_AMONG - 1] is list(units)[-1]
+    with pytest.raises(IndexError):
+        units[_AMONG]
+    again = pickle.loads(pickle.dumps(units))  # noqa: S301 - its own bytes
+    assert [one.name for one in again] == [one.name for one in units]
