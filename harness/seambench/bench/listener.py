@@ -8,7 +8,7 @@ from seambench.records.model import Timing
 class Listener:
     """Told what happens; the command line shows it. This one keeps silent."""
 
-    def plan(self, cases: int) -> None:
+    def plan(self, total: int) -> None:
         """Number of cases (of all data sets together) to come."""
 
     def case(self, dataset: str, case: str) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -26,12 +24,13 @@ from seambench.cli.shared.common import (
     error_console,
     parse_queries,
     tell_records,
+    typed,
 )
 from seambench.contracts import registry
 
 if TYPE_CHECKING:
+    from seambench.bench.comparison import ComparisonOptions
     from seambench.bench.unfinished import Unfinished
-    from seambench.data import Dataset
     from seambench.records.model import Conformance, Record
 
 _FAILURES_SHOWN = 20
@@ -66,6 +65,7 @@ def bench(
 
     Derived from TPC-H, not comparable with published TPC-H results.
     """
+    from seambench.bench.comparison import ComparisonOptions
     from seambench.data import list_datasets
 
     data = data_folder(folder)
@@ -80,63 +80,35 @@ def bench(
             f"{data} has no data set {missing[0] if missing else 'in a table format'}; "
             "make it with `seambench data`"
         )
-    _, code = run_bench(
-        datasets,
-        reader or registry.resolve_suite("tpch").readers,
-        suite=suite,
-        queries=queries,
-        scans=scans,
-        scans_only=scans_only or (),
-        samples=samples,
-        wait=wait,
-        threads=threads,
-        budget=budget,
-        memory=memory,
-        results=results,
-    )
-    raise typer.Exit(code)
-
-
-def run_bench(
-    datasets: Sequence[Dataset],
-    readers: Sequence[str],
-    *,
-    queries: str,
-    scans: str,
-    scans_only: Sequence[str],
-    suite: str = "tpch",
-    samples: int,
-    wait: float,
-    threads: int | None,
-    budget: float,
-    memory: bool,
-    results: Path,
-    conformance: Sequence[tuple[str, Conformance]] = (),
-    unfinished: Unfinished | None = None,
-) -> tuple[list[Record], int]:
-    """Compare, write the records, print the summary; the records and the exit code."""
-    from seambench.bench.comparison import ComparisonOptions, compare_readers
-    from seambench.cli.shared.progress import Shown
-    from seambench.cli.summary import print_summary
-
+    whole = queries == "all"
     options = ComparisonOptions(
-        readers=tuple(dict.fromkeys(readers)),
-        datasets=tuple(datasets),
+        readers=tuple(dict.fromkeys(reader or registry.resolve_suite("tpch").readers)),
+        datasets=datasets,
         suite=suite,
-        queries=(
-            tuple(registry.resolve_suite(suite).queries)
-            if queries == "all"
-            else parse_queries(queries)
-        ),
+        queries=tuple(registry.resolve_suite(suite).queries) if whole else parse_queries(queries),
         scans=() if scans == "none" else tuple(parse_list(scans) or ()),
-        scans_only=tuple(scans_only),
+        scans_only=scans_only or (),
         samples=samples,
         threads=threads,
         budget_seconds=budget,
         wait_seconds=wait,
         memory=memory,
-        command=shlex.join(["seambench", *sys.argv[1:]]),
+        command=typed(),
     )
+    raise typer.Exit(run_bench(options, results)[1])
+
+
+def run_bench(
+    options: ComparisonOptions,
+    results: Path,
+    conformance: Sequence[tuple[str, Conformance]] = (),
+    unfinished: Unfinished | None = None,
+) -> tuple[list[Record], int]:
+    """Compare, write the records, print the summary; the records and the exit code."""
+    from seambench.bench.comparison import compare_readers
+    from seambench.cli.shared.progress import Shown
+    from seambench.cli.summary import print_summary
+
     with Shown(error_console()) as shown:
         records = compare_readers(options, shown, conformance, unfinished)
     show = partial(print_summary, records)

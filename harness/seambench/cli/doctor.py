@@ -20,7 +20,14 @@ from seambase.command.terminal import JSON_SCHEMA, print_json
 from seambase.errors import SeambenchError
 from seambase.extras import how_to_install
 from seambase.wording import counted
-from seambench.cli.shared.common import WIDE, DataFolder, console, data_folder, narrow_table
+from seambench.cli.shared.common import (
+    WIDE,
+    DataFolder,
+    console,
+    data_folder,
+    narrow_table,
+    plain_table,
+)
 from seambench.contracts.peers.catalogue import Peer, catalogue, packages_of_peers
 
 #: Packages of extras: module, distribution, what people call it, what brings it, what needs it.
@@ -67,7 +74,6 @@ def doctor(
         print_json({"schema": JSON_SCHEMA, "findings": [asdict(finding) for finding in findings]})
         return
     from rich.markup import escape
-    from rich.table import Table
 
     out, rows = console(), []
     for finding in findings:
@@ -77,9 +83,7 @@ def doctor(
     if out.width < WIDE:
         narrow_table(out, ((mark, f"{of.subject}: {of.found}", do) for mark, of, do in rows))
         return
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("", "subject", "found", "what to do"):
-        table.add_column(name, overflow="fold")
+    table = plain_table(["", "subject", "found", "what to do"])
     for mark, of, advice in rows:
         table.add_row(mark, of.subject, escape(of.found), escape(advice))
     out.print(table)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import shlex
 import statistics
-import sys
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -22,7 +20,9 @@ from seambench.cli.shared.common import (
     Wait,
     console,
     error_console,
+    plain_table,
     tell_records,
+    typed,
 )
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def exchange(
         samples=samples,
         wait_seconds=wait,
         timeout=timeout,
-        command=shlex.join(["seambench", *sys.argv[1:]]),
+        command=typed(),
     )
     with Shown(error_console()) as shown:
         records = measure_exchanges(options, shown)
@@ -147,12 +147,10 @@ def _numbers(text: str, option: str, least: int = 1) -> tuple[int, ...]:
 def _print_table(timings: Sequence[Timing], out: Console) -> None:
     """A row per case: what it took, and of what."""
     from rich.markup import escape
-    from rich.table import Table
 
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("plan/transport/format/workers/chunk rows", overflow="fold")
-    for name in ("ms", "CPU ms", "GB/s", "peak MB"):
-        table.add_column(name, justify="right", no_wrap=True)
+    table = plain_table(
+        ["plan/transport/format/workers/chunk rows"], ["ms", "CPU ms", "GB/s", "peak MB"]
+    )
     for timing in timings:
         table.add_row(escape(timing.case.removeprefix("exchange-workers/")), *_cells(timing))
     out.print(table)
@@ -202,14 +200,10 @@ def who_wins(records: Sequence[Record]) -> Iterator[str]:
 def _print_profile(timings: Sequence[Timing], out: Console) -> None:
     """A row per case: where its milliseconds went."""
     from rich.markup import escape
-    from rich.table import Table
 
     from seambench.records.model import Answered
 
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("ms of the last run", overflow="fold")
-    for name in _PARTS.values():
-        table.add_column(name, justify="right", no_wrap=True)
+    table = plain_table(["ms of the last run"], _PARTS.values())
     for timing in timings:
         if isinstance(timing, Answered) and timing.spent:
             cells = (timing.spent.get(word) for word in _PARTS)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import shlex
 import statistics
-import sys
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -19,7 +17,9 @@ from seambench.cli.shared.common import (
     Samples,
     Wait,
     error_console,
+    plain_table,
     tell_records,
+    typed,
 )
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def kernels(
             only=parse_list(only) or (),
             samples=samples,
             wait_seconds=wait,
-            command=shlex.join(["seambench", *sys.argv[1:]]),
+            command=typed(),
             listener=shown,
         )
     show = partial(_print_table, record)
@@ -74,12 +74,8 @@ def kernels(
 def _print_table(record: Record, out: Console) -> None:
     """A row for each: medians, and what they make of the bytes."""
     from rich.markup import escape
-    from rich.table import Table
 
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("kernel", overflow="fold")
-    for name in ("ms", "CPU ms", "GB/s"):
-        table.add_column(name, justify="right", no_wrap=True)
+    table = plain_table(["kernel"], ["ms", "CPU ms", "GB/s"])
     for timing in record.timings:
         if not timing.hot:
             table.add_row(escape(timing.case), f"[red]{timing.outcome}[/red]", "", "")

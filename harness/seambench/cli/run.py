@@ -27,6 +27,7 @@ from seambench.cli.shared.common import (
     data_folder,
     error_console,
     parse_queries,
+    typed,
 )
 from seambench.cli.shared.config import chosen_options
 from seambench.cli.shared.recording import check_readers
@@ -138,13 +139,12 @@ def run(
         jars=tuple(jars or ()),
     )
     measured = {
-        "queries": queries,
-        "scans": ",".join(_SCANS),
+        "readers": tuple(dict.fromkeys(readers)),
+        "queries": parse_queries(queries),
+        "scans": _SCANS,
         "scans_only": scans_only or (() if reader else registry.resolve_suite("tpch").scans_only),
         "samples": samples,
-        "wait": wait,
         "threads": threads,
-        "budget": 60.0,
         "memory": memory,
     }
     if dry_run:
@@ -152,20 +152,21 @@ def run(
         _show_plan(context, options, readers, queries, runs, conformance, results, site)
         raise typer.Exit
     with _told_how_to_go_on():
-        code = _run(options, readers, measured, results, site, conformance, resume)
+        code = _run(options, measured, wait, results, site, conformance, resume)
     raise typer.Exit(code)
 
 
 def _run(
     options: GenerateOptions,
-    readers: Sequence[str],
     measured: Mapping[str, Any],
+    wait: float,
     results: Path,
     site: Path,
     conformance: bool,
     resume: bool,
 ) -> int:
     """The four stages; the exit code."""
+    from seambench.bench.comparison import ComparisonOptions
     from seambench.bench.unfinished import Unfinished
     from seambench.cli.stages.closing import found_in, show_closing
     from seambench.data import generate
@@ -173,16 +174,15 @@ def _run(
     err = error_console()
     err.print(f"1 of 4: data sets of scale {options.scale:g}")
     datasets = generate(options)
-    plan = _identity(datasets, readers, measured, conformance)
-    unfinished = Unfinished(results, plan, resume=resume)
+    unfinished = Unfinished(results, _identity(datasets, measured, conformance), resume=resume)
     if resume:
         err.print(f"resumed: {unfinished.resumed} pieces of work are done already")
     err.print("2 of 4: conformance" + ("" if conformance else " is left out"))
+    readers = measured["readers"]
     checked = check_readers(readers, unfinished) if conformance else []
     err.print("3 of 4: comparison")
-    records, code = run_bench(
-        datasets, readers, **measured, results=results, conformance=checked, unfinished=unfinished
-    )
+    compared = ComparisonOptions(datasets=datasets, wait_seconds=wait, command=typed(), **measured)
+    records, code = run_bench(compared, results, checked, unfinished)
     unfinished.finish()
     err.print("4 of 4: page")
     page = _build(results, site)
@@ -204,10 +204,7 @@ def _build(results: Path, site: Path) -> Path:
 
 
 def _identity(
-    datasets: Sequence[Dataset],
-    readers: Sequence[str],
-    measured: Mapping[str, Any],
-    conformance: bool,
+    datasets: Sequence[Dataset], measured: Mapping[str, Any], conformance: bool
 ) -> dict[str, Any]:
     """All that decides what a run measures: what was measured with other things does not mix."""
     from seambench.contracts import registry
@@ -215,13 +212,13 @@ def _identity(
 
     now, machine = facts.new_run("seambench run"), facts.machine_info()
     versions = {}
-    for name in readers:
+    for name in measured["readers"]:
         with contextlib.suppress(SeambenchError):
             versions[name] = str(registry.resolve("scan", name).version)
     return {
-        "readers": {name: versions.get(name) for name in readers},
+        **measured,
+        "readers": {name: versions.get(name) for name in measured["readers"]},
         "datasets": {dataset.name: dataset.digest for dataset in datasets},
-        **{name: value for name, value in measured.items() if name != "wait"},
         "conformance": conformance,
         "commit": now.commit,
         "packages": facts.versions(),

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import shlex
 import statistics
-import sys
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -20,7 +18,9 @@ from seambench.cli.shared.common import (
     Samples,
     Wait,
     error_console,
+    plain_table,
     tell_records,
+    typed,
 )
 from seambench.cli.summary import blocks
 
@@ -78,7 +78,7 @@ def throughput(
         only=tuple(parse_list(only) or ()),
         samples=samples,
         wait_seconds=wait,
-        command=shlex.join(["seambench", *sys.argv[1:]]),
+        command=typed(),
     )
     with Shown(error_console()) as shown:
         records = measure_throughput(options, shown)
@@ -94,17 +94,13 @@ _WIDEST = len("10.00 (1000.0)")
 def _print_table(records: Sequence[Record], out: Console) -> None:
     """A row per step: gigabytes and million rows a second of each implementation."""
     from rich.markup import escape
-    from rich.table import Table
 
     names = [one.implementation.name for one in records]
     cases = list(dict.fromkeys(t.case for one in records for t in one.timings))
     by_case = {(n, t.case): t for n, one in zip(names, records, strict=True) for t in one.timings}
     wide = max(len(case) for case in [_TITLE, *cases])
     for some in blocks(names, out.width - min(wide, out.width // 2), _WIDEST):
-        table = Table(box=None, pad_edge=False, header_style="bold")
-        table.add_column(_TITLE, overflow="fold")
-        for at in some:
-            table.add_column(escape(names[at]), justify="right", no_wrap=True)
+        table = plain_table([_TITLE], [escape(names[at]) for at in some])
         for case in cases:
             cells = (_cell(by_case.get((names[at], case))) for at in some)
             table.add_row(escape(case), *cells)

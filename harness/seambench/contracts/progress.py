@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Iterator
+from typing import Self
 
 from rich.console import Console
 from rich.progress import (
@@ -81,7 +82,7 @@ class Progress:
         self._last_line = clock()
         self._task = self._bar.add_task(what, total=total)
 
-    def __enter__(self) -> Progress:
+    def __enter__(self) -> Self:
         self._bar.start()
         return self
 

@@ -12,15 +12,15 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
-from types import FrameType, TracebackType
-from typing import Any
+from types import FrameType
+from typing import Any, Self
 
 from rich.console import Console
 
 from seambench.contracts.progress import Progress
 
 
-class Steps:
+class Steps(Progress):
     """Shows which step runs; off a terminal it prints a line per finished step.
 
     Attributes:
@@ -28,28 +28,22 @@ class Steps:
     """
 
     def __init__(self, *, quiet: bool = False, console: Console | None = None) -> None:
-        self._progress = Progress("making data", quiet=quiet, console=console)
+        super().__init__("making data", quiet=quiet, console=console)
         self.seconds: dict[str, float] = {}
         self._interrupted = False
         self._handler: Any = None
 
-    def __enter__(self) -> Steps:
+    def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():
             self._handler = signal.signal(signal.SIGINT, self._interrupt)
-        self._progress.__enter__()
-        return self
+        return super().__enter__()
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._progress.__exit__()
+    def __exit__(self, *error: object) -> None:
+        super().__exit__()
         if self._handler is not None:
             signal.signal(signal.SIGINT, self._handler)
         # Whatever the interruption looked like when it arrived here, it was one.
-        if kind is not KeyboardInterrupt:
+        if error[0] is not KeyboardInterrupt:
             self._check()
 
     def _interrupt(self, _number: int, _frame: FrameType | None) -> None:
@@ -60,22 +54,14 @@ class Steps:
         if self._interrupted:
             raise KeyboardInterrupt
 
-    def plan(self, steps: int) -> None:
-        """Tell how many steps there will be."""
-        self._progress.plan(steps)
-
-    def say(self, text: str) -> None:
-        """Print a line above the bar."""
-        self._progress.say(text)
-
     @contextlib.contextmanager
     def step(self, what: str) -> Iterator[None]:
         """Run one step; its text is shown meanwhile, its time after."""
         self._check()
-        self._progress.now(what)
+        self.now(what)
         begun = time.monotonic()
         yield
         self._check()
         self.seconds[what] = time.monotonic() - begun
-        self._progress.advance()
+        self.advance()
         self.say(f"{self.seconds[what]:7.1f} s  {what}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from seambase.command.terminal import plain_text
 from seambase.wording import counted
-from seambench.cli.shared.common import console
+from seambench.cli.shared.common import console, plain_table
 from seambench.conformance.advice import Group, additions, groups
 from seambench.contracts.outcomes import Difference, Outcome
 
@@ -183,7 +183,6 @@ def _show_group(group: Group, extra: Sequence[str]) -> None:
 def _show_counts(seam: str, seen: Sequence[Outcome]) -> None:
     """A line per implementation with how many cases came out how."""
     from rich.markup import escape
-    from rich.table import Table
 
     # Who could not be asked at all is told with what it lacks.
     there = {one.implementation for one in seen if one.outcome != "unavailable"}
@@ -191,8 +190,7 @@ def _show_counts(seam: str, seen: Sequence[Outcome]) -> None:
     if not seen:
         return
     words = [word for word, _ in Counter(map(word_of, seen)).most_common()]
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column(f"{seam} seam", overflow="fold")
+    table = plain_table([f"{seam} seam"])
     for word in words:
         table.add_column(word, justify="right", overflow="fold")
     for name in dict.fromkeys(outcome.implementation for outcome in seen):

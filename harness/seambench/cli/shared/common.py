@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -16,6 +17,7 @@ from seambase.wording import counted
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
     from seambench.records.model import Record
 
@@ -82,6 +84,18 @@ def console() -> Console:
     return Console(width=None if sys.stdout.isatty() else 200, highlight=False)
 
 
+def plain_table(words: Iterable[str], numbers: Iterable[str] = ()) -> Table:
+    """An empty table without lines: columns of words, which are folded, then of numbers."""
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in words:
+        table.add_column(name, overflow="fold")
+    for name in numbers:
+        table.add_column(name, justify="right", no_wrap=True)
+    return table
+
+
 def narrow_table(out: Console, rows: Iterable[tuple[str, str, str]]) -> None:
     """A table for a terminal too narrow for columns: a styled word, a subject, maybe a remark."""
     from rich.markup import escape
@@ -102,6 +116,11 @@ def error_console() -> Console:
     from rich.console import Console
 
     return Console(stderr=True, highlight=False)
+
+
+def typed() -> str:
+    """The command that was typed, for records."""
+    return shlex.join(["seambench", *sys.argv[1:]])
 
 
 def data_folder(given: Path | None) -> Path:

@@ -10,36 +10,25 @@ from seambench.contracts.progress import Progress
 from seambench.records.model import Timing
 
 
-class Shown(Listener):
-    """Shows a comparison; a context manager."""
+class Shown(Progress, Listener):
+    """Shows a comparison."""
 
     def __init__(self, console: Console) -> None:
-        self._progress = Progress("comparing", console=console)
+        super().__init__("comparing", console=console)
         self._case = ""
-
-    def __enter__(self) -> Shown:
-        self._progress.__enter__()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._progress.__exit__()
-
-    def plan(self, cases: int) -> None:
-        """Number of cases to come."""
-        self._progress.plan(cases)
 
     def case(self, dataset: str, case: str) -> None:
         """A case begins."""
         if self._case:
-            self._progress.advance()
+            self.advance()
         self._case = f"{dataset} {case}"
-        self._progress.now(self._case)
+        self.now(self._case)
 
     def running(self, reader: str) -> None:
         """A run of a reader begins."""
-        self._progress.now(f"{self._case}: {reader}")
+        self.now(f"{self._case}: {reader}")
 
     def done(self, timing: Timing, reader: str) -> None:
         """A reader is done with a case."""
         if timing.outcome in FAILING:
-            self._progress.say(f"{timing.case}: {reader}: {timing.reason}")
+            self.say(f"{timing.case}: {reader}: {timing.reason}")

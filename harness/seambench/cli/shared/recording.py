@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import os
-import shlex
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from seambench.cli.shared.common import error_console
+from seambench.cli.shared.common import error_console, typed
 
 if TYPE_CHECKING:
     from seambench.bench.unfinished import Unfinished
@@ -23,7 +21,7 @@ def recording() -> Recording:
     """The run of the command that was typed, from now on."""
     from seambench.records.writer import Recording
 
-    return Recording(shlex.join(["seambench", *sys.argv[1:]]))
+    return Recording(typed())
 
 
 def write_outcomes(run: Recording, outcomes: Sequence[Outcome], results: Path) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from seambench.cli.shared.common import console
+from seambench.cli.shared.common import console, plain_table
 from seambench.contracts.outcomes import Word
 
 if TYPE_CHECKING:
@@ -52,11 +52,9 @@ def found_in(parts: Sequence[Conformance], record: Record | None = None) -> Foun
 def show_closing(found: Mapping[str, Found], page: Path) -> None:
     """Print the table, the page's address, and the next step."""
     from rich.markup import escape
-    from rich.table import Table
 
     timed = any(one.answers for one in found.values())
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("reader")
+    table = plain_table(["reader"])
     titles = ("right", "wrong rows", "refused", "broken", "not offered")
     for title in (*titles, *(["timed answers"] if timed else [])):
         table.add_column(title, justify="right")

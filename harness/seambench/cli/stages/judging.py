@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from itertools import islice
 
 import typer
-from rich.table import Table
 from rich.text import Text
 
 from seambase.errors import UnavailableError
-from seambench.cli.shared.common import WIDE, console, narrow_table
+from seambench.cli.shared.common import WIDE, console, narrow_table, plain_table
 from seambench.records.bars import Bar, Judged, judge, judged_runs
 from seambench.records.model import Record
 
@@ -86,9 +85,7 @@ def _print(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     if out.width < WIDE:
         narrow_table(out, (_narrow(titles, row) for row in rows))
         return
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for title in titles:
-        table.add_column(title)
+    table = plain_table(titles)
     for row in rows:
         table.add_row(*(Text(cell, _STYLES.get(cell, "")) for cell in row))
     out.print(table)
