@@ -18,7 +18,7 @@ class AppendColumns(kernels.Timed):
     """Arrow to off-heap tables, by whole columns: 50 chunks of 4096 rows."""
 
     param_names = ("columns",)
-    params = ("all", "fixed")
+    params = (["all", "fixed"],)
     kernel_type: Any = column_kernels.AppendColumns
     time_stage = kernels.Timed.run
 

@@ -11,7 +11,7 @@ class RowsOut(kernels.Timed):
     """Columns to rows: 16 chunks of 4096 rows and 16 columns."""
 
     param_names = ("format",)
-    params = ("unsaferow", "compactrow")
+    params = (["unsaferow", "compactrow"],)
     kernel_type: Any = row_kernels.RowsOut
     time_rows = kernels.Timed.run
 

@@ -80,6 +80,7 @@ class Timed:
 
     version = "1"
     number = 1
+    params: tuple[list[str], ...] = ()
     kernel_type: Any
 
     def setup(self, *arguments: str) -> None:
