@@ -1,5 +1,7 @@
 """Arrow data of others, and the one rule of trust: it is looked through before anybody uses it.
 
+Beside it stands how our own becomes bytes for others.
+
 Arrow's readers take lengths, offsets and indexes as they come; whoever follows a wrong one reads
 what is not there, or ends the process. So each batch that comes out of bytes, a pipe or a library
 of somebody else passes `sound`, once, before its first row or size is asked for.
@@ -119,6 +121,17 @@ def sound_stream(
     if marked and buffer.slice(most).to_pybytes() != _END_MARK:
         raise InputError(f"{source} is no whole Arrow stream: it lacks the end mark")
     return batches
+
+
+def stream_of(
+    batches: Iterable[pa.RecordBatch], schema: pa.Schema, options: Any = None
+) -> pa.Buffer:
+    """An IPC stream of batches of a schema, with its end mark; `options` are Arrow's."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, schema, options=options) as writer:
+        for batch in batches:
+            writer.write_batch(batch)
+    return sink.getvalue()
 
 
 def _unsound_column(batch: pa.RecordBatch, names: list[str]) -> str:

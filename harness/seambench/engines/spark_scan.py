@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 from seambase import errors
 from seambase.dataset import ScanDataset
 from seambase.errors import RefusedError, SeambenchError
+from seambase.foreign_arrow import stream_of
 from seambase.scan import ScanReport
 from seambench.contracts.common import Kind
 from seambench.contracts.scan import Parted, Scan, Scanner, ScanRequest, Written
@@ -139,10 +140,7 @@ def _one_task_each(session: SparkSession, tasks: Sequence[str]) -> DataFrame:
 
 def _stream(batch: pa.RecordBatch) -> pa.Array:
     """One binary value: the batch as an Arrow stream."""
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, batch.schema) as writer:
-        writer.write_batch(batch)
-    content = sink.getvalue()
+    content = stream_of([batch], batch.schema)
     ends = pa.array([0, content.size], pa.int32())
     return pa.Array.from_buffers(pa.binary(), 1, [None, ends.buffers()[1], content])
 

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import pyarrow as pa
 
 from seambase.errors import InputError, RefusedError, UsageError
-from seambase.foreign_arrow import sound_batches, sound_stream
+from seambase.foreign_arrow import sound_batches, sound_stream, stream_of
 from seambase.serde import SerdeRequest
 from seambase.types import schema_of
 from seambench.contracts.common import Kind, Stage
@@ -40,14 +40,10 @@ def write_arrow(request: SerdeRequest, batches: Sequence[pa.RecordBatch]) -> byt
     """An IPC stream of batches of one schema; of no batches, a stream of the request's schema."""
     options = pa.ipc.IpcWriteOptions(compression=compression_of(request))
     schema = batches[0].schema if batches else schema_of(request)
-    sink = pa.BufferOutputStream()
     try:
-        with pa.ipc.new_stream(sink, schema, options=options) as writer:
-            for batch in batches:
-                writer.write_batch(batch)
+        written: bytes = stream_of(batches, schema, options).to_pybytes()
     except pa.ArrowInvalid as error:
         raise UsageError(f"these batches make no Arrow stream: {error}") from error
-    written: bytes = sink.getvalue().to_pybytes()
     return written
 
 
@@ -89,10 +85,7 @@ class ArrowIpcSerde:
 
     @staticmethod
     def _write(batch: pa.RecordBatch) -> pa.Buffer:
-        sink = pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, batch.schema) as writer:
-            writer.write_batch(batch)
-        return sink.getvalue()
+        return stream_of([batch], batch.schema)
 
     @staticmethod
     def _read(stream: pa.Buffer) -> pa.Table:

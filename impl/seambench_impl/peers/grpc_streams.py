@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from seambase.errors import InputError, SeambenchError
 from seambase.extras import needs
-from seambase.foreign_arrow import sound_stream
+from seambase.foreign_arrow import sound_stream, stream_of
 from seambench.contracts.common import Kind
 from seambench.contracts.exchange import ExchangeRequest
 from seambench.contracts.peers.catalogue import stated
@@ -132,10 +132,7 @@ class _Sender:
     def write(self, batch: pa.RecordBatch, driver: int = 0) -> None:
         """Send a batch to all receivers, or to the one whose turn it is."""
         del driver
-        sink = pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, batch.schema) as writer:
-            writer.write_batch(batch)
-        message = sink.getvalue().to_pybytes()
+        message = stream_of([batch], batch.schema).to_pybytes()
         for way in self._turns.chosen():
             way.send(message)
 

@@ -89,10 +89,13 @@ class ExportedBatch:
         batch._export_to_c(address(self.array), address(self.schema))
 
 
-def batch_of(columns: Sequence[pa.Array], schema: pa.Schema, rows: int) -> pa.RecordBatch:
-    """A batch that knows its number of rows even without columns."""
+def batch_of(
+    columns: Sequence[pa.Array], fields: pa.Schema | Sequence[str], rows: int
+) -> pa.RecordBatch:
+    """A batch of a schema, or of names, that knows its number of rows even without columns."""
     if columns:
-        return pa.RecordBatch.from_arrays(list(columns), schema=schema)
+        how = {"schema": fields} if isinstance(fields, pa.Schema) else {"names": list(fields)}
+        return pa.RecordBatch.from_arrays(list(columns), **how)
     return pa.RecordBatch.from_struct_array(pa.Array.from_buffers(pa.struct([]), rows, [None]))
 
 

@@ -28,7 +28,7 @@ from typing import Any, Literal, NoReturn
 import pyarrow as pa
 
 from seambase.errors import RefusedError, UsageError
-from seamkit.core.arrow_data import ExportedBatch, address
+from seamkit.core.arrow_data import ExportedBatch, address, batch_of
 from seamkit.core.memory import Closing, TrackedAllocator
 from seamkit.offheap.columns.table import OffHeapTable
 from seamkit.offheap.columns.types import from_arrow
@@ -354,8 +354,7 @@ class HandleRegistry(Closing):
     def _load(self, batch: NativeBatch) -> pa.RecordBatch:
         indicator = batch.indicator
         if indicator is None:
-            empty = pa.Array.from_buffers(pa.struct([]), batch.num_rows, [None])
-            return pa.RecordBatch.from_struct_array(empty)
+            return batch_of((), (), batch.num_rows)
         return self.load(indicator.handle)
 
     def load(self, handle: int) -> pa.RecordBatch:

@@ -42,6 +42,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.errors import InputError, RefusedError
+from seambase.foreign_arrow import stream_of
 from seamkit.files.storage import Storage
 from seamkit.ranges.hints import arguments, fits, parameters, parts
 from seamkit.scan.units import ReadContext, ReadPlan
@@ -387,11 +388,8 @@ def arrow_text(value: object) -> tuple[str, str] | None:
     if isinstance(value, pa.Schema):
         return "schema", _base64(value.serialize())
     if isinstance(value, pa.Scalar):
-        sink = pa.BufferOutputStream()
         batch = pa.record_batch([pa.array([value], value.type)], [_FIELD])
-        with pa.ipc.new_stream(sink, batch.schema) as writer:
-            writer.write_batch(batch)
-        return "value", _base64(sink.getvalue())
+        return "value", _base64(stream_of([batch], batch.schema))
     if isinstance(value, pc.Expression):
         _, (content,) = value.__reduce__()
         own = content.to_pybytes()

@@ -19,6 +19,7 @@ from seambase.errors import SeambenchError, UsageError
 from seambase.extras import needs
 from seambase.spark_types import spark_type
 from seambase.type_fields import fields_of
+from seamkit.core.arrow_data import batch_of
 from seamkit.core.memory import Closing, TrackedAllocator
 from seamkit.engines.spark_source import FILTER_TEXT
 from seamkit.gluten.handles import HandleRegistry
@@ -266,8 +267,7 @@ def _table(frame: DataFrame, batches: list[pa.RecordBatch], rows: int) -> pa.Tab
     if batches:
         return pa.Table.from_batches(batches)
     if not frame.columns:
-        empty = pa.Array.from_buffers(pa.struct([]), rows, [None])
-        return pa.Table.from_batches([pa.RecordBatch.from_struct_array(empty)])
+        return pa.Table.from_batches([batch_of((), (), rows)])
     return to_arrow_schema(frame.schema).empty_table()
 
 

@@ -25,6 +25,7 @@ import psutil
 import pyarrow as pa
 
 from seambase.errors import SeambenchError, UnavailableError
+from seambase.foreign_arrow import stream_of
 from seambench.bench.exchange.plans import Plan, Step, plan_named
 from seambench.bench.memory import MemorySampler
 from seambench.contracts import registry
@@ -213,10 +214,7 @@ def spent_by_all(sides: Sequence[Mapping[str, float]]) -> dict[str, float]:
 
 def packed(table: pa.Table) -> str:
     """A table as text: a stream of Arrow's, which the oracle reads."""
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table)
-    return base64.b64encode(sink.getvalue()).decode()
+    return base64.b64encode(stream_of(table.to_batches(), table.schema)).decode()
 
 
 class Host:

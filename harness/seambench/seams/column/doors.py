@@ -29,6 +29,7 @@ from typing import Any
 import pyarrow as pa
 
 from seambase.errors import UsageError
+from seambase.foreign_arrow import stream_of
 from seambench.conformance.doors.command import Command, Running
 from seambench.conformance.doors.library import ERROR_BYTES, ArrowArrayStream, Library
 from seambench.contracts.column import ColumnChunk, ColumnRequest, ColumnSlot
@@ -53,11 +54,7 @@ def _require_doors(name: str, capabilities: Mapping[str, bool]) -> None:
 def rows_stream(request: ColumnRequest) -> bytes:
     """The rows of a request as an Arrow IPC stream, a batch a chunk."""
     batches = row_batches(request)
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, batches[0].schema) as writer:
-        for batch in batches:
-            writer.write_batch(batch)
-    content: bytes = sink.getvalue().to_pybytes()
+    content: bytes = stream_of(batches, batches[0].schema).to_pybytes()
     return content
 
 

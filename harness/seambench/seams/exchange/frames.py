@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from seambase.errors import InputError
-from seambase.foreign_arrow import sound_stream
+from seambase.foreign_arrow import sound_stream, stream_of
 
 FRAME_VERSION = 1
 #: A frame that says it is larger is refused before it is read.
@@ -62,10 +62,7 @@ class Frame:
     @classmethod
     def data(cls, sequence: int, driver: int, batch: pa.RecordBatch) -> Frame:
         """A frame of rows."""
-        sink = pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, batch.schema) as writer:
-            writer.write_batch(batch)
-        return cls("D", sequence, driver, sink.getvalue().to_pybytes())
+        return cls("D", sequence, driver, stream_of([batch], batch.schema).to_pybytes())
 
     def batch(self) -> pa.RecordBatch:
         """The rows of a frame of data."""

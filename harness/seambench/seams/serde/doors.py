@@ -27,7 +27,7 @@ from typing import Any
 import pyarrow as pa
 
 from seambase.errors import InputError, RefusedError
-from seambase.foreign_arrow import sound_stream
+from seambase.foreign_arrow import sound_stream, stream_of
 from seambase.serde import SerdeRequest
 from seambase.types import schema_of
 from seambench.conformance.doors.command import Command, Running
@@ -83,15 +83,11 @@ def _alike(
 
 
 def _stream_of(request: SerdeRequest, batches: Sequence[pa.RecordBatch]) -> bytes:
-    sink = pa.BufferOutputStream()
     schema, alike = _alike(request, batches)
     try:
-        with pa.ipc.new_stream(sink, schema) as writer:
-            for batch in alike:
-                writer.write_batch(batch)
+        content: bytes = stream_of(alike, schema).to_pybytes()
     except pa.ArrowException as error:
         raise RefusedError(f"these batches fit no Arrow stream: {error}") from error
-    content: bytes = sink.getvalue().to_pybytes()
     return content
 
 

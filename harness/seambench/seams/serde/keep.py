@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pyarrow as pa
-
 from seambase.errors import UsageError
+from seambase.foreign_arrow import stream_of
 from seambench.seams.serde.cases import SerdeCase
 from seambench.seams.serde.doors import serde_request
 from seambench.seams.serde.given import batches_of
@@ -20,11 +19,7 @@ def keep_serde(case: SerdeCase, folder: Path) -> list[str]:
     if case.operation in ("encode", "stream"):
         streamed = case.operation == "stream"
         batches = stream_batches(case) if streamed else batches_of(vector, case.given_types)
-        sink = pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, batches[0].schema) as writer:
-            for batch in batches:
-                writer.write_batch(batch)
-        content = sink.getvalue().to_pybytes()
+        content = stream_of(batches, batches[0].schema).to_pybytes()
     if content is None:
         raise UsageError(f"{case.id}: no bytes are known that could be kept")
     folder.mkdir(parents=True)

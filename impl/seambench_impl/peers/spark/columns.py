@@ -40,6 +40,7 @@ from seambench_impl.peers.spark.chain import (
     spark_schema,
 )
 from seambench_impl.peers.spark.rows import spark_helpers
+from seamkit.core.arrow_data import batch_of
 from seamkit.jvm.machine import java_failure
 from seamkit.offheap.columns.table import Chain, OffHeapTable
 from seamkit.offheap.columns.types import ColumnType, Kind
@@ -181,10 +182,7 @@ class SparkBatch:
             arrays = chain_arrays(int(chain.address), int(chain.words), types)
         finally:
             chain.free()
-        if not arrays:
-            rows = pa.Array.from_buffers(pa.struct([]), self.num_rows, [None])
-            return pa.RecordBatch.from_struct_array(rows)
-        return pa.RecordBatch.from_arrays(arrays, names=list(self.names))
+        return batch_of(arrays, self.names, self.num_rows)
 
     def to_unsafe_rows(self) -> bytes:
         """The rows as Spark's projection makes them, end to end."""

@@ -15,6 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from seambase.foreign_arrow import stream_of
 from seambase.serde import SerdeRequest
 from seambase.type_fields import fields_of
 from seambase.types import parse_schema
@@ -113,10 +114,7 @@ def spark_stages(batch: pa.RecordBatch) -> list[Stage]:
 def arrow_stages(batch: pa.RecordBatch) -> list[Stage]:
     """The same over vectors of Arrow's Java library; into them by Spark's ArrowWriter."""
     plans = SparkPlans(batch)
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, batch.schema) as writer:
-        writer.write_batch(batch)
-    vectors = plans.call("arrowBatch", sink.getvalue().to_pybytes())
+    vectors = plans.call("arrowBatch", stream_of([batch], batch.schema).to_pybytes())
     return [_spark_rows(plans, vectors), _arrow_columns(plans)]
 
 

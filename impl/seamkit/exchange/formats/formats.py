@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from seambase.errors import InputError, RefusedError, UsageError
-from seambase.foreign_arrow import BREAKS, sound, sound_stream
+from seambase.foreign_arrow import BREAKS, sound, sound_stream, stream_of
 from seambase.type_fields import fields_of
 from seamkit.core.memory import TrackedAllocator
 from seamkit.core.payloads import ArrowPieces
@@ -79,10 +79,7 @@ def _arrow(schema: pa.Schema, options: dict[str, Any], _: TrackedAllocator) -> C
     settings = pa.ipc.IpcWriteOptions(compression=None if codec == "none" else codec)
 
     def encode(batch: pa.RecordBatch) -> Any:
-        sink = pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, batch.schema, options=settings) as writer:
-            writer.write_batch(batch)
-        return sink.getvalue()
+        return stream_of([batch], batch.schema, settings)
 
     def decode(data: Bytes) -> pa.RecordBatch:
         batches = sound_stream(data, "a chunk", schema)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from seamkit.core.arrow_data import batch_of
 from seamkit.core.memory import TrackedAllocator
 
 
@@ -92,7 +93,4 @@ class VectorResult:
         for index in range(len(names)):
             chunks = [flattened(batch.column(index)) for batch in self._batches]
             columns.append(pa.concat_arrays(chunks))
-        if not columns:  # pages without columns still have rows
-            empty = pa.Array.from_buffers(pa.struct([]), self.num_rows, [None])
-            return pa.RecordBatch.from_struct_array(empty)
-        return pa.RecordBatch.from_arrays(columns, names=names)
+        return batch_of(columns, names, self.num_rows)
