@@ -10,12 +10,12 @@ import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from seambase.errors import InputError, RefusedError, SeambenchError, UsageError
+from seambase.errors import InputError, RefusedError, UsageError
 from seambase.serde import SerdeRequest
 from seambase.type_fields import fields_of
 from seambase.types import SerdeType, parse_schema
@@ -24,9 +24,10 @@ from seambench.contracts.peers.catalogue import stated
 from seambench.contracts.peers.environments import version_inside
 from seambench_impl.jni.jars import fetch_jars
 from seambench_impl.peers import XFAILS
-from seambench_impl.peers.jvm import SOURCES, run_warm
+from seambench_impl.peers.jvm import SOURCES, TimedLoops
 from seambench_impl.peers.presto.blocks import BlockReader, BlockWriter
 from seambench_impl.stages.serde import PAGE_VARIANTS
+from seamkit.core.arrow_data import batch_of
 from seamkit.jvm.machine import JavaClasses, java_failure
 
 PRESTO_VERSION = "0.296"
@@ -44,10 +45,6 @@ _LIBRARIES = (
     "io.airlift:slice:0.38",
     "org.openjdk.jol:jol-core:0.2",
 )
-Step = Literal["serialize", "deserialize", "deserialize and touch"]
-_WARM_UP_SECONDS = 2.0
-#: Rows that a timed loop goes over before it comes back: calls from here cost little against it.
-_PASS_ROWS = 262_144
 _CODECS = ("none", "lz4", "zstd", "snappy", "gzip", "zlib")
 #: Options that Presto has no choice in, and what it does.
 _FIXED = {
@@ -180,11 +177,7 @@ class PrestoJvmSerde:
             if len(array) != rows:
                 raise InputError(f"column {field.name!r} has {len(array)} rows in a page of {rows}")
             arrays.append(array)
-        if not arrays:
-            return pa.RecordBatch.from_struct_array(
-                pa.Array.from_buffers(pa.struct([]), rows, [None])
-            )
-        return pa.RecordBatch.from_arrays(arrays, names=[field.name for field in request.fields])
+        return batch_of(arrays, [field.name for field in request.fields], rows)
 
     def _array(self, reader: BlockReader, name: str, column: tuple[SerdeType, Any]) -> pa.Array:
         """A valid array of a block, or an error: Presto itself believes much of what it reads."""
@@ -212,30 +205,13 @@ class PrestoJvmSerde:
         for name, options in PAGE_VARIANTS.items():
             request = SerdeRequest("presto", fields, options)
             timed = self.timed_pages(request, [batch])
-            timed.warm_up(_WARM_UP_SECONDS)
-            passes = max(1, _PASS_ROWS // max(batch.num_rows, 1))
-            steps: dict[str, Step] = {
-                "serialize": "serialize",
-                "deserialize": "deserialize and touch",
-                "deserialize lazily": "deserialize",
+            steps = {
+                f"{name}/serialize": "serialize",
+                f"{name}/deserialize": "deserialize and touch",
+                f"{name}/deserialize lazily": "deserialize",
             }
-            for step, what in steps.items():
-                stages.append(
-                    Stage(
-                        f"{name}/{step}",
-                        partial(timed.time, what, passes),
-                        partial(self._there_and_back, request, batch),
-                        timed.payload_bytes,
-                        passes,
-                    )
-                )
+            stages += timed.stages(steps, timed.payload_bytes, self, request, batch)
         return stages
-
-    def _there_and_back(
-        self, request: SerdeRequest, batch: pa.RecordBatch, _seconds: list[float]
-    ) -> pa.Table:
-        """What Presto reads of what it writes: the loops keep nothing that could be looked at."""
-        return pa.Table.from_batches(self.deserialize(request, self.serialize(request, [batch])))
 
     def timed_pages(self, request: SerdeRequest, batches: Sequence[pa.RecordBatch]) -> TimedPages:
         """Pages made ready for timing Presto on them."""
@@ -246,10 +222,11 @@ class PrestoJvmSerde:
         return TimedPages(self._peer, self._helper, serde, pages)
 
 
-class TimedPages:
-    """Times Presto on prepared pages, in loops inside the JVM.
+class TimedPages(TimedLoops):
+    """Times Presto on prepared pages.
 
-    The first passes run before Java has compiled the loops: let `warm_up` come first.
+    `deserialize` makes blocks, which for texts only point into the page; `deserialize and touch`
+    also reads every value once.
 
     Attributes:
         payload_bytes: uncompressed payload of all pages, which is what one pass moves.
@@ -258,39 +235,16 @@ class TimedPages:
 
     def __init__(self, peer: JavaClasses, helper: Any, serde: Any, pages: Sequence[Any]) -> None:
         jpype = peer.jpype
-        self._peer, self._helper, self._serde = peer, helper, serde
-        self._pages = peer.list(pages)
         wires = [helper.write(serde, page) for page in pages]
-        self._wires = jpype.JArray(jpype.JArray(jpype.JByte))(wires)
         self.wire_bytes = sum(len(wire) for wire in wires)
         self.payload_bytes = sum(
             int(serde.serialize(page).getUncompressedSizeInBytes()) for page in pages
         )
-
-    def time(self, what: Step, passes: int) -> list[float]:
-        """Seconds of each of `passes` passes over all pages, on this thread.
-
-        `deserialize` makes blocks, which for texts only point into the page; `deserialize and
-        touch` also reads every value once.
-        """
-        with self._peer.inside():
-            try:
-                if what == "serialize":
-                    longest = max((len(wire) for wire in self._wires), default=0)
-                    taken = self._helper.timeSerialize(
-                        self._serde, self._pages, longest + 1, passes
-                    )
-                else:
-                    taken = self._helper.timeDeserialize(
-                        self._serde, self._wires, what != "deserialize", passes
-                    )
-            except self._peer.jpype.JException as error:
-                raise SeambenchError(
-                    f"Presto failed on its pages: {java_failure(error)}"
-                ) from error
-        return [float(seconds) for seconds in taken]
-
-    def warm_up(self, seconds: float = 3.0) -> None:
-        """Run every loop until Java has compiled it: some seconds for each."""
-        for what in get_args(Step):
-            run_warm(partial(self.time, what), seconds)
+        longest = max((len(wire) for wire in wires), default=0)
+        written, listed = jpype.JArray(jpype.JArray(jpype.JByte))(wires), peer.list(pages)
+        loops = {
+            "serialize": partial(helper.timeSerialize, serde, listed, longest + 1),
+            "deserialize": partial(helper.timeDeserialize, serde, written, False),
+            "deserialize and touch": partial(helper.timeDeserialize, serde, written, True),
+        }
+        super().__init__(peer, "Presto", loops)

@@ -10,28 +10,25 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from seambase.errors import InputError, RefusedError, SeambenchError, UsageError
+from seambase.errors import InputError, RefusedError, UsageError
 from seambase.serde import SerdeRequest
 from seambase.type_fields import fields_of
 from seambase.types import SerdeType, parse_schema
 from seambench.contracts.common import Kind, Stage
 from seambench.contracts.peers.catalogue import stated
 from seambench_impl.peers import XFAILS
-from seambench_impl.peers.jvm import SOURCES, run_warm
+from seambench_impl.peers.jvm import SOURCES, TimedLoops
 from seambench_impl.peers.peer_scan import installed_version
 from seambench_impl.peers.spark.chain import ArrowChain, chain_arrays, forms_of, spark_schema
+from seamkit.core.arrow_data import batch_of
 from seamkit.jvm.machine import JavaClasses, java_failure, spark_classes
 
 _FRAMINGS = ("be32", "packed")
-Step = Literal["project", "touch"]
-_WARM_UP_SECONDS = 2.0
-#: Rows that a timed loop goes over before it comes back: calls from here cost little against it.
-_PASS_ROWS = 262_144
 #: Types whose values `touch` reads, by the bytes they take in a slot (0: texts).
 _TOUCHED = {
     8: ("bigint", "double", "decimal", "timestamp", "timestamp_ntz", "interval day to second"),
@@ -149,13 +146,7 @@ class SparkJvmSerde:
                 raise InputError(f"Spark reads what has no meaning: {error}") from error
             finally:
                 chain.free()
-        if not arrays:
-            return [
-                pa.RecordBatch.from_struct_array(
-                    pa.Array.from_buffers(pa.struct([]), len(rows), [None])
-                )
-            ]
-        return [pa.RecordBatch.from_arrays(arrays, names=[field.name for field in request.fields])]
+        return [batch_of(arrays, [field.name for field in request.fields], len(rows))]
 
     def _read(
         self, request: SerdeRequest, framing: str, schema: Any, data: bytes | bytearray | memoryview
@@ -172,25 +163,8 @@ class SparkJvmSerde:
         """Spark's own projection into UnsafeRows, and a look at every field of finished rows."""
         request = SerdeRequest("unsaferow", fields_of(batch.schema, "spark"))
         timed = self.timed_rows(request, batch)
-        timed.warm_up(_WARM_UP_SECONDS)
-        passes = max(1, _PASS_ROWS // max(batch.num_rows, 1))
-        steps: dict[str, Step] = {"serialize": "project", "touch": "touch"}
-        return [
-            Stage(
-                f"unsaferow/{step}",
-                partial(timed.time, what, passes),
-                partial(self._there_and_back, request, batch),
-                timed.row_bytes,
-                passes,
-            )
-            for step, what in steps.items()
-        ]
-
-    def _there_and_back(
-        self, request: SerdeRequest, batch: pa.RecordBatch, _seconds: list[float]
-    ) -> pa.Table:
-        """What Spark reads of what it writes: the loops keep nothing that could be looked at."""
-        return pa.Table.from_batches(self.deserialize(request, self.serialize(request, [batch])))
+        steps = {"unsaferow/serialize": "project", "unsaferow/touch": "touch"}
+        return timed.stages(steps, timed.row_bytes, self, request, batch)
 
     def timed_rows(self, request: SerdeRequest, batch: pa.RecordBatch) -> TimedRows:
         """Rows made ready for timing Spark on them."""
@@ -202,10 +176,11 @@ class SparkJvmSerde:
         return TimedRows(self._peer, self._rows, (rows, schema), types, stream)
 
 
-class TimedRows:
-    """Times Spark on prepared rows, in loops inside the JVM.
+class TimedRows(TimedLoops):
+    """Times Spark on prepared rows.
 
-    The first passes run before Java has compiled the loops: let `warm_up` come first.
+    `project` turns Spark's generic internal rows into UnsafeRows; `touch` visits every field of
+    finished UnsafeRows that lie end to end.
 
     Attributes:
         num_rows: rows of one pass.
@@ -220,38 +195,18 @@ class TimedRows:
         types: Sequence[SerdeType],
         stream: bytes,
     ) -> None:
-        self._peer, self._helper = peer, helper
-        self._rows, self._schema = prepared
         jpype = peer.jpype
         packed, offsets = _unframe(stream)
         self.num_rows = len(offsets) - 1
         self.row_bytes = len(packed)
-        self._data = jpype.JArray(jpype.JByte)(np.frombuffer(packed, np.int8))
-        self._offsets = jpype.JArray(jpype.JInt)(offsets)
-        self._ordinals = [jpype.JArray(jpype.JInt)(part) for part in _touched(types)]
-
-    def time(self, what: Step, passes: int) -> list[float]:
-        """Seconds of each of `passes` passes over all rows, on this thread.
-
-        `project` turns Spark's generic internal rows into UnsafeRows; `touch` visits every field of
-        finished UnsafeRows that lie end to end.
-        """
-        with self._peer.inside():
-            try:
-                if what == "project":
-                    taken = self._helper.timeProject(self._rows, self._schema, passes)
-                else:
-                    taken = self._helper.timeTouch(
-                        self._data, self._offsets, *self._ordinals, passes
-                    )
-            except self._peer.jpype.JException as error:
-                raise SeambenchError(f"Spark failed on its rows: {java_failure(error)}") from error
-        return [float(seconds) for seconds in taken]
-
-    def warm_up(self, seconds: float = 3.0) -> None:
-        """Run every loop until Java has compiled it: some seconds for each."""
-        for what in get_args(Step):
-            run_warm(partial(self.time, what), seconds)
+        ints = jpype.JArray(jpype.JInt)
+        data = jpype.JArray(jpype.JByte)(np.frombuffer(packed, np.int8))
+        ordinals = [ints(part) for part in _touched(types)]
+        loops = {
+            "project": partial(helper.timeProject, *prepared),
+            "touch": partial(helper.timeTouch, data, ints(offsets), *ordinals),
+        }
+        super().__init__(peer, "Spark", loops)
 
 
 def _unframe(stream: bytes) -> tuple[bytes, list[int]]:
