@@ -6,26 +6,17 @@ it is installed without its dependencies.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
 
-from seambase.errors import InputError
-from seambench.contracts.common import Kind
-from seambench.contracts.peers.catalogue import stated
 from seambench.contracts.scan import ScanRequest
-from seambench_impl.peers.peer_scan import (
-    Opened,
-    PeerScan,
-    SnapshotReader,
-    check_hudi_request,
-    import_peer,
-    installed_version,
-    plain_table,
-    select_columns,
-)
+from seambench_impl.peers.peer_scan import HudiReader, Opened, SnapshotReader, opened
 from seambench_impl.peers.pyiceberg import static_table
+
+
+def _of_frame(frame: Any) -> Opened:
+    return opened(frame.limit(0).to_arrow(), lambda names: frame.select(*names).to_arrow())
 
 
 class DaftDeltaReader(SnapshotReader):
@@ -36,12 +27,7 @@ class DaftDeltaReader(SnapshotReader):
     extra = None
 
     def _table(self, module: Any, request: ScanRequest, snapshot: int | None) -> Opened:
-        frame = module.read_deltalake(request.table, version=snapshot)
-
-        def read(names: list[str]) -> pa.Table:
-            return plain_table(frame.select(*names).to_arrow())
-
-        return plain_table(frame.limit(0).to_arrow()).schema, read
+        return _of_frame(module.read_deltalake(request.table, version=snapshot))
 
 
 class DaftIcebergReader(SnapshotReader):
@@ -52,45 +38,23 @@ class DaftIcebergReader(SnapshotReader):
     extra = None
 
     def _table(self, module: Any, request: ScanRequest, snapshot: int | None) -> Opened:
-        frame = module.read_iceberg(static_table(self, request), snapshot_id=snapshot)
-
-        def read(names: list[str]) -> pa.Table:
-            return plain_table(frame.select(*names).to_arrow())
-
-        return plain_table(frame.limit(0).to_arrow()).schema, read
+        return _of_frame(module.read_iceberg(static_table(self, request), snapshot_id=snapshot))
 
 
-class DaftHudiReader:
+class DaftHudiReader(HudiReader):
     """daft as its users call it: `daft.read_hudi(path)`, then Arrow."""
 
     name = "daft-hudi"
-    kind: Kind = "peer"
+    package = "daft"
+    extra = None
 
-    def __init__(self) -> None:
-        self.version = installed_version("daft", self.name, None)
-        self.capabilities: Mapping[str, bool] = stated("scan", self.name, self.version)
+    def _table(self, module: Any, request: ScanRequest, snapshot: int | None) -> Opened:
+        del snapshot
+        frame = module.read_hudi(request.table)
+        whole: pa.Schema = frame.schema().to_pyarrow_schema()
 
-    def open(self, request: ScanRequest) -> PeerScan:
-        """Open the table and read its schema."""
-        check_hudi_request(self, request)
-        daft = import_peer("daft", self.name, None)
-        try:
-            frame = daft.read_hudi(request.table)
-            whole: pa.Schema = frame.schema().to_pyarrow_schema()
-        except Exception as error:
-            raise InputError(f"{self.name}: {request.table}: {_sentence(error)}") from error
-        schema = select_columns(whole, request.columns)
+        def read(names: list[str]) -> pa.Table:
+            table = frame.select(*names).to_arrow()
+            return table.cast(pa.schema([whole.field(name) for name in names]))
 
-        def batches(names: list[str]) -> Iterator[pa.RecordBatch]:
-            try:
-                table = frame.select(*(names or whole.names[:1])).to_arrow()
-                yield from table.cast(schema if names else table.schema).to_batches()
-            except Exception as error:
-                raise InputError(f"{self.name}: {request.table}: {_sentence(error)}") from error
-
-        return PeerScan(self, request, schema, batches)
-
-
-def _sentence(error: Exception) -> str:
-    lines = str(error).strip().splitlines()
-    return lines[0] if lines else type(error).__name__
+        return whole, read

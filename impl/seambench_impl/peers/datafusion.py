@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import pyarrow as pa
-
 from seambench.contracts.scan import ScanRequest
-from seambench_impl.peers.peer_scan import Opened, SnapshotReader, import_peer, plain_table, quoted
+from seambench_impl.peers.peer_scan import Opened, SnapshotReader, by_queries, import_peer
 
 
 class DataFusionReader(SnapshotReader):
@@ -22,10 +20,4 @@ class DataFusionReader(SnapshotReader):
         table = deltalake.DeltaTable(request.table, version=snapshot)
         context = module.SessionContext()
         context.register_table("rows", table)
-
-        def read(names: list[str]) -> pa.Table:
-            listed = quoted(names)
-            text = f"SELECT {listed} FROM rows"  # noqa: S608 - names are quoted
-            return plain_table(context.sql(text).to_arrow_table())
-
-        return plain_table(context.sql("SELECT * FROM rows LIMIT 0").to_arrow_table()).schema, read
+        return by_queries(lambda text: context.sql(text).to_arrow_table(), "rows")

@@ -10,10 +10,16 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-import pyarrow as pa
 
 from seambench.contracts.scan import ScanRequest
-from seambench_impl.peers.peer_scan import Opened, SnapshotReader, import_peer, plain_table, quoted
+from seambench_impl.peers.peer_scan import (
+    Opened,
+    SnapshotReader,
+    by_queries,
+    import_peer,
+    opened,
+    quoted,
+)
 from seambench_impl.peers.pyarrow import described_folder
 
 
@@ -31,16 +37,9 @@ class DuckDBIceberg(SnapshotReader):
             connection.load_extension(str(file))
         path = request.table.replace("'", "''")
         more = "" if snapshot is None else f", snapshot_from_id = {snapshot}::UBIGINT"
-        source = f"iceberg_scan('{path}'{more})"
-
-        def query(text: str) -> pa.Table:
-            return plain_table(connection.sql(text).to_arrow_table())
-
-        def read(names: list[str]) -> pa.Table:
-            listed = quoted(names)
-            return query(f"SELECT {listed} FROM {source}")  # noqa: S608 - names are quoted
-
-        return query(f"SELECT * FROM {source} LIMIT 0").schema, read  # noqa: S608
+        return by_queries(
+            lambda text: connection.sql(text).to_arrow_table(), f"iceberg_scan('{path}'{more})"
+        )
 
 
 class DuckDBFolders(SnapshotReader):
@@ -52,14 +51,13 @@ class DuckDBFolders(SnapshotReader):
     def _table(self, module: Any, request: ScanRequest, snapshot: int | None) -> Opened:
         del snapshot
         told = described_folder(self.name, request, ["parquet"])
-        found = sorted(path for path in Path(request.table).rglob("*") if path.is_file())
-        files = [str(path) for path in found if not path.name.startswith(("_", "."))]
+        paths = sorted(path for path in Path(request.table).rglob("*") if path.is_file())
+        files = [str(path) for path in paths if not path.name.startswith(("_", "."))]
         relation = module.connect().read_parquet(
             files, hive_partitioning=bool(told.partitions), union_by_name=True
         )
-
-        def read(names: list[str]) -> pa.Table:
-            listed = quoted(names)
-            return plain_table(relation.project(listed).to_arrow_table())
-
-        return told.shown(plain_table(relation.limit(0).to_arrow_table()).schema), read
+        found, read = opened(
+            relation.limit(0).to_arrow_table(),
+            lambda names: relation.project(quoted(names)).to_arrow_table(),
+        )
+        return told.shown(found), read

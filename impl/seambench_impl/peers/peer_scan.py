@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import metadata
@@ -23,7 +24,7 @@ from seambench_impl.peers import XFAILS
 Batches = Callable[[list[str]], Iterable[pa.RecordBatch]]
 
 #: The schema of a table, and a function that reads some of its columns.
-Opened = tuple[pa.Schema, Callable[[list[str]], pa.Table]]
+Opened = tuple[pa.Schema, Callable[[list[str]], pa.Table | Iterable[pa.RecordBatch]]]
 
 
 def import_peer(module: str, reader: str, extra: str | None) -> Any:
@@ -125,10 +126,12 @@ class SnapshotReader:
     extra: ClassVar[str | None] = "peers"
     kind: Kind = "peer"
     #: What conformance is known to find in it.
-    xfails: ClassVar[Path]
+    xfails: ClassVar[Path | None] = None
 
     def __init_subclass__(cls) -> None:
-        cls.xfails = XFAILS / f"{cls.name}.toml"
+        if "name" in vars(cls):
+            file = XFAILS / f"{cls.name}.toml"
+            cls.xfails = file if file.exists() else None
 
     def __init__(self) -> None:
         self.version = installed_version(self.package, self.name, self.extra)
@@ -139,33 +142,58 @@ class SnapshotReader:
 
     def open(self, request: ScanRequest) -> PeerScan:
         """Open the table and read its schema."""
-        if request.query != "snapshot" or request.where is not None or request.strict:
-            raise RefusedError(f"{self.name} takes neither {request.query}, a filter, nor strict")
+        snapshot = self._checked(request)
         module = import_peer(self.package, self.name, self.extra)
-        snapshot = None if request.as_of is None else int(request.as_of)
-        whole, read = self._translated(request, lambda: self._table(module, request, snapshot))
+        with self._translated(request):
+            whole, read = self._table(module, request, snapshot)
         schema = select_columns(whole, request.columns)
 
         def batches(names: list[str]) -> Iterator[pa.RecordBatch]:
-            # Without columns one is enough to count rows.
-            table = self._translated(request, lambda: read(names or whole.names[:1]))
-            yield from table.to_batches()
+            with self._translated(request):
+                # Without columns one is enough to count rows.
+                found = read(names or whole.names[:1])
+                yield from found.to_batches() if isinstance(found, pa.Table) else found
 
         return PeerScan(self, request, schema, batches)
+
+    def _checked(self, request: ScanRequest) -> int | None:
+        """Hold a request to what is offered; the number of the snapshot that is asked for."""
+        if request.query != "snapshot" or request.where is not None or request.strict:
+            raise RefusedError(f"{self.name} takes neither {request.query}, a filter, nor strict")
+        return None if request.as_of is None else int(request.as_of)
 
     def _table(self, module: Any, request: ScanRequest, snapshot: int | None) -> Opened:
         """The table's schema, and a function that reads some of its columns."""
         raise NotImplementedError
 
-    def _translated(self, request: ScanRequest, call: Callable[[], Any]) -> Any:
+    @contextlib.contextmanager
+    def _translated(self, request: ScanRequest) -> Iterator[None]:
+        """What a library raises, as a refusal: its first line."""
         try:
-            return call()
-        except BaseException as error:
-            # Panics of Rust do not derive from Exception.
-            if isinstance(error, (KeyboardInterrupt, SystemExit, MemoryError)):
-                raise
+            yield
+        except (KeyboardInterrupt, SystemExit, MemoryError, GeneratorExit):
+            raise
+        except BaseException as error:  # panics of Rust do not derive from Exception
             lines = str(error).strip().splitlines() or [type(error).__name__]
             raise InputError(f"{self.name}: {request.table}: {lines[0]}") from error
+
+
+class HudiReader(SnapshotReader):
+    """A peer that reads Hudi tables, whose states are not numbered."""
+
+    def _checked(self, request: ScanRequest) -> None:
+        check_hudi_request(self, request)
+
+
+def opened(nothing: pa.Table, read: Callable[[list[str]], pa.Table]) -> Opened:
+    """A table in plain types, by one of its columns without rows, and by what reads some."""
+    return plain_table(nothing).schema, lambda names: plain_table(read(names))
+
+
+def by_queries(ask: Callable[[str], pa.Table], source: str) -> Opened:
+    """A table by what answers queries, in which it is called `source`."""
+    nothing = ask(f"SELECT * FROM {source} LIMIT 0")  # noqa: S608 - an adapter's own text
+    return opened(nothing, lambda names: ask(f"SELECT {quoted(names)} FROM {source}"))  # noqa: S608
 
 
 def quoted(names: list[str]) -> str:

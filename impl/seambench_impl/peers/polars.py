@@ -13,8 +13,14 @@ from seambench.contracts.peers.catalogue import numbers
 from seambench.contracts.scan import ScanRequest
 from seambench_impl.peers import XFAILS
 from seambench_impl.peers.arrow_ipc import ForeignArrowSerde
-from seambench_impl.peers.peer_scan import Opened, SnapshotReader, plain_table
+from seambench_impl.peers.peer_scan import Opened, SnapshotReader, opened
 from seambench_impl.peers.pyiceberg import static_table
+
+
+def _of_frame(frame: Any) -> Opened:
+    return opened(
+        frame.head(0).collect().to_arrow(), lambda names: frame.select(names).collect().to_arrow()
+    )
 
 
 class PolarsDeltaReader(SnapshotReader):
@@ -25,12 +31,9 @@ class PolarsDeltaReader(SnapshotReader):
 
     def _table(self, module: Any, request: ScanRequest, snapshot: int | None) -> Opened:
         options = dict(request.storage_options) or None
-        frame = module.scan_delta(request.table, version=snapshot, storage_options=options)
-
-        def read(names: list[str]) -> pa.Table:
-            return plain_table(frame.select(names).collect().to_arrow())
-
-        return plain_table(frame.head(0).collect().to_arrow()).schema, read
+        return _of_frame(
+            module.scan_delta(request.table, version=snapshot, storage_options=options)
+        )
 
 
 class PolarsIcebergReader(SnapshotReader):
@@ -43,12 +46,7 @@ class PolarsIcebergReader(SnapshotReader):
     def _table(self, module: Any, request: ScanRequest, snapshot: int | None) -> Opened:
         # Golden tables lie at one place in turns, damaged or whole: files must not be remembered.
         os.environ.setdefault("POLARS_ICEBERG_METADATA_FILE_CACHE_MB", "0")
-        frame = module.scan_iceberg(static_table(self, request), snapshot_id=snapshot)
-
-        def read(names: list[str]) -> pa.Table:
-            return plain_table(frame.select(names).collect().to_arrow())
-
-        return plain_table(frame.head(0).collect().to_arrow()).schema, read
+        return _of_frame(module.scan_iceberg(static_table(self, request), snapshot_id=snapshot))
 
 
 class PolarsIpcSerde(ForeignArrowSerde):

@@ -19,7 +19,7 @@ from seambench.contracts.common import Kind, Stage
 from seambench.contracts.scan import ScanRequest
 from seambench.formats.hive.golden import DESCRIPTOR
 from seambench_impl.peers import XFAILS
-from seambench_impl.peers.peer_scan import Opened, SnapshotReader, plain_table, select_columns
+from seambench_impl.peers.peer_scan import Opened, SnapshotReader, opened, select_columns
 
 # A base file's name: file id, write token, instant. Log files start with a dot.
 _BASE = re.compile(r"(?P<file_id>[^.].*)_(?P<token>\d+-\d+-\d+)_(?P<instant>\d{14,17})\.parquet")
@@ -167,11 +167,10 @@ class ArrowFolders(SnapshotReader):
         dataset = ds.dataset(
             request.table, format=told.format, partitioning=ds.partitioning(kinds, flavor="hive")
         )
-
-        def read(names: list[str]) -> pa.Table:
-            return plain_table(dataset.to_table(columns=names))
-
-        return told.shown(plain_table(dataset.schema.empty_table()).schema), read
+        found, read = opened(
+            dataset.schema.empty_table(), lambda names: dataset.to_table(columns=names)
+        )
+        return told.shown(found), read
 
 
 class PyarrowColumns:

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from seambench.contracts.scan import ScanRequest
-from seambench_impl.peers.peer_scan import Opened, SnapshotReader, import_peer, plain_table
+from seambench_impl.peers.peer_scan import Opened, SnapshotReader, import_peer, opened
 
 
 def static_table(reader: SnapshotReader, request: ScanRequest) -> Any:
@@ -31,8 +31,7 @@ class PyicebergReader(SnapshotReader):
         table = static_table(self, request)
 
         def read(names: list[str]) -> pa.Table:
-            found = table.scan(snapshot_id=snapshot, selected_fields=tuple(names)).to_arrow()
-            return plain_table(found)
+            return table.scan(snapshot_id=snapshot, selected_fields=tuple(names)).to_arrow()
 
         columns = table.scan(snapshot_id=snapshot).projection().as_arrow()
-        return plain_table(pa.Table.from_batches([], columns)).schema, read
+        return opened(columns.empty_table(), read)

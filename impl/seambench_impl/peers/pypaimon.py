@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from seambase.errors import RefusedError
 from seambench.contracts.scan import ScanRequest
-from seambench_impl.peers.peer_scan import Opened, SnapshotReader, plain_table
+from seambench_impl.peers.peer_scan import Opened, SnapshotReader, opened
 
 
 class PyPaimonReader(SnapshotReader):
@@ -30,11 +30,10 @@ class PyPaimonReader(SnapshotReader):
         def read(names: list[str]) -> pa.Table:
             builder = table.new_read_builder().with_projection(names)
             splits = builder.new_scan().plan().splits()
-            return plain_table(builder.new_read().to_arrow(splits))
+            return builder.new_read().to_arrow(splits)
 
         weakref.finalize(read, warehouse.cleanup)
-        nothing = table.new_read_builder().new_read().to_arrow([])
-        return plain_table(nothing).schema, read
+        return opened(table.new_read_builder().new_read().to_arrow([]), read)
 
 
 def _opened(module: Any, warehouse: Path, folder: str, snapshot: int | None) -> Any:
