@@ -31,6 +31,7 @@ from seamkit_tests.samples.delta_tables import unpack_delta
 from seamkit_tests.samples.golden_tables import unpack_table
 from seamkit_tests.samples.hive_tables import unpack_hive
 from seamkit_tests.samples.iceberg_tables import unpack_iceberg
+from seamkit_tests.samples.lacking import OrSkipped
 from seamkit_tests.samples.paimon_tables import unpack_paimon
 
 _LOGGING = Path(seamkit.__file__).parent / "jvm" / "log4j2.properties"
@@ -149,10 +150,8 @@ def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
 
 
 def _java(settings: Mapping[str, str], jars: list[Path], program: str) -> list[str]:
-    try:
+    with OrSkipped():
         java, spark = find_java(), spark_jars()
-    except UnavailableError as error:
-        pytest.skip(f"unavailable: {error}")
     classes = ":".join(map(str, [*jars, spark[0].parent / "*"]))
     stated = [f"-D{name}={value}" for name, value in settings.items()]
     return [str(java.home / "bin" / "java"), "-Xmx512m", *stated, "-cp", classes, program]
@@ -179,10 +178,8 @@ def _rows(table: Any, **how: Any) -> list[str]:
 @pytest.mark.jvm
 def test_tables_that_hudi_registers(port: int, tmp_path: Path) -> None:
     """What Hudi's own sync writes is opened: `_rt` merges logs, `_ro` does not."""
-    try:
+    with OrSkipped():
         bundle = fetch_jars(["org.apache.hudi:hudi-spark3.5-bundle_2.12:1.2.0"], "Hudi's sync")
-    except UnavailableError as error:
-        pytest.skip(f"unavailable: {error}")
     table = unpack_table("mor-v9-partitioned", tmp_path)
     sync = _java(
         {"log4j2.configurationFile": str(_LOGGING)}, bundle, "org.apache.hudi.hive.HiveSyncTool"

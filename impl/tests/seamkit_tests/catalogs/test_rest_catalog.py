@@ -18,6 +18,7 @@ from seambase.errors import InputError, SeambenchError, UnavailableError
 from seambench_impl.jni.jars import fetch_jars
 from seamkit.jvm.machine import JavaClasses, spark_classes
 from seamkit_tests.samples.iceberg_tables import unpack_iceberg
+from seamkit_tests.samples.lacking import OrSkipped
 
 pytestmark = pytest.mark.jvm
 
@@ -41,11 +42,9 @@ _GOLDEN = ("travel", "equality-and-positions", "equality-and-vectors")
 @pytest.fixture(scope="module")
 def classes() -> JavaClasses:
     """Iceberg's classes and Jetty's."""
-    try:
+    with OrSkipped():
         jars = fetch_jars(_JARS, "Iceberg's REST catalog")
         return JavaClasses.of_jars("Iceberg's REST catalog", jars, spark_classes())
-    except UnavailableError as error:
-        pytest.skip(f"unavailable: {error}")
 
 
 @pytest.fixture(scope="module")

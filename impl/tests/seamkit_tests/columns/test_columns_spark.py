@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from seambase.errors import InputError, RefusedError, UnavailableError, UsageError
+from seambase.errors import InputError, RefusedError, UsageError
 from seambench_impl.peers.spark.columns import SparkBatch
 from seambench_impl.peers.spark.rows import SparkJvmSerde
 from seamkit.core.memory import TrackedAllocator
@@ -17,6 +17,7 @@ from seamkit.offheap.columns.decode import column_values, slots
 from seamkit.offheap.columns.table import OffHeapTable
 from seamkit.offheap.columns.types import UNKNOWN, ColumnType, Kind, arrow_type, parse
 from seamkit.offheap.engine.columns import EngineSchema, fill
+from seamkit_tests.samples.lacking import OrSkipped
 
 pytestmark = pytest.mark.jvm
 
@@ -62,10 +63,8 @@ EPOCH = datetime(1970, 1, 1)
 @pytest.fixture(scope="module", autouse=True)
 def _spark() -> None:
     """Without a Java the tests are skipped by name."""
-    try:
+    with OrSkipped():
         SparkJvmSerde()
-    except UnavailableError as error:
-        pytest.skip(f"unavailable: {error}")
 
 
 def rows_of(text: str, zero_rows: bool) -> pa.RecordBatch:

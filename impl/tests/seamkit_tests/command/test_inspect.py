@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from seambench.formats.golden import load_origin
 from seambench.seams.serde.vectors import load_golden
 from seambench_suites.cases import ROOT
 from seamkit.command import main
+from seamkit_tests.samples.golden_tables import unpack
 
 PAGES = ROOT / "golden" / "presto"
 ROWS = ROOT / "golden" / "unsaferow"
@@ -167,16 +167,9 @@ def test_options_are_json_where_they_can_be() -> None:
     assert parse_options(given) == {"checksum": True, "codec": "lz4", "size_limit": 10}
 
 
-def _table(tmp_path: Path) -> Path:
-    with zipfile.ZipFile(ROOT / "golden" / "hudi" / "mor-v9-event" / "table.zip") as archive:
-        archive.extractall(tmp_path)
-    (folder,) = {path.parent for path in tmp_path.rglob(".hoodie")}
-    return folder
-
-
 def test_tables_are_explained(run: Any, tmp_path: Path) -> None:
     """A table's folder shows its version, every instant with its state, and its slices' files."""
-    folder = _table(tmp_path)
+    folder = unpack("hudi/mor-v9-event", tmp_path)
     code, out, err = run("inspect", str(folder), "--json")
     told = [json.loads(line) for line in out.splitlines()]
     instants = load_origin(ROOT / "golden" / "hudi" / "mor-v9-event").instants
@@ -191,7 +184,7 @@ def test_tables_are_explained(run: Any, tmp_path: Path) -> None:
 
 def test_parquet_files_are_explained(run: Any, tmp_path: Path) -> None:
     """A Parquet file shows its rows, its columns, and where the bytes of each row group lie."""
-    file = min(_table(tmp_path).glob("*.parquet"))
+    file = min(unpack("hudi/mor-v9-event", tmp_path).glob("*.parquet"))
     code, out, err = run("inspect", str(file), "--json")
     told = {line["what"]: line for line in map(json.loads, out.splitlines())}
 
@@ -208,7 +201,7 @@ def test_parquet_files_are_explained(run: Any, tmp_path: Path) -> None:
 
 def test_logs_are_explained_up_to_the_broken_byte(run: Any, tmp_path: Path) -> None:
     """Blocks and records come with their offsets; a record that breaks is named with its place."""
-    log = min(_table(tmp_path).glob(".*.log.*"))
+    log = min(unpack("hudi/mor-v9-event", tmp_path).glob(".*.log.*"))
     code, out, err = run("inspect", str(log), "--json")
     told = [json.loads(line) for line in out.splitlines()]
     assert (code, err) == (0, "")
@@ -238,11 +231,7 @@ def test_tables_of_other_formats_are_explained(
     run: Any, tmp_path: Path, name: str, table: str, lines: list[str]
 ) -> None:
     """Version and state, columns with the key, references, and a line for each unit."""
-    with zipfile.ZipFile(ROOT / "golden" / name / table / "table.zip") as archive:
-        archive.extractall(tmp_path)
-    marks = ("_delta_log", "metadata", "snapshot", "_hive_table.json")
-    folder = next(path.parent for mark in marks for path in sorted(tmp_path.rglob(mark)))
-    code, out, err = run("inspect", str(folder))
+    code, out, err = run("inspect", str(unpack(f"{name}/{table}", tmp_path)))
 
     assert (code, err) == (0, "")
     assert [line for line in lines if line not in out] == []

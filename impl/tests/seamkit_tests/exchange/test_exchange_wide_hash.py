@@ -13,9 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from seamkit.core._seam import ffi, lib
 
-from seambase.errors import RefusedError, UnavailableError, UsageError
+from seambase.errors import RefusedError, UsageError
 from seambench.seams.serde.values import plain_values
 from seamkit.exchange.partition import Function, Partitioner, PartitionRule, hash_rows, parts_of
+from seamkit_tests.samples.lacking import OrSkipped
 from seamkit_tests.samples.presto_partition import PrestoPartitioning
 from seamkit_tests.samples.wide_hashes import presto_hash, velox_hash
 
@@ -173,11 +174,9 @@ def test_timestamps_beyond_microseconds_are_refused(
 @pytest.mark.jvm
 def test_presto_itself_agrees() -> None:
     """Presto 0.296 in a JVM: raw hashes, parts between tasks, and parts within one."""
-    try:
+    with OrSkipped():
         presto = PrestoPartitioning(list(_COLUMNS))
         single = {name: PrestoPartitioning([name]) for name in _COLUMNS}
-    except UnavailableError as error:
-        pytest.skip(f"unavailable: {error}")
     batch = _batch(_COLUMNS)
     for name, one in single.items():
         column = _batch({name: _COLUMNS[name]})

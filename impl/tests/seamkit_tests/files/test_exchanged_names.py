@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,7 @@ import seamkit
 from seambase.errors import SeambenchError
 from seamkit.connector.slice_rows import read_unit
 from seamkit.files.columns import Finder, Place, Source, TableField, field_in_file
-from seamkit_tests import SUITES_GOLDEN
+from seamkit_tests.samples.golden_tables import unpack
 from seamkit_tests.samples.outlets import OUTLETS, Filter, bag, comparable, compare
 
 _WRITE = re.compile(r"\d{17}(_\d+)?\.(delta)?commit")
@@ -111,15 +110,6 @@ _TABLES: Mapping[str, tuple[Exchange, str, str]] = {
 }
 
 
-def _unpacked(name: str, folder: Path) -> Path:
-    with zipfile.ZipFile(SUITES_GOLDEN / name / "table.zip") as archive:
-        archive.extractall(folder)
-    marks = ("schema", "metadata", ".hoodie", "_hive_table.json")
-    return min(
-        (one for mark in marks for one in folder.rglob(mark)), key=lambda p: len(p.parts)
-    ).parent
-
-
 def _expected(table: Any, name: str) -> pa.Table:
     """The rows of before, under the names of after."""
     exchange, first, second = _TABLES[name]
@@ -133,7 +123,7 @@ def _expected(table: Any, name: str) -> pa.Table:
 def _with_exchanged_names(name: str, folder: Path) -> tuple[Path, pa.Table]:
     """A golden table whose columns exchanged their names, and what must come."""
     exchange, first, second = _TABLES[name]
-    table = _unpacked(name, folder)
+    table = unpack(name, folder)
     expected = _expected(seamkit.open_table(str(table)), name)
     exchange(table, first, second)
     return table, expected

@@ -16,6 +16,7 @@ from seambase.errors import InputError, RefusedError, UnavailableError
 from seamkit.files.storage import Storage
 from seamkit.tables.hudi.base_files import open_base
 from seamkit.tables.hudi.table import HudiTable
+from seamkit_tests.samples.damage import replace_in
 from seamkit_tests.samples.golden_tables import unpack_table
 
 #: What is damaged on purpose is told; here it is the rows that count.
@@ -114,12 +115,8 @@ def test_a_table_with_such_files_is_read_and_merged(tmp_path: Path) -> None:
         _write(file.with_suffix(".lance"), pq.ParquetFile(file).read().replace_schema_metadata())
         file.unlink()
     for commit in (table / ".hoodie").glob("*commit"):
-        text = commit.read_text(encoding="utf-8")
-        commit.write_text(text.replace(".parquet", ".lance"), encoding="utf-8")
-    properties = table / ".hoodie/hoodie.properties"
-    text = properties.read_text(encoding="utf-8")
-    assert "file.format=PARQUET" in text
-    properties.write_text(text.replace("file.format=PARQUET", "file.format=LANCE"), "utf-8")
+        replace_in(commit, ".parquet", ".lance")
+    replace_in(table / ".hoodie/hoodie.properties", "file.format=PARQUET", "file.format=LANCE")
 
     scan = HudiTable(str(table)).scan()
 

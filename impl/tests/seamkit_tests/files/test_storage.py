@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import fsspec
-import pyarrow as pa
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
@@ -20,6 +19,7 @@ from seamkit.files.storage import Storage
 from seamkit.tables.hudi.table import HudiTable
 from seamkit_tests.samples.golden_tables import unpack_table
 from seamkit_tests.samples.hudi_scans import scan_on
+from seamkit_tests.samples.outlets import bag
 
 _TABLES = ["mor-v9-event", "mor-v6-event", "mor-v9-partitioned", "mor-v9-parquet-blocks", "cow-v9"]
 
@@ -78,10 +78,6 @@ def _upload(local: Path, address: str) -> None:
             fs.pipe_file(f"{root}/{path.relative_to(local)}", path.read_bytes())
 
 
-def _rows(table: pa.Table) -> list[str]:
-    return sorted(repr(row) for row in table.to_pylist())
-
-
 @pytest.mark.parametrize("path", ["auto", "connector"])
 @pytest.mark.parametrize("local", _TABLES, indirect=True)
 def test_a_table_has_the_same_rows_wherever_it_is(local: Path, address: str, path: str) -> None:
@@ -90,7 +86,7 @@ def test_a_table_has_the_same_rows_wherever_it_is(local: Path, address: str, pat
 
     scan = scan_on(HudiTable(address), path)
 
-    assert _rows(scan_on(HudiTable(str(local)), path).to_table()) == _rows(scan.to_table())
+    assert bag(scan_on(HudiTable(str(local)), path).to_table()) == bag(scan.to_table())
 
 
 @pytest.mark.parametrize("local", _TABLES[:1], indirect=True)

@@ -6,7 +6,6 @@ import datetime as dt
 import itertools
 import operator
 import pickle
-import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,16 +19,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import seamkit
-from seamkit_tests import SUITES_GOLDEN
+from seamkit_tests.samples.golden_tables import unpack
 from seamkit_tests.samples.outlets import bag
 
-_MARKERS = {
-    "delta": "_delta_log",
-    "hudi": ".hoodie",
-    "iceberg": "metadata",
-    "paimon": "snapshot",
-    "hive": "_hive_table.json",
-}
 #: Merged rows, masks, NaN and nulls: what each format has of them.
 _TABLES = (
     "delta/vectors-several",
@@ -47,10 +39,7 @@ _TABLES = (
 
 def opened(name: str, folder: Path) -> seamkit.Table:
     """A golden table, by its format and name."""
-    with zipfile.ZipFile(SUITES_GOLDEN / name / "table.zip") as archive:
-        archive.extractall(folder)
-    marker = _MARKERS[name.partition("/")[0]]
-    return seamkit.open_table(min(path.parent for path in folder.rglob(marker)))
+    return seamkit.open_table(unpack(name, folder))
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import doctest
 import json
 import pickle
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ import pytest
 
 import seamkit
 from seamkit_tests import SUITES_GOLDEN
-from seamkit_tests.samples.golden_tables import unpack_table
+from seamkit_tests.samples.golden_tables import unpack, unpack_table
 from seamkit_tests.samples.iceberg_tables import unpack_iceberg
 
 
@@ -29,10 +28,7 @@ def hudi(tmp_path: Path) -> Path:
 @pytest.fixture
 def delta(tmp_path: Path) -> Path:
     """A Delta table with deletion vectors, which Spark wrote."""
-    with zipfile.ZipFile(SUITES_GOLDEN / "delta" / "vectors-several" / "table.zip") as archive:
-        archive.extractall(tmp_path)
-    (found,) = {path.parent for path in tmp_path.rglob("_delta_log")}
-    return found
+    return unpack("delta/vectors-several", tmp_path)
 
 
 def folder(base: Path, *names: str) -> Path:

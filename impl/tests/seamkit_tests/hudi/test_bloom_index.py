@@ -7,7 +7,6 @@ import pickle
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
@@ -20,10 +19,12 @@ from seamkit.tables.hudi.base_files import KeyedParquetReader
 from seamkit.tables.hudi.config.properties import load_config
 from seamkit.tables.hudi.indexes.metadata import BloomIndex
 from seamkit.tables.hudi.listing.metadata_table import MetadataTable
-from seamkit.tables.hudi.planning import ListingSource
 from seamkit.tables.hudi.table import HudiTable
 from seamkit.tables.hudi.timeline.timeline import load_timeline
+from seamkit_tests.samples.damage import replace_in
 from seamkit_tests.samples.golden_tables import unpack_table
+from seamkit_tests.samples.hudi_scans import filtered
+from seamkit_tests.samples.outlets import bag
 
 
 @pytest.fixture
@@ -33,23 +34,9 @@ def folder(tmp_path: Path) -> Path:
     Nothing but the Bloom filters is left to say anything of values.
     """
     folder = unpack_table("bloom-index/v9", tmp_path)
-    file = folder / ".hoodie/hoodie.properties"
-    text = file.read_text(encoding="utf-8")
     for name in ("column_stats,", ",partition_stats"):
-        assert name in text
-        text = text.replace(name, "")
-    file.write_text(text, encoding="utf-8")
+        replace_in(folder / ".hoodie/hoodie.properties", name, "")
     return folder
-
-
-def _scan(folder: Path, condition: pc.Expression, listing: ListingSource = "metadata") -> UnitScan:
-    scan = HudiTable(str(folder), listing=listing).scan(filter=condition)
-    assert isinstance(scan, UnitScan)
-    return scan
-
-
-def _rows(table: pa.Table) -> list[str]:
-    return sorted(map(repr, table.to_pylist()))
 
 
 def _opened(
@@ -67,7 +54,7 @@ def _opened(
 
     with monkeypatch.context() as patch:
         patch.setattr(KeyedParquetReader, "__init__", noting)
-        assert _rows(scan.to_table()) == _rows(whole.filter(condition).select(scan.schema.names))
+        assert bag(scan.to_table()) == bag(whole.filter(condition).select(scan.schema.names))
     return "".join(sorted(opened))
 
 
@@ -89,7 +76,7 @@ def test_base_files_are_not_opened_that_lack_all_keys(
     folder: Path, monkeypatch: pytest.MonkeyPatch, condition: pc.Expression, opened: str, told: int
 ) -> None:
     """Their logs are read all the same, and a plan tells how many are left out."""
-    scan = _scan(folder, condition)
+    scan = filtered(folder, condition)
     line = scan.explain().splitlines()[-1]
     assert f"files: {told} by what is known of its keys" in line if told else "files:" not in line
     assert _opened(monkeypatch, scan, condition, folder) == opened
@@ -106,8 +93,8 @@ def test_repeated_queries_give_the_same_rows(folder: Path) -> None:
     dataset = HudiTable(str(folder), listing="metadata").scan().dataset()
     for key in ("a", "e", "o", "n", "zz", "a", "e"):
         condition = pc.field("k") == key
-        assert _rows(dataset.to_table(filter=condition)) == _rows(whole.filter(condition)), key
-    assert _rows(dataset.to_table()) == _rows(whole)
+        assert bag(dataset.to_table(filter=condition)) == bag(whole.filter(condition)), key
+    assert bag(dataset.to_table()) == bag(whole)
 
 
 def test_filters_are_those_of_the_footers(folder: Path) -> None:
@@ -135,10 +122,8 @@ def test_an_index_that_cannot_be_read_rules_nothing_out(
     condition = pc.field("k") == "zz"
     logs = sorted((folder / ".hoodie/metadata/bloom_filters").glob(".bloom-filters-*.log.*"))
     if defect == "not built":
-        file = folder / ".hoodie/hoodie.properties"
-        text = file.read_text(encoding="utf-8")
-        file.write_text(text.replace("bloom_filters,", ""), encoding="utf-8")
-    scan = _scan(folder, condition)
+        replace_in(folder / ".hoodie/hoodie.properties", "bloom_filters,", "")
+    scan = filtered(folder, condition)
     for log in logs if defect == "cut" else ():
         log.write_bytes(log.read_bytes()[:-7])
     for log in logs if defect == "gone" else ():
@@ -197,7 +182,7 @@ def test_records_that_tell_nothing_sure_rule_nothing_out(
 
     monkeypatch.setattr(MetadataTable, "records", changed)
     condition = pc.field("k") == "zz"
-    assert "keys" not in _scan(folder, condition).explain().splitlines()[-1]
+    assert "keys" not in filtered(folder, condition).explain().splitlines()[-1]
 
 
 def test_an_index_that_is_too_large_rules_nothing_out(
@@ -205,13 +190,13 @@ def test_an_index_that_is_too_large_rules_nothing_out(
 ) -> None:
     """Reading it would take longer than what it spares."""
     condition = pc.field("k") == "zz"
-    assert "keys" in _scan(folder, condition).explain().splitlines()[-1]
+    assert "keys" in filtered(folder, condition).explain().splitlines()[-1]
     held = (folder / ".hoodie/metadata/bloom_filters").glob(".bloom-filters-*.log.*")
     size_bytes = sum(path.stat().st_size for path in held)
     monkeypatch.setattr(
         "seamkit.tables.hudi.indexes.metadata.BloomIndex.most_bytes", size_bytes - 1
     )
-    assert "keys" not in _scan(folder, condition).explain().splitlines()[-1]
+    assert "keys" not in filtered(folder, condition).explain().splitlines()[-1]
 
 
 def test_indexes_of_a_table_far_away_say_the_same(folder: Path) -> None:
@@ -221,6 +206,6 @@ def test_indexes_of_a_table_far_away_say_the_same(folder: Path) -> None:
         requests()
         far = HudiTable(f"delayed://{folder}").scan(filter=condition)
         here = HudiTable(str(folder), listing="files").scan(filter=condition)
-        assert _rows(far.to_table()) == _rows(here.to_table())
+        assert bag(far.to_table()) == bag(here.to_table())
         opened = {one.path for one in requests() if "/p=" in one.path and ".parquet" in one.path}
         assert len(opened) == (key == "a")

@@ -22,6 +22,7 @@ from seamkit.scan.units import ReadUnit
 from seamkit.tables.hudi.config.properties import TableConfig, load_config
 from seamkit.tables.hudi.listing.files import PartitionColumns, partition_schema
 from seamkit.tables.hudi.table import HudiTable
+from seamkit_tests.samples.damage import replace_in
 from seamkit_tests.samples.golden_tables import unpack_table
 from seamkit_tests.samples.hudi_files import properties_text
 from seamkit_tests.samples.hudi_scans import scan_on
@@ -194,10 +195,8 @@ def test_no_file_of_a_ruled_out_partition_is_opened(
 def test_a_dropped_column_of_another_name_is_refused(version: str, tmp_path: Path) -> None:
     """No file has its values, so folders that name another column are all that could tell."""
     table = unpack_table(f"partitions-dropped/{version}", tmp_path)
-    file = table / ".hoodie" / "hoodie.properties"
-    text = file.read_text(encoding="utf-8")
-    changed = text.replace("table.partition.fields=p", "table.partition.fields=x")
-    assert changed != text
-    file.write_text(changed, encoding="utf-8")
+    replace_in(
+        table / ".hoodie/hoodie.properties", "table.partition.fields=p", "table.partition.fields=x"
+    )
     with pytest.raises(InputError, match="has the column 'p' in its path, and 'x' is the table's"):
         HudiTable(str(table)).scan().to_table()

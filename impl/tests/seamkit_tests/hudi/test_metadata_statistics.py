@@ -10,14 +10,15 @@ import pyarrow.compute as pc
 import pytest
 
 from seamkit.files.storage import Storage
-from seamkit.scan.unit_scan import UnitScan
 from seamkit.tables.hudi.config.properties import load_config
 from seamkit.tables.hudi.indexes.metadata import ColumnStats
 from seamkit.tables.hudi.listing.metadata_table import open_metadata_table
-from seamkit.tables.hudi.planning import ListingSource
 from seamkit.tables.hudi.table import HudiTable
 from seamkit.tables.hudi.timeline.timeline import load_timeline
+from seamkit_tests.samples.damage import replace_in
 from seamkit_tests.samples.golden_tables import unpack_table
+from seamkit_tests.samples.hudi_scans import filtered, read_parts
+from seamkit_tests.samples.outlets import bag
 
 
 @pytest.fixture
@@ -27,27 +28,8 @@ def folder(tmp_path: Path) -> Path:
     Partitions as a whole have no statistics.
     """
     folder = unpack_table("indexes/v9", tmp_path)
-    file = folder / ".hoodie/hoodie.properties"
-    text = file.read_text(encoding="utf-8")
-    assert ",partition_stats" in text
-    file.write_text(text.replace(",partition_stats", ""), encoding="utf-8")
+    replace_in(folder / ".hoodie/hoodie.properties", ",partition_stats", "")
     return folder
-
-
-def _scan(folder: Path, condition: pc.Expression, listing: ListingSource = "metadata") -> UnitScan:
-    scan = HudiTable(str(folder), listing=listing).scan(filter=condition)
-    assert isinstance(scan, UnitScan)
-    return scan
-
-
-def _rows(table: pa.Table) -> list[str]:
-    return sorted(map(repr, table.to_pylist()))
-
-
-def _left(scan: UnitScan) -> str:
-    """Partitions of the slices that are read."""
-    lines = [line.split() for line in scan.explain().splitlines()[1:]]
-    return "".join(line[1][2] for line in lines if line[0] not in ("pruned", "unread"))
 
 
 @pytest.mark.parametrize(
@@ -70,20 +52,22 @@ def test_slices_are_left_out_by_the_ranges_of_all_their_files(
     folder: Path, condition: pc.Expression, left: str
 ) -> None:
     """A row's values come from one of its slice's files; the rows are those of a whole read."""
-    scan = _scan(folder, condition)
-    assert _left(scan) == left
+    scan = filtered(folder, condition)
+    assert read_parts(scan) == left
     whole = HudiTable(str(folder), listing="files").scan().to_table()
-    assert _rows(scan.to_table()) == _rows(whole.filter(condition))
+    assert bag(scan.to_table()) == bag(whole.filter(condition))
     again = pickle.loads(pickle.dumps(scan))  # noqa: S301 - ours
-    assert _left(again) == left
+    assert read_parts(again) == left
 
 
 def test_the_listing_of_folders_asks_nothing(folder: Path) -> None:
     """What is not listed by the metadata table is not asked of it, and a plan says which it is."""
     condition = pc.field("n") < 15
-    assert _left(_scan(folder, condition, "files")) == "wxyz"
-    assert "statistics" in _scan(folder, condition).explain().splitlines()[0]
-    assert "statistics" not in _scan(folder, condition, "files").explain().splitlines()[0]
+    assert read_parts(filtered(folder, condition, listing="files")) == "wxyz"
+    assert "statistics" in filtered(folder, condition).explain().splitlines()[0]
+    assert (
+        "statistics" not in filtered(folder, condition, listing="files").explain().splitlines()[0]
+    )
 
 
 @pytest.mark.parametrize("defect", ["cut", "gone", "not built"])
@@ -91,17 +75,14 @@ def test_an_index_that_cannot_be_read_rules_nothing_out(folder: Path, defect: st
     """Nor does one that the table's properties do not name."""
     logs = sorted((folder / ".hoodie/metadata/column_stats").glob(".col-stats-*.log.*"))
     if defect == "not built":
-        file = folder / ".hoodie/hoodie.properties"
-        text = file.read_text(encoding="utf-8")
-        assert "column_stats," in text
-        file.write_text(text.replace("column_stats,", ""), encoding="utf-8")
+        replace_in(folder / ".hoodie/hoodie.properties", "column_stats,", "")
     for log in logs if defect == "cut" else ():
         log.write_bytes(log.read_bytes()[:-7])
     for log in logs if defect == "gone" else ():
         log.unlink()
     condition = pc.field("n") < 15
-    scan = _scan(folder, condition)
-    assert _left(scan) == "wxyz"
+    scan = filtered(folder, condition)
+    assert read_parts(scan) == "wxyz"
     assert scan.to_table().num_rows == 0
 
 

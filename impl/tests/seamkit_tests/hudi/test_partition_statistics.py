@@ -13,13 +13,15 @@ import pyarrow.compute as pc
 import pytest
 
 from seamkit.files.storage import Storage
-from seamkit.scan.unit_scan import UnitScan
 from seamkit.tables.hudi.config.properties import load_config
 from seamkit.tables.hudi.indexes.metadata import PartitionStats
 from seamkit.tables.hudi.listing.metadata_table import MetadataTable
 from seamkit.tables.hudi.table import HudiTable
 from seamkit.tables.hudi.timeline.timeline import load_timeline
+from seamkit_tests.samples.damage import replace_in
 from seamkit_tests.samples.golden_tables import unpack_table
+from seamkit_tests.samples.hudi_scans import filtered, read_parts
+from seamkit_tests.samples.outlets import bag
 
 
 @pytest.fixture
@@ -29,27 +31,8 @@ def folder(tmp_path: Path) -> Path:
     Columns of files have no statistics.
     """
     folder = unpack_table("partition-statistics/v9", tmp_path)
-    file = folder / ".hoodie/hoodie.properties"
-    text = file.read_text(encoding="utf-8")
-    assert "column_stats," in text
-    file.write_text(text.replace("column_stats,", ""), encoding="utf-8")
+    replace_in(folder / ".hoodie/hoodie.properties", "column_stats,", "")
     return folder
-
-
-def _scan(folder: Path, condition: pc.Expression, **further: Any) -> UnitScan:
-    scan = HudiTable(str(folder), listing="metadata").scan(filter=condition, **further)
-    assert isinstance(scan, UnitScan)
-    return scan
-
-
-def _left(scan: UnitScan) -> str:
-    """Partitions of the slices that are read."""
-    lines = [line.split() for line in scan.explain().splitlines()[1:]]
-    return "".join(line[1][2] for line in lines if line[0] not in ("pruned", "unread"))
-
-
-def _rows(table: pa.Table) -> list[str]:
-    return sorted(map(repr, table.to_pylist()))
 
 
 @pytest.mark.parametrize(
@@ -70,22 +53,22 @@ def test_partitions_are_left_out_by_their_ranges(
     folder: Path, condition: pc.Expression, left: str, files: int
 ) -> None:
     """The rows are those of a whole read, and a plan tells how many files are left out."""
-    scan = _scan(folder, condition)
-    assert _left(scan) == left
+    scan = filtered(folder, condition)
+    assert read_parts(scan) == left
     line = scan.explain().splitlines()[-1]
     words = f"files: {files} by what is known of its partition"
     assert words in line if files else "files:" not in line
     whole = HudiTable(str(folder), listing="files").scan().to_table()
-    assert _rows(scan.to_table()) == _rows(whole.filter(condition))
+    assert bag(scan.to_table()) == bag(whole.filter(condition))
     again = pickle.loads(pickle.dumps(scan))  # noqa: S301 - ours
-    assert _left(again) == left
+    assert read_parts(again) == left
 
 
 def test_other_states_of_the_table_are_not_asked_about(folder: Path) -> None:
     """Ranges are those of now: what w had is told of, what an older state had need not be."""
     first = min(path.name[:17] for path in (folder / ".hoodie/timeline").glob("2*"))
-    scan = _scan(folder, pc.field("n") > 41, as_of=first)
-    assert _left(scan) == "wxyz"
+    scan = filtered(folder, pc.field("n") > 41, as_of=first)
+    assert read_parts(scan) == "wxyz"
     assert "partition statistics" not in scan.explain().splitlines()[0]
     assert scan.to_table().column("k").to_pylist() == ["h"]
 
@@ -94,11 +77,11 @@ def test_writes_that_came_after_the_instants_were_listed_spoil_the_ranges(folder
     """A later write may have made them narrower than what is read."""
     metadata = folder / ".hoodie/metadata/.hoodie/timeline"
     newest = max(metadata.glob("2*_*.deltacommit"), key=lambda path: path.name)
-    scan = _scan(folder, pc.field("n") > 1000)
+    scan = filtered(folder, pc.field("n") > 1000)
     shutil.copy(newest, metadata / "20991231000000000_20991231000001000.deltacommit")
     for state in ("requested", "inflight"):
         (metadata / f"20991231000000000.deltacommit.{state}").touch()
-    assert _left(scan) == "xyz"
+    assert read_parts(scan) == "xyz"
 
 
 def _with(
@@ -162,6 +145,6 @@ def test_an_index_that_cannot_be_read_rules_nothing_out(folder: Path) -> None:
     """One whose logs are cut short."""
     for log in (folder / ".hoodie/metadata/partition_stats").glob(".partition-stats-*.log.*"):
         log.write_bytes(log.read_bytes()[:-7])
-    scan = _scan(folder, pc.field("n") > 1000)
-    assert _left(scan) == "xyz"
+    scan = filtered(folder, pc.field("n") > 1000)
+    assert read_parts(scan) == "xyz"
     assert scan.to_table().num_rows == 0

@@ -18,13 +18,9 @@ from seamkit.tables.hudi.table import HudiTable
 from seamkit_tests.samples.golden_tables import unpack_table
 from seamkit_tests.samples.hudi_log_bytes import INSTANT, SCHEMA, block
 from seamkit_tests.samples.hudi_scans import changes_of, scan_on, slice_rows
+from seamkit_tests.samples.outlets import bag
 
 MIB = 1 << 20
-
-
-def _sorted(table: pa.Table) -> list[str]:
-    """Rows as text, in which NaN equals itself."""
-    return sorted(map(repr, table.to_pylist()))
 
 
 @pytest.mark.parametrize(
@@ -46,7 +42,7 @@ def test_rows_that_wait_on_disk_are_the_same(tmp_path: Path, name: str, batch_ro
             source = unit.changes.source
             merged = slice_rows(unit, "merge", source, names, batch_rows, bounded)
             expected = slice_rows(unit, "connector", source, names, batch_rows, context)
-            assert _sorted(pa.Table.from_batches(merged, scan.schema)) == _sorted(
+            assert bag(pa.Table.from_batches(merged, scan.schema)) == bag(
                 pa.Table.from_batches(expected, scan.schema)
             )
 
@@ -73,10 +69,10 @@ def _grow(table: Path, to_bytes: int) -> None:
 def test_logs_need_half_of_what_they_take(tmp_path: Path, limit_mib: int) -> None:
     """Logs are read under a limit of half their bytes; to say a thing twice changes no row."""
     table = unpack_table("mor-v9-types", tmp_path)
-    expected = _sorted(scan_on(HudiTable(str(table)), "connector").to_table())
+    expected = bag(scan_on(HudiTable(str(table)), "connector").to_table())
     _grow(table, 2 * limit_mib * MIB)
     scan = HudiTable(str(table)).scan(path="merge", memory_limit_bytes=limit_mib * MIB)
-    assert _sorted(scan.to_table()) == expected
+    assert bag(scan.to_table()) == expected
     peak = scan.report().peak_bytes
     assert peak is not None
     assert peak <= limit_mib * MIB

@@ -20,6 +20,7 @@ from seamkit.tables.hudi.merge.records import RecordReader
 from seamkit.tables.hudi.table import HudiTable
 from seamkit_tests.samples.golden_tables import unpack_table
 from seamkit_tests.samples.hudi_log_bytes import avro_content
+from seamkit_tests.samples.outlets import bag
 
 _TABLES = [
     "mor-v6-commit",
@@ -54,10 +55,6 @@ def left_out(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return counts
 
 
-def _rows(table: pa.Table) -> list[str]:
-    return sorted(map(repr, table.to_pylist()))
-
-
 @pytest.mark.parametrize("name", _TABLES)
 def test_a_look_up_finds_what_a_whole_read_has(
     name: str, tmp_path: Path, left_out: list[int]
@@ -75,7 +72,7 @@ def test_a_look_up_finds_what_a_whole_read_has(
         for some in ([names[0]], names[1:], names):
             tests = [pc.field(n) == pa.scalar(key[n], whole.schema.field(n).type) for n in some]
             condition = reduce(operator.and_, tests)
-            assert _rows(table.scan(columns, filter=condition).to_table()) == _rows(
+            assert bag(table.scan(columns, filter=condition).to_table()) == bag(
                 whole.filter(condition)
             )
     assert sum(left_out) > 0 or "parquet" in name
@@ -91,7 +88,7 @@ def test_events_in_part_are_not_kept(tmp_path: Path, left_out: list[int]) -> Non
         condition = pc.field(key) == value
         assert dataset.to_table(filter=condition).num_rows == whole.filter(condition).num_rows
     assert sum(left_out) > 0
-    assert _rows(dataset.to_table()) == _rows(whole)
+    assert bag(dataset.to_table()) == bag(whole)
 
 
 def test_strict_reads_pass_over_nothing(tmp_path: Path, left_out: list[int]) -> None:

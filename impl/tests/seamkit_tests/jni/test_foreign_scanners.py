@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from seambase.errors import InputError, RefusedError, UnavailableError, UsageError
+from seambase.errors import InputError, RefusedError, UsageError
 from seambench.cli.app import app
 from seambench.contracts import registry
 from seambench.contracts.column import ColumnRequest
@@ -31,6 +31,7 @@ from seamkit.offheap.jni import classes
 from seamkit.offheap.jni.classes import JniLoader
 from seamkit.offheap.jni.scanner import JniScanner
 from seamkit_tests.samples.hive_tables import unpack_hive
+from seamkit_tests.samples.lacking import OrSkipped
 
 pytestmark = pytest.mark.jvm
 
@@ -136,10 +137,8 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def foreign(sources: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], str]:
     """Names a class of theirs, on the class path."""
-    try:
+    with OrSkipped():
         column_java.case_classes()
-    except UnavailableError as error:
-        pytest.skip(f"unavailable: {error}")
     monkeypatch.setenv("CLASSPATH", str(sources))
     return lambda name: f"java:com.starrocks.cases.{name}"
 

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import zipfile
 from pathlib import Path
 
 import pytest
 
-from seambase.errors import InputError, RefusedError, UnavailableError
+from seambase.errors import InputError, RefusedError
 from seambench.contracts.scan import ScanRequest
 from seambench_impl.jni.hive import hive_loader
 from seambench_impl.scan import AutoReader
 from seambench_impl.scan_jni import JniReader
 from seamkit.core.memory import TrackedAllocator
 from seamkit.offheap.jni.scanner import JniScanner
-from seamkit_tests import SUITES_GOLDEN
+from seamkit_tests.samples.golden_tables import unpack
+from seamkit_tests.samples.lacking import OrSkipped
 
 pytestmark = pytest.mark.jvm
 
@@ -24,10 +24,8 @@ TABLES += ["text-timestamps", "csv-default"]
 
 @pytest.fixture(scope="module", autouse=True)
 def _hive() -> None:
-    try:
+    with OrSkipped():
         hive_loader()
-    except UnavailableError as error:
-        pytest.skip(f"unavailable: {error}")
 
 
 def rows(reader: AutoReader, request: ScanRequest) -> list[str]:
@@ -38,10 +36,7 @@ def rows(reader: AutoReader, request: ScanRequest) -> list[str]:
 @pytest.mark.parametrize("name", TABLES)
 def test_rows_are_those_of_our_own_readers(name: str, tmp_path: Path) -> None:
     """Every row and value is ours, fractions of seconds, nesting and partitions included."""
-    with zipfile.ZipFile(SUITES_GOLDEN / "hive" / name / "table.zip") as archive:
-        archive.extractall(tmp_path)
-    (descriptor,) = tmp_path.rglob("_hive_table.json")
-    request = ScanRequest(str(descriptor.parent))
+    request = ScanRequest(str(unpack(f"hive/{name}", tmp_path)))
     assert rows(JniReader(), request) == rows(AutoReader(), request)
 
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from seambase.errors import UnavailableError
 from seambench.contracts.scan import ScanRequest
 from seambench_impl.scan import AutoReader
 from seambench_impl.scan_jni import JniReader, NativeJniReader
 from seamkit_tests.samples.golden_tables import unpack_table
+from seamkit_tests.samples.lacking import OrSkipped
 
 pytestmark = pytest.mark.jvm
 
@@ -24,10 +24,8 @@ def rows(reader: AutoReader | JniReader, request: ScanRequest) -> list[str]:
 @pytest.mark.parametrize("name", ["mor-v6-types", "mor-v9-types-parquet-blocks", "mor-v9-log-only"])
 def test_rows_are_those_of_the_merge_path(name: str, kind: type[JniReader], tmp_path: Path) -> None:
     """Every row and value is that of our own merge; the report says which path each slice took."""
-    try:
+    with OrSkipped():
         reader = kind()
-    except UnavailableError as error:
-        pytest.skip(f"unavailable: {error}")
     request = ScanRequest(str(unpack_table(name, tmp_path)))
     assert rows(reader, request) == rows(AutoReader(), request)
     scan = reader.open(request)

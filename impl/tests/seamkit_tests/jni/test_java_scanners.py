@@ -9,12 +9,13 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from seambase.errors import InputError, RefusedError, UnavailableError, UsageError
+from seambase.errors import InputError, RefusedError, UsageError
 from seamkit.core.errors import NativeMemoryError
 from seamkit.core.memory import TrackedAllocator
 from seamkit.jvm.sources import compiled_package
 from seamkit.offheap.jni.classes import JniLoader, connector_classes, scanner_classes
 from seamkit.offheap.jni.scanner import JniScanner
+from seamkit_tests.samples.lacking import OrSkipped
 
 pytestmark = pytest.mark.jvm
 
@@ -24,10 +25,8 @@ FAULTY = "tests.FaultyScanner"
 @pytest.fixture(scope="module")
 def loader() -> JniLoader:
     """The tests' own scanners, compiled."""
-    try:
+    with OrSkipped():
         parent = connector_classes()
-    except UnavailableError as error:
-        pytest.skip(f"unavailable: {error}")
     return JniLoader(compiled_package("tests", Path(__file__).with_name("java"), parent))
 
 

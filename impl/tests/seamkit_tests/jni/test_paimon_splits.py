@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from seambase.errors import InputError, RefusedError, UnavailableError
+from seambase.errors import InputError, RefusedError
 from seambench.contracts.scan import ScanRequest
 from seambench_impl.jni.paimon import VERSIONS, PaimonSplits, paimon_loader
 from seambench_impl.scan import AutoReader
@@ -22,6 +22,7 @@ from seamkit.core.memory import TrackedAllocator
 from seamkit.offheap.jni.scanner import JniScanner
 from seamkit.scan.unit_scan import UnitScan
 from seamkit.tables.paimon.table import PaimonTable
+from seamkit_tests.samples.lacking import OrSkipped
 from seamkit_tests.samples.paimon_tables import unpack_paimon
 
 pytestmark = pytest.mark.jvm
@@ -32,11 +33,9 @@ READERS = [JniReader, NativeJniReader, Paimon09JniReader]
 
 @pytest.fixture(scope="module", autouse=True)
 def _cores() -> None:
-    try:
+    with OrSkipped():
         for version in VERSIONS:
             paimon_loader(version)
-    except UnavailableError as error:
-        pytest.skip(f"unavailable: {error}")
 
 
 def rows(reader: AutoReader, request: ScanRequest) -> list[str]:

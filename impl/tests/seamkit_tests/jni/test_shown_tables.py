@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from seambase.errors import UnavailableError
 from seambench_impl.column_java import _to_java, case_classes
+from seamkit_tests.samples.lacking import OrSkipped
 
 pytestmark = pytest.mark.jvm
 
@@ -48,10 +48,8 @@ _COLUMNS: dict[str, tuple[str, list[Any], list[str]]] = {
 @pytest.fixture(scope="module")
 def java() -> Any:
     """The classes of a scanner, and values of cases."""
-    try:
+    with OrSkipped():
         return case_classes()
-    except UnavailableError as error:
-        pytest.skip(f"unavailable: {error}")
 
 
 def _table(java: Any) -> Any:

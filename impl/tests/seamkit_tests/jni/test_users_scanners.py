@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from seambase.errors import InputError, RefusedError, SeambenchError, UnavailableError, UsageError
+from seambase.errors import InputError, RefusedError, SeambenchError, UsageError
 from seambench.contracts import registry
 from seambench.contracts.column import ColumnRequest
 from seambench.contracts.scan import ScanRequest
 from seambench_impl.column import OffHeapColumns
 from seambench_impl.column_java import case_classes
+from seamkit_tests.samples.lacking import OrSkipped
 
 pytestmark = pytest.mark.jvm
 
@@ -20,10 +21,8 @@ SOURCES = Path(__file__).with_name("users")
 
 @pytest.fixture(autouse=True)
 def _class_path(monkeypatch: pytest.MonkeyPatch) -> None:
-    try:
+    with OrSkipped():
         case_classes()
-    except UnavailableError as error:
-        pytest.skip(f"unavailable: {error}")
     monkeypatch.setenv("CLASSPATH", str(SOURCES))
 
 

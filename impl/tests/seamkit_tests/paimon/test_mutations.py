@@ -12,7 +12,7 @@ import pytest
 
 from seambase.errors import InputError
 from seamkit.tables.paimon.table import PaimonTable
-from seamkit_tests.samples.damage import answers, in_each_others_place
+from seamkit_tests.samples.damage import answers, in_each_others_place, replace_in
 from seamkit_tests.samples.paimon_tables import files_as, unpack_paimon
 
 _answer = answers(PaimonTable, strict=True)
@@ -88,10 +88,7 @@ def test_an_option_with_one_wrong_letter_is_refused(
 ) -> None:
     """A schema has no checksum, and an option that nobody knows would change rows in silence."""
     table = unpack_paimon("core-listagg-distinct", tmp_path)
-    schema = table / "schema" / "schema-0"
-    text = schema.read_text(encoding="utf-8")
-    assert option in text
-    schema.write_text(text.replace(option, damaged), encoding="utf-8")
+    replace_in(table / "schema" / "schema-0", option, damaged)
     with pytest.raises(InputError, match=r"one letter away|neither true nor false"):
         PaimonTable(str(table)).scan()
 
@@ -99,10 +96,8 @@ def test_an_option_with_one_wrong_letter_is_refused(
 def test_options_that_nobody_reads_may_have_any_name(tmp_path: Path) -> None:
     """Engines keep words of their own beside a table's."""
     table = unpack_paimon("core-listagg-distinct", tmp_path)
-    schema = table / "schema" / "schema-0"
-    text = schema.read_text(encoding="utf-8")
     more = '"fields.z.distinct" : "true", "fields." : "x", "merge-engines" : "y", "" : "z", '
-    schema.write_text(text.replace('"merge-engine"', more + '"merge-engine"'), encoding="utf-8")
+    replace_in(table / "schema" / "schema-0", '"merge-engine"', more + '"merge-engine"')
     assert PaimonTable(str(table)).scan().to_table().num_rows
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from seambase.errors import InputError, RefusedError, UnavailableError
+from seambase.errors import InputError, RefusedError
 from seambase.serde import SerdeRequest
 from seambase.type_fields import fields_of
 from seambench_impl.peers.arrow_ipc import Arro3Serde, ArrowIpcSerde, NanoarrowSerde
 from seambench_impl.peers.polars import PolarsIpcSerde
+from seamkit_tests.samples.lacking import OrSkipped
 
 Peer = Arro3Serde | NanoarrowSerde | PolarsIpcSerde
 _SCHEMA = pa.schema([("i", pa.int32()), ("s", pa.string()), ("l", pa.list_(pa.int64()))])
@@ -20,10 +21,8 @@ _EMPTY = _BATCH.slice(0, 0)
 @pytest.fixture(params=[Arro3Serde, NanoarrowSerde, PolarsIpcSerde])
 def peer(request: pytest.FixtureRequest) -> Peer:
     """Each of them, where it is installed."""
-    try:
+    with OrSkipped():
         made: Peer = request.param()
-    except UnavailableError as error:
-        pytest.skip(f"unavailable: {error}")
     return made
 
 

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from seambase.errors import InputError, RefusedError, UnavailableError, UsageError
+from seambase.errors import InputError, RefusedError, UsageError
 from seambench.contracts.scan import ScanRequest
 from seambench_impl.peers.paimon_java import PaimonCoreReader, paimon_options
 from seambench_impl.peers.spark.paimon import SparkPaimonReader
+from seamkit_tests.samples.lacking import OrSkipped
 from seamkit_tests.samples.paimon_tables import unpack_paimon
 
 
@@ -73,10 +74,8 @@ def test_spark_is_not_started_for_what_it_cannot_do(request_: ScanRequest, says:
 @pytest.mark.jvm
 def test_the_core_plans_and_reads(tmp_path: Path) -> None:
     """Columns come in the order asked for; what is no table, query or column is told by name."""
-    try:
+    with OrSkipped():
         reader = PaimonCoreReader()
-    except UnavailableError as error:
-        pytest.skip(f"unavailable: {error}")
     table = str(unpack_paimon("pk-levels", tmp_path))
     scan = reader.open(ScanRequest(table))
     backwards = scan.schema.names[::-1]

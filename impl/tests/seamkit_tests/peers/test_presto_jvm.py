@@ -9,9 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from seambase.errors import InputError, RefusedError, UnavailableError, UsageError
+from seambase.errors import InputError, RefusedError, UsageError
 from seambase.serde import SerdeField, SerdeRequest
 from seambench_impl.peers.presto.pages import PrestoJvmSerde
+from seamkit_tests.samples.lacking import OrSkipped
 from seamkit_tests.samples.presto_samples import SAMPLES, sample
 
 pytestmark = pytest.mark.jvm
@@ -27,10 +28,8 @@ ONE_BIGINT = bytes.fromhex(
 @pytest.fixture(scope="module")
 def serde() -> Iterator[PrestoJvmSerde]:
     """Presto in this process; without a Java or the jars the tests are skipped by name."""
-    try:
+    with OrSkipped():
         yield PrestoJvmSerde()
-    except UnavailableError as error:
-        pytest.skip(f"unavailable: {error}")
 
 
 def request(*types: str, **options: object) -> SerdeRequest:

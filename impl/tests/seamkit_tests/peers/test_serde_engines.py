@@ -8,7 +8,6 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from seambase.errors import UnavailableError
 from seambase.serde import SerdeField, SerdeRequest
 from seambase.types import Language
 from seambench.contracts.serde import Serde
@@ -16,6 +15,7 @@ from seambench.seams.serde.values import plain_values
 from seambench_impl.peers.presto.pages import PrestoJvmSerde
 from seambench_impl.peers.spark.rows import SparkJvmSerde
 from seambench_impl.serde import SeambenchSerde
+from seamkit_tests.samples.lacking import OrSkipped
 from seamkit_tests.samples.random_columns import random_batch, random_types
 
 pytestmark = pytest.mark.jvm
@@ -25,10 +25,8 @@ _CODECS = ("lz4", "zstd", "snappy", "gzip", "zlib")
 
 def engine(language: Language) -> Serde:
     """The engine's own serde; without a Java or the jars the test is skipped by name."""
-    try:
+    with OrSkipped():
         return PrestoJvmSerde() if language == "presto" else SparkJvmSerde()
-    except UnavailableError as error:
-        pytest.skip(f"unavailable: {error}")
 
 
 def request(language: Language, types: list[str], **options: Any) -> SerdeRequest:

@@ -9,9 +9,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from seambase.errors import InputError, RefusedError, UnavailableError, UsageError
+from seambase.errors import InputError, RefusedError, UsageError
 from seambase.serde import SerdeField, SerdeRequest
 from seambench_impl.peers.spark.rows import SparkJvmSerde
+from seamkit_tests.samples.lacking import OrSkipped
 from seamkit_tests.samples.spark_samples import SAMPLES, sample
 
 pytestmark = pytest.mark.jvm
@@ -20,10 +21,8 @@ pytestmark = pytest.mark.jvm
 @pytest.fixture(scope="module")
 def serde() -> Iterator[SparkJvmSerde]:
     """Spark in this process; without a Java the tests are skipped by name."""
-    try:
+    with OrSkipped():
         yield SparkJvmSerde()
-    except UnavailableError as error:
-        pytest.skip(f"unavailable: {error}")
 
 
 def request(*types: str, **options: object) -> SerdeRequest:

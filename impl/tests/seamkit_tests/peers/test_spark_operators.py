@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from seambase.errors import RefusedError, UnavailableError
+from seambase.errors import RefusedError
 from seambench.bench.throughput import ThroughputOptions, measure_throughput
 from seambench.contracts.column import ColumnRequest
 from seambench_impl.peers.spark import plans as spark_plans
 from seambench_impl.peers.spark.operators import SparkOperators
+from seamkit_tests.samples.lacking import OrSkipped
 
 pytestmark = [
     pytest.mark.jvm,
@@ -21,10 +22,8 @@ pytestmark = [
 
 def test_every_operator_gives_the_rows_back(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each implementation's result is read back and compared, and its own handles are released."""
-    try:
+    with OrSkipped():
         spark_plans.session()
-    except UnavailableError as error:
-        pytest.skip(f"unavailable: {error}")
     monkeypatch.setattr(spark_plans, "WARM_UP_SECONDS", 0.0)
     names = ("gluten", "spark-operators", "spark-arrow")
     options = ThroughputOptions("column", names, rows=(500,), samples=1)

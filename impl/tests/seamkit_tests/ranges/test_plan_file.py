@@ -24,6 +24,7 @@ from seamkit.ranges.codec import known_words
 from seamkit.ranges.plan_file import scan_from_json, scan_to_json
 from seamkit.tables.hudi.change_scan import ChangeScan
 from seamkit_tests.samples.golden_tables import unpack_table
+from seamkit_tests.samples.outlets import bag
 
 _CHILD = """
 import sys
@@ -39,10 +40,6 @@ for line in sys.stdin:
     except SeambenchError as error:
         print(type(error).__name__, flush=True)
 """
-
-
-def _rows(table: pa.Table) -> list[str]:
-    return sorted(map(repr, table.to_pylist()))
 
 
 def _own(scan: Any) -> Any:
@@ -82,7 +79,7 @@ def _compare(folder: Path, cases: Sequence[Any]) -> int:
                 with pa.ipc.open_file(f"{plan}.rows") as reader:
                     found = reader.read_all()
                 assert found.schema.equals(own.schema), case.id
-                assert _rows(found) == _rows(own), case.id
+                assert bag(found) == bag(own), case.id
                 count += 1
     return count
 
@@ -122,7 +119,7 @@ def test_units_together_are_the_scan(table: Path, plan: dict[str, Any]) -> None:
     apart = [scan_from_json(text, units=[n]).to_table() for n in range(count)]
 
     assert count > 1
-    assert _rows(pa.concat_tables(apart)) == _rows(seamkit.open_table(table).scan().to_table())
+    assert bag(pa.concat_tables(apart)) == bag(seamkit.open_table(table).scan().to_table())
     assert {unit["path"] for unit in plan["units"]} == {"native", "merge"}
 
 
@@ -133,7 +130,7 @@ def test_a_plan_of_one_unit_holds_that_unit(table: Path) -> None:
 
     assert len(json.loads(alone)["units"]) == 1
     assert len(alone) < len(scan_to_json(scan))
-    assert _rows(scan_from_json(alone).to_table()) == _rows(
+    assert bag(scan_from_json(alone).to_table()) == bag(
         scan_from_json(scan_to_json(scan), units=[1]).to_table()
     )
 
@@ -145,7 +142,7 @@ def test_a_condition_travels_along(table: Path, condition: Any) -> None:
     found = scan_from_json(scan_to_json(scan))
 
     assert found.schema.equals(scan.schema)
-    assert _rows(found.to_table()) == _rows(scan.to_table())
+    assert bag(found.to_table()) == bag(scan.to_table())
     assert 0 < found.count_rows() < seamkit.open_table(table).scan().count_rows()
 
 
@@ -159,7 +156,7 @@ def test_another_reader_travels_along(table: Path) -> None:
     assert {unit["path"] for unit in document["units"]} == {"connector"}
     found = scan_from_json(json.dumps(document))
     assert found.report().paths == {"connector": len(document["units"])}
-    assert _rows(found.to_table()) == _rows(scan.to_table())
+    assert bag(found.to_table()) == bag(scan.to_table())
 
 
 def test_a_moved_table_is_found(table: Path, plan: dict[str, Any], tmp_path: Path) -> None:
@@ -292,7 +289,7 @@ def test_groups_share_all_units_out(table: Path, count: int) -> None:
     assert all(groups)
     assert max(loads) - min(loads) <= max(weights)
     apart = [scan_from_json(scan_to_json(scan, units=group)).to_table() for group in groups]
-    assert _rows(pa.concat_tables(apart)) == _rows(scan.to_table())
+    assert bag(pa.concat_tables(apart)) == bag(scan.to_table())
 
 
 @pytest.mark.parametrize("count", [0, -1, True, 1.5, "2"])

@@ -15,6 +15,13 @@ Answer = Callable[[Path], Counter[str] | None]
 """The rows of a table as a multiset; None for a typed error or a warning."""
 
 
+def replace_in(file: Path, old: str, new: str) -> None:
+    """Put a text in another's place throughout a file, which has it."""
+    text = file.read_text(encoding="utf-8")
+    assert old in text
+    file.write_text(text.replace(old, new), encoding="utf-8")
+
+
 def answers(table: Callable[[str], Any], **how: Any) -> Answer:
     """Reads folders as tables of one class; times of commits, which files have, do not count."""
 

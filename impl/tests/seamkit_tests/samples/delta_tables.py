@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ import pyarrow as pa
 from seambench.formats.delta.golden import settle
 from seamkit.tables.delta.table import DeltaTable
 from seamkit_tests import SUITES_GOLDEN
+from seamkit_tests.samples.golden_tables import unpack
 
 _GOLDEN = SUITES_GOLDEN / "delta"
 
@@ -24,9 +24,7 @@ def delta_table_names() -> list[str]:
 
 def unpack_delta(name: str, folder: Path) -> Path:
     """Unpack a table into a new folder, settled as for cases; returns that folder."""
-    table = folder / name
-    with zipfile.ZipFile(_GOLDEN / name / "table.zip") as archive:
-        archive.extractall(table)
+    table = unpack(f"delta/{name}", folder / name)
     settle(table)
     return table
 

@@ -1,4 +1,4 @@
-"""Tables that Spark and Hudi wrote, unpacked from the suites' golden files."""
+"""Tables that real writers wrote, unpacked from the suites' golden files; names of Hudi's."""
 
 from __future__ import annotations
 
@@ -15,9 +15,13 @@ def golden_table_names() -> list[str]:
     return sorted(str(file.parent.relative_to(_GOLDEN)) for file in _GOLDEN.rglob("table.zip"))
 
 
-def unpack_table(name: str, folder: Path) -> Path:
-    """Unpack a table below a folder; returns the table's own folder."""
-    with zipfile.ZipFile(_GOLDEN / name / "table.zip") as archive:
+def unpack(name: str, folder: Path) -> Path:
+    """Make a folder the table of a format and name, `hudi/mor-v9-event`; returns that folder."""
+    with zipfile.ZipFile(SUITES_GOLDEN / name / "table.zip") as archive:
         archive.extractall(folder)
-    (found,) = {path.parent for path in folder.rglob(".hoodie") if path.parent.name != "metadata"}
-    return found
+    return folder
+
+
+def unpack_table(name: str, folder: Path) -> Path:
+    """Unpack a table of Hudi; see `unpack`."""
+    return unpack(f"hudi/{name}", folder)

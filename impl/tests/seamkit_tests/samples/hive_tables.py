@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
 from seamkit_tests import SUITES_GOLDEN
+from seamkit_tests.samples.golden_tables import unpack
 
 _GOLDEN = SUITES_GOLDEN / "hive"
 
@@ -19,10 +19,7 @@ def hive_table_names() -> list[str]:
 
 def unpack_hive(name: str, folder: Path) -> Path:
     """Unpack a table into a new folder; returns that folder."""
-    table = folder / name
-    with zipfile.ZipFile(_GOLDEN / name / "table.zip") as archive:
-        archive.extractall(table)
-    return table
+    return unpack(f"hive/{name}", folder / name)
 
 
 def text_table(folder: Path, columns: Mapping[str, str], lines: str) -> Path:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 from seamkit.connector.slice_rows import read_unit
@@ -16,16 +18,30 @@ from seamkit.scan.units import ReadContext, ReadUnit
 from seamkit.tables.hudi.change_scan import ChangeScan
 from seamkit.tables.hudi.merge.fold import SliceChanges
 from seamkit.tables.hudi.merge.keys import LogSource
-from seamkit.tables.hudi.planning import Path
+from seamkit.tables.hudi.planning import Path as ReadPath
 from seamkit.tables.hudi.table import HudiTable
 
 
 def scan_on(table: HudiTable, path: str, *args: Any, **options: Any) -> UnitScan | ChangeScan:
     """A scan on the paths of a table, or on `connector`; further arguments are of `scan`."""
-    planned: Path = "merge" if path == "connector" else path  # type: ignore[assignment]
+    planned: ReadPath = "merge" if path == "connector" else path  # type: ignore[assignment]
     scan = table.scan(*args, path=planned, **options)
     assert isinstance(scan, UnitScan | ChangeScan)
     return scan.read_by(path, read_unit) if path == "connector" else scan
+
+
+def filtered(folder: Path, condition: pc.Expression, **further: Any) -> UnitScan:
+    """What is planned under a condition, by the metadata table unless another listing is named."""
+    listing = further.pop("listing", "metadata")
+    scan = HudiTable(str(folder), listing=listing).scan(filter=condition, **further)
+    assert isinstance(scan, UnitScan)
+    return scan
+
+
+def read_parts(scan: UnitScan) -> str:
+    """Letters of the partitions `p=LETTER` of the slices that are read."""
+    lines = [line.split() for line in scan.explain().splitlines()[1:]]
+    return "".join(line[1][2] for line in lines if line[0] not in ("pruned", "unread"))
 
 
 def counted_loads(monkeypatch: pytest.MonkeyPatch) -> list[Sequence[str]]:

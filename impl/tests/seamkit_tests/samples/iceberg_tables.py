@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from seamkit_tests import SUITES_GOLDEN
+from seamkit_tests.samples.golden_tables import unpack
 
 ICEBERG_GOLDEN = SUITES_GOLDEN / "iceberg"
 
@@ -26,10 +26,7 @@ def iceberg_table_names() -> list[str]:
 
 def unpack_iceberg(name: str, folder: Path) -> Path:
     """Unpack a table into a new folder; returns that folder."""
-    table = folder / name
-    with zipfile.ZipFile(ICEBERG_GOLDEN / name / "table.zip") as archive:
-        archive.extractall(table)
-    return table
+    return unpack(f"iceberg/{name}", folder / name)
 
 
 @dataclass

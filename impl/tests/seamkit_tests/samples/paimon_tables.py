@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import tomllib
-import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from pyarrow import orc
 from seamkit.avro.records import read_container
 from seamkit.tables.paimon.table import PaimonTable
 from seamkit_tests import SUITES_GOLDEN
+from seamkit_tests.samples.golden_tables import unpack
 
 _GOLDEN = SUITES_GOLDEN / "paimon"
 #: Tables of which the engine itself loses rows, as NaN equals every number there.
@@ -56,10 +56,7 @@ def need_packages(name: str) -> None:
 
 def unpack_paimon(name: str, folder: Path) -> Path:
     """Unpack a table into a new folder; returns that folder."""
-    table = folder / name
-    with zipfile.ZipFile(_GOLDEN / name / "table.zip") as archive:
-        archive.extractall(table)
-    return table
+    return unpack(f"paimon/{name}", folder / name)
 
 
 def rows_of_table(table: Path, **how: Any) -> pa.Table:

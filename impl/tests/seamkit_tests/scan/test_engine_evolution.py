@@ -8,7 +8,6 @@ from __future__ import annotations
 import datetime as dt
 import math
 import operator
-import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -31,7 +30,7 @@ from seamkit.files.storage import Storage
 from seamkit.scan.unit_scan import UnitScan
 from seamkit.scan.units import DataFile, Mask, ReadUnit
 from seamkit.tables.hudi.config.value_types import HUDI_TYPES
-from seamkit_tests import SUITES_GOLDEN
+from seamkit_tests.samples.golden_tables import unpack
 from seamkit_tests.samples.outlets import bag
 from seamkit_tests.scan.units import plan, positions
 
@@ -372,11 +371,7 @@ _TABLES = {
 @pytest.mark.parametrize("name", _TABLES)
 def test_tables_that_changed_are_read_by_engines(name: str, tmp_path: Path) -> None:
     """In each format, files from before columns were renamed, added, dropped or made wider."""
-    with zipfile.ZipFile(SUITES_GOLDEN / name / "table.zip") as packed:
-        packed.extractall(tmp_path)
-    marks = (".hoodie", "_delta_log", "metadata", "snapshot")
-    [folder] = [found.parent for mark in marks for found in tmp_path.rglob(mark)][:1]
-    scan = seamkit.open_table(folder).scan()
+    scan = seamkit.open_table(unpack(name, tmp_path)).scan()
     con = duckdb.connect()
     con.execute("SET TimeZone = 'UTC'")
 

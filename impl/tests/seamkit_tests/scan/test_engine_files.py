@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -18,15 +17,14 @@ import seamkit
 from seamkit.scan.arguments import ScanOptions
 from seamkit.scan.unit_scan import UnitScan
 from seamkit_tests import SUITES_GOLDEN
+from seamkit_tests.samples.golden_tables import unpack
 from seamkit_tests.samples.outlets import bag, masked_parts
 from seamkit_tests.scan.units import plan, write_unit
 
 _ROWS = pa.table({"id": pa.array(range(300), pa.int64()), "text": [f"t{i}" for i in range(300)]})
-_GOLDEN = sorted(
-    path
-    for format_ in ("hudi", "delta", "iceberg", "paimon")
-    for path in (SUITES_GOLDEN / format_).rglob("*.zip")
-)
+_FORMATS = ("hudi", "delta", "iceberg", "paimon")
+_FOUND = (path for name in _FORMATS for path in (SUITES_GOLDEN / name).rglob("table.zip"))
+_GOLDEN = [str(path.parent.relative_to(SUITES_GOLDEN)) for path in sorted(_FOUND)]
 
 
 def _paths(scan: Any) -> list[str]:
@@ -186,9 +184,7 @@ def test_a_file_that_differs_stays(tmp_path: Path, own: pa.Table, why: str) -> N
 
 def _by_parquet_mr(name: str, folder: Path) -> seamkit.HiveTable:
     """A Hive table that parquet-mr wrote, unpacked."""
-    with zipfile.ZipFile(SUITES_GOLDEN / "hive" / f"parquet-mr-{name}" / "table.zip") as archive:
-        archive.extractall(folder)
-    return seamkit.HiveTable(str(folder))
+    return seamkit.HiveTable(str(unpack(f"hive/parquet-mr-{name}", folder)))
 
 
 @pytest.mark.parametrize("condition", ["s = 'é'", "s > 'y'", "n = 0.0000000200", "n > 0.00000001"])
@@ -281,14 +277,10 @@ def test_what_an_engine_cannot_keep_to_stays(tmp_path: Path, scan_of: Any) -> No
     assert _rows(scan) == sorted(((v,) for v in scan.to_table()["id"].to_pylist()), key=repr)
 
 
-@pytest.mark.parametrize("archive", _GOLDEN[::16], ids=lambda path: path.stem)
-def test_golden_tables_are_the_same_through_engines(archive: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", _GOLDEN[::16])
+def test_golden_tables_are_the_same_through_engines(name: str, tmp_path: Path) -> None:
     """Row for row what the scan itself reads."""
-    with zipfile.ZipFile(archive) as packed:
-        packed.extractall(tmp_path)
-    marks = (".hoodie", "_delta_log", "metadata", "snapshot")
-    found = [folder for mark in marks for folder in tmp_path.rglob(mark)]
-    scan = seamkit.open_table(found[0].parent).scan()
+    scan = seamkit.open_table(unpack(name, tmp_path)).scan()
     con = duckdb.connect()
     con.execute("SET TimeZone = 'UTC'")
 
@@ -306,9 +298,7 @@ def test_golden_tables_are_the_same_through_engines(archive: Path, tmp_path: Pat
 
 def test_a_part_is_split_unless_a_filter_of_its_keys_leaves_row_groups_out(tmp_path: Path) -> None:
     """Also not where the unit is ruled out, or the scan has a filter of its own."""
-    with zipfile.ZipFile(SUITES_GOLDEN / "hudi" / "mor-v9-event" / "table.zip") as packed:
-        packed.extractall(tmp_path)
-    table = seamkit.open_table(next(tmp_path.rglob(".hoodie")).parent)
+    table = seamkit.open_table(unpack("hudi/mor-v9-event", tmp_path))
     scan = table.scan()
     number = next(n for n in range(scan.n_parts) if scan.masked_part(n, ["k"], None).file)
     keys = scan.part(number, ["k"], None).to_table()["k"]
@@ -337,9 +327,7 @@ def test_values_that_not_all_parts_have_leave_the_file_to_us(tmp_path: Path) -> 
 
 def test_register_names_a_table_in_duckdb(tmp_path: Path) -> None:
     """A folder or a scan under a name, with the scan's options."""
-    with zipfile.ZipFile(next(p for p in _GOLDEN if "delta" in str(p))) as packed:
-        packed.extractall(tmp_path)
-    folder = next(tmp_path.rglob("_delta_log")).parent
+    folder = unpack("delta/vectors-several", tmp_path)
     con = duckdb.connect()
 
     seamkit.register(con, "mine", folder)

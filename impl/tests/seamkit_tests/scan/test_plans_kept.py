@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import zipfile
 from collections import Counter
 from collections.abc import Callable
 from fnmatch import fnmatch
@@ -13,7 +12,7 @@ import pytest
 
 import seamkit
 from seamkit.files.storage import Storage
-from seamkit_tests import SUITES_GOLDEN
+from seamkit_tests.samples.golden_tables import unpack
 
 pytestmark = pytest.mark.usefixtures("nothing_kept")
 
@@ -40,14 +39,6 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return paths
 
 
-def _unpack(kind: str, name: str, folder: Path) -> Path:
-    """One of the golden tables, below a folder; its own folder."""
-    with zipfile.ZipFile(SUITES_GOLDEN / kind / name / "table.zip") as archive:
-        archive.extractall(folder)
-    inside = [p.parent for p in folder.rglob(".hoodie") if p.parent.name != "metadata"]
-    return inside[0] if inside else folder
-
-
 def _rows(table: Path) -> Counter[str]:
     return Counter(map(repr, seamkit.open_table(table).scan().to_table().to_pylist()))
 
@@ -64,7 +55,7 @@ def _apart(table: Path) -> Counter[str]:
 def test_a_second_plan_reads_no_manifest_anew(kind: str, tmp_path: Path, reads: list[str]) -> None:
     """Nor an instant, nor a commit; until nothing may be kept any more."""
     name, _, pattern = _TABLES[kind]
-    table = _unpack(kind, name, tmp_path)
+    table = unpack(f"{kind}/{name}", tmp_path)
     counts = []
     for most_bytes in (1 << 28, 1 << 28, 0):
         seamkit.keep_at_most(most_bytes)
@@ -83,7 +74,7 @@ def test_another_table_under_the_same_path_is_read_as_it_is(kind: str, tmp_path:
     place = tmp_path / "place"
     answers = []
     for name in (first, second, first):
-        _unpack(kind, name, tmp_path / "new").rename(place)
+        unpack(f"{kind}/{name}", tmp_path / "new").rename(place)
         answers.append(_rows(place))
         assert answers[-1] == _apart(place)
         shutil.rmtree(place)
@@ -96,7 +87,7 @@ def test_a_file_that_was_overwritten_with_as_many_bytes_is_read_anew(
 ) -> None:
     """So that what is broken now is refused, as it is by whoever reads it for the first time."""
     name, _, pattern = _TABLES[kind]
-    table = _unpack(kind, name, tmp_path)
+    table = unpack(f"{kind}/{name}", tmp_path)
     assert _rows(table)
     for path in [p for p in table.rglob("*") if fnmatch(str(p.relative_to(table)), pattern)]:
         path.write_bytes(b"\xff" * path.stat().st_size)
@@ -106,7 +97,7 @@ def test_a_file_that_was_overwritten_with_as_many_bytes_is_read_anew(
 
 def test_each_commit_of_a_writer_is_seen_and_read_once(tmp_path: Path, reads: list[str]) -> None:
     """Of a version after one that is known, the new commit is all that is read."""
-    table = _unpack("delta", "vectors-several", tmp_path / "table")
+    table = unpack("delta/vectors-several", tmp_path / "table")
     log, aside = table / "_delta_log", tmp_path / "aside"
     log.rename(aside)
     log.mkdir()
@@ -129,7 +120,7 @@ def test_each_commit_of_a_writer_is_seen_and_read_once(tmp_path: Path, reads: li
 
 def test_what_a_cleaner_takes_or_cuts_is_noticed(tmp_path: Path) -> None:
     """The folders of a table are listed each time, whatever its timeline says."""
-    table = _unpack("hudi", "mor-v9-types", tmp_path)
+    table = unpack("hudi/mor-v9-types", tmp_path)
     assert _rows(table)
     log = next(path for path in table.rglob(".*.log.*"))
     whole = log.read_bytes()

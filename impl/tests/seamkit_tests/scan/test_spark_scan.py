@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 import os
 import re
-import zipfile
 from collections.abc import Iterable, Iterator
 from importlib.resources import files
 from pathlib import Path
@@ -26,10 +25,10 @@ from seamkit.scan.unit_scan import UnitScan
 from seamkit.tables.delta.table import DeltaTable
 from seamkit.tables.hudi.table import HudiTable
 from seamkit.tables.opening import open_table
-from seamkit_tests import SUITES_GOLDEN
 from seamkit_tests.samples.delta_tables import unpack_delta
-from seamkit_tests.samples.golden_tables import unpack_table
+from seamkit_tests.samples.golden_tables import unpack, unpack_table
 from seamkit_tests.samples.hive_tables import text_table
+from seamkit_tests.samples.outlets import bag
 from seamkit_tests.scan.units import plan, write_unit
 
 pytestmark = [
@@ -63,10 +62,6 @@ def _unpack(name: str, folder: Path) -> HudiTable:
     return HudiTable(str(unpack_table(name, folder)))
 
 
-def _sorted(table: pa.Table) -> list[str]:
-    return sorted(map(repr, table.to_pylist()))
-
-
 def _ordered(values: Iterable[Any]) -> list[Any]:
     return sorted(values, key=lambda value: (value is None, value if value is not None else 0))
 
@@ -84,7 +79,7 @@ def test_tasks_read_the_rows_that_the_local_scan_reads(
     local, spread = scan.to_table(), SparkScan(scan, session)
     remote = spread.to_reader().read_all()
     assert remote.schema == local.schema
-    assert _sorted(remote) == _sorted(local)
+    assert bag(remote) == bag(local)
     assert spread.report().rows == local.num_rows
     assert spread.report().paths == scan.report().paths
 
@@ -98,7 +93,7 @@ def test_columns_and_filters_travel_to_the_tasks(session: Any, tmp_path: Path) -
     spread = SparkScan(scan, session).dataset().to_table(columns=["k"], filter=condition)
     local = scan.dataset().to_table(columns=["k"], filter=condition)
     assert local.num_rows
-    assert _sorted(spread) == _sorted(local)
+    assert bag(spread) == bag(local)
 
 
 def test_a_table_is_a_data_frame(session: Any, tmp_path: Path) -> None:
@@ -142,11 +137,7 @@ def test_sparks_own_reader_reads_files_from_before_columns_changed(
     session: Any, name: str, tmp_path: Path
 ) -> None:
     """Renamed, new or wider columns are those of the local scan, under a filter of each, too."""
-    with zipfile.ZipFile(SUITES_GOLDEN / name / "table.zip") as packed:
-        packed.extractall(tmp_path)
-    marks = (".hoodie", "_delta_log", "metadata")
-    [folder] = [found.parent for mark in marks for found in tmp_path.rglob(mark)][:1]
-    scan = open_table(folder).scan()
+    scan = open_table(unpack(name, tmp_path)).scan()
     local = scan.to_table()
     frame = scan.spark_frame(session)
 
@@ -283,9 +274,7 @@ def test_columns_and_filters_of_a_query_reach_our_reader(session: Any, tmp_path:
 @in_threads
 def test_spark_plans_by_the_rows_that_the_metadata_tells(session: Any, tmp_path: Path) -> None:
     """Sorted runs of a Paimon table are merged: there are at most all of their rows."""
-    with zipfile.ZipFile(SUITES_GOLDEN / "paimon" / "pk-write-only" / "table.zip") as archive:
-        archive.extractall(tmp_path)
-    scan: Any = open_table(tmp_path).scan()
+    scan: Any = open_table(unpack("paimon/pk-write-only", tmp_path)).scan()
     plan = scan.spark_frame(session)._jdf.queryExecution().optimizedPlan()
     stats = plan.collectLeaves().head().stats()
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import zipfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -26,8 +25,7 @@ from seamkit.files.statistics import ColumnRange, FileStatistics
 from seamkit.files.storage import Storage
 from seamkit.scan.unit_scan import UnitScan
 from seamkit.scan.units import DataFile, Mask, ReadPlan, ReadUnit
-from seamkit_tests import SUITES_GOLDEN
-from seamkit_tests.samples.golden_tables import unpack_table
+from seamkit_tests.samples.golden_tables import unpack, unpack_table
 
 Met = tuple[str, str]
 
@@ -145,7 +143,7 @@ def test_of_a_scan_with_a_filter_or_limit_all_is_a_bound(tmp_path: Path) -> None
 
 def test_deleted_rows_make_bounds_of_values_but_not_of_counts(tmp_path: Path) -> None:
     """A vector says how many rows are gone, and not which values they had."""
-    folder = _unpacked("delta", "vectors-several", tmp_path)
+    folder = unpack("delta/vectors-several", tmp_path)
     scan: Any = seamkit.open_table(folder).scan()
     known, rows = scan.statistics(), scan.to_table()
 
@@ -167,7 +165,7 @@ def test_rows_that_logs_change_are_a_guess(tmp_path: Path) -> None:
 
 def test_footers_are_read_only_where_metadata_says_nothing(tmp_path: Path) -> None:
     """Hive tells of no file; without a look at footers nobody knows how many rows there are."""
-    folder = _unpacked("hive", "parquet-written", tmp_path)
+    folder = unpack("hive/parquet-written", tmp_path)
     scan: Any = seamkit.open_table(folder).scan()
     rows = scan.to_table()
 
@@ -186,7 +184,7 @@ def test_files_that_would_be_read_whole_are_not_asked(
     format_name: str, name: str, tmp_path: Path
 ) -> None:
     """Text and Avro have no footer: what metadata does not tell of them stays unknown."""
-    scan: Any = seamkit.open_table(_unpacked(format_name, name, tmp_path)).scan()
+    scan: Any = seamkit.open_table(unpack(f"{format_name}/{name}", tmp_path)).scan()
     data = [file for unit in scan.plan.units for file in unit.files]
     assert data
     before = scan.statistics(footers=False)
@@ -226,12 +224,6 @@ def test_footers_keep_the_last_digits_and_pass_over_fractions(tmp_path: Path) ->
     assert known.columns["s"].exact == (False, False)
     assert known.columns["none"] == ColumnRange(3)
     assert known.columns["lacking"] == ColumnRange(3)
-
-
-def _unpacked(format_name: str, name: str, folder: Path) -> Path:
-    with zipfile.ZipFile(SUITES_GOLDEN / format_name / name / "table.zip") as archive:
-        archive.extractall(folder)
-    return folder
 
 
 def test_the_command_line_shows_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -16,11 +16,12 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from seambase.errors import InputError, RefusedError, SeambenchError, UnavailableError, UsageError
+from seambase.errors import InputError, RefusedError, SeambenchError, UsageError
 from seambench_tests.samples.documents import python_blocks
 from seamkit.spark import NativeSpark
 from seamkit_tests.samples.batch_scan import BatchScan
 from seamkit_tests.samples.hive_tables import text_table
+from seamkit_tests.samples.lacking import OrSkipped
 
 pytestmark = [
     pytest.mark.jvm,
@@ -55,10 +56,8 @@ ROWS = pa.RecordBatch.from_pydict(
 @pytest.fixture(scope="module")
 def spark() -> Iterator[NativeSpark]:
     """Spark in this process, whose converters take few rows a call; skipped without a Java."""
-    try:
+    with OrSkipped():
         native = NativeSpark(threads=2, threshold_bytes=8192)
-    except UnavailableError as error:
-        pytest.skip(f"unavailable: {error}")
     with native:
         yield native
 

@@ -11,11 +11,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from seambase.errors import UnavailableError
 from seambench.data.tpch import TABLES, generate_part
 from seamkit.spark import NativeSpark
 from seamkit.tables.opening import open_table
 from seamkit_tests import SUITES_GOLDEN
+from seamkit_tests.samples.lacking import OrSkipped
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -40,11 +40,9 @@ _FILES = 2
 @pytest.fixture(scope="module")
 def spark() -> Iterator[NativeSpark]:
     """Spark in this process; without a Java the tests are skipped by name."""
-    try:
+    with OrSkipped():
         # Plans are not changed while they run: what is compared is what is planned.
         native = NativeSpark(threads=2, conf={"spark.sql.adaptive.enabled": "false"})
-    except UnavailableError as error:
-        pytest.skip(f"unavailable: {error}")
     with native:
         yield native
 
