@@ -40,16 +40,8 @@ from seambench.report.views.written import written
 
 NOTICE = "Derived from TPC-H, not comparable with published TPC-H results."
 
-PAGES = (
-    ("index", "Start"),
-    ("matrix", "Every case"),
-    ("pairs", "Pairs"),
-    ("cost", "Cost of merging"),
-    ("queries", "Queries"),
-    ("seams", "Seams"),
-    ("history", "History"),
-    ("about", "About"),
-)
+_Held = Mapping[str, Mapping[str, Any]]
+"""What templates get, by what a file's name has behind the page's: nothing, or a set of runs."""
 
 
 @dataclass(frozen=True)
@@ -81,50 +73,67 @@ class Pages:
 
 def render(pages: Pages) -> Iterator[tuple[str, str]]:
     """Every page by its file's name."""
-    environment = _environment(pages)
-    known = [(name, family) for name in seams() for family in find_seam(name).timed]
-    figured, quiet = with_figures(pages.loaded), with_figures(pages.loaded, quiet=True)
-    timed = families(figured.records, known)
-    # Results that are no results of asv are told on the last page.
-    problems = list(pages.loaded.problems)
-    views: dict[str, Mapping[str, Any]] = {
-        "index": {
-            "start": start_of(
-                quiet.of(visitors=False),
-                pages.columns,
-                # Who wins is told by the newest runs in which somebody could.
-                families(quiet.records, known, comparing=True),
-                pages.known,
-                figured.of(visitors=True),
-            ),
-            "machines": _machines(pages.loaded),
-            "ratio": RATIO,
-        },
-        "matrix": {
-            "matrices": matrices(pages.columns),
-            "reported": by_status(findings_of(pages.columns)),
-            "vouched": vouched(pages.columns),
-            "random": random_tables(pages.random, problems),
-            "forms": varied_tables(pages.forms, problems),
-            "ways": asked_ways(pages.ways, problems),
-        },
-        "pairs": {"grids": grids(pages.loaded.records)},
-        "seams": {"families": timed},
-        "history": {
-            "versions": versions(pages.columns),
-            "scans": scans_by_commit(figured, RATIO),
-            "kernels": kernels(pages.history, problems),
-            "unit_counted": COUNTED,
-            "asv": pages.asv_pages,
-        },
-        "about": {"problems": problems, "badges": pages.badges},
-    }
-    for name, view in views.items():
-        yield f"{name}.html", environment.get_template(f"{name}.html.j2").render(page=name, **view)
-    yield from _by_runs(environment, figured, "cost", _cost_view, is_scan)
-    yield from _by_runs(
-        environment, figured, "queries", _query_view, lambda timing: not is_scan(timing)
+    environment, content = _environment(pages), _Content(pages)
+    for name, (_, view) in PAGES.items():
+        template = environment.get_template(f"{name}.html.j2")
+        for suffix, held in view(content).items():
+            yield f"{name}{suffix}.html", template.render(page=name, **held)
+
+
+class _Content:
+    """What several pages show.
+
+    Attributes:
+        figured: records with figures; `quiet` those of a quiet machine.
+        problems: results that are none, of which the last page tells.
+    """
+
+    def __init__(self, pages: Pages) -> None:
+        self.pages, self.problems = pages, list(pages.loaded.problems)
+        self.figured = with_figures(pages.loaded)
+        self.quiet = with_figures(pages.loaded, quiet=True)
+        self._known = [(name, family) for name in seams() for family in find_seam(name).timed]
+
+    def families(self, loaded: Loaded, *, comparing: bool = False) -> list[Family]:
+        """What was timed of seams."""
+        return families(loaded.records, self._known, comparing=comparing)
+
+
+def _start_view(content: _Content) -> _Held:
+    pages = content.pages
+    start = start_of(
+        content.quiet.of(visitors=False),
+        pages.columns,
+        # Who wins is told by the newest runs in which somebody could.
+        content.families(content.quiet, comparing=True),
+        pages.known,
+        content.figured.of(visitors=True),
     )
+    return {"": {"start": start, "machines": _machines(pages.loaded), "ratio": RATIO}}
+
+
+def _matrix_view(content: _Content) -> _Held:
+    pages, problems = content.pages, content.problems
+    held = {
+        "matrices": matrices(pages.columns),
+        "reported": by_status(findings_of(pages.columns)),
+        "vouched": vouched(pages.columns),
+        "random": random_tables(pages.random, problems),
+        "forms": varied_tables(pages.forms, problems),
+        "ways": asked_ways(pages.ways, problems),
+    }
+    return {"": held}
+
+
+def _history_view(content: _Content) -> _Held:
+    held = {
+        "versions": versions(content.pages.columns),
+        "scans": scans_by_commit(content.figured, RATIO),
+        "kernels": kernels(content.pages.history, content.problems),
+        "unit_counted": COUNTED,
+        "asv": content.pages.asv_pages,
+    }
+    return {"": held}
 
 
 def _environment(pages: Pages) -> jinja2.Environment:
@@ -141,7 +150,7 @@ def _environment(pages: Pages) -> jinja2.Environment:
     environment.globals |= {
         "counted": counted,
         "notice": NOTICE,
-        "pages": PAGES,
+        "pages": [(name, title) for name, (title, _) in PAGES.items()],
         "built": pages.built,
         "left_out": left_out(pages.loaded),
         "version": __version__,
@@ -229,22 +238,21 @@ def _machines(loaded: Loaded) -> str:
 
 
 def _by_runs(
-    environment: jinja2.Environment,
-    loaded: Loaded,
-    name: str,
+    content: _Content,
     view: Callable[[RunSet, Sequence[RunSet]], Mapping[str, Any] | None],
     counted: Callable[[Timing], bool],
-) -> Iterator[tuple[str, str]]:
+) -> _Held:
     """A page for each set of runs; the first one is the page that all others lead to."""
-    known = run_sets(loaded.records, is_of_tables, counted)
+    known = run_sets(content.figured.records, is_of_tables, counted)
     sets = [(one, found) for one in known if (found := view(one, known)) is not None]
-    template = environment.get_template(f"{name}.html.j2")
-    files = [f"{name}.html", *(f"{name}-{one.id}.html" for one, _ in sets[1:])]
     if not sets:
-        yield files[0], template.render(page=name, runs=None, figures=[], tables=[])
-    for at, (one, found) in enumerate(sets):
-        others = [(s, f) for (s, _), f in zip(sets, files, strict=True) if s is not one]
-        yield files[at], template.render(page=name, runs=one, others=others, **found)
+        return {"": {"runs": None, "figures": [], "tables": []}}
+    named = [(one, f"-{one.id}" if at else "") for at, (one, _) in enumerate(sets)]
+    pages = {}
+    for (one, found), (_, suffix) in zip(sets, named, strict=True):
+        others = [(other, its) for other, its in named if other is not one]
+        pages[suffix] = {"runs": one, "others": others, **found}
+    return pages
 
 
 def _cost_view(one: RunSet, sets: Sequence[RunSet]) -> Mapping[str, Any] | None:
@@ -294,3 +302,22 @@ def _charted(family: Family) -> list[Group]:
             for by_rows in group.rates.values()
         )
     ]
+
+
+PAGES: Mapping[str, tuple[str, Callable[[_Content], _Held]]] = {
+    "index": ("Start", _start_view),
+    "matrix": ("Every case", _matrix_view),
+    "pairs": ("Pairs", lambda content: {"": {"grids": grids(content.pages.loaded.records)}}),
+    "cost": ("Cost of merging", lambda content: _by_runs(content, _cost_view, is_scan)),
+    "queries": (
+        "Queries",
+        lambda content: _by_runs(content, _query_view, lambda timing: not is_scan(timing)),
+    ),
+    "seams": ("Seams", lambda content: {"": {"families": content.families(content.figured)}}),
+    "history": ("History", _history_view),
+    "about": (
+        "About",
+        lambda content: {"": {"problems": content.problems, "badges": content.pages.badges}},
+    ),
+}
+"""Title and view of each page, in the order of the menu. The last tells what went wrong before."""

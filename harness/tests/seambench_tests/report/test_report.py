@@ -79,7 +79,7 @@ def test_the_form_of_records_is_published_with_the_page(site: Path) -> None:
 def test_site_is_complete_and_self_contained(site: Path) -> None:
     """A site is eight pages with style and script, parts, badges and records; it names no host."""
     names = {path.name for path in site.iterdir()}
-    pages = {f"{name}.html" for name, _ in PAGES}
+    pages = {f"{name}.html" for name in PAGES}
     assert len(pages) == 8
     more = {name for name in names if name.startswith(("cost-", "queries-"))}
     assert names - more == pages | {
@@ -101,7 +101,7 @@ def test_the_site_is_light(site: Path, results: Path, tmp_path: Path) -> None:
 
 def test_every_page_says_where_the_workload_comes_from(site: Path) -> None:
     """The limit of the numbers stands on each of them."""
-    for name, _ in PAGES:
+    for name in PAGES:
         assert "Derived from TPC-H, not comparable with published TPC-H results." in page(
             site, name
         )

@@ -25,7 +25,7 @@ HOSTILE = "<img src=x onerror=\"document.title='broken'\"><u>bold</u>"
 #: With something in every section, and hostile text wherever a table's own may stand.
 AUDIT = Path(__file__).parents[1] / "samples" / "audit.json"
 SIZES = [("light", 1280), ("dark", 360)]
-NAMES = [name for name, _ in PAGES]
+NAMES = list(PAGES)
 #: Pages that do more with a script; they say when they are drawn.
 SCRIPTED = ("matrix", "cost", "queries")
 #: Addresses that show what a script draws.
