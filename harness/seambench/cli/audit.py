@@ -10,7 +10,7 @@ import typer
 
 from seambase.command.terminal import parse_bytes, parse_list, plain_text, print_json, print_rows
 from seambase.errors import UsageError
-from seambench.cli.shared.common import Allow, console, error_console
+from seambench.cli.shared.common import Allow, console, error_console, narrow_rows
 
 if TYPE_CHECKING:
     from seambench.contracts.scan import Scanner
@@ -122,7 +122,9 @@ def _show(found: Audit, *, as_json: bool) -> None:
     out = console()
     for section in sections(found):
         out.print(f"\n{section.title}", style="bold", markup=False)
-        print_rows(section.columns, section.rows)
+        cells = [[plain_text(cell) for cell in row] for row in section.rows]
+        if not narrow_rows(out, section.columns, cells):
+            print_rows(section.columns, section.rows)
         for line in (*section.details, *([section.note] if section.note else [])):
-            out.print(plain_text(line), markup=False, soft_wrap=True)
-    out.print(f"\n{plain_text(verdict(found))}", markup=False, soft_wrap=True)
+            out.print(plain_text(line), markup=False)
+    out.print(f"\n{plain_text(verdict(found))}", markup=False)

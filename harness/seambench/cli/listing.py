@@ -10,7 +10,7 @@ import typer
 
 from seambase.command.terminal import JSON_SCHEMA, plain_text, print_json
 from seambase.errors import SeambenchError, UsageError
-from seambench.cli.shared.common import DataFolder, console, data_folder
+from seambench.cli.shared.common import DataFolder, console, data_folder, narrow_rows
 
 _KINDS = ("seams", "capabilities", "formats", "implementations", "cases", "data", "queries")
 
@@ -190,12 +190,15 @@ def _print(kind: str, rows: Sequence[dict[str, Any]]) -> None:
         out.print("  none\n")
         return
     columns = list(dict.fromkeys(key for row in rows for key in row))
+    cells = [[plain_text(_cell(row.get(name))) for name in columns] for row in rows]
+    if narrow_rows(out, columns, cells, wraps=True):
+        out.print()
+        return
     table = Table(box=None, header_style="dim")
     for name in columns:
         table.add_column(name, overflow="fold")
-    for row in rows:
-        values = (row.get(name) for name in columns)
-        table.add_row(*(escape(plain_text(_cell(value))) for value in values))
+    for row in cells:
+        table.add_row(*map(escape, row))
     out.print(table)
     out.print()
 

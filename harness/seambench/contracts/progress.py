@@ -28,6 +28,8 @@ from rich.text import Text
 
 _LINE_SECONDS = 30.0
 """Off a terminal, between two lines that tell what runs."""
+_WIDE = 120
+"""Below this width the bar is short: what runs needs the place."""
 
 
 class _TimeLeft(ProgressColumn):
@@ -39,7 +41,7 @@ class _TimeLeft(ProgressColumn):
         """See `ProgressColumn`."""
         seconds = task.time_remaining
         if seconds is None or task.finished:
-            return Text("")
+            return Text(" ")  # one without any width takes the last letter of another column
         minutes, rest = divmod(int(seconds), 60)
         return Text(f"{minutes}:{rest:02d} left")
 
@@ -66,12 +68,14 @@ class Progress:
             TextColumn(
                 "{task.description}",
                 markup=False,
-                table_column=Column(no_wrap=True, overflow="ellipsis"),
+                # What figures leave over: they are never cut.
+                table_column=Column(no_wrap=True, overflow="ellipsis", ratio=1),
             ),
-            BarColumn(bar_width=24),
+            BarColumn(bar_width=24 if self._console.width >= _WIDE else 6),
             MofNCompleteColumn(),
             TimeElapsedColumn(),
             _TimeLeft(),
+            expand=True,
             console=self._console,
             transient=True,
             get_time=clock,

@@ -124,9 +124,10 @@ def _show(outcome: Outcome, extra: Sequence[str]) -> None:
     out = console()
     colour = "red" if outcome.failed else _COLOURS.get(outcome.outcome, "yellow")
     reason, rows = outcome.said, outcome.difference
-    if rows is not None and outcome.failed:
-        # The rows follow, by themselves.
-        reason = reason.partition(": missing ")[0].partition(": unexpected ")[0]
+    if (
+        rows is not None
+    ):  # of a failure they follow, by themselves; one that is known is told in short
+        reason = _without_rows(reason, outcome.outcome)
     out.print(
         f"[{colour}]{word_of(outcome)}[/] {escape(outcome.implementation)} "
         f"{escape(outcome.case)}: {escape(plain_text(reason))}",
@@ -139,6 +140,12 @@ def _show(outcome: Outcome, extra: Sequence[str]) -> None:
     out.print(f"    [dim]{escape(again(outcome, extra))}[/]", soft_wrap=True)
 
 
+def _without_rows(reason: str, word: str) -> str:
+    """What went wrong, without the rows that are named behind it."""
+    short = reason.partition(": missing ")[0].partition(": unexpected ")[0]
+    return f"{short})" if word == "xfail" and short != reason else short
+
+
 def _show_rest(told: Mapping[tuple[str, str, str], int]) -> None:
     """How many more there are of what was shown."""
     from rich.markup import escape
@@ -146,7 +153,8 @@ def _show_rest(told: Mapping[tuple[str, str, str], int]) -> None:
     out = console()
     for (name, word, reason), count in told.items():
         if count > 1 and word == "xfail":
-            out.print(f"{word} {escape(name)}: {counted(count - 1, 'more case')}: {escape(reason)}")
+            more, said = counted(count - 1, "more case"), _without_rows(reason, word)
+            out.print(f"{word} {escape(name)}: {more}: {escape(said)}", soft_wrap=True)
 
 
 def _show_unavailable(seen: Sequence[Outcome]) -> None:

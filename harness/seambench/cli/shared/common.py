@@ -111,6 +111,29 @@ def narrow_table(out: Console, rows: Iterable[tuple[str, str, str]]) -> None:
     out.print(table)
 
 
+def narrow_rows(
+    out: Console, titles: Sequence[str], rows: Sequence[Sequence[str]], *, wraps: bool = False
+) -> bool:
+    """Print rows below each other if columns do not fit a narrow terminal; whether they were.
+
+    With `wraps` the last column is one whose lines break between words.
+    """
+    from rich.markup import escape
+
+    if out.width >= WIDE:
+        return False
+    lines = [titles, *rows]
+    widths = [2 + max(len(line[at]) for line in lines) for at in range(len(titles))]
+    if wraps:
+        widths[-1] = 2 + max(len(word) for line in lines for word in line[-1].split() or [""])
+    if sum(widths) <= out.width:
+        return False
+    others = [zip(titles[2:], row[2:], strict=True) for row in rows]
+    known = ["; ".join(f"{title}: {cell}" for title, cell in one if cell) for one in others]
+    narrow_table(out, ((escape(a), b, more) for (a, b, *_), more in zip(rows, known, strict=True)))
+    return True
+
+
 def error_console() -> Console:
     """For progress and remarks: standard error."""
     from rich.console import Console

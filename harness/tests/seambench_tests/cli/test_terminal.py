@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from decimal import Decimal
@@ -125,3 +126,17 @@ def test_on_a_narrow_terminal_columns_of_sentences_stand_below_each_other(
     assert max(map(len, shown[80])) <= 80
     assert names != []
     assert [name for name in names if not any(name in line for line in shown[80])] == []
+
+
+@pytest.mark.parametrize("kind", ["seams", "formats"])
+def test_lists_cut_no_word_on_a_narrow_terminal(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At 80 columns each word that programs are told is whole on a line, and no line is longer."""
+    out = Console(width=80, highlight=False)
+    monkeypatch.setattr("seambench.cli.listing.console", lambda: out)
+    lines = CliRunner().invoke(app, ["list", kind]).output.splitlines()
+    listed = json.loads(CliRunner().invoke(app, ["list", kind, "--json"]).output)[kind]
+    words = [word for row in listed for word in row.get("capabilities", row.get("jars", ()))]
+
+    assert max(map(len, lines)) <= 80
+    assert words != []
+    assert [word for word in words if not any(word in line for line in lines)] == []

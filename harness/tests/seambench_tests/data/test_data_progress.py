@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import os
 import re
 import signal
@@ -102,6 +103,28 @@ def test_a_terminal_shows_how_far_and_how_long() -> None:
     assert "a case" in shown
     assert "4/10" in shown
     assert re.search(r"\d+:\d\d left", shown)
+
+
+@pytest.mark.parametrize("left", [0, 4])
+def test_a_narrow_terminal_cuts_what_runs_and_no_figure(left: int) -> None:
+    """At 80 columns steps, seconds and the time left stand whole behind a name of any length."""
+    console = Console(file=io.StringIO(), width=80, force_terminal=True, force_interactive=True)
+    clock = itertools.count(0, 2)
+    with Progress("working", console=console, clock=lambda: float(next(clock))) as progress:
+        progress.plan(1200)
+        for _ in range(1200 - left):
+            progress.now("scan/hudi/scenarios/" + "long-" * 12)
+            progress.advance()
+        progress.refresh()
+    assert isinstance(console.file, io.StringIO)
+    shown = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", console.file.getvalue())
+    line = shown.replace("\r", "\n").strip().splitlines()[-1]
+
+    assert len(line) <= 80
+    assert "scan/hudi/scenarios/long" in line
+    assert f"{1200 - left}/1200" in line
+    assert re.search(r" \d+:\d\d:\d\d ", line + " ")
+    assert bool(re.search(r"\d+:\d\d left", line)) == bool(left)
 
 
 def test_off_a_terminal_only_what_is_said_is_shown() -> None:
