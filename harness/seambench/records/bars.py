@@ -98,11 +98,6 @@ class Bar(_Struct, frozen=True):
     scale: float = 1.0
     measure: Literal["wall", "cpu", "peak_mib"] = "wall"
 
-    @property
-    def limit(self) -> str:
-        """For people."""
-        return f"<= {self.at_most:g}" if self.at_most is not None else f">= {self.at_least:g}"
-
     def is_met(self, value: float) -> bool:
         """Whether a figure is within the limit."""
         if self.at_most is not None:

@@ -13,6 +13,7 @@ from seambase.errors import UnavailableError
 from seambench.cli.shared.common import WIDE, console, narrow_table, plain_table
 from seambench.records.bars import Bar, Judged, judge, judged_runs
 from seambench.records.model import Record
+from seambench.report.draw.text import seconds, short
 
 _STYLES = {"met": "green", "missed": "red", "no figure": "dim", "agree": "green", "differ": "red"}
 #: Of so many figures two runs are to give each within the other's interval.
@@ -24,9 +25,9 @@ def show_judged(chosen: Sequence[Bar], records: Sequence[Record]) -> int:
     judged = [judge(bar, records) for bar in chosen]
     rows = []
     for one in judged:
-        value = "" if one.value is None else f"{one.value:.2f}"
-        limit, source = one.bar.limit, one.source or one.reason
-        rows.append((one.bar.name, value, _interval(one), limit, one.word, source))
+        value = "" if one.value is None else _figure(one.bar, one.value)
+        source = one.source or one.reason
+        rows.append((one.bar.name, value, _interval(one), _limit(one.bar), one.word, source))
     _print(("bar", "figure", "interval", "wanted", "", "of"), rows)
     words = Counter(one.word for one in judged)
     typer.echo(
@@ -73,6 +74,24 @@ def _overlap(one: Judged, other: Judged) -> bool:
     assert one.ratio is not None
     assert other.ratio is not None
     return one.ratio.low <= other.ratio.high and other.ratio.low <= one.ratio.high
+
+
+def _figure(bar: Bar, value: float) -> str:
+    """A ratio, or a time or memory in the unit that leaves three digits."""
+    if bar.denominator is not None:
+        return f"{value:.2f}"
+    return f"{short(value)} MiB" if bar.measure == "peak_mib" else seconds(value)
+
+
+def _limit(bar: Bar) -> str:
+    if bar.at_most is not None:
+        return f"<= {_wanted(bar, bar.at_most)}"
+    assert bar.at_least is not None
+    return f">= {_wanted(bar, bar.at_least)}"
+
+
+def _wanted(bar: Bar, value: float) -> str:
+    return f"{value:g}" if bar.denominator is not None else _figure(bar, value)
 
 
 def _interval(one: Judged) -> str:

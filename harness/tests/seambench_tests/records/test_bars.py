@@ -196,6 +196,22 @@ def test_the_command_counts_bars_and_says_why_one_has_no_figure(
     assert ", of " in lines[1]
 
 
+def test_a_time_is_told_in_the_unit_that_leaves_digits(tmp_path: Path) -> None:
+    """A bar of no ratio, and its limit, say milliseconds as such: 7.2 ms, not 0.01."""
+    declared = tmp_path / "bars.toml"
+    declared.write_text(
+        '[run]\nr = ["make it"]\n[[bar]]\nname = "quick"\nrun = "r"\nat_most = 0.0125\n'
+        'numerator = { by = "a", case = "x" }\n'
+    )
+    for one in two("000001", [0.0072] * 7, [1.0] * 7):
+        write_record(tmp_path / "results", msgspec.to_builtins(one))
+    asked = ["bars", "--file", str(declared), "--results", str(tmp_path / "results")]
+    said = CliRunner().invoke(app, asked).output
+
+    assert "7.20 ms" in said
+    assert "<= 12.5 ms" in said
+
+
 @pytest.mark.parametrize(
     ("line", "says"),
     [
