@@ -12,7 +12,7 @@ TOLD := .ci/told
 ARGS ?=
 # pyspark comes as source only: built once here, not once more for each environment.
 WHEELS := .venv/wheels
-export UV_FIND_LINKS ?= $(CURDIR)/$(WHEELS)
+export UV_FIND_LINKS ?= $(wildcard $(CURDIR)/$(WHEELS))
 
 .PHONY: bench test beyond nightly all wheels docs clean help
 
