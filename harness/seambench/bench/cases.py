@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from seambase.errors import RefusedError, SeambenchError
+from seambase.wording import counted
 from seambench.bench.apart import Task
 from seambench.bench.measure import (
     Competitor,
@@ -137,7 +138,7 @@ def _streamed(reader: Reader, growth: MemoryRun, wanted: int, columns: Sequence[
             },
         )
         if found.wrong is None and drained.rows != wanted:
-            lost = f"streamed, {drained.rows} rows came; {wanted} are expected"
+            lost = f"streamed, {counted(drained.rows, 'row')} came; {wanted} are expected"
             found = _with_difference(found, lost)
         return found, drained.peak_bytes, growth_bytes
 

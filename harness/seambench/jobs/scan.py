@@ -21,6 +21,7 @@ from seambase.command.ending import ended
 from seambase.command.export import check_target, export
 from seambase.command.terminal import parse_list, parse_options, plain_text
 from seambase.scan import Query, ScanReport
+from seambase.wording import counted
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -78,7 +79,7 @@ def _run(given: argparse.Namespace) -> int:
 def _tell(report: ScanReport, rows: int, output: str) -> None:
     for warning in report.warnings:
         sys.stderr.write(f"warning: {plain_text(str(warning))}\n")
-    sys.stderr.write(plain_text(f"{rows:,} rows written to {output}") + "\n")
+    sys.stderr.write(plain_text(f"{counted(rows, 'row')} written to {output}") + "\n")
 
 
 if __name__ == "__main__":

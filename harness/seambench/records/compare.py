@@ -15,6 +15,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
+from seambase.wording import counted
 from seambench.engines.digest import quote
 
 _RELATIVE = 1e-9
@@ -50,7 +51,7 @@ def row_difference(
     """First difference of actual rows from expected ones, as a sentence; None if there is none."""
     for row in (*expected[:1], *actual[:1]):
         if len(row) != len(names):
-            return f"{len(names)} columns expected, a row has {len(row)}"
+            return f"{counted(len(names), 'column')} expected, a row has {len(row)}"
     if not ordered:
         expected, actual = sorted(expected, key=_sort_key), sorted(actual, key=_sort_key)
     for at, (want, have) in enumerate(zip(expected, actual, strict=False)):
@@ -64,7 +65,8 @@ def row_difference(
     if len(expected) != len(actual):
         longer, word = (expected, "missing") if len(expected) > len(actual) else (actual, "extra")
         row = longer[min(len(expected), len(actual))]
-        return f"{len(expected)} rows expected, {len(actual)} found; first {word}: {_show(row)}"
+        wanted = counted(len(expected), "row")
+        return f"{wanted} expected, {len(actual)} found; first {word}: {_show(row)}"
     return None
 
 
@@ -124,7 +126,7 @@ def relation_difference(
             ).fetchall()
             found += [f"first {word} row: {_show(row)}" for row in rows]
     if counts[0] != counts[1]:
-        found.insert(0, f"{counts[0]} rows expected, {counts[1]} found")
+        found.insert(0, f"{counted(counts[0], 'row')} expected, {counts[1]} found")
     return "; ".join(found) or None
 
 

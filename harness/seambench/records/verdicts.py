@@ -15,6 +15,7 @@ import duckdb
 import pyarrow as pa
 
 from seambase.errors import RefusedError, SeambenchError, UnavailableError
+from seambase.wording import counted
 from seambench.contracts.outcomes import Word
 from seambench.engines.digest import digest_reader, digest_table, quote, rows_of
 from seambench.records import compare
@@ -108,7 +109,7 @@ class ExpectedRows:
 
     def _difference(self, table: pa.Table) -> str | None:
         if not self.schema.names:
-            return f"{rows_of(self.digest)} rows expected, {table.num_rows} found"
+            return f"{counted(rows_of(self.digest), 'row')} expected, {table.num_rows} found"
         if self.sql is None:
             return None
         with duckdb.connect() as con:

@@ -23,6 +23,7 @@ from seambase.pages.flat_encodings import encoding_of
 from seambase.serde import SerdeRequest
 from seambase.types import SerdeType
 from seambase.walk import Cursor, Met
+from seambase.wording import counted
 
 __all__ = [
     "CHECKSUMMED",
@@ -273,7 +274,9 @@ class _Reader:
             with cursor.deeper():
                 column = self.block(cursor, type_, 1)
             if column.rows != rows:
-                raise cursor.broken(f"column {number}", f"{column.rows} rows, not {rows}", begin)
+                raise cursor.broken(
+                    f"column {number}", f"{counted(column.rows, 'row')}, not {rows}", begin
+                )
             columns.append(column)
         if cursor.left:
             raise cursor.broken("payload", f"{cursor.left} bytes follow the last column")
@@ -379,7 +382,9 @@ class _Reader:
             keys = self.block(cursor, _child(cursor, type_, 0), depth + 1)
             values = self.block(cursor, _child(cursor, type_, 1), depth + 1)
         if keys.rows != values.rows:
-            raise cursor.broken("map", f"{keys.rows} keys and {values.rows} values")
+            raise cursor.broken(
+                "map", f"{counted(keys.rows, 'key')} and {counted(values.rows, 'value')}"
+            )
         if any(_null_at(keys, row) for row in range(keys.rows)):
             raise cursor.broken("map", "a key is null")
         length = cursor.number("<i", "length of the hash table")
@@ -429,7 +434,9 @@ class _Reader:
         present = rows - sum(nulls or ())
         for at, block in enumerate(fields):
             if block.rows != present:
-                raise cursor.broken(f"field {at}", f"{block.rows} rows for {present} present rows")
+                raise cursor.broken(
+                    f"field {at}", f"{counted(block.rows, 'row')} for {present} present rows"
+                )
 
     def _dictionary(self, cursor: Cursor, type_: SerdeType | None, depth: int) -> Block:
         rows = self._rows(cursor)
@@ -447,7 +454,7 @@ class _Reader:
         with cursor.deeper():
             value = self.block(cursor, type_, depth + 1)
         if value.rows != 1:
-            raise cursor.broken("run", f"its value has {value.rows} rows, not one")
+            raise cursor.broken("run", f"its value has {counted(value.rows, 'row')}, not one")
         return Block("RLE", rows, children=[value])
 
 

@@ -18,6 +18,7 @@ from typing import Any
 import fastavro
 
 from seambase.errors import InputError, RefusedError
+from seambase.wording import counted
 from seamkit.avro.schema import AvroType, parse_schema
 from seamkit.core.unpack import Bound
 
@@ -95,7 +96,9 @@ class AvroContainer:
             stream = io.BytesIO(block)
             for number in range(count):
                 if number and stream.tell() >= len(block):
-                    raise InputError(f"{where}: it ends after {number} of {count} records")
+                    raise InputError(
+                        f"{where}: it ends after {number} of {counted(count, 'record')}"
+                    )
                 try:
                     record = read(stream)
                 except Exception as error:  # fastavro raises whatever the bytes lead it to

@@ -49,7 +49,7 @@ def _read(planned: Scan, output: str | None) -> int:
     with Status("reading") as status:
 
         def count(rows: int) -> None:
-            status.update(f"reading, {rows:,} rows so far")
+            status.update(f"reading, {counted(rows, 'row')} so far")
 
         with planned.to_reader() as stream:
             plain = _without_views(stream)

@@ -9,6 +9,7 @@ from typing import Any, Self
 import pyarrow as pa
 
 from seambase.errors import RefusedError, UsageError
+from seambase.wording import counted
 from seamkit.core.memory import TrackedAllocator
 from seamkit.files.storage import Storage
 from seamkit.offheap.connector.batches import BatchScanner
@@ -74,7 +75,10 @@ class HiveFileScanner(BatchScanner):
         names = split_names(needed(parameters, "hive_column_names"), "hive_column_names")
         types = needed(parameters, "hive_column_types").split("#")
         if len(names) != len(types):
-            raise UsageError(f"hive_column_names has {len(names)} names, and {len(types)} types")
+            raise UsageError(
+                f"hive_column_names has {counted(len(names), 'name')}, and "
+                f"{counted(len(types), 'type')}"
+            )
         _check_whole(path, parameters)
         columns = dict(zip(names, types, strict=True))
         return cls(

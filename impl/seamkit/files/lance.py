@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from seambase.errors import InputError, RefusedError
 from seambase.extras import needs
+from seambase.wording import counted
 from seamkit.core.arrow_data import batch_of
 from seamkit.files.parquet import check_names
 from seamkit.files.promotion import LOSSLESS, TypeRules, resolve_batch
@@ -50,7 +51,9 @@ class LanceReader(FileReader):
                 columns = [pa.nulls(batch.num_rows, field.type) for field in schema]
                 yield batch_of(columns, schema, batch.num_rows)
         if rows != self.num_rows:
-            raise InputError(f"{self.name}: {rows} rows, but its footer says {self.num_rows}")
+            raise InputError(
+                f"{self.name}: {counted(rows, 'row')}, but its footer says {self.num_rows}"
+            )
 
     def _pieces(self, present: list[str], batch_rows: int) -> Iterator[pa.RecordBatch]:
         if not present:

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from pyarrow import orc
 
 from seambase.errors import InputError
+from seambase.wording import counted
 from seamkit.core.arrow_data import batch_of
 from seamkit.files.footers.orc_footer import OrcFooter
 from seamkit.files.parquet import check_names
@@ -84,7 +85,9 @@ class OrcReader(FileReader):
                 batch = stripe.slice(begin, batch_rows)
                 yield self._resolved(batch, schema, zone)
         if rows != self.num_rows:
-            raise InputError(f"{self.name}: {rows} rows, but its footer says {self.num_rows}")
+            raise InputError(
+                f"{self.name}: {counted(rows, 'row')}, but its footer says {self.num_rows}"
+            )
 
     def _stripes(self, present: Sequence[str]) -> Iterator[pa.RecordBatch]:
         if not present:  # a count, or columns that the file lacks

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from seambase.errors import InputError, RefusedError
+from seambase.wording import counted
 from seamkit.core.arrow_data import batch_of
 from seamkit.core.unpack import Bound
 from seamkit.files.blooms.split_block import groups_that_may_hold
@@ -101,7 +102,9 @@ def _check_rows(footer: pq.FileMetaData, where: str) -> None:
     """Row groups have the rows of the file: one without rows would be passed over."""
     rows = sum(footer.row_group(group).num_rows for group in range(footer.num_row_groups))
     if rows != footer.num_rows:
-        raise InputError(f"{where}: {rows} rows in row groups, {footer.num_rows} in the file")
+        raise InputError(
+            f"{where}: {counted(rows, 'row')} in row groups, {footer.num_rows} in the file"
+        )
 
 
 def _how(source: Any) -> dict[str, Any]:
@@ -301,7 +304,9 @@ class ParquetReader(FileReader):
             raise InputError(f"{self.name}: broken after row {rows} ({error})") from error
         footer_rows = self.rows_in(row_groups)
         if rows != footer_rows:
-            raise InputError(f"{self.name}: {rows} rows, but its footer says {footer_rows}")
+            raise InputError(
+                f"{self.name}: {counted(rows, 'row')}, but its footer says {footer_rows}"
+            )
         nulls.check(self.name)
 
     def _check_times(self, names: Collection[str], row_groups: Sequence[int] | None) -> None:

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from seambase.wording import counted
+
 Positions = npt.NDArray[np.int64]
 """Rows of a file, counted from 0 over all of its row groups; ascending, each once."""
 
@@ -214,5 +216,7 @@ def _run_container(reader: _Reader, key: int, cardinality: int) -> _Container:
 
 def _of(cardinality: int, values: Positions) -> Positions:
     if len(values) != cardinality:
-        raise ValueError(f"a container has {len(values)} values where it says {cardinality}")
+        raise ValueError(
+            f"a container has {counted(len(values), 'value')} where it says {cardinality}"
+        )
     return values

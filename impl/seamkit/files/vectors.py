@@ -14,6 +14,7 @@ from collections.abc import Collection
 import numpy as np
 
 from seambase.errors import InputError
+from seambase.wording import counted
 from seamkit.core.unpack import Bound
 from seamkit.files.roaring import Positions, TooManyError, read_bitmap
 from seamkit.files.storage import Storage, read_part
@@ -77,7 +78,9 @@ def vector_positions(
     except (ValueError, struct.error) as error:
         raise InputError(f"{where}: the bitmap is broken: {error}") from error
     if count is not None and len(positions) != count:
-        raise InputError(f"{where}: it has {len(positions)} positions, {by} says {count}")
+        raise InputError(
+            f"{where}: it has {counted(len(positions), 'position')}, {by} says {count}"
+        )
     return positions
 
 
@@ -89,6 +92,8 @@ def all_but_new(
     for positions, is_gone in ((now, True), (before, False)):
         if positions is not None and len(positions):
             if not 0 <= positions[0] <= positions[-1] < rows:
-                raise InputError(f"{where}: {rows} rows, and row {positions[-1]} is deleted")
+                raise InputError(
+                    f"{where}: {counted(rows, 'row')}, and row {positions[-1]} is deleted"
+                )
             gone[positions] = is_gone
     return np.flatnonzero(~gone).astype(np.int64, copy=False)

@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.filters import apply_filter, filter_columns
+from seambase.wording import counted
 from seamkit.core.arrow_data import batch_of
 from seamkit.core.tasks import Task, run_tasks
 from seamkit.engines.files import EngineFiles, engine_files
@@ -214,7 +215,7 @@ def _files_of(unit: ReadUnit, schema: pa.Schema, *, masks: bool) -> list[EngineF
         if changed and _PLACES.intersection(map(str.lower, reader.schema.names)):
             return "a column of its file hides the places of rows"
         if changed and reader.num_rows > _MOST_BITS:
-            return f"it has {reader.num_rows} rows, and an engine masks {_MOST_BITS}"
+            return f"it has {counted(reader.num_rows, 'row')}, and an engine masks {_MOST_BITS}"
         found.append(files)
     return found
 

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from seambase.errors import InputError
+from seambase.wording import counted
 from seamkit.core.arrow_data import ExportedBatch, array_of, batch_of
 from seamkit.core.memory import TrackedAllocator
 from seamkit.files.reader import FileReader
@@ -58,7 +59,7 @@ class GoneRows:
         if first < 0 or last >= num_rows:
             raise InputError(
                 f"{source}: row {first if first < 0 else last} is marked as deleted, and the file "
-                f"has {num_rows} rows"
+                f"has {counted(num_rows, 'row')}"
             )
         if (self._positions[1:] <= self._positions[:-1]).any():
             raise InputError(f"{source}: the positions of its deleted rows are not in order")
@@ -146,7 +147,9 @@ class GoneByKey:
             flags[done : done + batch.num_rows] |= test(batch)
             done += batch.num_rows
         if done != len(flags):
-            raise InputError(f"{self._reader.name}: {len(flags)} rows, but {done} keys")
+            raise InputError(
+                f"{self._reader.name}: {counted(len(flags), 'row')}, but {counted(done, 'key')}"
+            )
 
 
 def left_of(gone: Gone, begin: int, end: int) -> npt.NDArray[np.bool_]:

@@ -21,6 +21,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from seambase.errors import InputError
+from seambase.wording import counted
 from seamkit.core.arrow_data import array_of, batch_of
 from seamkit.core.tasks import Turns, begun, read_ahead
 from seamkit.files.reader import FileReader
@@ -260,7 +261,9 @@ class UnitMerge:
             if merged.num_rows:
                 yield merged
         if done != len(found.sources):
-            raise InputError(f"{reader.name}: {done} rows, but {len(found.sources)} keys")
+            raise InputError(
+                f"{reader.name}: {counted(done, 'row')}, but {counted(len(found.sources), 'key')}"
+            )
 
     def _batches(
         self,
@@ -402,7 +405,7 @@ class RowSources:
             if keeps:
                 kept.append(batch)
         if done != at.rows:
-            raise InputError(f"{source}: {at.rows} rows, but {done} keys")
+            raise InputError(f"{source}: {counted(at.rows, 'row')}, but {counted(done, 'key')}")
         return cls(kept, sources, all_losers)
 
     @property

@@ -13,6 +13,7 @@ import typer
 
 from seambase.command.terminal import JSON_SCHEMA, parse_bytes, print_json
 from seambase.errors import SeambenchError, UsageError
+from seambase.wording import counted
 from seambench.cli.checks.shown import show_end, show_outcomes
 from seambench.cli.shared.common import Results, error_console
 from seambench.cli.shared.recording import recording, write_outcomes, write_varied
@@ -273,7 +274,8 @@ def _require_answers(seen: Sequence[Outcome], named: Sequence[str]) -> None:
         judged = [one for one in seen if one.is_verdict and one.implementation == name]
         if judged and all(one.must_refuse for one in judged):
             raise SeambenchError(
-                f"{name}: what it states is enough for {len(judged)} cases that must be refused "
+                f"{name}: what it states is enough for {counted(len(judged), 'case')} that "
+                "must be refused "
                 "and for none that has an answer, so there is no verdict; state more capabilities"
             )
 

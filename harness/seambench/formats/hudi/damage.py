@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from seambase.errors import UsageError
+from seambase.wording import counted
 
 MAGIC = b"#HUDI#"
 
@@ -42,7 +43,9 @@ def position(data: bytes, name: str) -> int:
     try:
         return blocks[int(match[1]) - 1][match[2] or ""]
     except (IndexError, KeyError) as error:
-        raise UsageError(f"{name!r}: the log has {len(blocks)} blocks, no such part") from error
+        raise UsageError(
+            f"{name!r}: the log has {counted(len(blocks), 'block')}, no such part"
+        ) from error
 
 
 def name_parts(name: str) -> Mapping[str, str]:

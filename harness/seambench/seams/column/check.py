@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 from seambase import errors
+from seambase.wording import counted
 from seambench.conformance.refusals import NO_REFUSAL
 from seambench.contracts.column import BatchKind, ColumnChunk, ColumnRequest, ColumnTable, Step
 from seambench.contracts.outcomes import Mismatch
@@ -27,7 +28,7 @@ def check_column(case: ColumnCase, table: ColumnTable) -> None:
         return
     chunks = table.chunks(request_of(data))
     if len(chunks) != len(data["chunks"]):
-        raise Mismatch(f"{len(data['chunks'])} chunks expected, {len(chunks)} came")
+        raise Mismatch(f"{counted(len(data['chunks']), 'chunk')} expected, {len(chunks)} came")
     for number, (want, have) in enumerate(zip(data["chunks"], chunks, strict=True), 1):
         _compare(number, want, have)
     if data.get("kinds"):
@@ -69,7 +70,9 @@ def _told(steps: Mapping[Step, int]) -> str:
 def _compare(number: int, want: Mapping[str, Any], have: ColumnChunk) -> None:
     """One chunk: rows, the chain's words in their order, and every determined byte."""
     if have.num_rows != want["num_rows"]:
-        raise Mismatch(f"chunk {number}: {want['num_rows']} rows expected, {have.num_rows} came")
+        raise Mismatch(
+            f"chunk {number}: {counted(want['num_rows'], 'row')} expected, {have.num_rows} came"
+        )
     words = [(slot["kind"], slot["column"]) for slot in want["slots"]]
     found = [(slot.kind, slot.column) for slot in have.slots]
     if words != found:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from seambase.errors import UsageError
+from seambase.wording import counted
 from seambench.contracts.data_files import build
 
 T = TypeVar("T")
@@ -83,11 +84,15 @@ def _part(cls: type[T], data: Any, where: str) -> T:
 
 def _check_table(table: _Table, file: Path) -> None:
     if len(table.fields) != len(table.types):
-        raise UsageError(f"{file}: {len(table.fields)} fields have {len(table.types)} types")
+        raise UsageError(
+            f"{file}: {counted(len(table.fields), 'field')} with "
+            f"{counted(len(table.types), 'type')}"
+        )
     for number, row in enumerate(table.rows, 1):
         if len(row) != len(table.fields):
             raise UsageError(
-                f"{file}: row {number} has {len(row)} values for {len(table.fields)} fields"
+                f"{file}: row {number} has {counted(len(row), 'value')} for "
+                f"{counted(len(table.fields), 'field')}"
             )
     if not table.chunks:
         raise UsageError(f"{file}: without chunks it tests nothing")
@@ -99,7 +104,9 @@ def _check_table(table: _Table, file: Path) -> None:
         for at, slot in enumerate(chunk.slots, 1):
             _check_slot(_part(_Slot, slot, f"{where}, slot {at}"), f"{where}, slot {at}")
     if rows > len(table.rows):
-        raise UsageError(f"{file}: the chunks have {rows} rows, the file {len(table.rows)}")
+        raise UsageError(
+            f"{file}: the chunks have {counted(rows, 'row')}, the file {len(table.rows)}"
+        )
 
 
 def _check_slot(slot: _Slot, where: str) -> None:

@@ -19,6 +19,7 @@ import duckdb
 import pyarrow as pa
 
 from seambase.scan import TableWarning
+from seambase.wording import counted
 from seambench.conformance.plain import difference, differing_rows, rows_of
 from seambench.contracts.outcomes import Mismatch
 from seambench.contracts.scan import Related, Scan, Scanner, ScanRequest
@@ -173,7 +174,7 @@ def _check_report(case: ScanCase, scan: Scan, rows: int) -> None:
     """What the scan says of itself must be true."""
     report = scan.report()
     if report.rows != rows and not case.request.where:
-        raise Mismatch(f"the report says {report.rows} rows, {rows} were read")
+        raise Mismatch(f"the report says {counted(report.rows, 'row')}, {rows} were read")
     wanted = case.expect.warnings
     if wanted is not None:
         if len(report.warnings) != wanted:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, fields, is_dataclass
 from typing import Any
 
+from seambase.wording import counted
 from seambench.conformance.definitions import place
 from seambench.conformance.plain import shown
 from seambench.contracts.explanation import Explanation, ShownRows, Step
@@ -71,7 +72,9 @@ def _listed(rows: Sequence[Mapping[str, Any]]) -> ShownRows:
     columns = list(dict.fromkeys(name for row in rows for name in row))
     listed = [[shown(row.get(name)) for name in columns] for row in rows[:_MOST_ROWS]]
     if len(rows) > _MOST_ROWS:
-        listed.append([f"and {len(rows) - _MOST_ROWS} rows more", *[""] * (len(columns) - 1)])
+        listed.append(
+            [f"and {counted(len(rows) - _MOST_ROWS, 'row')} more", *[""] * (len(columns) - 1)]
+        )
     return ShownRows(columns, listed)
 
 
@@ -113,5 +116,7 @@ def _focus(case: ScanCase) -> str:
 def _rows(case: ScanCase, answer: Sequence[Sequence[Any]]) -> ShownRows:
     listed = [[shown(value) for value in row] for row in answer[:_MOST_ROWS]]
     if len(answer) > _MOST_ROWS:
-        listed.append([f"and {len(answer) - _MOST_ROWS} rows more", *[""] * (len(case.names) - 1)])
+        listed.append(
+            [f"and {counted(len(answer) - _MOST_ROWS, 'row')} more", *[""] * (len(case.names) - 1)]
+        )
     return ShownRows(case.names, listed)

@@ -19,6 +19,7 @@ import pyarrow.dataset as pads
 
 from seambase.errors import RefusedError, UnavailableError
 from seambase.extras import needs
+from seambase.wording import counted
 from seambench.conformance.plain import rows_of
 from seambench.contracts.outcomes import Mismatch
 from seambench.contracts.scan import Parted, Related, Scan, Scanner, ScanRequest, Written
@@ -114,7 +115,7 @@ def _stream(asked: _Asked, what: str) -> None:
 def _counted(asked: _Asked, what: str) -> None:
     count = _method(asked.scan, "count_rows")()
     if count != asked.whole.num_rows:
-        raise Mismatch(f"{what}: {count} rows counted, {asked.whole.num_rows} read")
+        raise Mismatch(f"{what}: {counted(count, 'row')} counted, {asked.whole.num_rows} read")
 
 
 def _limited(asked: _Asked, what: str) -> None:

@@ -29,6 +29,7 @@ import pyarrow as pa
 from seambase.errors import UsageError
 from seambase.serde import SerdeRequest
 from seambase.types import SerdeType, arrow_type, schema_of
+from seambase.wording import counted
 from seambench.conformance.plain import canonical
 
 _BYTES = frozenset(
@@ -311,7 +312,7 @@ def value_difference(
         return f"column {name!r} must be {wanted}, it is {column.type}"
     found = plain_values(column)
     if len(found) != len(expected):
-        return f"column {name!r}: {len(expected)} rows expected, {len(found)} came"
+        return f"column {name!r}: {counted(len(expected), 'row')} expected, {len(found)} came"
     for row, (want, have) in enumerate(zip(expected, found, strict=True)):
         if canonical(want) != canonical(have):
             return f"column {name!r}, row {row}: {_short(want)} expected, {_short(have)} came"

@@ -22,6 +22,7 @@ from seambase.errors import InputError, UsageError
 from seambase.pages.reader import frame, page_options
 from seambase.serde import SerdeField, SerdeRequest
 from seambase.types import SerdeType, parse_schema
+from seambase.wording import counted
 from seambench.seams.serde.plain_pages import payload_of
 from seambench.seams.serde.plain_rows import compact_row, framed, unsafe_row
 from seambench.seams.serde.values import from_golden, value_difference
@@ -227,7 +228,7 @@ def decode_problem(vector: Vector, batches: Sequence[pa.RecordBatch]) -> str | N
         if batch.schema.names != names:
             return f"batch {number}: columns {names} expected, {batch.schema.names} came"
         if batch.num_rows != want.rows:
-            return f"batch {number}: {want.rows} rows expected, {batch.num_rows} came"
+            return f"batch {number}: {counted(want.rows, 'row')} expected, {batch.num_rows} came"
         try:
             batch.validate(full=True)
         except pa.ArrowInvalid as error:

@@ -8,6 +8,7 @@ from seambase import errors
 from seambase.errors import InputError
 from seambase.foreign_arrow import sound_stream
 from seambase.pages.reader import CHECKSUMMED, COMPRESSED, Page, page_options, read_pages
+from seambase.wording import counted
 from seambench.conformance.plain import canonical
 from seambench.seams.serde.blocks import block_values
 from seambench.seams.serde.vectors import Expected, Vector, decode_problem
@@ -54,7 +55,7 @@ def written_again(vector: Vector, written: bytes) -> str | None:
         return f"no valid pages were written: {error}"
     known = read_pages(vector.data, options, types)
     if len(pages) != len(known):
-        return f"{len(known)} pages expected, {len(pages)} were written"
+        return f"{counted(len(known), 'page')} expected, {len(pages)} were written"
     for number, (page, want) in enumerate(zip(pages, known, strict=True)):
         # Source ids differ in every process, so columns are compared, which leaves them out.
         if page.rows != want.rows or page.columns != want.columns:
@@ -86,7 +87,7 @@ def _page_problem(vector: Vector, written: bytes) -> str | None:
     except errors.SeambenchError as error:
         return f"no valid pages were written: {error}"
     if len(pages) != len(vector.batches):
-        return f"{len(vector.batches)} pages expected, {len(pages)} were written"
+        return f"{counted(len(vector.batches), 'page')} expected, {len(pages)} were written"
     golden: Sequence[Page | None] = [None] * len(pages)
     if vector.data is not None and vector.plain:
         golden = read_pages(vector.data, options, list(vector.types))
@@ -116,7 +117,7 @@ def _header_problem(vector: Vector, page: Page) -> str | None:
 def _block_problem(vector: Vector, page: Page, want: Expected) -> str | None:
     """What tells the values of a written page from those handed over."""
     if page.rows != want.rows:
-        return f"{want.rows} rows expected, {page.rows} were written"
+        return f"{counted(want.rows, 'row')} expected, {page.rows} were written"
     for field, type_, block, column in zip(
         vector.request.fields, vector.types, page.columns, want.columns, strict=True
     ):

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from seambase.errors import UsageError
+from seambase.wording import counted
 
 LocalKind = Literal[
     "partition",
@@ -201,7 +202,9 @@ class LocalExchange:
         self, parts: Sequence[int] | None, rows: int, *, hashes: bool = False
     ) -> Sequence[int]:
         if parts is None or len(parts) != rows:
-            raise UsageError(f"a chunk of {rows} rows has {len(parts or ())} parts")
+            raise UsageError(
+                f"a chunk of {counted(rows, 'row')} has {counted(len(parts or ()), 'part')}"
+            )
         if not hashes and any(not 0 <= part < len(self._readers) for part in parts):
             raise UsageError(f"there are readers 0 to {len(self._readers) - 1}")
         return parts
@@ -237,7 +240,9 @@ class LocalExchange:
         keys: Sequence[Hashable] | None,
     ) -> None:
         if keys is None or len(keys) != rows:
-            raise UsageError(f"a chunk of {rows} rows has {len(keys or ())} keys")
+            raise UsageError(
+                f"a chunk of {counted(rows, 'row')} has {counted(len(keys or ()), 'key')}"
+            )
         by_key: dict[Hashable, list[int]] = {}
         for row, key in enumerate(keys):
             by_key.setdefault(key, []).append(row)

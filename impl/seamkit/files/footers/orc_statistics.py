@@ -14,6 +14,7 @@ from decimal import Decimal, InvalidOperation
 import pyarrow as pa
 
 from seambase.errors import InputError
+from seambase.wording import counted
 
 _VALUES, _NUMBERS, _TEXTS, _DECIMALS, _DAYS = 1, 2, 4, 6, 7
 Known = tuple[int | None, pa.Scalar | None, pa.Scalar | None]
@@ -65,7 +66,9 @@ def column_range(
             known = dict(fields(found, where))
             ends = _value(known.get(1), kind, where), _value(known.get(2), kind, where)
     if values is not None and values > rows:
-        raise InputError(f"{where}: {values} values in {rows} rows, as its statistics say")
+        raise InputError(
+            f"{where}: {counted(values, 'value')} in {counted(rows, 'row')}, as its statistics say"
+        )
     nulls = None if values is None else rows - values
     return (nulls, *ends) if values else (nulls, None, None)
 

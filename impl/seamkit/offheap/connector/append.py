@@ -14,6 +14,7 @@ from itertools import accumulate, chain
 from typing import Any, NamedTuple
 
 from seambase.errors import InputError, RefusedError
+from seambase.wording import counted
 from seamkit.core._seam import ffi, lib
 from seamkit.core.errors import check, new_error
 from seamkit.offheap.columns.table import OffHeapTable
@@ -280,7 +281,9 @@ class _Entries(_Nested):
                 if value is not None and self._is_map:
                     keys, contents = map(list, value.unpack_map())
                     if len(keys) != len(contents):
-                        raise ValueError(f"{len(keys)} keys have {len(contents)} values")
+                        raise ValueError(
+                            f"{counted(len(keys), 'key')} with {counted(len(contents), 'value')}"
+                        )
                     halves[0] += keys
                     halves[1] += contents
                 elif value is not None:
@@ -334,7 +337,9 @@ class _Struct(_Nested):
             try:
                 rows.append(missing if value is None else list(value.unpack_struct(indexes)))
                 if len(rows[-1]) != len(indexes):
-                    raise ValueError(f"{len(indexes)} fields have {len(rows[-1])} values")
+                    raise ValueError(
+                        f"{counted(len(indexes), 'field')} with {counted(len(rows[-1]), 'value')}"
+                    )
             except NOT_TAKEN as reason:
                 raise BadItemError(row, value and value.item, self.name, reason) from reason
         contents = [[row[at] for row in rows] for at in range(len(indexes))]

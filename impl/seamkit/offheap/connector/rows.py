@@ -9,6 +9,7 @@ from operator import itemgetter
 from typing import Any
 
 from seambase.errors import InputError, UsageError
+from seambase.wording import counted
 from seamkit.core.memory import TrackedAllocator
 from seamkit.offheap.columns.types import ColumnType, parse
 from seamkit.offheap.connector.scanner import ConnectorScanner
@@ -87,7 +88,8 @@ class RowScanner(ConnectorScanner):
         if set(map(len, rows)) - {self._width}:
             at, row = next((i, r) for i, r in enumerate(rows) if len(r) != self._width)
             raise InputError(
-                f"row {self.row_number + at} has {len(row)} values for {self._width} columns"
+                f"row {self.row_number + at} has {counted(len(row), 'value')} for "
+                f"{counted(self._width, 'column')}"
             )
         if len(self._places) > 1:
             return list(map(itemgetter(*self._places), rows))

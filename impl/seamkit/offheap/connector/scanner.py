@@ -13,6 +13,7 @@ from typing import Any, Self
 import pyarrow as pa
 
 from seambase.errors import InputError, UsageError
+from seambase.wording import counted
 from seamkit.core.memory import TrackedAllocator
 from seamkit.offheap.columns.c_types import CTypes
 from seamkit.offheap.columns.table import Chain, OffHeapTable
@@ -88,7 +89,7 @@ class ConnectorScanner(abc.ABC):
         predicate: str = "",
     ) -> None:
         if len(fields) != len(types):
-            raise UsageError(f"{len(fields)} fields have {len(types)} types")
+            raise UsageError(f"{counted(len(fields), 'field')} with {counted(len(types), 'type')}")
         if fetch_size < 0:
             raise UsageError(f"a fetch size is 0 or more, not {fetch_size}")
         self.fields = tuple(fields)
@@ -131,7 +132,9 @@ class ConnectorScanner(abc.ABC):
         if set(map(len, rows)) - {width}:
             at, row = next((i, r) for i, r in enumerate(rows) if len(r) != width)
             before = self.row_number + self._flushed
-            raise InputError(f"row {before + at} has {len(row)} values for {width} columns")
+            raise InputError(
+                f"row {before + at} has {counted(len(row), 'value')} for {counted(width, 'column')}"
+            )
         columns = zip(*rows, strict=True)
         for appender, column in zip(self.appenders, columns, strict=bool(rows)):
             appender.items.extend(column)
@@ -147,7 +150,7 @@ class ConnectorScanner(abc.ABC):
         self._flush()
         known = self._known()
         if batch.num_columns != len(known):
-            raise InputError(f"{batch.num_columns} columns cannot fill {len(known)}")
+            raise InputError(f"{counted(batch.num_columns, 'column')} cannot fill {len(known)}")
         for index, column in zip(known, batch.columns, strict=True):
             own, wanted = self.sources[index], self.types[index]
             vector, name = self.table.vector(index), self.fields[index]

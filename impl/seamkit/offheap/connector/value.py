@@ -7,6 +7,7 @@ from datetime import UTC, date, datetime, time, tzinfo
 from decimal import Context, Decimal, Inexact, InvalidOperation
 from typing import Any, Self
 
+from seambase.wording import counted
 from seamkit.offheap.columns.types import UNKNOWN, ColumnType, Kind
 from seamkit.offheap.connector.zones import wall_micros
 
@@ -243,7 +244,9 @@ class PlainValue(ColumnValue):
             raise TypeError("a struct is given as a dict or as a sequence")
         if not isinstance(item, Mapping):
             if len(item) != len(names):
-                raise ValueError(f"a struct of {len(names)} fields has {len(item)} values")
+                raise ValueError(
+                    f"a struct of {counted(len(names), 'field')} has {counted(len(item), 'value')}"
+                )
             return [self.part(item[index], index) for index in field_indexes]
         for index in field_indexes:
             if names[index] not in item:

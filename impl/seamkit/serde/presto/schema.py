@@ -11,6 +11,7 @@ import pyarrow as pa
 from seambase.errors import UsageError
 from seambase.serde import SerdeField, SerdeRequest
 from seambase.types import SerdeType, arrow_type, parse_schema, schema_of
+from seambase.wording import counted
 from seamkit.core._seam import ffi, lib
 from seamkit.core.errors import check, new_error
 from seamkit.core.memory import TrackedAllocator
@@ -128,7 +129,9 @@ class PageSchema:
             self.check_batch(columns.schema)
             return self.check_nulls(columns)
         if len(columns) != len(self.fields):
-            raise UsageError(f"{len(columns)} columns for a schema of {len(self.fields)}")
+            raise UsageError(
+                f"{counted(len(columns), 'column')} for a schema of {len(self.fields)}"
+            )
         arrays = plain_arrays(columns, selections)
         for array, field, wanted in zip(arrays, self.fields, self.schema, strict=True):
             self.check_type(field, array.type, wanted.type)

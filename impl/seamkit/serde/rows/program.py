@@ -10,6 +10,7 @@ import pyarrow as pa
 from seambase.errors import RefusedError, UsageError
 from seambase.serde import SerdeField, SerdeRequest
 from seambase.types import SerdeType, parse_schema, schema_of
+from seambase.wording import counted
 from seamkit.core._seam import ffi, lib
 from seamkit.core.errors import check, new_error
 
@@ -111,7 +112,8 @@ class RowProgram:
         """
         if batch.num_columns != len(self.fields):
             raise UsageError(
-                f"the batch has {batch.num_columns} columns where {len(self.fields)} are stated"
+                f"the batch has {counted(batch.num_columns, 'column')} where "
+                f"{len(self.fields)} are stated"
             )
         for field, wanted, found in zip(self.fields, self.schema, batch.schema, strict=True):
             if not _same(found.type, wanted.type):

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from seambase.errors import InputError, RefusedError
+from seambase.wording import counted
 from seamkit.core.arrow_data import batch_of
 from seamkit.files.reader import FileReader, RowsWanted
 from seamkit.files.storage import Storage
@@ -198,7 +199,7 @@ class SequenceReader(FileReader):
             ]
             lengths, values = (_Bytes(memoryview(part), self.name) for part in parts)
             if not 0 <= count <= len(parts[0]):
-                raise file.wrong(f"a block of {count} records")
+                raise file.wrong(f"a block of {counted(count, 'record')}")
             for _ in range(count):
                 yield self._unwrapped(bytes(values.take(lengths.varint())), header)
             if lengths.left() or values.left():

@@ -21,6 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.errors import InputError, RefusedError
+from seambase.wording import counted
 from seamkit.avro import read_container
 from seamkit.core.arrow_data import batch_of
 from seamkit.files.columns import FoundReader, inner_fields
@@ -147,7 +148,8 @@ class SkeletonReader(FileReader):
         self.schema = pa.schema([*skeleton.schema, *outside.schema, *by_folder])
         if skeleton.num_rows != outside.num_rows:
             raise InputError(
-                f"{skeleton.name}: {skeleton.num_rows} rows, but {outside.name}, which holds their "
+                f"{skeleton.name}: {counted(skeleton.num_rows, 'row')}, but "
+                f"{outside.name}, which holds their "
                 f"other columns, has {outside.num_rows}"
             )
 
@@ -224,7 +226,8 @@ def open_slice_base(storage: Storage, base: BaseFile, keys: Sequence[str] = ()) 
     reader = _opened(storage, base, keys)
     if reader.num_rows < base.stated_rows:
         raise InputError(
-            f"{reader.name}: {reader.num_rows} rows, but its commit states {base.stated_rows}; "
+            f"{reader.name}: {counted(reader.num_rows, 'row')}, but its commit states "
+            f"{base.stated_rows}; "
             "restore the file, or roll its commit back with Hudi's own tools"
         )
     if base.external is None:

@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.errors import InputError, RefusedError
+from seambase.wording import counted
 from seamkit.avro.data_file import AvroReader
 from seamkit.core.arrow_data import repeated
 from seamkit.files.columns import (
@@ -438,7 +439,8 @@ class FileOpener:
             raise InputError(f"{reader.name}: {size} bytes, its manifest says {entry.size_bytes}")
         if reader.num_rows != entry.records:
             raise InputError(
-                f"{reader.name}: {reader.num_rows} rows, its manifest says {entry.records}"
+                f"{reader.name}: {counted(reader.num_rows, 'row')}, its manifest says "
+                f"{entry.records}"
             )
         return reader
 

@@ -35,6 +35,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.errors import InputError, RefusedError
+from seambase.wording import counted
 from seamkit.core.arrow_data import concat_batches
 from seamkit.core.memory import TrackedAllocator
 from seamkit.files.columns import ABSENT
@@ -284,7 +285,9 @@ class DeletedKeys:
                 pieces.append(batch)
                 rows += batch.num_rows
             if rows != entry.records:
-                raise InputError(f"{reader.name}: {rows} keys, its manifest says {entry.records}")
+                raise InputError(
+                    f"{reader.name}: {counted(rows, 'key')}, its manifest says {entry.records}"
+                )
             numbers.append(np.full(rows, number, np.int32))
         keys = concat_batches(pieces, self.schema)
         return LogIndex(keys, np.concatenate(numbers), None, None, allocator, meets_every_row=True)

@@ -28,6 +28,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.errors import InputError, RefusedError
+from seambase.wording import counted
 from seamkit.avro.data_file import AvroReader
 from seamkit.files.columns import Finder, FoundReader, Place
 from seamkit.files.orc import OrcReader
@@ -185,7 +186,9 @@ def open_data_file(
             f"{reader.name}: {reader.size_bytes} bytes, the manifest says {entry.size_bytes}"
         )
     if reader.num_rows != entry.rows:
-        raise InputError(f"{reader.name}: {reader.num_rows} rows, the manifest says {entry.rows}")
+        raise InputError(
+            f"{reader.name}: {counted(reader.num_rows, 'row')}, the manifest says {entry.rows}"
+        )
     written = schema if entry.schema_id == schema.id else schemas.load(entry.schema_id)
     expected = [own.name for own in written.fields]
     if entry.write_columns is not None:

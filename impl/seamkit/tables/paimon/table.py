@@ -266,5 +266,5 @@ def _contradictions(snapshot: Snapshot, rows: int) -> list[ScanWarning]:
     """Whether a snapshot says another number of rows than its files have."""
     if snapshot.total_records in (None, rows):
         return []
-    reason = f"it says {snapshot.total_records} rows, its files have {rows}"
+    reason = f"it says {counted(snapshot.total_records, 'row')}, its files have {rows}"
     return [ScanWarning(snapshot.where, -1, reason)]

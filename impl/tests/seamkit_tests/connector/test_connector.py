@@ -108,7 +108,7 @@ def test_values_that_do_not_fit_are_named(text: str, item: Any, reason: str) -> 
 def test_rows_of_another_width_are_refused(row: tuple[int, ...], required: Any) -> None:
     """A row must have as many values as there are columns, whichever are asked for."""
     scanner = RowScanner(["a"], ["int"], [(1,), row], required=required)
-    with pytest.raises(InputError, match=f"row 1 has {len(row)} values for 1 columns"):
+    with pytest.raises(InputError, match=f"row 1 has {len(row)} values for 1 column"):
         list(stream(scanner, pa.schema([("a", pa.int32())])))
     assert _live(scanner) == 0
 

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from seambase.errors import InputError
+from seambase.wording import counted
 from seamkit.files.parquet import PARQUET_ERRORS, open_parquet
 from seamkit.files.reader import check_texts
 from seamkit.files.spreading import check_whole, long_dictionaries
@@ -125,7 +126,8 @@ def _parquet_actions(
         raise InputError(f"{where}: not readable as a checkpoint ({error})") from error
     if table.num_rows != file.metadata.num_rows:
         raise InputError(
-            f"{where}: {table.num_rows} rows, but its footer says {file.metadata.num_rows}"
+            f"{where}: {counted(table.num_rows, 'row')}, but its footer says "
+            f"{file.metadata.num_rows}"
         )
     for batch in table.to_batches():
         check_texts(batch, where)

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 import google_crc32c
 
 from seambase.errors import InputError, RefusedError
+from seambase.wording import counted
 from seamkit.core.unpack import Bound, unpack
 from seamkit.files.footers.orc_statistics import fields, varint
 
@@ -64,7 +65,8 @@ def read_hfile(content: memoryview | bytes, *, file: str, bound: Bound | None = 
             entries += _cells(block, info, f"{file}, block at byte {at}")
     if len(entries) != trailer.get(_ENTRY_COUNT, 0):
         raise InputError(
-            f"{file}: {len(entries)} entries, but its trailer says {trailer.get(_ENTRY_COUNT, 0)}"
+            f"{file}: {counted(len(entries), 'entry')}, but its trailer says "
+            f"{trailer.get(_ENTRY_COUNT, 0)}"
         )
     return HFile(entries, info)
 

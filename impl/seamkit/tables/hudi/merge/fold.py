@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.errors import InputError, RefusedError
+from seambase.wording import counted
 from seamkit.core.arrow_data import (
     ExportedBatch,
     HeldRows,
@@ -324,7 +325,9 @@ def _row_keys(
 
 def _check_all_used(positions: Positions | None, rows: int, where: str) -> None:
     if positions is not None and len(positions) != rows:
-        raise InputError(f"{where}: there are {len(positions)} record positions, {rows} records")
+        raise InputError(
+            f"{where}: there are {len(positions)} record positions, {counted(rows, 'record')}"
+        )
 
 
 def _neighbours(blocks: Sequence[LogBlock], source: LogSource) -> list[list[LogBlock]]:

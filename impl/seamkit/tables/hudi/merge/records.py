@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from seambase.errors import InputError, RefusedError
+from seambase.wording import counted
 from seamkit.avro import AvroDecoder, AvroType, BlockPiece, cut_block, parse_schema, whole_block
 from seamkit.core.arrow_data import array_of, batch_of, numbers
 from seamkit.core.unpack import Bound
@@ -203,7 +204,9 @@ def _parquet_rows(
             resolved = resolve_batch(piece, decoded, HUDI_TYPES, where)
             yield spread(resolved, encoded, context.allocator)
     if rows != file.metadata.num_rows:
-        raise InputError(f"{where}: {rows} rows, but its footer says {file.metadata.num_rows}")
+        raise InputError(
+            f"{where}: {counted(rows, 'row')}, but its footer says {file.metadata.num_rows}"
+        )
     if not rows:
         yield _empty(schema)
 

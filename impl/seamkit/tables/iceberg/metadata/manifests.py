@@ -17,6 +17,7 @@ from functools import cached_property
 from typing import Any
 
 from seambase.errors import InputError, RefusedError
+from seambase.wording import counted
 from seamkit.avro.records import AvroContainer
 from seamkit.tables.iceberg.metadata.document import PartitionKinds, Snapshot, TableMetadata
 from seamkit.tables.iceberg.metadata.location import TableFiles
@@ -312,7 +313,9 @@ def _check_content(entry: Entry, manifest: Manifest) -> None:
     if not all(isinstance(id_, int) for id_ in entry.equality_ids):
         raise InputError(f"{entry.where} has the equality ids {entry.equality_ids!r}")
     if entry.records < 0 or entry.size_bytes < 0:
-        raise InputError(f"{entry.where} has {entry.records} rows in {entry.size_bytes} bytes")
+        raise InputError(
+            f"{entry.where} has {counted(entry.records, 'row')} in {entry.size_bytes} bytes"
+        )
 
 
 def is_vector(entry: Entry) -> bool:

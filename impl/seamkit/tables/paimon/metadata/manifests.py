@@ -22,6 +22,7 @@ from typing import Any
 import pyarrow as pa
 
 from seambase.errors import InputError, RefusedError
+from seambase.wording import counted
 from seamkit.avro.records import read_container
 from seamkit.files.orc import OrcReader
 from seamkit.files.storage import Storage
@@ -50,7 +51,7 @@ def row_values(data: bytes, types: Sequence[pa.DataType], where: str) -> list[pa
         )
     if struct.unpack_from(">i", data)[0] != len(types):
         count = struct.unpack_from(">i", data)[0]
-        raise InputError(f"{where}: a row has {count} fields, {len(types)} are meant")
+        raise InputError(f"{where}: a row has {counted(count, 'field')}, {len(types)} are meant")
     row = data[4:]
     values = []
     for i, kind in enumerate(types):
@@ -347,7 +348,9 @@ def _entry(record: Mapping[str, Any], where: str) -> FileEntry:
     stats, rows = file["_VALUE_STATS"], file["_ROW_COUNT"]
     deleted = file.get("_DELETE_ROW_COUNT")
     if rows < 0 or (deleted is not None and not 0 <= deleted <= rows):
-        raise InputError(f"{where}: a file has {rows} rows, of which {deleted} delete others")
+        raise InputError(
+            f"{where}: a file has {counted(rows, 'row')}, of which {deleted} delete others"
+        )
     return FileEntry(
         partition=record["_PARTITION"],
         bucket=record["_BUCKET"],
