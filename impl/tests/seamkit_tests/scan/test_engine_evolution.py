@@ -23,16 +23,13 @@ import pyarrow.parquet as pq
 import pytest
 
 import seamkit
-from seamkit.files.columns import FoundReader, OrValue, Source
-from seamkit.files.parquet import ParquetReader
 from seamkit.files.promotion import LOSSLESS, TypeRules
-from seamkit.files.storage import Storage
 from seamkit.scan.unit_scan import UnitScan
 from seamkit.scan.units import DataFile, Mask, ReadUnit
 from seamkit.tables.hudi.config.value_types import HUDI_TYPES
 from seamkit_tests.samples.golden_tables import unpack
 from seamkit_tests.samples.outlets import bag
-from seamkit_tests.scan.units import plan, positions
+from seamkit_tests.scan.units import open_under_names, plan, positions
 
 _DAY = dt.date(1970, 1, 2)
 _NOON = dt.datetime(1970, 1, 2, 12)
@@ -128,20 +125,6 @@ _CASTS = {
 _SIGNS = {"=": operator.eq, "<>": operator.ne, "<": operator.lt, ">=": operator.ge}
 
 
-def _open(
-    folder: str, name: str, rules: TypeRules, names: Mapping[str, str | pa.Scalar | None]
-) -> FoundReader:
-    """A file whose columns are found under other names, or have a value, or are null."""
-
-    def find(wanted: pa.Field) -> Source:
-        own = names.get(wanted.name, wanted.name)
-        if isinstance(own, str):
-            return Source(wanted, wanted.with_name(own), wanted.type)
-        return Source(wanted, None, wanted.type, None if own is None else OrValue(own))
-
-    return FoundReader(ParquetReader(Storage(folder), name, rules), find)
-
-
 def _unit(
     folder: Path,
     name: str,
@@ -152,7 +135,7 @@ def _unit(
     **options: Any,
 ) -> ReadUnit:
     pq.write_table(rows, folder / name, row_group_size=2, **options)
-    opener = partial(_open, str(folder), name, rules, names or {})
+    opener = partial(open_under_names, str(folder), name, rules, names or {})
     mask = None if gone is None else Mask(partial(positions, gone))
     return ReadUnit(name, [DataFile(name, 1, opener)], {}, mask)
 

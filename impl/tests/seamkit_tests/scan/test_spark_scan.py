@@ -216,6 +216,37 @@ def test_a_field_of_a_struct_is_found_by_its_name(
 
 
 @in_threads
+@pytest.mark.parametrize("found", ["K", None], ids=["renamed", "dropped"])
+def test_columns_of_masked_files_in_other_letters_are_told_apart(
+    session: Any, found: str | None, tmp_path: Path
+) -> None:
+    """Spark takes a file's K for the table's k: it is that if the table says so, else k is null."""
+    rows = pa.table({"K": [7, 8, 9], "v": ["a", "b", "c"]})
+    schema = pa.schema([("k", pa.int64()), ("v", pa.string())])
+    unit = write_unit(tmp_path, "f", rows, [1], names={"k": found})
+    scan = UnitScan(plan(schema, unit), schema.names)
+    frame = scan.spark_frame(session)
+    left = [(7, "a"), (9, "c")] if found else [(None, "a"), (None, "c")]
+
+    assert sorted(map(tuple, frame.collect()), key=lambda row: row[1]) == left
+    for asked in ("k", "v", "k, v"):
+        for condition, met in {
+            "true": left,
+            "k = 9": left[1:] if found else [],
+            "k = 8": [],
+            "k IS NULL": [] if found else left,
+            "v >= 'b'": left[1:],
+        }.items():
+            names = asked.split(", ")
+            shown = [
+                tuple(value for n, value in zip("kv", row, strict=True) if n in names)
+                for row in met
+            ]
+            query = frame.where(condition).selectExpr(*names)
+            assert sorted(map(tuple, query.collect()), key=repr) == sorted(shown, key=repr)
+
+
+@in_threads
 def test_what_workers_keep_is_a_setting_of_the_session(session: Any, tmp_path: Path) -> None:
     """A number of bytes, 0 for nothing; anything else is refused before a task starts."""
     scan = _unpack("mor-v9-event", tmp_path).scan()
