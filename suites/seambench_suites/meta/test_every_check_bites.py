@@ -217,7 +217,7 @@ _SCANS = [
 # -------------------------------------------------------------------------------------- columns
 
 _COLUMNS = [
-    Wrong("column/offheap/array*", chunks(lambda found: found[:-1]), "chunks expected"),
+    Wrong("column/offheap/array*", chunks(lambda found: found[:-1]), "chunk expected"),
     Wrong("column/offheap/array*", members(live_blocks=lambda: 1), "after the last chunk"),
     Wrong("column/batches/*", members(batch_steps=None), "no batch_steps"),
     Wrong("column/batches/*", members(batch_steps=dict), "changes of kind"),
@@ -225,7 +225,7 @@ _COLUMNS = [
     Wrong(
         "column/fixed/int/some/*",
         chunks(lambda found: [replace(c, num_rows=c.num_rows + 1) for c in found]),
-        "rows expected",
+        "row expected",
     ),
     Wrong(
         "column/fixed/int/some/*",
@@ -380,14 +380,14 @@ _SERDES = [
     Wrong("serde/presto/*dictionary*/decode", _asked(_keeps, "deserialize"), "is still encoded"),
     Wrong("serde/presto/*dictionary*/decode", _asked(_flattens, "deserialize"), "as a dictionary"),
     Wrong("serde/presto/rle_*/decode", _asked(_flattens, "deserialize"), "came as a run"),
-    Wrong(f"{_PAGE}decode", read_batches(each(_shorter)), "rows"),
+    Wrong(f"{_PAGE}decode", read_batches(each(_shorter)), "row"),
     Wrong(f"{_PAGE}decode", read_batches(_odd), "from an odd address"),
     Wrong(f"{_PAGE}encode", written(lambda content: content[:-1]), "no valid pages"),
     Wrong("serde/presto/bigint_some_nulls/encode", _given(_begin_lost), "a slice of a longer"),
     Wrong("serde/presto/*dictionary*/encode", _given(_begin_lost), "a slice of a longer"),
     Wrong("serde/unsaferow/*/re-encode", written(lambda content: content[:-1]), ""),
     Wrong(f"{_PAGE}re-encode", written(lambda _: b"\1"), "no valid pages"),
-    Wrong(f"{_PAGE}re-encode", written(_doubled), "pages expected"),
+    Wrong(f"{_PAGE}re-encode", written(_doubled), "page expected"),
     Wrong(f"{_PAGE}re-encode", _given(_shorter), "is written differently"),
     Wrong(f"{_PAGE}re-encode", _asked(_unchecked, "serialize"), "marker"),
     Wrong(
@@ -571,7 +571,7 @@ _ALL = {
 #: Places of the part that all seams share, and who reaches them.
 _ELSEWHERE = {
     "blocks of memory are still held afterwards": "test_finds_wrong_serdes.Leaking",
-    "rows counted, {asked.whole.num_rows} read": "test_invariants._WrongReader, outlet count_rows",
+    "counted, {asked.whole.num_rows} read": "test_invariants._WrongReader, outlet count_rows",
     "a row that the full read has not": "test_invariants._WrongReader, outlet head",
     "rows, Polars has": "test_invariants._WrongReader, outlet lazy",
     "of the table as it stands": "tables.wrong_forms.BelievesArrowsSchema",
