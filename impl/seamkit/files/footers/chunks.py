@@ -154,11 +154,14 @@ def fixed_in_new_encodings(footer: pq.FileMetaData, names: Collection[str]) -> s
 
 def constant_beside_nulls(footer: pq.FileMetaData, names: Collection[str]) -> str | None:
     """A column of bytes that has one value and nulls in a row group, and no dictionary; or None."""
-    columns = [(footer.schema.column(number), number) for number, _ in chunk_paths(footer, names)]
-    columns = [one for one in columns if one[0].physical_type in _TYPES[-2:]]
-    columns = [one for one in columns if one[0].max_definition_level]
+    columns = [
+        (number, path)
+        for number, path in chunk_paths(footer, names)
+        if (column := footer.schema.column(number)).physical_type in _TYPES[-2:]
+        and column.max_definition_level
+    ]
     for group in map(footer.row_group, range(footer.num_row_groups)):
-        for column, number in columns:
+        for number, path in columns:
             chunk = group.column(number)
             known = chunk.statistics
             if any(encoding.endswith("DICTIONARY") for encoding in chunk.encodings):
@@ -166,7 +169,7 @@ def constant_beside_nulls(footer: pq.FileMetaData, names: Collection[str]) -> st
             if known is None or not known.has_min_max or known.min_raw != known.max_raw:
                 continue
             if known.null_count or not known.has_null_count:
-                return str(column.path)
+                return path
     return None
 
 
@@ -213,9 +216,10 @@ def chunk_paths(
     footer: pq.FileMetaData, names: Collection[str] | None
 ) -> Iterator[tuple[int, str]]:
     """Numbers and paths of the chunks in which some columns lie; of all for None."""
+    among = None if names is None else frozenset(names)  # each chunk looks its column up
     for number in range(footer.num_columns):
         path = footer.schema.column(number).path
-        if names is None or _column_of(path, names) is not None:
+        if among is None or _column_of(path, among) is not None:
             yield number, path
 
 
@@ -227,9 +231,10 @@ def _column_of(path: str, names: Collection[str]) -> str | None:
 
 def int96_columns(footer: pq.FileMetaData, names: Collection[str]) -> list[str]:
     """Those of some columns in which times of INT96 lie, at any depth."""
+    among = frozenset(names)
     found = [
-        _column_of(path, names)
-        for number, path in chunk_paths(footer, names)
+        _column_of(path, among)
+        for number, path in chunk_paths(footer, None)
         if footer.schema.column(number).physical_type == "INT96"
     ]
     return [name for name in dict.fromkeys(found) if name is not None]
