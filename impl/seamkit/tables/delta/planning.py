@@ -62,10 +62,11 @@ class Planner:
         """Those of all live files; what is wrong with one is told at once."""
         for add in {id(add.partition_values): add for add in adds}.values():
             self._partition(add)
-        for add in adds:
+        units = UnitsInTime(adds, self.live)
+        for at, add in enumerate(adds):
             if add.vector is not None:
-                self.live(add)
-        return UnitsInTime(adds, self.live)
+                _ = units[at]
+        return units
 
     def live(self, add: AddFile) -> ReadUnit:
         """The rows of a file that its deletion vector leaves."""
