@@ -37,6 +37,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.errors import RefusedError, UsageError
+from seambase.foreign_arrow import stream_of
 from seambase.spark_types import spark_type
 from seamkit.core.arrow_data import repeated
 from seamkit.engines.files import EngineFiles, EnginePlan, MaskedPart, Rest
@@ -311,10 +312,7 @@ def _file_of(part: MaskedPart, schema: pa.Schema) -> Iterator[bytes | memoryview
 
 
 def _stream(batch: pa.RecordBatch) -> memoryview:
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, batch.schema) as writer:
-        writer.write_batch(batch)
-    return memoryview(sink.getvalue())
+    return memoryview(stream_of([batch], batch.schema))
 
 
 def _source(session: SparkSession) -> Any:
