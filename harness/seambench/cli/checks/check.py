@@ -275,8 +275,8 @@ def _require_answers(seen: Sequence[Outcome], named: Sequence[str]) -> None:
         if judged and all(one.must_refuse for one in judged):
             raise SeambenchError(
                 f"{name}: what it states is enough for {counted(len(judged), 'case')} that "
-                "must be refused "
-                "and for none that has an answer, so there is no verdict; state more capabilities"
+                "must be refused and for none that has an answer, so there is no verdict; state "
+                "more capabilities"
             )
 
 

@@ -124,9 +124,8 @@ def _show(outcome: Outcome, extra: Sequence[str]) -> None:
     out = console()
     colour = "red" if outcome.failed else _COLOURS.get(outcome.outcome, "yellow")
     reason, rows = outcome.said, outcome.difference
-    if (
-        rows is not None
-    ):  # of a failure they follow, by themselves; one that is known is told in short
+    if rows is not None:
+        # Those of a failure follow, by themselves; one that is known is told in short.
         reason = _without_rows(reason, outcome.outcome)
     out.print(
         f"[{colour}]{word_of(outcome)}[/] {escape(outcome.implementation)} "

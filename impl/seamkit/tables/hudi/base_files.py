@@ -149,8 +149,7 @@ class SkeletonReader(FileReader):
         if skeleton.num_rows != outside.num_rows:
             raise InputError(
                 f"{skeleton.name}: {counted(skeleton.num_rows, 'row')}, but "
-                f"{outside.name}, which holds their "
-                f"other columns, has {outside.num_rows}"
+                f"{outside.name}, which holds their other columns, has {outside.num_rows}"
             )
 
     def read(self, wanted: RowsWanted) -> Iterator[pa.RecordBatch]:
@@ -227,8 +226,7 @@ def open_slice_base(storage: Storage, base: BaseFile, keys: Sequence[str] = ()) 
     if reader.num_rows < base.stated_rows:
         raise InputError(
             f"{reader.name}: {counted(reader.num_rows, 'row')}, but its commit states "
-            f"{base.stated_rows}; "
-            "restore the file, or roll its commit back with Hudi's own tools"
+            f"{base.stated_rows}; restore the file, or roll its commit back with Hudi's own tools"
         )
     if base.external is None:
         named = ("named by rows", base.file_id, base.instant)

@@ -41,7 +41,7 @@ _SCHEMA = pa.schema(
         *((name, pa.string()) for name in ("path", "stats")),
         *((name, pa.int64()) for name in ("size", *_OPTIONAL)),
         # Whether they are there is all that is asked of these.
-        *((name, pa.struct([])) for name in (_PARTITION[1:-1].decode(), "deletionVector")),
+        *((name, pa.struct([])) for name in ("partitionValues", "deletionVector")),
     ]
 )
 
