@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.filters import filter_columns
+from seamkit.core.tasks import gc_paused
 from seamkit.files.reader import FileReader
 from seamkit.files.statistics import FileStatistics, guarantee_of, that_may_match
 from seamkit.scan.units import KeyMask, Mask, ReadPlan, ReadUnit, Runs, settled_columns
@@ -46,18 +47,33 @@ def ruled_out_by(
     if condition is None:
         return found
     found = [None if kept else "bucket" for kept in _in_buckets(units, condition)]
-    if not any(map(_is_known, units)):
-        return found
+    if any(map(_is_known, units)):
+        with gc_paused():
+            _by_what_is_known(units, found, condition, schema, tested)
+    return found
+
+
+def _by_what_is_known(
+    units: Sequence[ReadUnit],
+    found: list[RuledOutBy | None],
+    condition: pc.Expression,
+    schema: pa.Schema,
+    tested: Sequence[str] | None,
+) -> None:
+    """Enter which units are ruled out by more than their bucket."""
     tested = filter_columns(condition, schema) if tested is None else tested
-    # With those of their groups alone first: what is known of each unit takes longer to read.
-    if any(unit.group_guarantee is not None for unit in units):
+    # By what many units share first: what is known of each of them takes longer to read.
+    by_partition = {*tested}
+    if any(
+        unit.group_guarantee is not None or not by_partition.isdisjoint(unit.partition)
+        for unit in units
+    ):
         _rule_out("group", units, found, condition, schema, tested)
     _rule_out("unit", units, found, condition, schema, tested)
     for number, unit in enumerate(units):
         added = not isinstance(unit.changes, Mask | KeyMask | None)
         if found[number] is None and not added and files_ruled_out(unit, condition, schema, tested):
             found[number] = "file"
-    return found
 
 
 def ruled_out_note(
@@ -135,9 +151,10 @@ def _rule_out(
         key = id(unit.partition), id(said), id(of_file)
         if key not in numbers:
             numbers[key] = len(guarantees)
+            others = [name for name in tested if name not in unit.partition]
             further = [
-                None if said is None else said(tested),
-                None if of_file is None else guarantee_of(of_file(tested)),
+                None if said is None else said(others),
+                None if of_file is None or not others else guarantee_of(of_file(others)),
             ]
             guarantees.append(_guarantee(unit.partition, further))
         of_units.append(numbers[key])

@@ -20,7 +20,7 @@ openers and loaders are functions of modules or `functools.partial` of such, not
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, overload
 
@@ -32,6 +32,7 @@ import pyarrow.compute as pc
 from seambase.description import StoredFile
 from seambase.scan import ScanWarning
 from seamkit.core.memory import TrackedAllocator
+from seamkit.core.tasks import gc_paused
 from seamkit.files.reader import FileReader
 from seamkit.files.roaring import Positions
 from seamkit.files.statistics import FileStatistics
@@ -59,6 +60,8 @@ __all__ = [
     "gone_identity",
     "settled_columns",
 ]
+
+_FIRST_UNITS = 64
 
 
 def unknown() -> Hashable | None:
@@ -413,6 +416,14 @@ class UnitsInTime(Sequence[ReadUnit]):
     def __len__(self) -> int:
         return len(self._files)
 
+    def __iter__(self) -> Iterator[ReadUnit]:
+        # In batches that grow: who stops early has made few.
+        begin = 0
+        while begin < len(self):
+            batch = self[begin : 2 * begin + _FIRST_UNITS]
+            yield from batch
+            begin += len(batch)
+
     @overload
     def __getitem__(self, at: int) -> ReadUnit: ...
 
@@ -422,11 +433,13 @@ class UnitsInTime(Sequence[ReadUnit]):
     def __getitem__(self, at: int | slice) -> ReadUnit | Sequence[ReadUnit]:
         numbers = range(len(self))[at]
         if isinstance(numbers, range):
-            return [self[number] for number in numbers]
-        if numbers not in self._made:
-            # Of threads that meet here all have the one that came first.
-            self._made.setdefault(numbers, self._make(self._files[numbers]))
-        return self._made[numbers]
+            with gc_paused():
+                return [self._made.get(number) or self._one(number) for number in numbers]
+        return self._made.get(numbers) or self._one(numbers)
+
+    def _one(self, number: int) -> ReadUnit:
+        # Of threads that meet here all have the one that came first.
+        return self._made.setdefault(number, self._make(self._files[number]))
 
     def __reduce__(self) -> tuple[type[list[ReadUnit]], tuple[list[ReadUnit]]]:
         return list, (list(self),)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import pyarrow as pa
@@ -51,7 +51,12 @@ class Planner:
     protocol: Protocol
     schema: TableSchema
     tracking: RowTracking | None = None
-    _partitions: dict[object, Mapping[str, pa.Scalar]] = field(default_factory=dict)
+    _partitions: dict[object, tuple[Mapping[str, pa.Scalar], str]] = field(default_factory=dict)
+
+    @cached_property
+    def types(self) -> DeltaTypes:
+        """Which types of files may stand for those of the table."""
+        return DeltaTypes(has_feature(self.protocol, *WIDENING))
 
     @property
     def root(self) -> str:
@@ -88,14 +93,8 @@ class Planner:
         columns that the file has beside the table's.
         """
         schema = replace(self.schema, fields=[*self.schema.fields, *own]) if own else self.schema
-        opened = partial(
-            open_data_file,
-            self.files,
-            add,
-            schema,
-            DeltaTypes(has_feature(self.protocol, *WIDENING)),
-            self.tracking,
-        )
+        opened = partial(open_data_file, self.files, add, schema, self.types, self.tracking)
+        partition, group = self._partition(add)
         rows, known_of = stated_rows(add), partial(file_statistics, add, self.schema.plain)
         place = self.files.place(add.path)
         return ReadUnit(
@@ -110,11 +109,11 @@ class Planner:
                     identity=partial(data_identity, self.files, add.path),
                 )
             ],
-            partition={**self._partition(add), **known} if known else self._partition(add),
+            partition={**partition, **known} if known else partition,
             changes=changes,
             reason=reason,
             changed_by=[] if add.vector is None else [stored_vector(self.files, add.vector)],
-            group="/".join(f"{name}={value}" for name, value in add.partition_values.items()),
+            group=group,
         )
 
     def vector_mask(self, add: AddFile) -> Mask | None:
@@ -132,11 +131,12 @@ class Planner:
             partial(vector_identity, self.files, add.vector),
         )
 
-    def _partition(self, add: AddFile) -> Mapping[str, pa.Scalar]:
-        """The values of a file's partition: one object for all files of it."""
+    def _partition(self, add: AddFile) -> tuple[Mapping[str, pa.Scalar], str]:
+        """The values of a file's partition, and its name: one object for all files of it."""
         key = tuple(add.partition_values.items())
         if key not in self._partitions:
-            self._partitions[key] = self._values(add)
+            group = "/".join(f"{name}={value}" for name, value in key)
+            self._partitions[key] = self._values(add), group
         return self._partitions[key]
 
     def _values(self, add: AddFile) -> Mapping[str, pa.Scalar]:

@@ -23,6 +23,7 @@ from seamkit.tables.delta.log.actions import AddFile
 from seamkit.tables.delta.partition_values import partition_value
 from seamkit.tables.delta.schema import Field
 
+_DECODER = json.JSONDecoder(parse_float=Decimal)
 _ROWS_FIRST = re.compile(r'\{"numRecords":(\d{1,18})[,}]')
 #: What broken statistics raise: numbers of no type, fields in another's place, endless nesting.
 _BROKEN = (
@@ -61,7 +62,7 @@ def file_statistics(
     if add.stats is None:
         return FileStatistics()
     try:
-        told = json.loads(add.stats, parse_float=Decimal)
+        told = _DECODER.decode(add.stats)
         rows = told["numRecords"]
         if not isinstance(rows, int):
             return FileStatistics()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -18,9 +18,10 @@ from hypothesis import strategies as st
 
 from seambase.errors import InputError, UsageError
 from seamkit.files.parquet import ParquetReader
+from seamkit.files.statistics import FileStatistics
 from seamkit.scan.arguments import ScanOptions
 from seamkit.scan.unit_scan import UnitScan
-from seamkit.scan.units import DataFile, Mask, ReadUnit
+from seamkit.scan.units import DataFile, Mask, ReadUnit, UnitsInTime
 from seamkit_tests.scan.units import known_of, open_file, plan, positions, write_unit
 
 _ROWS = 1000
@@ -163,6 +164,45 @@ def test_units_are_left_out_by_what_is_known_of_them(folder: Path) -> None:
     lines = scan.explain().splitlines()
     assert [line.split()[0] for line in lines[1:5]] == ["native", "pruned", "pruned", "pruned"]
     assert lines[5:] == ["  unread     files: 1 by what is known of its columns"]
+
+
+def test_statistics_are_asked_of_what_partitions_leave_alone(folder: Path) -> None:
+    """Those of a file out of the partition are not read, nor any of a column with one value."""
+    asked: list[tuple[str, set[str]]] = []
+
+    def known(day: str, names: Collection[str]) -> FileStatistics:
+        asked.append((day, {*names}))
+        return FileStatistics()
+
+    units = []
+    for day in ("d0", "d1"):
+        unit = write_unit(folder, f"asked {day}", _TABLE.drop_columns(["day"]))
+        files = [replace(unit.files[0], statistics=partial(known, day))]
+        units.append(replace(unit, files=files, partition={"day": pa.scalar(day)}))
+    of_day = pc.field("day") == "d1"
+
+    for condition, left in ((of_day, _ROWS), (of_day & (pc.field("id") < 10), 10)):
+        scan = UnitScan(plan(_TABLE.schema, *units), ["id"], condition)
+        assert scan.to_table()["id"].to_pylist() == list(range(left))
+
+    assert asked == [("d1", {"id"})]
+
+
+def test_units_in_time_are_made_once_and_few_where_few_are_asked_for() -> None:
+    """By number, by slice or in order, it is the same unit; who stops early has not made all."""
+    made: list[int] = []
+
+    def make(number: int) -> ReadUnit:
+        made.append(number)
+        return ReadUnit(str(number), [])
+
+    units = UnitsInTime(range(1000), make)
+
+    assert next(iter(units)).name == "0"
+    assert len(made) < 100
+    assert [unit.name for unit in units] == [str(number) for number in range(1000)]
+    assert units[-1] is units[999:][0] is list(units)[-1]
+    assert sorted(made) == list(range(1000))
 
 
 def test_parts_give_every_row_once(folder: Path) -> None:
