@@ -6,7 +6,8 @@ Tables are real ones multiplied: what Iceberg, Delta and Paimon wrote of one sma
 again for as many, with the writers' own schemas of metadata; a table of Hudi's has its names and a
 timeline, one of Hive's its names. Data files do not exist but for these names: planning reads none.
 `far` is the same table as on an object store, where each request waits. A plan must
-have a unit for each file, or slice.
+have a unit for each file, or slice; all of them are made, and nothing is kept from one plan to the
+next. Other libraries plan tables of theirs beside it, and must find as many files.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import io
 import json
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -28,6 +30,7 @@ from seambench.contracts.scan import ScanRequest
 from seambench.records.model import Moved, Rows
 from seambench.records.verdicts import Arrived
 from seambench_suites.bench.metadata_tables import add_metadata_table
+from seambench_suites.history.kernels import feature
 from seambench_suites.history.plan_kernels import write_table
 
 _GOLDEN = Path(str(files("seambench_suites"))) / "golden"
@@ -113,8 +116,8 @@ def _write_avro(
         fastavro.writer(out, schema, rows, codec="deflate", metadata=dict(metadata))
 
 
-def _iceberg(root: Path, n_files: int, partitions: int) -> None:
-    """The first commit of a partitioned table, its one entry multiplied over ten manifests."""
+def _iceberg(root: Path, n_files: int, partitions: int, of_manifest: int = 10_000) -> None:
+    """The first commit of a partitioned table, its one entry multiplied over manifests."""
     with zipfile.ZipFile(_GOLDEN / "iceberg" / "pruning" / "table.zip") as archive:
         names = archive.namelist()
         document = json.loads(archive.read("metadata/v2.metadata.json"))
@@ -136,11 +139,10 @@ def _iceberg(root: Path, n_files: int, partitions: int) -> None:
         }
         entries.append({**entry, "data_file": file})
     manifests = []
-    share = -(-n_files // 10)
-    for number in range(0, n_files, share):
+    for number in range(0, n_files, of_manifest):
         path = folder / f"m{number}.avro"
-        _write_avro(path, schema, own, entries[number : number + share])
-        count = len(entries[number : number + share])
+        _write_avro(path, schema, own, entries[number : number + of_manifest])
+        count = len(entries[number : number + of_manifest])
         (bounds,) = manifest["partitions"]
         ends = [0, partitions - 1]
         lower, upper = (end.to_bytes(4, "little") for end in ends)
@@ -217,10 +219,13 @@ FORMATS: Mapping[str, Callable[[Path, int, int], None]] = {
     "delta": _delta,
     "delta-checkpoint": _delta_checkpoint,
     "iceberg": _iceberg,
+    "iceberg-manifests": partial(_iceberg, of_manifest=10),
     "paimon": _paimon,
     "hive": _hive,
 }
 """Makes a table of a format below an empty folder: of so many files in so many partitions."""
+
+_PEERS = {"delta": "deltalake", "iceberg": "pyiceberg"}
 
 
 def kernels(
@@ -238,18 +243,50 @@ def kernels(
         for where, address, delay in (("here", root, 0.0), ("far", f"delayed://{root}", delay_ms)):
             task = Task(_planning, (str(address), units, delay / 1000), memory=True)
             found.append(Kernel(f"planning/{name}/{where}", task, over, "step"))
+        if peer := _PEERS.get(name.partition("-")[0]):
+            task = Task(_planning_by, (peer, str(root), units))
+            found.append(Kernel(f"planning/{name}/here/{peer}", task, over, "step"))
     return Kernels("scan", "auto", found)
 
 
 def _planning(address: str, units: int, delay_seconds: float) -> Competitor:
-    """In a process of its own: plan, and count the units that are planned."""
+    """In a process of its own: plan, and make the units that are planned."""
+    feature("seamkit", "keep_at_most").keep_at_most(0)
     scanner = registry.resolve("scan", "auto")
 
     def run() -> Any:
         with delayed_storage.delay(delay_seconds):
-            return scanner.open(ScanRequest(table=address))
+            return scanner.open(ScanRequest(table=address)).part_bytes()
 
-    def judge(scan: Any) -> Arrived:
-        return Arrived(Moved(unit="units", sent=units, arrived=scan.n_parts))
+    def judge(parts: Sequence[int]) -> Arrived:
+        return Arrived(Moved(unit="units", sent=units, arrived=len(parts)))
 
     return Competitor(run, judge, RepeatingClock(), growth_of(run, judge))
+
+
+def _planning_by(peer: str, root: str, units: int) -> Competitor:
+    """In a process of its own: another library says which files are to be read."""
+
+    def judge(files: Sequence[Any]) -> Arrived:
+        return Arrived(Moved(unit="units", sent=units, arrived=len(files)))
+
+    return Competitor(partial(_BY[peer], root), judge, RepeatingClock())
+
+
+def _by_deltalake(root: str) -> Sequence[Any]:
+    from deltalake import DeltaTable
+
+    return DeltaTable(root).file_uris()
+
+
+def _by_pyiceberg(root: str) -> Sequence[Any]:
+    from pyiceberg.table import StaticTable
+
+    table = StaticTable.from_metadata(f"{root}/metadata/v2.metadata.json")
+    return list(table.scan().plan_files())
+
+
+_BY: Mapping[str, Callable[[str], Sequence[Any]]] = {
+    "deltalake": _by_deltalake,
+    "pyiceberg": _by_pyiceberg,
+}
