@@ -74,9 +74,7 @@ class Planner:
     schema: Schema
     opener: FileOpener
     _known: dict[int, Sequence[tuple[int, ColumnBuckets]]] = field(default_factory=dict)
-    _partitions: dict[Any, tuple[dict[int, pa.Scalar], Mapping[str, pa.Scalar]]] = field(
-        default_factory=dict
-    )
+    _partitions: dict[Any, _Shared] = field(default_factory=dict)
 
     @gc_paused()
     def units(
@@ -152,7 +150,8 @@ class Planner:
         for index in indexes:
             for deleted, _ in index.equality(entry):
                 columns = {**columns, **deleted.columns}
-        values, partition = self._shared(entry)
+        shared = self._shared(entry)
+        values = shared.values
         spec = self.metadata.specs[entry.spec_id]
         rows = FileRows(values, entry.first_row_id, entry.sequence_number, spec)
         opened = partial(self.opener.open, entry, columns, rows)
@@ -169,13 +168,13 @@ class Planner:
                     identity=partial(identity_of, self.opener, (entry,)),
                 )
             ],
-            partition=partition,
+            partition=shared.named,
             changes=changes,
             reason=reason,
             guarantee=partial(bounds_of, entry, spec, self._counted, values),
             changed_by=[self._stored(one) for index in indexes for one in index.entries(entry)],
-            group=self._group(entry),
-            bucket=self._bucket(entry),
+            group=shared.group,
+            bucket=shared.bucket,
         )
 
     @cached_property
@@ -221,13 +220,13 @@ class Planner:
         fields = self.metadata.specs[entry.spec_id].fields
         return "/".join(f"{one.name}={_shown(one, entry)}" for one in fields)
 
-    def _shared(self, entry: Entry) -> tuple[dict[int, pa.Scalar], Mapping[str, pa.Scalar]]:
-        """Columns with one value in a file, by id and by name: alike for a partition's files."""
+    def _shared(self, entry: Entry) -> _Shared:
+        """What the files of one partition have in common: one object for all of them."""
         key = entry.partition_key
         if key not in self._partitions:
             values = self._values(entry)
             named = {one.name: values[one.id] for one in self.schema.fields if one.id in values}
-            self._partitions[key] = values, named
+            self._partitions[key] = _Shared(values, named, self._group(entry), self._bucket(entry))
         return self._partitions[key]
 
     def _values(self, entry: Entry) -> dict[int, pa.Scalar]:
@@ -240,6 +239,16 @@ class Planner:
                 where = f"{entry.where}, column {field.name!r}"
                 values[field.id] = constant(entry.partition[one.id], field.type, where)
         return values
+
+
+@dataclass(frozen=True)
+class _Shared:
+    """What files of one partition share; the columns with one value by id and by name."""
+
+    values: dict[int, pa.Scalar]
+    named: Mapping[str, pa.Scalar]
+    group: str
+    bucket: tuple[ColumnBuckets, int] | None
 
 
 def _shown(one: PartitionField, entry: Entry) -> Any:

@@ -11,9 +11,9 @@ from __future__ import annotations
 import functools
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from seambase.errors import InputError, RefusedError
@@ -346,7 +346,10 @@ def _pairs(row: Mapping[int, Any], id_: int, kind: type, where: str) -> dict[int
         found = {pair["key"]: pair["value"] for pair in listed}
     except (KeyError, TypeError) as error:
         raise InputError(f"{where}: field {id_} is no list of pairs") from error
-    if not all(isinstance(value, kind) for value in found.values()):
+    # By their very types first: a table has many of these maps.
+    if {*map(type, found.values())} != {kind} and not all(
+        isinstance(value, kind) for value in found.values()
+    ):
         raise InputError(f"{where}: field {id_} has values of another type")
     if len(found) < len(listed):
         raise InputError(f"{where}: field {id_} has a key twice")
@@ -392,31 +395,30 @@ class _Names:
     """Names of a record's fields by their ids, and of the records within it."""
 
     def __init__(self, schema: Mapping[str, Any]) -> None:
-        self._names: dict[int, str] = {}
-        self._inner: dict[int, _Names] = {}
-        self._summary: _Names | None = None
+        self._fields: list[tuple[int, str, Callable[[Any], Any] | None]] = []
         for one in schema["fields"]:
             id_ = one.get("field-id")
             if not isinstance(id_, int):
                 continue
-            self._names[id_] = one["name"]
             record = _record_of(one["type"])
+            inner: Callable[[Any], Any] | None = None
             if id_ == _SUMMARIES:
-                self._summary = _Names(_record_of_list(one["type"]))
-            if record is not None:
-                self._inner[id_] = _Names(record)
+                inner = partial(_each, _Names(_record_of_list(one["type"])).of)
+            elif record is not None:
+                inner = _Names(record).of
+            self._fields.append((id_, one["name"], inner))
 
     def of(self, record: Mapping[str, Any]) -> dict[int, Any]:
         """A record by ids."""
         found = {}
-        for id_, name in self._names.items():
+        for id_, name, inner in self._fields:
             value = record[name]
-            if id_ in self._inner and value is not None:
-                value = self._inner[id_].of(value)
-            elif id_ == _SUMMARIES and value is not None and self._summary is not None:
-                value = [self._summary.of(one) for one in value]
-            found[id_] = value
+            found[id_] = value if inner is None or value is None else inner(value)
         return found
+
+
+def _each(of: Callable[[Any], Any], listed: Sequence[Any]) -> list[Any]:
+    return [of(one) for one in listed]
 
 
 def _record_of(kind: Any) -> Mapping[str, Any] | None:
