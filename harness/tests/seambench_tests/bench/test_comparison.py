@@ -13,6 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from seambase.errors import InputError, SeambenchError, UsageError
+from seambench.bench import comparison
+from seambench.bench.apart import Here
 from seambench.bench.comparison import ComparisonOptions, compare_readers
 from seambench.bench.listener import Listener
 from seambench.bench.unfinished import Unfinished
@@ -71,7 +73,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def dataset(folder: Path) -> Dataset:
     """The folder as a data set whose two states are alike."""
 
@@ -107,6 +109,18 @@ def suite(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "resolve_suite", lambda _: FakeSuite())
 
 
+@pytest.fixture(autouse=True)
+def homes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Readers run here; in processes of their own, which start anew, where a test is of that."""
+    if "apart" not in request.fixturenames:
+        monkeypatch.setattr(comparison, "Apart", lambda _: Here())
+
+
+@pytest.fixture
+def apart() -> None:
+    """Readers run where they do in every comparison."""
+
+
 def options(dataset: Dataset, *readers: str, **more: Any) -> ComparisonOptions:
     """A quick comparison of fakes."""
     known: dict[str, Any] = {"queries": (1, 2, 3), "samples": 2, "memory": False, **more}
@@ -128,6 +142,7 @@ def outcomes(record: Record) -> dict[str, str]:
 CASES = ["scan/all", "scan/q6", "scan/count", "tpch/q01", "tpch/q02", "tpch/q03"]
 
 
+@pytest.mark.usefixtures("apart")
 def test_a_right_reader_is_timed(dataset: Dataset, tmp_path: Path) -> None:
     """Every case has raw samples beside an answer that equals the oracle's, in a sound record."""
     [record] = compare_readers(options(dataset, "FolderScanner"))
@@ -171,6 +186,17 @@ def test_a_reader_that_gives_no_answer_has_no_time(
     for record in (good, bad):
         write_record(tmp_path, record)
     assert validate_tree(tmp_path) == []
+
+
+@pytest.mark.usefixtures("apart")
+def test_a_reader_ends_no_process_but_its_own(dataset: Dataset) -> None:
+    """The other is timed all the same; the dead one has an error where it would have times."""
+    asked: dict[str, Any] = {"queries": (), "scans": ("count",), "samples": 1}
+    good, bad = compare_readers(options(dataset, "FolderScanner", "DyingScanner", **asked))
+
+    assert set(outcomes(good).values()) == {"pass"}
+    assert set(outcomes(bad).values()) == {"error"}
+    assert (answers(bad)[0].reason or "").endswith("DyingScanner died (exit code 3)")
 
 
 def test_a_reader_may_take_part_in_scans_only(dataset: Dataset) -> None:

@@ -9,11 +9,12 @@ from typing import Any
 import duckdb
 import msgspec
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from seambase.errors import RefusedError, SeambenchError, UnavailableError
 from seambench.contracts.registry import resolve_suite
-from seambench.data.tpch import TABLES, generate_part
+from seambench.data.tpch import TABLES, generate_single_process
 from seambench.engines.digest import digest_reader, digest_table
 from seambench.records.facts import generated_rows
 from seambench.records.model import Floor, Moved, Step
@@ -148,11 +149,13 @@ def test_values_of_other_types_are_wrong(value: object) -> None:
 
 
 @pytest.fixture(scope="module")
-def tpch() -> Iterator[duckdb.DuckDBPyConnection]:
+def tpch(tmp_path_factory: pytest.TempPathFactory) -> Iterator[duckdb.DuckDBPyConnection]:
     """The eight tables at a tiny scale."""
+    made = tmp_path_factory.mktemp("tpch")
+    generate_single_process(0.001, made, tuple(TABLES))
     with duckdb.connect() as con:
-        for name in TABLES:
-            con.register(name, pa.Table.from_batches(generate_part(name, 0.001, 1, 1)))
+        for name, facts in TABLES.items():
+            con.register(name, pq.read_table(made / f"{name}.parquet").cast(facts.schema))
         yield con
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -241,6 +242,16 @@ class CrashingScanner(FolderScanner):
     def open(self, request: ScanRequest) -> Scan:  # noqa: ARG002 - the seam's signature
         """Never succeeds."""
         raise ZeroDivisionError("a fault\nwith a second line")
+
+
+class DyingScanner(FolderScanner):
+    """Ends the process that it runs in."""
+
+    name = "dying"
+
+    def open(self, request: ScanRequest) -> Scan:  # noqa: ARG002 - the seam's signature
+        """Never returns."""
+        os._exit(3)
 
 
 class EndlessScanner(FolderScanner):

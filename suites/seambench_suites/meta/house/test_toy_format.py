@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +15,7 @@ from seambench.data.dataset import write_manifest
 from seambench.data.tpch import TABLES, generate_single_process
 from seambench.engines.digest import digest_reader, rows_of
 from seambench.formats.writing import origin_text, pack
+from seambench_suites.meta.house.installed import command_apart, command_here, install
 
 _ENTRY_POINTS = """
 [seambench.format]
@@ -35,13 +33,10 @@ _CASES = {
 }
 
 
-@pytest.fixture
-def environment(tmp_path: Path) -> dict[str, str]:
+@pytest.fixture(autouse=True)
+def _installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The package's metadata, and a suite of its own: one golden table and three cases."""
-    info = tmp_path / "toy_format-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: toy-format\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text(_ENTRY_POINTS)
+    install(tmp_path, "toy-format", _ENTRY_POINTS, monkeypatch)
     golden = tmp_path / "suite" / "golden" / "toy" / "letters"
     golden.mkdir(parents=True)
     rows = pa.table({"k": pa.array([1, 2], pa.int64()), "v": ["a", "b"]})
@@ -57,9 +52,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
     for name, text in _CASES.items():
         head = 'level = "must"\nrequirement = "only files that are listed count"\n'
         (cases / f"{name}.toml").write_text(f'{head}table = "letters"\n\n{text}')
-    paths = [str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])]
-    suite = str(tmp_path / "suite")
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "TOY_SUITE": suite}
+    monkeypatch.setenv("TOY_SUITE", str(tmp_path / "suite"))
 
 
 def _write_table(folder: Path, rows: pa.Table) -> None:
@@ -70,20 +63,10 @@ def _write_table(folder: Path, rows: pa.Table) -> None:
     (folder / "toy.json").write_text('["one.parquet"]')
 
 
-def _run(environment: dict[str, str], *arguments: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "seambench.cli", *map(str, arguments)],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-
-
-def test_check_judges_its_cases(environment: dict[str, str]) -> None:
+def test_check_judges_its_cases() -> None:
     """Cases find the format by their folder: right, wrong and damaged."""
-    done = _run(environment, "check", "--impl", "toy", "--case", "scan/toy/*", "--json")
+    asked = ("check", "--impl", "toy", "--case", "scan/toy/*", "--json")
+    done = command_apart("seambench.cli", *asked)
     words = [json.loads(line) for line in done.stdout.splitlines()]
 
     assert done.returncode == 1, done.stderr
@@ -94,12 +77,13 @@ def test_check_judges_its_cases(environment: dict[str, str]) -> None:
     }
 
 
-def test_list_and_doctor_know_it(environment: dict[str, str]) -> None:
+def test_list_and_doctor_know_it(capsys: pytest.CaptureFixture[str]) -> None:
     """Its name, its readers and its jars are told."""
-    told = _run(environment, "list", "formats", "--json")
+    seambench = command_here(capsys)
+    told = seambench("list", "formats", "--json")
     assert told.returncode == 0, told.stderr
     listed = json.loads(told.stdout)["formats"]
-    examined = _run(environment, "doctor", "--json")
+    examined = seambench("doctor", "--json")
     assert examined.returncode == 0, examined.stderr
     found = json.loads(examined.stdout)["findings"]
 
@@ -109,21 +93,21 @@ def test_list_and_doctor_know_it(environment: dict[str, str]) -> None:
     assert "Toy's jar" in {finding["subject"] for finding in found}
 
 
-def test_layouts_of_it_are_offered(environment: dict[str, str], tmp_path: Path) -> None:
+def test_layouts_of_it_are_offered(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """Where a layout is not known, its spelling stands among the others."""
-    done = _run(environment, "data", "--layout", "nope", "--data", tmp_path / "data")
+    done = command_here(capsys)("data", "--layout", "nope", "--data", tmp_path / "data")
 
     assert done.returncode == 2
     assert "Toy: toy-u<ratio>-s<share>" in done.stderr
 
 
-def test_bench_records_its_dimensions(environment: dict[str, str], tmp_path: Path) -> None:
+def test_bench_records_its_dimensions(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """A data set of it is measured, and a record carries its name and a dimension of its own."""
     _write_dataset(tmp_path / "data" / "sf0.001" / "toy-u0-s100", tmp_path / "made")
     data, results = tmp_path / "data", tmp_path / "results"
     knobs = ["--queries", "6", "--scans", "count", "--samples", 1, "--no-memory"]
     places = ["--data", data, "--results", results]
-    done = _run(environment, "bench", "--reader", "toy", *knobs, *places)
+    done = command_here(capsys)("bench", "--reader", "toy", *knobs, *places)
 
     assert done.returncode == 0, done.stdout + done.stderr
     [file] = results.rglob("*.json")

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from seambench_suites.meta.house.installed import command_apart, command_here, install
 
 _ENTRY_POINTS = """
 [seambench.seam]
@@ -22,35 +21,18 @@ adder = seambench_suites.meta.house.toy_seam:ROOT
 """
 
 
-@pytest.fixture
-def environment(tmp_path: Path) -> dict[str, str]:
-    """Where the package is installed: nothing but its metadata is needed beside its modules."""
-    info = tmp_path / "toy_seam-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: toy-seam\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text(_ENTRY_POINTS)
-    paths = [str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])]
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTEST_ADDOPTS": ""}
-
-
-def _run(environment: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", *arguments],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+@pytest.fixture(autouse=True)
+def _installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    install(tmp_path, "toy-seam", _ENTRY_POINTS, monkeypatch)
 
 
 def _lines(text: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in text.splitlines()]
 
 
-def test_check_judges_it(environment: dict[str, str]) -> None:
+def test_check_judges_it() -> None:
     """Right, wrong, refused, not offered and not quite as it should be: each has its word."""
-    done = _run(environment, "seambench.cli", "check", "--seam", "adder", "--json")
+    done = command_apart("seambench.cli", "check", "--seam", "adder", "--json")
     words = {(o["implementation"], o["case"].split("/")[-1]): o for o in _lines(done.stdout)}
 
     assert done.returncode == 1, done.stderr
@@ -79,20 +61,21 @@ def test_check_judges_it(environment: dict[str, str]) -> None:
     ],
 )
 def test_exit_codes(
-    environment: dict[str, str], implementation: str, case: str, code: int, says: str
+    capsys: pytest.CaptureFixture[str], implementation: str, case: str, code: int, says: str
 ) -> None:
     """A `should` that is not met fails no run; no verdict is no success; wrong usage is 2."""
     what = ["check", "--seam", "adder", "--impl", implementation, "--case", case]
-    done = _run(environment, "seambench.cli", *what)
+    done = command_here(capsys)(*what)
 
     assert done.returncode == code, done.stdout + done.stderr
     assert says in done.stdout + done.stderr
 
 
-def test_list_and_doctor_show_it(environment: dict[str, str], tmp_path: Path) -> None:
+def test_list_and_doctor_show_it(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """Seams, implementations and cases are listed, and doctor counts who can be checked."""
-    listed = json.loads(_run(environment, "seambench.cli", "list", "--json").stdout)
-    doctor = _run(environment, "seambench.cli", "doctor", "--json", "--data", str(tmp_path))
+    seambench = command_here(capsys)
+    listed = json.loads(seambench("list", "--json").stdout)
+    doctor = seambench("doctor", "--json", "--data", tmp_path)
 
     assert {row["name"] for row in listed["seams"]} >= {"adder", "scan"}
     assert {row["name"] for row in listed["implementations"] if row["seam"] == "adder"} == {
@@ -104,11 +87,10 @@ def test_list_and_doctor_show_it(environment: dict[str, str], tmp_path: Path) ->
     assert found["adder seam"] == "2 implementations: forgets, right"
 
 
-def test_pytest_runs_it(environment: dict[str, str], tmp_path: Path) -> None:
+def test_pytest_runs_it(tmp_path: Path) -> None:
     """The suite under pytest has the cases of every installed seam; peers only when named."""
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
-    done = _run(
-        environment,
+    done = command_apart(
         *("pytest", "-q", "-rA", "-p", "no:cacheprovider", "-c", str(tmp_path / "pytest.ini")),
         *("--pyargs", "seambench_suites.conformance.test_seams", "--import-mode=importlib"),
         *("--case", "adder/*"),
