@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from seambase.errors import RefusedError
+from seambench.bench import throughput
+from seambench.bench.apart import Here
 from seambench.bench.throughput import ThroughputOptions, measure_throughput
 from seambench.contracts.column import ColumnRequest
 from seambench_impl.peers.spark import plans as spark_plans
@@ -25,6 +27,8 @@ def test_every_operator_gives_the_rows_back(monkeypatch: pytest.MonkeyPatch) -> 
     with OrSkipped():
         spark_plans.session()
     monkeypatch.setattr(spark_plans, "WARM_UP_SECONDS", 0.0)
+    # All over the one session; in processes of their own each would start Spark anew.
+    monkeypatch.setattr(throughput, "Apart", lambda _: Here())
     names = ("gluten", "spark-operators", "spark-arrow")
     options = ThroughputOptions("column", names, rows=(500,), samples=1)
     records = {one.implementation.name: one for one in measure_throughput(options)}

@@ -6,8 +6,11 @@ import pyarrow as pa
 import pytest
 
 from seambase.errors import RefusedError
+from seambench.bench import throughput
+from seambench.bench.apart import Here
 from seambench.bench.throughput import ThroughputOptions, lineitem, measure_throughput
 from seambench_impl.peers.arrow_ipc import ArrowIpcSerde
+from seambench_impl.peers.jvm import TimedLoops
 from seambench_impl.serde import SeambenchSerde
 
 
@@ -31,8 +34,11 @@ def test_columns_without_a_type_are_refused() -> None:
 
 
 @pytest.mark.jvm
-def test_the_peers_steps_are_timed_beside_ours() -> None:
+def test_the_peers_steps_are_timed_beside_ours(monkeypatch: pytest.MonkeyPatch) -> None:
     """Presto's and Spark's own code takes part under the same names, and gets the same rows."""
+    # One Java serves both; in processes of their own each would start another, and warm it up.
+    monkeypatch.setattr(throughput, "Apart", lambda _: Here())
+    monkeypatch.setattr(TimedLoops, "warm_up", lambda _: None)
     options = ThroughputOptions(
         "serde",
         ["seambench", "presto-jvm", "spark-jvm"],
