@@ -235,7 +235,8 @@ def _in_buckets(units: Sequence[ReadUnit], condition: pc.Expression) -> list[boo
 
 def _statistics(unit: ReadUnit) -> Callable[[Collection[str]], FileStatistics] | None:
     """Those of the unit's file, where all of its rows are rows of that file."""
-    if len(unit.files) == 1 and isinstance(unit.changes, Mask | KeyMask | None):
+    is_alone = len(unit.files) == 1 and not unit.made
+    if is_alone and isinstance(unit.changes, Mask | KeyMask | None):
         return unit.files[0].statistics
     return None
 

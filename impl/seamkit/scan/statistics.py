@@ -1,9 +1,10 @@
 """Statistics of a planned scan: what its plan and the footers of its files tell of its rows.
 
 What a unit's files tell is exact where nothing changes its rows. Where rows are taken out, it
-bounds what is left. Where runs are merged and one row of each key stays, there are at most all
-rows, with values that one of them has. Where rows are replaced or added by events, or made of
-several, the files say nothing of values, and the number of rows is a guess.
+bounds what is left; of rows that are made of theirs it bounds the number alone. Where runs are
+merged and one row of each key stays, there are at most all rows, with values that one of them has.
+Where rows are replaced or added by events, or made of several, the files say nothing of values, and
+the number of rows is a guess.
 """
 
 from __future__ import annotations
@@ -65,15 +66,15 @@ def unit_statistics(
 
 
 def _of_unit(unit: ReadUnit, schema: pa.Schema, footers: bool) -> _Known:
-    rest = pa.schema([one for one in schema if one.name not in unit.partition])
+    others = [one for one in schema if one.name not in unit.partition]
+    kept = _kept_columns(unit, [one.name for one in others])
+    rest = pa.schema([one for one in others if one.name in kept])
     files = [_of_file(file, rest, footers) for file in unit.files]
     rows = _rows(unit, _total([_figure(one.rows) for one in files]))
-    kept = _kept_columns(unit, rest.names)
     whole: Sureness = "exact" if unit.changes is None else "at most"
     columns = {
         one.name: _together([_of_column(known, one.name, whole) for known in files], one.type)
         for one in rest
-        if one.name in kept
     }
     values = {name: unit.partition[name] for name in schema.names if name in unit.partition}
     return _Known(rows, columns | {name: _constant(one, rows) for name, one in values.items()})
@@ -105,7 +106,7 @@ def _is_open(known: ColumnRange | None, kind: pa.DataType, rows: int | None) -> 
 def _rows(unit: ReadUnit, in_files: Figure[int] | None) -> Figure[int] | None:
     """How many rows a unit has, by those of its files."""
     changes = unit.changes
-    if in_files is None or changes is None:
+    if in_files is None or (changes is None and not unit.made):
         return in_files
     if not unit.files:
         return None  # events add them all
@@ -113,13 +114,16 @@ def _rows(unit: ReadUnit, in_files: Figure[int] | None) -> Figure[int] | None:
         left = in_files.value - changes.rows
         # Metadata that contradicts itself is refused by who reads; here nothing is made of it.
         return Figure(left) if 0 <= left <= in_files.value else None
-    is_bound = isinstance(changes, Mask | KeyMask | Runs)
+    # What is made takes at least one row of a file for each of its own.
+    is_bound = unit.made or isinstance(changes, Mask | KeyMask | Runs)
     return Figure(in_files.value, "at most" if is_bound else "estimate")
 
 
 def _kept_columns(unit: ReadUnit, names: Collection[str]) -> Collection[str]:
     """The columns of a unit that have no other values than those that stand in its files."""
     changes = unit.changes
+    if unit.made:
+        return ()
     if isinstance(changes, Mask | KeyMask | None):
         return names
     if isinstance(changes, Runs):

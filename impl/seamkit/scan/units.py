@@ -373,6 +373,8 @@ class ReadUnit:
         group: what the writer lays out as one, for descriptions: a partition, a bucket of it.
         bucket: how the table spreads rows over buckets, and the number of the one that holds all
             rows of the unit; None where rows may be anywhere.
+        made: whether a reader of its own makes its rows of those of its files, such as the
+            difference of two states, so that nothing that is told of the files holds for them.
     """
 
     name: str
@@ -386,6 +388,7 @@ class ReadUnit:
     changed_by: Sequence[StoredFile] = ()
     group: str = ""
     bucket: tuple[Buckets, int] | None = None
+    made: bool = False
 
     def __post_init__(self) -> None:
         if isinstance(self.changes, Mask | KeyMask) and len(self.files) != 1:

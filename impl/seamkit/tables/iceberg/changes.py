@@ -277,7 +277,8 @@ def _of_commit(name: str, units: Sequence[ReadUnit]) -> ReadUnit:
     """One unit for what a commit deleted and inserted."""
     files = [file for unit in units for file in unit.files]
     shared = {key: value for key, value in units[0].partition.items() if key in _OF_COMMIT}
-    return ReadUnit(name, files, shared, None, "rows that it only wrote anew are left out")
+    reason = "rows that it only wrote anew are left out"
+    return ReadUnit(name, files, shared, reason=reason, made=True)
 
 
 def _state(planner: Planner, snapshot: Snapshot | None) -> _State:

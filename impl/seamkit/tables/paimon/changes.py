@@ -143,7 +143,7 @@ class ChangePlanner:
         for snapshot, files in self._files(_changelog):
             time = pa.scalar(str(snapshot.time_millis))
             units += [
-                replace(unit, partition={"ts_ms": time}, changes=None)
+                replace(unit, partition={"ts_ms": time}, changes=None, made=True)
                 for unit in planner.as_written(files)
             ]
         plan = self._read_plan(units, "changelogs", image_schema(self._schema.arrow))
@@ -166,7 +166,8 @@ class ChangePlanner:
                 continue
             name = f"partition {number}"
             files = [file for unit in (*old, *new) for file in unit.files]
-            units.append(ReadUnit(name, files, known, None, "two states are compared"))
+            reason = "two states are compared"
+            units.append(ReadUnit(name, files, known, reason=reason, made=True))
             plans[name] = (self._state(old), self._state(new))
         read = Differences(plans, tuple(self._schema.merge_keys), with_images=images)
         schema = image_schema(self._schema.arrow) if images else None
