@@ -17,6 +17,7 @@ from typing import Any
 import pyarrow as pa
 
 from seambase.errors import InputError
+from seambase.wording import counted
 from seamkit.files.columns import Finder, FoundReader, Place, field_id, id_and_name, places
 from seamkit.files.parquet import ParquetReader
 from seamkit.files.reader import FileReader
@@ -35,7 +36,7 @@ from seamkit.tables.delta.log.folder import LOG
 from seamkit.tables.delta.partition_values import partition_value
 from seamkit.tables.delta.row_ids import RowTracking, find_with_row_ids
 from seamkit.tables.delta.schema import DeltaTypes, Field, TableSchema
-from seamkit.tables.delta.stats import counted, file_statistics, stated_rows
+from seamkit.tables.delta.stats import file_statistics, stated_counts, stated_rows
 from seamkit.tables.delta.vectors import read_vector, stored_vector, vector_identity
 
 
@@ -75,7 +76,9 @@ class Planner:
 
     def live(self, add: AddFile) -> ReadUnit:
         """The rows of a file that its deletion vector leaves."""
-        reason = "" if add.vector is None else f"{add.vector.cardinality} rows are deleted"
+        reason = ""
+        if add.vector is not None:
+            reason = f"its vector deletes {counted(add.vector.cardinality, 'row')}"
         return self.unit(add, self.vector_mask(add), reason)
 
     def unit(
@@ -198,11 +201,11 @@ def _check(reader: ParquetReader, add: AddFile, schema: TableSchema, own: Place)
     """Hold a file to what the log says of it: its size, its rows, and columns that hold values."""
     if reader.size_bytes != add.size_bytes:
         raise InputError(f"{reader.name}: {reader.size_bytes} bytes, the log says {add.size_bytes}")
-    rows, nulls = counted(add)
+    rows, nulls = stated_counts(add)
     if rows is None:
         return
     if rows != reader.num_rows:
-        raise InputError(f"{reader.name}: {reader.num_rows} rows, the log says {rows}")
+        raise InputError(f"{reader.name}: {counted(reader.num_rows, 'row')}, the log says {rows}")
     _check_columns(schema.fields, nulls, own, reader)
 
 

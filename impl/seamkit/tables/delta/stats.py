@@ -32,7 +32,7 @@ _BROKEN = (
 )
 
 
-def counted(add: AddFile) -> tuple[int | None, Mapping[str, Any]]:
+def stated_counts(add: AddFile) -> tuple[int | None, Mapping[str, Any]]:
     """The rows of a file, if its statistics tell, and how many nulls its columns have.
 
     These are by physical name; of a struct there are those of its fields.
@@ -48,7 +48,7 @@ def counted(add: AddFile) -> tuple[int | None, Mapping[str, Any]]:
 def stated_rows(add: AddFile) -> int | None:
     """The rows of a file, if its statistics tell; where they come first the rest is not parsed."""
     first = None if add.stats is None else _ROWS_FIRST.match(add.stats)
-    return counted(add)[0] if first is None else int(first[1])
+    return stated_counts(add)[0] if first is None else int(first[1])
 
 
 def file_statistics(

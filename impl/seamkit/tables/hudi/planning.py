@@ -209,9 +209,9 @@ def read_plan(
         units = [replace(unit, bucket=own) for unit, own in zip(units, found, strict=True)]
     notes = []
     if plan.unchanged:
-        notes.append(f"pruned     {plan.unchanged} slices hold no change of the window")
+        notes.append(f"pruned     no change of the window in {counted(plan.unchanged, 'slice')}")
     listed_from = "the metadata table" if plan.from_metadata else "folders"
-    heading = f"{len(units)} slices, listed from {listed_from}"
+    heading = f"{counted(len(units), 'slice')}, listed from {listed_from}"
     if indexes.names:
         heading += f", filters ask its {', '.join(indexes.names)}"
     table = source.storage.root

@@ -285,7 +285,7 @@ def mask_of(opener: FileOpener, entry: Entry, index: DeleteIndex) -> tuple[Mask 
     if vector is not None:
         load_vector = partial(read_vector, opener.files, vector)
         mask = Mask(load_vector, vector.records, partial(identity_of, opener, (vector,)))
-        return mask, f"{vector.records} rows are deleted by its vector"
+        return mask, f"its vector deletes {counted(vector.records, 'row')}"
     deletes = index.positions(entry)
     if not deletes:
         return None, ""

@@ -20,6 +20,7 @@ import pyarrow as pa
 
 from seambase.description import StoredFile
 from seambase.errors import InputError, RefusedError
+from seambase.wording import counted
 from seamkit.files.storage import Storage
 from seamkit.scan.units import DataFile, Mask, ReadUnit, Runs
 from seamkit.tables.paimon.change_rows import INSERTED, retracts_of, with_kinds
@@ -194,7 +195,7 @@ class Planner:
             unseen += len(own) - len(seen)
             if seen:
                 units += self._bucket(bucket, seen)
-        notes = [f"{unseen} files are not seen before a compaction"] if unseen else []
+        notes = [f"not seen before a compaction: {counted(unseen, 'file')}"] if unseen else []
         return units, notes
 
     def as_written(self, files: Sequence[FileEntry], *, row_kinds: bool = False) -> list[ReadUnit]:

@@ -342,7 +342,7 @@ def test_a_scan_says_what_it_is(tmp_path: Path) -> None:
     assert "version 4" in repr(table)
     explained = table.scan().explain()
     assert "version 4, 1 file" in explained
-    assert "4 rows are deleted" in explained
+    assert "its vector deletes 4 rows" in explained
 
 
 def test_a_text_of_a_checkpoint_that_is_no_utf_8_is_named(tmp_path: Path) -> None:

@@ -157,7 +157,7 @@ def test_slices_without_a_change_are_pruned(tmp_path: Path) -> None:
 
     assert base(20, "new") in explained
     assert base(10, "old") not in explained
-    assert "1 slices hold no change" in explained
+    assert "no change of the window in 1 slice" in explained
 
 
 @pytest.mark.parametrize(
