@@ -39,10 +39,10 @@ nightly: $(TOX)  ## all that takes hours, and what changed since it last ran; ma
 all: test beyond  ## everything CI runs
 
 wheels: $(TOX)  ## what others install, into dist/; make wheels ARGS="3.12 3.13" tries it in these Pythons
-	$(TOX) run -q -e wheels $(if $(ARGS),-- $(ARGS))
+	$(TOLD) $(TOX) run -q -e wheels $(if $(ARGS),-- $(ARGS))
 
 docs: $(TOX)  ## the documentation as a site, into build/docs
-	$(TOX) run -q -e docs
+	$(TOLD) $(TOX) run -q -e docs
 
 $(TOX): requirements-tox.txt pyproject.toml
 	$(PYTHON) -m venv .venv

@@ -155,6 +155,10 @@ def _gcc_runtime() -> str:
 
 def check(pythons: Sequence[str]) -> None:
     """Install what was released into empty environments, and use it."""
+    for python in pythons:
+        asked = [_uv_program(), "python", "find", "--no-python-downloads", python]
+        if subprocess.run(asked, capture_output=True, check=False).returncode:
+            sys.exit(f"there is no Python {python}: name the program itself, or leave it out")
     suffix = f"*_{platform.machine()}.whl"
     base, ours, judge = (
         *RELEASED.glob("seambase*.whl"),
@@ -181,10 +185,14 @@ def _run(module: str, *arguments: str) -> None:
 
 
 def _uv(*arguments: str, **variables: str) -> None:
+    subprocess.run([_uv_program(), *arguments], check=True, env={**os.environ, **variables})
+
+
+def _uv_program() -> str:
     program = shutil.which("uv", path=os.pathsep.join((_beside(), os.environ.get("PATH", ""))))
     if program is None:
         sys.exit("uv is neither in .venv nor on the path: run make, or pip install uv")
-    subprocess.run([program, *arguments], check=True, env={**os.environ, **variables})
+    return program
 
 
 def _beside() -> str:
