@@ -13,6 +13,7 @@ import jinja2
 
 from seambase.wording import counted
 from seambench import __version__
+from seambench.contracts.common import TimedFamily
 from seambench.contracts.formats import announced_formats
 from seambench.contracts.registry import find_seam, resolve_suite, seams
 from seambench.records.model import Implementation, Timing
@@ -93,6 +94,7 @@ class _Content:
         self.figured = with_figures(pages.loaded)
         self.quiet = with_figures(pages.loaded, quiet=True)
         self._known = [(name, family) for name in seams() for family in find_seam(name).timed]
+        self._known.append(("judge", TimedFamily("harness", "what judging a case takes")))
 
     def families(self, loaded: Loaded, *, comparing: bool = False) -> list[Family]:
         """What was timed of seams."""

@@ -242,7 +242,7 @@ def kernels(
         units = files // 2 if name.startswith("hudi") else files
         for where, address, delay in (("here", root, 0.0), ("far", f"delayed://{root}", delay_ms)):
             task = Task(_planning, (str(address), units, delay / 1000), memory=True)
-            found.append(Kernel(f"planning/{name}/{where}", task, over, "step"))
+            found.append(Kernel(f"planning/{name}/{where}/seamkit", task, over, "step"))
         if peer := _PEERS.get(name.partition("-")[0]):
             task = Task(_planning_by, (peer, str(root), units))
             found.append(Kernel(f"planning/{name}/here/{peer}", task, over, "step"))

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from seambench.contracts.common import TimedFamily
 from seambench.contracts.explanation import Explanation
 from seambench.contracts.peers.catalogue import Peer
 from seambench.contracts.seam import Case, Pass, Request, Seam
@@ -51,6 +52,15 @@ class _ScanSeam(Seam):
             found = resolve_format(name)
             words |= {f"formats.{name}": f"reads tables of {found.title}", **found.capabilities}
         return words
+
+    @property
+    def timed(self) -> Sequence[TimedFamily]:
+        note = "Whole plans, read units and all; nothing is kept of the one before."
+        parts = ("tables", "where", "by")
+        return (
+            TimedFamily("planning", "tables of many files, planned", parts, parts[-1:], note),
+            TimedFamily("text", "lineitem as text, by one thread", ("columns", "by"), ("by",)),
+        )
 
     def cases(self, root: Path, golden: Path | None, begins: Sequence[str]) -> Sequence[Case]:
         from seambase.errors import UsageError
