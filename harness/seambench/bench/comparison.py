@@ -221,7 +221,7 @@ def _timing(
 ) -> Answered:
     """The timing, with what the reader's scans report."""
     result.evicted = about.evicted
-    return answered(
+    timing = answered(
         case.name,
         _rows(reader.dataset, reader.state),
         result,
@@ -230,6 +230,11 @@ def _timing(
         paths=about.paths,
         warnings=about.warnings,
         spent=about.spent,
+    )
+    # A record names no folder of the machine that made it.
+    dataset, told = reader.dataset, timing.reason
+    return msgspec.structs.replace(
+        timing, reason=told and told.replace(str(dataset.path), dataset.name)
     )
 
 

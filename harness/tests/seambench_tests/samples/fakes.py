@@ -228,10 +228,15 @@ class BrokenScanner(FolderScanner):
 
     name = "broken"
 
+    def open(self, request: ScanRequest) -> Any:
+        """Remember where the table lies."""
+        self._where = request.table
+        return super().open(request)
+
     def slowly(self, batches: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Gives one batch, then fails."""
         yield batches[0].slice(0, 1)
-        raise InputError("base.parquet: footer is cut off at byte 12")
+        raise InputError(f"{self._where}/base.parquet: footer is cut off at byte 12")
 
 
 class CrashingScanner(FolderScanner):
