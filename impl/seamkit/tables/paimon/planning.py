@@ -345,6 +345,8 @@ class Planner:
         )
 
     def _stored_vectors(self, files: Sequence[FileEntry]) -> list[StoredFile]:
+        if not self._vectors:
+            return []
         found = (self._vectors.get((file.partition, file.bucket, file.name)) for file in files)
         return [
             StoredFile(
@@ -359,6 +361,8 @@ class Planner:
         ]
 
     def _mask(self, file: FileEntry) -> Mask | None:
+        if not self._vectors:
+            return None
         vector = self._vectors.get((file.partition, file.bucket, file.name))
         if vector is None:
             return None

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from seambase.errors import InputError
+from seambase.errors import InputError, RefusedError
 from seamkit.tables.paimon.table import PaimonTable
 from seamkit_tests.samples.damage import answers, in_each_others_place, replace_in
-from seamkit_tests.samples.paimon_tables import files_as, unpack_paimon
+from seamkit_tests.samples.paimon_tables import files_as, rewrite_manifests, unpack_paimon
 
 _answer = answers(PaimonTable, strict=True)
 
@@ -45,6 +45,73 @@ def test_a_files_partition_is_named_where_it_is_another_ones(ending: str, tmp_pa
     other.write_bytes(one.read_bytes())
     with pytest.raises(InputError, match="its manifest says that they are those of the partition"):
         PaimonTable(str(table)).scan().to_table()
+
+
+def _stated(name: str, value: Any, within: str = "") -> Callable[[dict[str, Any]], None]:
+    """Gives a field of an entry, or of its file, another value."""
+
+    def change(entry: dict[str, Any]) -> None:
+        (entry[within] if within else entry)[name] = value
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (_stated("_KIND", 2), "an entry of the unknown kind 2"),
+        (_stated("_VERSION", 9), "version 9 of such manifests"),
+        (_stated("_ROW_COUNT", -1, "_FILE"), "a file has -1 rows"),
+        (_stated("_DELETE_ROW_COUNT", 10**6, "_FILE"), "of which 1000000 delete others"),
+        (_stated("_DELETE_ROW_COUNT", -1, "_FILE"), "of which -1 delete others"),
+    ],
+)
+def test_entries_that_say_what_cannot_be_are_refused(
+    change: Callable[[dict[str, Any]], None], said: str, tmp_path: Path
+) -> None:
+    """Kinds and versions that nobody knows, and counts of rows that no file has."""
+    table = unpack_paimon("pk-partitions", tmp_path)
+    rewrite_manifests(table, change)
+    with pytest.raises((InputError, RefusedError), match=said):
+        PaimonTable(str(table)).scan()
+
+
+@pytest.mark.parametrize(
+    ("name", "within"),
+    [
+        ("_VERSION", ""),
+        ("_FILE", ""),
+        ("_BUCKET", ""),
+        ("_FILE_NAME", "_FILE"),
+        ("_ROW_COUNT", "_FILE"),
+        ("_EXTRA_FILES", "_FILE"),
+        ("_VALUE_STATS", "_FILE"),
+    ],
+)
+@pytest.mark.parametrize("form", ["missing", "another type", "null"])
+def test_a_field_that_entries_must_have_is_not_done_without(
+    form: str, name: str, within: str, tmp_path: Path
+) -> None:
+    """Whether its writer leaves it out, writes another type, or lets it be null."""
+    table = unpack_paimon("pk-partitions", tmp_path)
+
+    def written_by(schema: Any) -> None:
+        fields = schema["fields"]
+        if within:
+            (outer,) = (field for field in fields if field["name"] == within)
+            kind = outer["type"]
+            kind = next(t for t in kind if t != "null") if isinstance(kind, list) else kind
+            fields = kind["fields"]
+        (own,) = (field for field in fields if field["name"] == name)
+        if form == "missing":
+            fields.remove(own)
+        else:
+            own["type"] = "boolean" if form == "another type" else ["null", own["type"]]
+            own.pop("default", None)
+
+    rewrite_manifests(table, _stated(name, form == "another type" or None, within), written_by)
+    with pytest.raises(InputError, match=f"manifest-.*: the field {name} of an entry is "):
+        PaimonTable(str(table)).scan()
 
 
 @pytest.mark.parametrize("lost", range(17))

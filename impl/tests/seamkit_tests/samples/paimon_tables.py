@@ -64,8 +64,15 @@ def rows_of_table(table: Path, **how: Any) -> pa.Table:
     return PaimonTable(str(table)).scan(threads=1, **how).to_table()
 
 
-def rewrite_manifests(table: Path, change: Callable[[dict[str, Any]], None]) -> None:
-    """Change each entry of all manifests, and mend their sizes wherever these are told."""
+def rewrite_manifests(
+    table: Path,
+    change: Callable[[dict[str, Any]], None],
+    written_by: Callable[[Any], None] = lambda _: None,
+) -> None:
+    """Change each entry of all manifests, and mend their sizes wherever these are told.
+
+    `written_by` changes the schema that they are written by.
+    """
     sizes: dict[str, int] = {}
 
     def resized(record: dict[str, Any]) -> None:
@@ -75,7 +82,7 @@ def rewrite_manifests(table: Path, change: Callable[[dict[str, Any]], None]) -> 
     lists = [file for file in manifests if file.name.startswith("manifest-list-")]
     for file in manifests:
         if file not in lists:
-            sizes[file.name] = _rewritten(file, change)
+            sizes[file.name] = _rewritten(file, change, written_by)
     lengths = {file.name: _rewritten(file, resized) for file in lists}
     for file in table.glob("snapshot/snapshot-*"):
         snapshot = json.loads(file.read_text("utf-8"))
@@ -85,10 +92,15 @@ def rewrite_manifests(table: Path, change: Callable[[dict[str, Any]], None]) -> 
         file.write_text(json.dumps(snapshot), "utf-8")
 
 
-def _rewritten(file: Path, change: Callable[[dict[str, Any]], None]) -> int:
+def _rewritten(
+    file: Path,
+    change: Callable[[dict[str, Any]], None],
+    written_by: Callable[[Any], None] = lambda _: None,
+) -> int:
     """Change the records of an Avro file; returns its new size."""
     content = file.read_bytes()
-    schema = fastavro.reader(io.BytesIO(content)).writer_schema
+    schema: Any = fastavro.reader(io.BytesIO(content)).writer_schema
+    written_by(schema)
     records = list(read_container(content, str(file)))
     for record in records:
         change(record)

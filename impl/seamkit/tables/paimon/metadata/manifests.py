@@ -13,17 +13,18 @@ either up to seven bytes and their number, or offset and length.
 from __future__ import annotations
 
 import struct
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Context, Decimal
-from functools import cached_property, partial
+from functools import partial
+from itertools import repeat
 from typing import Any
 
 import pyarrow as pa
 
 from seambase.errors import InputError, RefusedError
 from seambase.wording import counted
-from seamkit.avro.records import read_container
+from seamkit.avro.data_file import AvroReader
 from seamkit.files.orc import OrcReader
 from seamkit.files.storage import Storage
 from seamkit.tables.paimon.metadata.snapshots import ManifestList, Snapshot
@@ -117,7 +118,7 @@ def _bytes(row: bytes, at: int) -> bytes:
 _FOLDER = "manifest"
 _ADD, _DELETE = 0, 1
 _ORC = b"ORC"
-_BATCH_ROWS = 4096
+_BATCH_ROWS = 1 << 16
 _BYTES_AN_ENTRY = 1500  # in memory, about
 _KEY_INDEX, _VECTORS = "HASH", "DELETION_VECTORS"
 _VERSIONS = {"list": (2, 3), "manifest": (2, 3), "index": (1,)}
@@ -159,11 +160,23 @@ _FILE_FIELDS = {
     "_LEVEL": int,
     "_EXTRA_FILES": list,
 }
-_WITHIN: Mapping[str, Mapping[str, type]] = {
-    "_FILE": _FILE_FIELDS,
-    "_VALUE_STATS": {"_MIN_VALUES": bytes, "_MAX_VALUES": bytes},
-}
+_STATS_FIELDS = {"_MIN_VALUES": bytes, "_MAX_VALUES": bytes}
 _RANGE_FIELDS = {"f0": str, "f1": int, "f2": int}
+#: Fields that files and their statistics may have, null where nothing is said.
+_FURTHER_FIELDS = {
+    "_DELETE_ROW_COUNT": int,
+    "_EXTERNAL_PATH": str,
+    "_VALUE_STATS_COLS": list,
+    "_WRITE_COLS": list,
+    "_NULL_COUNTS": list,
+}
+_IS_OF: Mapping[type, Callable[[pa.DataType], bool]] = {
+    int: pa.types.is_integer,
+    str: pa.types.is_string,
+    bytes: pa.types.is_binary,
+    list: pa.types.is_list,
+    dict: pa.types.is_struct,
+}
 
 
 @dataclass(frozen=True)
@@ -206,7 +219,7 @@ class FileEntry:
     write_columns: Sequence[str] | None
     where: str
 
-    @cached_property
+    @property
     def identity(self) -> tuple[object, ...]:
         """What an addition and a deletion of one file have in common."""
         return self.partition, self.bucket, self.level, self.name, tuple(self.extra_files)
@@ -297,7 +310,7 @@ def live_vectors(storage: Storage, snapshot: Snapshot) -> Mapping[VectorKey, Vec
         if ranges is None:
             raise InputError(f"{where}: an index file of deletion vectors says of no file's")
         for one in ranges:
-            _require(one, _RANGE_FIELDS, where)
+            _check_range(one, where)
             key = record["_PARTITION"], record["_BUCKET"], one["f0"]
             if key in vectors:
                 raise InputError(f"{where}: the data file {key[2]} has two deletion vectors")
@@ -309,6 +322,13 @@ def live_vectors(storage: Storage, snapshot: Snapshot) -> Mapping[VectorKey, Vec
                 record.get("_EXTERNAL_PATH"),
             )
     return vectors
+
+
+def _check_range(one: Any, where: str) -> None:
+    for name, kind in _RANGE_FIELDS.items():
+        value = one.get(name) if isinstance(one, dict) else None
+        if not isinstance(value, kind):
+            raise InputError(f"{where}: the field {name} of a range is {value!r:.60}")
 
 
 def _entries(storage: Storage, manifest_list: ManifestList) -> Iterator[tuple[int, FileEntry]]:
@@ -334,86 +354,96 @@ def _entries(storage: Storage, manifest_list: ManifestList) -> Iterator[tuple[in
 
 def _entries_of(storage: Storage, name: str, size_bytes: int) -> list[tuple[int, FileEntry]]:
     """The entries of one manifest."""
-    found = []
-    for record, where in _records(storage, name, "manifest", size_bytes):
-        kind = record["_KIND"]
-        if kind not in (_ADD, _DELETE):
+    found: list[tuple[int, FileEntry]] = []
+    for columns, where in _batches(storage, name, "manifest", size_bytes):
+        kinds = columns["_KIND"].to_pylist()
+        for kind in set(kinds) - {_ADD, _DELETE}:
             raise InputError(f"{where}: an entry of the unknown kind {kind}")
-        found.append((kind, _entry(record, where)))
+        found += zip(kinds, _files_of(columns, where), strict=True)
     return found
 
 
-def _entry(record: Mapping[str, Any], where: str) -> FileEntry:
-    file = record["_FILE"]
-    stats, rows = file["_VALUE_STATS"], file["_ROW_COUNT"]
-    deleted = file.get("_DELETE_ROW_COUNT")
-    if rows < 0 or (deleted is not None and not 0 <= deleted <= rows):
-        raise InputError(
-            f"{where}: a file has {counted(rows, 'row')}, of which {deleted} delete others"
-        )
-    return FileEntry(
-        partition=record["_PARTITION"],
-        bucket=record["_BUCKET"],
-        name=file["_FILE_NAME"],
-        size_bytes=file["_FILE_SIZE"],
-        rows=rows,
-        min_key=file["_MIN_KEY"],
-        max_key=file["_MAX_KEY"],
-        min_sequence=file["_MIN_SEQUENCE_NUMBER"],
-        max_sequence=file["_MAX_SEQUENCE_NUMBER"],
-        schema_id=file["_SCHEMA_ID"],
-        level=file["_LEVEL"],
-        extra_files=file["_EXTRA_FILES"],
-        deleted_rows=deleted,
-        external_path=file.get("_EXTERNAL_PATH"),
-        value_stats=(
-            stats["_MIN_VALUES"],
-            stats["_MAX_VALUES"],
-            stats.get("_NULL_COUNTS"),
-        ),
-        value_stats_columns=file.get("_VALUE_STATS_COLS"),
-        write_columns=file.get("_WRITE_COLS"),
-        where=where,
+def _files_of(columns: _Columns, where: str) -> Iterator[FileEntry]:
+    """The files of entries."""
+    file = _columns(columns["_FILE"], _FILE_FIELDS, where)
+    stats = _columns(file["_VALUE_STATS"], _STATS_FIELDS, where)
+    count = len(columns["_FILE"])
+
+    def values(columns: _Columns, name: str) -> list[Any]:
+        column = columns.get(name)
+        return [None] * count if column is None else column.to_pylist()
+
+    rows, deleted = values(file, "_ROW_COUNT"), values(file, "_DELETE_ROW_COUNT")
+    for n_rows, gone in zip(rows, deleted, strict=True):
+        if n_rows < 0 or (gone is not None and not 0 <= gone <= n_rows):
+            raise InputError(
+                f"{where}: a file has {counted(n_rows, 'row')}, of which {gone} delete others"
+            )
+    return map(
+        FileEntry,
+        values(columns, "_PARTITION"),
+        values(columns, "_BUCKET"),
+        values(file, "_FILE_NAME"),
+        values(file, "_FILE_SIZE"),
+        rows,
+        values(file, "_MIN_KEY"),
+        values(file, "_MAX_KEY"),
+        values(file, "_MIN_SEQUENCE_NUMBER"),
+        values(file, "_MAX_SEQUENCE_NUMBER"),
+        values(file, "_SCHEMA_ID"),
+        values(file, "_LEVEL"),
+        values(file, "_EXTRA_FILES"),
+        deleted,
+        values(file, "_EXTERNAL_PATH"),
+        zip(*(values(stats, name) for name in (*_STATS_FIELDS, "_NULL_COUNTS")), strict=True),
+        values(file, "_VALUE_STATS_COLS"),
+        values(file, "_WRITE_COLS"),
+        repeat(where),
     )
 
 
-def _records(
+_Columns = Mapping[str, pa.Array]
+"""Fields of some records, by name."""
+
+
+def _batches(
     storage: Storage, name: str, kind: str, size_bytes: int | None = None
-) -> Iterator[tuple[Mapping[str, Any], str]]:
-    """The records of a manifest of some kind, each with what messages call it."""
+) -> Iterator[tuple[_Columns, str]]:
+    """The records of a manifest of some kind, in Avro or ORC, and what messages call it."""
     path = f"{_FOLDER}/{name}"
     where = storage.full(path)
     content = storage.read(path)
     if size_bytes is not None and len(content) != size_bytes:
         raise InputError(f"{where}: {len(content)} bytes where {size_bytes} are stated")
     is_orc = content[:3] == _ORC
-    records = (
-        _orc_records(storage, path) if is_orc else read_container(content, where, storage.bound)
-    )
-    for record in records:
-        if not isinstance(record, dict):
-            raise InputError(f"{where}: its entries are no records")
-        version = record.get("_VERSION")
-        if isinstance(version, int) and version not in _VERSIONS[kind]:
-            raise RefusedError(f"{where}: version {version} of such manifests is not supported")
-        _require(record, _FIELDS[kind], where)
-        yield record, where
-
-
-def _orc_records(storage: Storage, path: str) -> Iterator[Mapping[str, Any]]:
-    """The records of a manifest in ORC, which has the same fields as one in Avro."""
-    reader = OrcReader(storage, path)
+    reader = OrcReader(storage, path) if is_orc else AvroReader(storage, path, content=content)
     for batch in reader.batches(reader.schema, _BATCH_ROWS, use_threads=False):
-        yield from batch.to_pylist()
+        version = dict(zip(batch.schema.names, batch.columns, strict=True)).get("_VERSION")
+        if version is not None and pa.types.is_integer(version.type):
+            for number in {*version.drop_null().to_pylist()} - {*_VERSIONS[kind]}:
+                raise RefusedError(f"{where}: version {number} of such manifests is not supported")
+        yield _columns(batch.to_struct_array(), _FIELDS[kind], where), where
 
 
-def _require(record: Mapping[str, Any], fields: Mapping[str, type], where: str) -> None:
-    """Refuse a record that lacks a field, or has one of another type, within its records too."""
-    left: list[tuple[Any, Mapping[str, type]]] = [(record, fields)]
-    for one, needed in left:
-        for name, kind in needed.items():
-            value = one.get(name)
-            if not isinstance(value, kind):
-                raise InputError(f"{where}: the field {name} of an entry is {value!r:.60}")
-            if kind is dict:
-                left.append((value, _WITHIN[name]))
+def _records(
+    storage: Storage, name: str, kind: str, size_bytes: int | None = None
+) -> Iterator[tuple[Mapping[str, Any], str]]:
+    """The same as plain values, of few records."""
+    for columns, where in _batches(storage, name, kind, size_bytes):
+        values = zip(*(column.to_pylist() for column in columns.values()), strict=True)
+        yield from ((dict(zip(columns, row, strict=True)), where) for row in values)
+
+
+def _columns(records: pa.StructArray, fields: Mapping[str, type], where: str) -> _Columns:
+    """The fields of records, refused where one lacks a value that it must have, or its type."""
+    found = {field.name: records.field(i) for i, field in enumerate(records.type)}
+    for name, kind in {**_FURTHER_FIELDS, **fields}.items():
+        column = found.get(name)
+        if column is None and name not in fields:
+            continue
+        if column is None or not _IS_OF[kind](column.type):
+            what = "missing" if column is None else f"of the type {column.type}"
+            raise InputError(f"{where}: the field {name} of an entry is {what}")
+        if name in fields and column.null_count:
+            raise InputError(f"{where}: the field {name} of an entry is null")
+    return found
