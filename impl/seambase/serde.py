@@ -6,6 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+#: What pages are compressed with, as their option `codec` names it.
+CODECS = ("lz4", "zstd", "snappy", "gzip", "zlib")
+
 
 @dataclass(frozen=True)
 class SerdeField:
@@ -32,9 +35,9 @@ class SerdeRequest:
         fields: the columns, in order.
         options: what else decides bytes. Whoever does not know an option refuses it.
 
-            presto: `dialect` (`presto`, `velox`), `codec` (`none`, `lz4`, `zstd`, `snappy`, `gzip`,
-            `zlib`), `checksum` (bool), `min_compression_ratio` (float), `encodings` (`preserve`
-            keeps dictionaries and runs, `flatten` writes and reads values), `nulls_first` (bool),
+            presto: `dialect` (`presto`, `velox`), `codec` (`none` or one of `CODECS`), `checksum`
+            (bool), `min_compression_ratio` (float), `encodings` (`preserve` keeps dictionaries and
+            runs, `flatten` writes and reads values), `nulls_first` (bool),
             `timestamps` (`millis`, `micros`, `lossless`); of those who state `re-encode`, `layout`
             (`preserve`: what Arrow cannot hold of a page rides with the batch from reading to
             writing).

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 
-from seambase.serde import SerdeRequest
+from seambase.serde import CODECS, SerdeRequest
 from seambase.types import TYPE_WORDS
 from seambench import __version__
 from seambench.contracts.common import Kind, Stage
@@ -31,7 +31,6 @@ from seamkit.serde.stream.result import VectorResult
 
 _FORMATS = ("presto", "unsaferow", "compactrow")
 _VECTOR_SERDES = {"presto": "Presto", "unsaferow": "UnsafeRow", "compactrow": "CompactRow"}
-_CODECS = ("lz4", "zstd", "snappy", "gzip", "zlib")
 
 Bytes = bytes | bytearray | memoryview
 
@@ -53,7 +52,7 @@ class SeambenchSerde:
             *("timestamps.micros", "timestamps.lossless", "writers.velox"),
             *(f"framings.{framing}" for framing in ("be32", "packed", "velox-group")),
             *(f"formats.{format_}" for format_ in _FORMATS),
-            *(f"codecs.{codec}" for codec in _CODECS),
+            *(f"codecs.{codec}" for codec in CODECS),
             *(f"types.{word}" for word in TYPE_WORDS),
         ),
         True,

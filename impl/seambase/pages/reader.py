@@ -20,14 +20,13 @@ import pyarrow as pa
 
 from seambase.errors import RefusedError, UsageError
 from seambase.pages.flat_encodings import encoding_of
-from seambase.serde import SerdeRequest
+from seambase.serde import CODECS, SerdeRequest
 from seambase.types import SerdeType
 from seambase.walk import Cursor, Met
 from seambase.wording import counted
 
 __all__ = [
     "CHECKSUMMED",
-    "CODECS",
     "COMPRESSED",
     "HEADER_BYTES",
     "Block",
@@ -56,7 +55,7 @@ _ENCODINGS = (*_WIDTHS, "VARIABLE_WIDTH", "ARRAY", "MAP", "ROW")
 _ANY_TYPE = ("DICTIONARY", "RLE", "BYTE_ARRAY")
 _SOURCE_ID_BYTES = 24
 # pyarrow's names; gzip and zlib are Python's own.
-CODECS: Mapping[str, str] = {"lz4": "lz4_raw", "zstd": "zstd", "snappy": "snappy"}
+_ARROW_CODECS: Mapping[str, str] = {"lz4": "lz4_raw", "zstd": "zstd", "snappy": "snappy"}
 
 
 @dataclass(frozen=True)
@@ -159,14 +158,14 @@ def checksum_of(payload: bytes | memoryview, marker: int, rows: int, uncompresse
 
 def compress(payload: bytes, codec: str) -> bytes:
     """A payload as a codec leaves it."""
-    if codec in CODECS:
-        squeezed: bytes = pa.Codec(CODECS[codec]).compress(payload, asbytes=True)
+    if codec in _ARROW_CODECS:
+        squeezed: bytes = pa.Codec(_ARROW_CODECS[codec]).compress(payload, asbytes=True)
         return squeezed
     if codec == "gzip":
         return gzip.compress(payload, mtime=0)
     if codec == "zlib":
         return zlib.compress(payload)
-    raise UsageError(f"codec {codec!r}: one of lz4, zstd, snappy, gzip, zlib is meant")
+    raise UsageError(f"codec {codec!r}: one of {', '.join(CODECS)} is meant")
 
 
 def frame(rows: int, payload: bytes, codec: str = "none", checksum: bool = False) -> bytes:
@@ -478,8 +477,10 @@ def _child(cursor: Cursor, type_: SerdeType | None, at: int) -> SerdeType | None
 
 def _decompress(wire: bytes, uncompressed: int, codec: str) -> bytes:
     """Undo a codec; never gives more than `uncompressed` bytes and one."""
-    if codec in CODECS:
-        expanded: bytes = pa.Codec(CODECS[codec]).decompress(wire, uncompressed, asbytes=True)
+    if codec in _ARROW_CODECS:
+        expanded: bytes = pa.Codec(_ARROW_CODECS[codec]).decompress(
+            wire, uncompressed, asbytes=True
+        )
         return expanded
     if codec in ("gzip", "zlib"):
         stream = zlib.decompressobj(31 if codec == "gzip" else 15)

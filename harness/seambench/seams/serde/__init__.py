@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from seambase.serde import CODECS
 from seambench.contracts.common import TimedFamily
 from seambench.contracts.explanation import Explanation
 from seambench.contracts.seam import Case, Pass, Request, Seam
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
 __all__ = ["SEAM"]
 
 _FORMATS = ("presto", "unsaferow", "compactrow", "arrow")
-_CODECS = ("none", "lz4", "zstd", "snappy", "gzip", "zlib")
 _FRAMINGS = ("be32", "packed", "velox-group")
+# Those of `seambase.types`, which needs pyarrow: a list of words shall not wait for it.
 _TYPES = (
     *("array", "bigint", "binary", "boolean", "char", "date", "decimal", "double", "float"),
     *("hyperloglog", "int", "integer", "interval", "interval day to second"),
@@ -32,7 +33,7 @@ _WORDS = {
     "deserialize": "reads",
     "re-encode": "writes again what it read, encodings and flags included",
     **{f"formats.{word}": f"the format {word}" for word in _FORMATS},
-    **{f"codecs.{word}": f"compression by {word}" for word in _CODECS},
+    **{f"codecs.{word}": f"compression by {word}" for word in ("none", *CODECS)},
     **{f"framings.{word}": f"rows framed as {word}" for word in _FRAMINGS},
     **{f"types.{word}": f"columns of type {word}" for word in _TYPES},
     "checksum": "pages with checksums",

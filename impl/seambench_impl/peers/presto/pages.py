@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from seambase.errors import InputError, RefusedError, UsageError
-from seambase.serde import SerdeRequest
+from seambase.serde import CODECS, SerdeRequest
 from seambase.type_fields import fields_of
 from seambase.types import SerdeType, parse_schema
 from seambench.contracts.common import Kind, Stage
@@ -45,7 +45,7 @@ _LIBRARIES = (
     "io.airlift:slice:0.38",
     "org.openjdk.jol:jol-core:0.2",
 )
-_CODECS = ("none", "lz4", "zstd", "snappy", "gzip", "zlib")
+_CODECS = ("none", *CODECS)
 #: Options that Presto has no choice in, and what it does.
 _FIXED = {
     "dialect": "presto",
