@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from xml.sax.saxutils import escape
 
+from seambench.report.views.load import named
 from seambench.report.views.outcomes import Column, counts_of, newest_versions
 
 _COLOURS = {"wrong": "#3d0416", "broken": "#5b3d96", "refused": "#8a5a00", "right": "#0b62a8"}
@@ -32,7 +33,7 @@ def badge(column: Column) -> tuple[str, str]:
         "refused": f"{counts['refused']} of {asked} refused",
         "right": f"{counts['right']} of {asked} right",
     }[worst]
-    left = f"seambench {column.seam}, {column.name} {column.version}"
+    left = f"seambench {column.seam}, {named(column.name, column.version)}"
     return f"{left}: {said}", _picture(left, said, _COLOURS[worst])
 
 

@@ -21,8 +21,10 @@ from seambench.records.standing import disturbed, unfit
 
 
 def named(name: str, version: str) -> str:
-    """Name and version, once: peers in versions bear theirs in the name."""
-    return name.replace("@", " ") if "@" in name else f"{name} {version}"
+    """Name and version, once: peers in versions bear theirs in the name, some state none."""
+    if "@" in name:
+        return name.replace("@", " ")
+    return name if version == "unknown" else f"{name} {version}"
 
 
 @dataclass(frozen=True)

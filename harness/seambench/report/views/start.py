@@ -9,7 +9,7 @@ from seambase.wording import counted
 from seambench.contracts.formats import announced_formats
 from seambench.contracts.peers.catalogue import catalogue
 from seambench.report.views.costs import Cell, Curve, cost_at
-from seambench.report.views.load import Loaded
+from seambench.report.views.load import Loaded, named
 from seambench.report.views.outcomes import (
     Column,
     Share,
@@ -163,7 +163,7 @@ def _finding(newest: Sequence[Column], wrong: Sequence[Column]) -> str:
     if not wrong:
         return f"{cases:,} cases, {count}: none gives wrong rows without a word."
     said = [
-        f"{'' if c.is_peer else 'our '}{c.name} {c.version} ({counted(_ways(c), 'way')})"
+        f"{'' if c.is_peer else 'our '}{named(c.name, c.version)} ({counted(_ways(c), 'way')})"
         for c in wrong[:4]
     ]
     more = f" and {len(wrong) - 4} more" if len(wrong) > 4 else ""

@@ -44,7 +44,7 @@ def without_gone(columns: Sequence[Column]) -> Known:
 
 
 def _missing(column: Column, known: Mapping[str, int]) -> int:
-    """How many cases of the groups of which it offers any are newer than its records."""
+    """How many cases of the groups of which it offers any it was never asked."""
     offered = {group_of(case) for case, (kind, _) in column.outcomes.items() if kind != "off"}
     answered = sum(group_of(case) in offered for case in column.outcomes)
     return max(0, sum(known[group] for group in offered) - answered)

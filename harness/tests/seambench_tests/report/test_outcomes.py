@@ -16,6 +16,7 @@ from seambench.report.views.matrix import Cell, matrices
 from seambench.report.views.outcomes import Column, columns_of, shares_of, version_key
 from seambench.report.views.pairs import grids
 from seambench.report.views.runs import is_of_tables, run_sets
+from seambench.report.views.start import _finding
 from seambench_tests.samples.report_records import make_record, make_results, write_record
 
 
@@ -213,6 +214,19 @@ def test_a_badge_says_the_worst(tmp_path: Path) -> None:
     assert texts["scan-hudi-rs.svg"].startswith("seambench scan, hudi-rs 0.1.0: 1 of ")
     assert texts["scan-hudi-rs.svg"].endswith(" wrong")
     assert all(text in picture for text, picture in made.values())
+
+
+def test_a_version_that_nobody_stated_is_not_shown(tmp_path: Path) -> None:
+    """A function or a program without one has its name alone: in its badge, and in the headline."""
+    record = make_record("auto")
+    record["implementation"] |= {"name": "mine:read", "version": "unknown", "kind": "peer"}
+    part = {"seam": "scan", "seconds": 1, "outcomes": {"fail": {"scan/own": ["a"]}}}
+    part["reasons"] = {"scan/own/a": "1 row expected, 0 read"}
+    write_record(tmp_path, record | {"timings": [], "conformance": [part]})
+    [column] = columns(tmp_path)
+
+    assert badges([column])["scan-mine_read.svg"][0] == "seambench scan, mine:read: 1 of 1 wrong"
+    assert _finding([column], [column]).endswith("without a word: mine:read (1 way).")
 
 
 def test_shares_lead_to_their_cases(tmp_path: Path) -> None:
