@@ -35,7 +35,8 @@ def must_refuse(refused: Sequence[str], says: Sequence[str], kind: Kind) -> Iter
     except errors.SeambenchError as error:
         text = f"{type(error).__name__} instead of {' or '.join(refused)}: {error}"
         raise Mismatch(text, refusal=True) from error
-    raise Mismatch(f"{' or '.join(refused)} expected, but nothing was refused")
+    expected = "a refusal" if kind == "peer" else " or ".join(refused)
+    raise Mismatch(f"{expected} expected, but nothing was refused")
 
 
 @contextmanager

@@ -183,8 +183,9 @@ def pick(known: dict[str, list[EntryPoint]], name: str, what: str) -> EntryPoint
     meant = [repr(one) for one in nearest(name, known)]
     ways = ", besides package.module:name, cmd:./reader, lib:./reader.so and http://HOST:PORT"
     besides = ways if what.startswith("implementation") else ""
-    if besides and file_of_module(name) is not None:
-        meant += [f"{name}:FUNCTION or {name}:CLASS of the module {name}"]
+    module = name.removeprefix("./").removesuffix(".py")
+    if besides and "/" not in module and file_of_module(module) is not None:
+        meant = [f"{module}:FUNCTION or {module}:CLASS of the module {module}", *meant]
     hint = f"; did you mean {', or '.join(meant)}" if meant else ""
     raise UsageError(
         f"unknown {what} {name!r}{hint}; known are {', '.join(sorted(known)) or 'none'}{besides}"

@@ -88,7 +88,8 @@ def refusal_in_words(case: Case) -> str:
     if not case.refused:
         return ""
     words = " and ".join(repr(word) for word in case.says)
-    return f"a refusal: {' or '.join(case.refused)}" + (f" that names {words}" if words else "")
+    ours = " or ".join(case.refused) + (f" that names {words}" if words else "")
+    return f"a refusal: {ours}; from outside, any refusal in a sentence"
 
 
 @dataclass(frozen=True)

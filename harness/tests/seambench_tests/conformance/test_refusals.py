@@ -55,8 +55,10 @@ def test_refusal_must_come_and_say_the_words() -> None:
     _refuse(InputError("bad size at byte 7"), ["byte 7"])
     with pytest.raises(Mismatch, match="does not name 'byte 7'"):
         _refuse(InputError("bad size"), ["byte 7"])
-    with pytest.raises(Mismatch, match="nothing was refused"):
+    with pytest.raises(Mismatch, match="InputError expected, but nothing was refused"):
         _refuse(None)
+    with pytest.raises(Mismatch, match="a refusal expected, but nothing was refused"):
+        _refuse(None, kind="peer")
 
 
 def test_a_refusal_within_a_stream_is_one_under_a_filter_too() -> None:

@@ -56,6 +56,7 @@ def test_short_and_long_names_give_an_instance(name: str) -> None:
     [
         ("scan", "emty", r"unknown implementation .*'emty'; did you mean 'empty'; known are empty"),
         ("scan", "textwrap", "did you mean textwrap:FUNCTION or textwrap:CLASS of the module"),
+        ("scan", "./textwrap.py", "did you mean textwrap:FUNCTION or textwrap:CLASS of the module"),
         ("scan", "zzz", "known are empty, lonely"),
         ("scam", "empty", "unknown seam 'scam'; the seams are column, exchange, scan, serde"),
         ("scan", "seambench_absent.x:Y", "there is no module 'seambench_absent'"),
