@@ -120,6 +120,10 @@ def run(
     from seambench.engines.spark import parse_settings
 
     readers = reader or registry.resolve_suite("tpch").readers
+    if quick and not reader:
+        from seambench.cli.stages.quick import to_be_had
+
+        readers = to_be_had(readers)
     _check_first(readers, scans_only or (), queries, (results, site))
     if quick:
         _require_quick(context)

@@ -243,8 +243,10 @@ def _require_verdicts(seen: Sequence[Outcome], named: Sequence[str], run: Run) -
     if judged and not silent:
         return
     name = silent[0] if silent else "any implementation"
-    reasons = Counter(outcome.reason for outcome in seen if not silent or name in _sides(outcome))
-    [(reason, _)] = reasons.most_common(1)
+    about = [one for one in seen if not silent or name in _sides(one)]
+    [(reason, _)] = Counter(one.reason for one in about).most_common(1)
+    if any(one.outcome == "unavailable" for one in about):
+        raise SeambenchError(f"no case was put to {name}, so there is no verdict: {reason}")
     if run.stated.get(name) == frozenset():
         reason = "it states no capability"
     door = f"; {_where_stated(run.seam, name)}" if ":" in name else ""

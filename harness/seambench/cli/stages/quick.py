@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from seambase.errors import SeambenchError
+from seambase.errors import SeambenchError, UnavailableError
+from seambench.cli.shared.common import error_console
 from seambench.cli.shared.recording import outcomes_of, recording, write_outcomes
 
 if TYPE_CHECKING:
@@ -15,6 +16,24 @@ if TYPE_CHECKING:
 
 #: Cases of each table format.
 _OF_EACH = 30
+
+
+def to_be_had(readers: Sequence[str]) -> Sequence[str]:
+    """Those of readers that are installed here, or all if none is; tells which are left out."""
+    from seambench.contracts import registry
+
+    had, lacking = list[str](), dict[str, list[str]]()
+    for name in readers:
+        try:
+            registry.resolve("scan", name)
+        except UnavailableError as error:
+            lacking.setdefault(str(error).removeprefix(f"{name} "), []).append(name)
+        else:
+            had.append(name)
+    for reason, names in lacking.items():
+        said = f"left out: {', '.join(names)}: {reason}"
+        error_console().print(said, markup=False, soft_wrap=True)
+    return had or readers
 
 
 def offered(name: str, cases: Sequence[Case]) -> list[Case]:

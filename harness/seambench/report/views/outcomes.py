@@ -67,7 +67,7 @@ class Column:
         links: by case, the record that its outcome is from.
         dates: by case, the day of that record.
         earlier: by case, other outcomes of earlier runs, oldest first.
-        missing: cases of today, of what it offers, that it was never asked: they are newer, or it was asked some.
+        missing: cases of today, of what it offers, that it was never asked.
     """
 
     seam: str

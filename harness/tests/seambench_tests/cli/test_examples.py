@@ -266,6 +266,15 @@ def test_the_function_of_the_doors_reads_delta(tmp_path: Path) -> None:
     assert re.search(r"pass\nmine:read +4\n", said), said
 
 
+def test_a_service_that_is_not_there_is_told_so(tmp_path: Path) -> None:
+    """Who could not be asked states nothing that could be blamed: the reason is told."""
+    check = "seambench check --impl http://127.0.0.1:9 --jobs 1 --case 'scan/*/checkpoints/*'"
+    said = _run(tmp_path, f"{check} 2>&1 || test $? = 1")
+
+    assert "there is no verdict: http://127.0.0.1:9: no service answers" in said
+    assert "states" not in said
+
+
 def test_a_function_that_states_nothing_is_told_where_to(tmp_path: Path) -> None:
     """The sentence names the file beside the module, and what it shows makes cases of it."""
     (tmp_path / "mine.py").write_text("import pyarrow as pa\ndef read(path): return pa.table({})\n")
