@@ -154,14 +154,8 @@ def new(
         else:
             facts = _facts(format_)
         file.write_text(_filled(facts, words), encoding="utf-8")
-    own = _FOLDERS.get(lang, lang)
-    for source in (
-        templates / "every_seam" / own,
-        *_shared(templates / what, lang),
-        templates / what / own,
-    ):
-        if source.is_dir():
-            _copy(source, target, words)
+    for source in _sources(templates, what, lang):
+        _copy(source, target, words)
     _tell(kind, lang, target, format_)
 
 
@@ -171,8 +165,11 @@ def _is_there(kind: _Kind, lang: str) -> bool:
     return not of_scanner or not kind.cases or (lang == "java" and bool(kind.java))
 
 
-def _shared(folder: Traversable, lang: str) -> list[Traversable]:
-    return [folder / name for name in _LANGUAGES[lang].sources]
+def _sources(templates: Traversable, what: str, lang: str) -> list[Traversable]:
+    """Folders of templates: those of every seam first, over which the seam's own go."""
+    names = (_FOLDERS.get(lang, lang), *_LANGUAGES[lang].sources)
+    listed = [templates / seam / name for name in names for seam in ("every_seam", what)]
+    return [source for source in listed if source.is_dir()]
 
 
 def _format(name: str | None) -> TableFormat:

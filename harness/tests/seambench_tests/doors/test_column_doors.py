@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shlex
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -24,6 +23,7 @@ from seambench.contracts.registry import find_seam, resolve
 from seambench.seams.column.doors import CommandColumns, LibraryColumns
 from seambench.seams.column.given import column_request, row_batches
 from seambench_tests import SAMPLES
+from seambench_tests.samples.compiled import compiled
 
 _KINDS = (
     *("array", "bigint", "binary", "boolean", "date", "decimal", "double", "float", "int", "map"),
@@ -62,16 +62,8 @@ def command(tmp_path: Path) -> Callable[..., CommandColumns]:
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The library in C, compiled."""
-    compiler = shutil.which("cc")
-    if compiler is None:
-        pytest.skip("no C compiler on this machine")
     target = tmp_path_factory.mktemp("library") / "columns.so"
-    flags = ["-std=c17", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-O1"]
-    source = str(SAMPLES / "column_library.c")
-    subprocess.run([compiler, *flags, "-o", str(target), source], check=True)
-    facts = {"name": "clib", "capabilities": {"kinds.int": True, "kinds.string": True}}
-    target.with_name("columns.so.seambench.json").write_text(json.dumps(facts))
-    return target
+    return compiled(SAMPLES / "column_library.c", target, ("kinds.int", "kinds.string"))
 
 
 def _cases(*patterns: str) -> Sequence[Any]:

@@ -7,8 +7,6 @@ import gc
 import io
 import json
 import shlex
-import shutil
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -23,6 +21,7 @@ from seambench.contracts.outcomes import CrashError, ProtocolError, TimedOutErro
 from seambench.contracts.scan import ScanRequest
 from seambench.seams.scan.doors import CommandScanner, LibraryScanner, _Output
 from seambench_tests import SAMPLES
+from seambench_tests.samples.compiled import compiled
 
 HERE = SAMPLES
 COMMAND = shlex.join([sys.executable, str(HERE / "reader_command.py")])
@@ -184,14 +183,7 @@ def test_wrong_facts_are_told(script: Path, text: str) -> None:
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The C reader, compiled."""
-    compiler = shutil.which("cc")
-    if compiler is None:
-        pytest.skip("no C compiler on this machine")
-    target = tmp_path_factory.mktemp("library") / "reader.so"
-    source = HERE / "reader_library.c"
-    flags = ["-std=c17", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-O1"]
-    subprocess.run([compiler, *flags, "-o", str(target), str(source)], check=True)
-    return target
+    return compiled(HERE / "reader_library.c", tmp_path_factory.mktemp("library") / "reader.so")
 
 
 def test_library_gives_rows_and_its_stream_back(library: Path) -> None:
@@ -236,11 +228,9 @@ def test_failures_of_a_library(
 
 def test_a_library_without_the_function_is_told(tmp_path: Path, library: Path) -> None:
     """A shared library that lacks `seambench_scan` is no reader."""
-    compiler = shutil.which("cc")
-    assert compiler is not None
-    source, target = tmp_path / "none.c", tmp_path / "none.so"
+    source = tmp_path / "none.c"
     source.write_text("int other(void) { return 0; }\n")
-    subprocess.run([compiler, "-shared", "-fPIC", "-o", str(target), str(source)], check=True)
+    target = compiled(source, tmp_path / "none.so")
     with pytest.raises(UsageError, match="seambench_scan"):
         LibraryScanner(str(target))
     assert library.exists()

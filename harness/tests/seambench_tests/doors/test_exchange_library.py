@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import shutil
-import subprocess
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +18,7 @@ from seambench.seams.exchange.check import check_exchange
 from seambench.seams.exchange.library import LibraryExchange
 from seambench.seams.exchange.plain import FailedError
 from seambench_tests import SAMPLES
+from seambench_tests.samples.compiled import compiled
 
 _STATED = (
     *("sender", "receiver", "partitions.single", "transports.pass-through", "formats.arrow"),
@@ -47,16 +45,8 @@ output_columns = ["{field}", "s"]
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The library in C, compiled."""
-    compiler = shutil.which("cc")
-    if compiler is None:
-        pytest.skip("no C compiler on this machine")
     target = tmp_path_factory.mktemp("library") / "exchange.so"
-    flags = ["-std=gnu17", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-O1", "-pthread"]
-    source = str(SAMPLES / "exchange_library.c")
-    subprocess.run([compiler, *flags, "-o", str(target), source], check=True)
-    facts = {"name": "clib", "version": "1", "capabilities": dict.fromkeys(_STATED, True)}
-    target.with_name("exchange.so.seambench.json").write_text(json.dumps(facts))
-    return target
+    return compiled(SAMPLES / "exchange_library.c", target, _STATED)
 
 
 @pytest.fixture
@@ -115,11 +105,8 @@ def test_nothing_that_comes_is_an_error(library: Path) -> None:
 
 def test_a_library_without_the_functions_is_told(tmp_path: Path) -> None:
     """A shared library that lacks them is no exchange."""
-    if shutil.which("cc") is None:
-        pytest.skip("no C compiler on this machine")
-    target = tmp_path / "empty.so"
-    (tmp_path / "empty.c").write_text("int nothing;")
-    command = ["cc", "-shared", "-fPIC", "-o", str(target), str(tmp_path / "empty.c")]
-    subprocess.run(command, check=True)
+    source = tmp_path / "empty.c"
+    source.write_text("int nothing;")
+    target = compiled(source, tmp_path / "empty.so")
     with pytest.raises(UsageError, match="seambench_exchange_listen"):
         LibraryExchange(str(target))

@@ -5,8 +5,6 @@ from __future__ import annotations
 import ctypes
 import json
 import shlex
-import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -19,6 +17,7 @@ from seambench.contracts import registry
 from seambench.contracts.outcomes import CrashError, ProtocolError, TimedOutError
 from seambench.seams.serde.doors import CommandSerde, LibrarySerde
 from seambench_tests import SAMPLES
+from seambench_tests.samples.compiled import compiled
 
 HERE = SAMPLES
 COMMAND = shlex.join([sys.executable, str(HERE / "serde_command.py")])
@@ -98,14 +97,8 @@ def test_options_without_a_form_are_refused() -> None:
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The C serde, compiled."""
-    compiler = shutil.which("cc")
-    if compiler is None:
-        pytest.skip("no C compiler on this machine")
     target = tmp_path_factory.mktemp("library") / "serde.so"
-    flags = ["-std=c17", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-O1"]
-    source = str(HERE / "reader_library.c")
-    subprocess.run([compiler, *flags, "-o", str(target), source], check=True)
-    return target
+    return compiled(HERE / "reader_library.c", target)
 
 
 def test_library_gives_bytes_and_batches(library: Path) -> None:

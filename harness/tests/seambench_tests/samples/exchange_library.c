@@ -1,6 +1,8 @@
 /* An exchange as a shared library, for the tests of its door: senders put rows into the queue of the
    one receiver, in this process. A key's name in the request says what it does wrong: `lose` drops
    the second batch, `deaf` takes a sender that gave up for one that has ended. */
+#include "arrow_c.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -8,22 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-struct ArrowSchema {
-    const char *format, *name, *metadata;
-    int64_t flags, n_children;
-    struct ArrowSchema **children, *dictionary;
-    void (*release)(struct ArrowSchema *);
-    void *private_data;
-};
-
-struct ArrowArray {
-    int64_t length, null_count, offset, n_buffers, n_children;
-    const void **buffers;
-    struct ArrowArray **children, *dictionary;
-    void (*release)(struct ArrowArray *);
-    void *private_data;
-};
 
 struct batch {
     struct ArrowArray rows;

@@ -1,18 +1,9 @@
 /* Off-heap columns to begin with: they refuse everything. See docs/doors.md of Seambench. */
+#include "arrow_c.h"
+
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-
-/* The Arrow C stream interface, as arrow.apache.org/docs/format/CStreamInterface.html has it. */
-struct ArrowSchema;
-struct ArrowArray;
-struct ArrowArrayStream {
-  int (*get_schema)(struct ArrowArrayStream *, struct ArrowSchema *out);
-  int (*get_next)(struct ArrowArrayStream *, struct ArrowArray *out);
-  const char *(*get_last_error)(struct ArrowArrayStream *);
-  void (*release)(struct ArrowArrayStream *);
-  void *private_data;
-};
 
 enum { COLUMNS_REFUSED = 2 };
 

@@ -1,23 +1,9 @@
 /* An exchange to begin with: it refuses everything. See docs/doors.md of Seambench. */
+#include "arrow_c.h"
+
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-
-/* The Arrow C data interface, as arrow.apache.org/docs/format/CDataInterface.html has it. */
-struct ArrowSchema {
-  const char *format, *name, *metadata;
-  int64_t flags, n_children;
-  struct ArrowSchema **children, *dictionary;
-  void (*release)(struct ArrowSchema *);
-  void *private_data;
-};
-struct ArrowArray {
-  int64_t length, null_count, offset, n_buffers, n_children;
-  const void **buffers;
-  struct ArrowArray **children, *dictionary;
-  void (*release)(struct ArrowArray *);
-  void *private_data;
-};
 
 enum { EXCHANGE_REFUSED = 2 };
 

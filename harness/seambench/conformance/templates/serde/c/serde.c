@@ -1,18 +1,9 @@
 /* A serde to begin with: it refuses everything. See docs/doors.md of Seambench. */
+#include "arrow_c.h"
+
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-/* The Arrow C stream interface, as arrow.apache.org/docs/format/CStreamInterface.html has it. */
-struct ArrowSchema;
-struct ArrowArray;
-struct ArrowArrayStream {
-  int (*get_schema)(struct ArrowArrayStream *, struct ArrowSchema *out);
-  int (*get_next)(struct ArrowArrayStream *, struct ArrowArray *out);
-  const char *(*get_last_error)(struct ArrowArrayStream *);
-  void (*release)(struct ArrowArrayStream *);
-  void *private_data;
-};
 
 enum { SERDE_REFUSED = 2 };
 
