@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from seambase.errors import InputError, RefusedError
-from seamkit.avro.plan import Column, Plan, new_native_decoder, plan_column
+from seamkit.avro.plan import Column, Plan, plan_column
 from seamkit.avro.schema import AvroType, parse_schema
 from seamkit.core._seam import ffi, lib
 from seamkit.core.errors import check, expect, new_error
@@ -41,6 +41,16 @@ class BlockPiece:
     end: int
     count: int
     source: str
+
+
+def new_native_decoder(plan: Plan, allocator: TrackedAllocator, source: str) -> Any:
+    """Compile a plan in the core; the result frees itself."""
+    out = ffi.new("struct seam_avro_decoder **")
+    error = new_error()
+    nodes, columns = plan.native_nodes, plan.native_columns
+    code = lib.seam_avro_new(allocator.pointer, *nodes, *columns, out, error)
+    check(code, error, source=source)
+    return ffi.gc(out[0], lib.seam_avro_free)
 
 
 def finish_native_decoder(decoder: Any, schema: pa.Schema, source: str) -> pa.RecordBatch:

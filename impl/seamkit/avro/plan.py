@@ -12,8 +12,6 @@ import pyarrow as pa
 from seambase.errors import RefusedError
 from seamkit.avro.schema import LOGICAL_TYPES, AvroType, arrow_type
 from seamkit.core._seam import ffi, lib
-from seamkit.core.errors import check, new_error
-from seamkit.core.memory import TrackedAllocator
 from seamkit.files.promotion import TypeRules
 
 _KINDS: dict[str, int] = {
@@ -314,13 +312,3 @@ class Plan:
             slot.size, slot.shift = column.size, column.shift
             slot.n_children = len(column.children)
         return native, len(self._columns)
-
-
-def new_native_decoder(plan: Plan, allocator: TrackedAllocator, source: str) -> Any:
-    """Compile a plan in the core; the result frees itself."""
-    out = ffi.new("struct seam_avro_decoder **")
-    error = new_error()
-    nodes, columns = plan.native_nodes, plan.native_columns
-    code = lib.seam_avro_new(allocator.pointer, *nodes, *columns, out, error)
-    check(code, error, source=source)
-    return ffi.gc(out[0], lib.seam_avro_free)

@@ -225,8 +225,6 @@ FORMATS: Mapping[str, Callable[[Path, int, int], None]] = {
 }
 """Makes a table of a format below an empty folder: of so many files in so many partitions."""
 
-_PEERS = {"delta": "deltalake", "iceberg": "pyiceberg"}
-
 
 def kernels(
     folder: Path, files: int = 100_000, partitions: int = 10_000, delay_ms: float = 30.0
@@ -243,8 +241,8 @@ def kernels(
         for where, address, delay in (("here", root, 0.0), ("far", f"delayed://{root}", delay_ms)):
             task = Task(_planning, (str(address), units, delay / 1000), memory=True)
             found.append(Kernel(f"planning/{name}/{where}/seamkit", task, over, "step"))
-        if peer := _PEERS.get(name.partition("-")[0]):
-            task = Task(_planning_by, (peer, str(root), units))
+        for peer, plan in _PEERS.get(name.partition("-")[0], {}).items():
+            task = Task(_planning_by, (plan, str(root), units))
             found.append(Kernel(f"planning/{name}/here/{peer}", task, over, "step"))
     return Kernels("scan", "auto", found)
 
@@ -264,13 +262,13 @@ def _planning(address: str, units: int, delay_seconds: float) -> Competitor:
     return Competitor(run, judge, RepeatingClock(), growth_of(run, judge))
 
 
-def _planning_by(peer: str, root: str, units: int) -> Competitor:
+def _planning_by(plan: Callable[[str], Sequence[Any]], root: str, units: int) -> Competitor:
     """In a process of its own: another library says which files are to be read."""
 
     def judge(files: Sequence[Any]) -> Arrived:
         return Arrived(Moved(unit="units", sent=units, arrived=len(files)))
 
-    return Competitor(partial(_BY[peer], root), judge, RepeatingClock())
+    return Competitor(partial(plan, root), judge, RepeatingClock())
 
 
 def _by_deltalake(root: str) -> Sequence[Any]:
@@ -286,7 +284,7 @@ def _by_pyiceberg(root: str) -> Sequence[Any]:
     return list(table.scan().plan_files())
 
 
-_BY: Mapping[str, Callable[[str], Sequence[Any]]] = {
-    "deltalake": _by_deltalake,
-    "pyiceberg": _by_pyiceberg,
+_PEERS: Mapping[str, Mapping[str, Callable[[str], Sequence[Any]]]] = {
+    "delta": {"deltalake": _by_deltalake},
+    "iceberg": {"pyiceberg": _by_pyiceberg},
 }

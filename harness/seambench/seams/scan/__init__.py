@@ -60,6 +60,7 @@ class _ScanSeam(Seam):
         return (
             TimedFamily("planning", "tables of many files, planned", parts, parts[-1:], note),
             TimedFamily("text", "lineitem as text, by one thread", ("columns", "by"), ("by",)),
+            TimedFamily("bucket", "one large bucket, streamed by so many threads"),
         )
 
     def cases(self, root: Path, golden: Path | None, begins: Sequence[str]) -> Sequence[Case]:

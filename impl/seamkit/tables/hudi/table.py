@@ -35,8 +35,7 @@ from seamkit.scan.units import ReadPlan
 from seamkit.tables.folder_table import FolderTable, described
 from seamkit.tables.hudi.base_files import open_slice_base, with_external_files
 from seamkit.tables.hudi.change_scan import ChangeScan
-from seamkit.tables.hudi.config.properties import PROPERTIES, TIMELINE, load_config
-from seamkit.tables.hudi.indexes.key_filters import stated_buckets
+from seamkit.tables.hudi.config.properties import PROPERTIES, TIMELINE, load_config, stated_buckets
 from seamkit.tables.hudi.listing.files import FileSlice, partition_schema, with_file_names
 from seamkit.tables.hudi.merge.keys import LogSource
 from seamkit.tables.hudi.planning import ListingSource, Path, Plan, Planner, read_plan

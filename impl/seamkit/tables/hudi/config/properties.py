@@ -21,7 +21,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from seambase.errors import InputError, RefusedError
+from seambase.errors import InputError, RefusedError, UsageError
 from seamkit.core.arrow_data import numbers
 from seamkit.files.reader import check_names
 from seamkit.files.storage import Storage
@@ -432,3 +432,20 @@ def _merge_mode(raw: Mapping[str, str], version: int, where: str) -> MergeMode:
     if payload is None:
         return "event-time" if _ordering_fields(raw) else "commit-time"
     return _PAYLOAD_MODES.get(payload.rsplit(".", 1)[-1], "custom")
+
+
+def stated_buckets(config: TableConfig, buckets: int | None) -> int | None:
+    """How many buckets a table's simple index has, as its reader or its properties say."""
+    if buckets is not None:
+        if isinstance(buckets, bool) or not isinstance(buckets, int) or buckets < 1:
+            raise UsageError(f"buckets is {buckets!r}: a number from 1 on is meant")
+        return buckets
+    raw = config.raw
+    text = raw.get("hoodie.bucket.index.num.buckets", "")
+    hashed = raw.get("hoodie.bucket.index.hash.field", ",".join(config.record_keys))
+    is_simple = (
+        raw.get("hoodie.index.type", "").upper() == "BUCKET"
+        and raw.get("hoodie.index.bucket.engine", "SIMPLE").upper() == "SIMPLE"
+        and tuple(name.strip() for name in hashed.split(",")) == config.record_keys
+    )
+    return int(text) if is_simple and re.fullmatch("[1-9][0-9]{0,7}", text) else None

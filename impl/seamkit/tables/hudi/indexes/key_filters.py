@@ -33,7 +33,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from seambase.errors import InputError, UsageError
+from seambase.errors import InputError
 from seamkit.files.equalities import named_values
 from seamkit.files.parquet import ParquetReader
 from seamkit.files.storage import Storage
@@ -218,23 +218,6 @@ def _hash_code(text: str) -> int:
     for high, low in zip(units[::2], units[1::2], strict=True):
         code = (31 * code + (high << 8 | low)) & 0xFFFFFFFF
     return code
-
-
-def stated_buckets(config: TableConfig, buckets: int | None) -> int | None:
-    """How many buckets a table's simple index has, as its reader or its properties say."""
-    if buckets is not None:
-        if isinstance(buckets, bool) or not isinstance(buckets, int) or buckets < 1:
-            raise UsageError(f"buckets is {buckets!r}: a number from 1 on is meant")
-        return buckets
-    raw = config.raw
-    text = raw.get("hoodie.bucket.index.num.buckets", "")
-    hashed = raw.get("hoodie.bucket.index.hash.field", ",".join(config.record_keys))
-    is_simple = (
-        raw.get("hoodie.index.type", "").upper() == "BUCKET"
-        and raw.get("hoodie.index.bucket.engine", "SIMPLE").upper() == "SIMPLE"
-        and tuple(name.strip() for name in hashed.split(",")) == config.record_keys
-    )
-    return int(text) if is_simple and re.fullmatch("[1-9][0-9]{0,7}", text) else None
 
 
 def bucket_units(

@@ -22,8 +22,8 @@ import pyarrow as pa
 
 from seambase.errors import InputError, RefusedError
 from seamkit.avro import parse_schema
-from seamkit.avro.decoder import finish_native_decoder
-from seamkit.avro.plan import Column, Plan, new_native_decoder
+from seamkit.avro.decoder import finish_native_decoder, new_native_decoder
+from seamkit.avro.plan import Column, Plan
 from seamkit.core._seam import ffi, lib
 from seamkit.core.arrow_data import numbers
 from seamkit.core.errors import check, new_error
