@@ -1,4 +1,4 @@
-"""One read as the command line asks for it: columns, filter and limit over any reader."""
+"""One read as the command line asks for it: columns and a filter over any reader."""
 
 from __future__ import annotations
 
@@ -31,17 +31,10 @@ class TableReading:
         columns: Sequence[str] | None = None,
         *,
         where: str | None = None,
-        meta: bool = False,
-        limit: int | None = None,
     ) -> None:
-        """Plan a read of a request, whose `columns` and `where` are set here.
-
-        `where` is one DuckDB expression. `meta` puts the meta columns of the table's format before
-        the others, which are not among them by default.
-        """
+        """Plan a read of a request, whose `columns` are set here; `where` is in DuckDB's SQL."""
         self._scanner = scanner
         self._request = request
-        self._limit = limit
         self._filter: Filter | None = None
         plain = self._scanner.open(request)
         wanted = list(plain.schema.names if columns is None else columns)
@@ -49,8 +42,6 @@ class TableReading:
             raise UsageError("--columns names a column twice")
         formats = _formats_of(request.table, scanner)
         self._meta = [name for format_ in formats for name in format_.meta_columns]
-        if meta:
-            wanted = [*(name for name in self._meta if name not in wanted), *wanted]
         # Tables may have more meta columns than every table has; the reader knows.
         hidden = [name for name in wanted if any(format_.is_meta(name) for format_ in formats)]
         require_columns(wanted, [*plain.schema.names, *self._meta, *hidden], "--columns")
@@ -72,11 +63,13 @@ class TableReading:
 
     @contextmanager
     def open(self) -> Iterator[pa.RecordBatchReader]:
-        """A stream of the columns asked for, filtered and cut to the limit."""
+        """A stream of the columns asked for, filtered."""
         if self._filter is None:
             with self._scan.to_reader() as stream:
                 schema = without_views(stream.schema)
-                yield pa.RecordBatchReader.from_batches(schema, self._cut(stream, schema))
+                same = schema == stream.schema
+                batches = (batch if same else batch.cast(schema) for batch in stream)
+                yield pa.RecordBatchReader.from_batches(schema, batches)
             return
         yield from self._filtered(self._filter)
 
@@ -96,7 +89,6 @@ class TableReading:
         )
         schema = pa.schema([self._dataset.schema.field(name) for name in self._columns])
         listed = ", ".join(quote(name) for name in self._columns) or "1 AS nothing"
-        cut = "" if self._limit is None else f" LIMIT {int(self._limit)}"
         with duckdb.connect() as con, _filter_errors(), original_errors(self._dataset):
             con.execute("SET TimeZone = 'UTC'")
             # It would draw a bar of its own over ours.
@@ -104,24 +96,11 @@ class TableReading:
             if self._request.threads is not None:
                 con.execute(f"SET threads = {int(self._request.threads)}")
             con.register("rows", self._dataset)
-            query = f"SELECT {listed} FROM rows WHERE {condition.sql}{cut}"  # noqa: S608 - checked by parse_filter
+            query = f"SELECT {listed} FROM rows WHERE {condition.sql}"  # noqa: S608 - checked by parse_filter
             size = self._request.batch_rows or 131_072
             with con.sql(query).to_arrow_reader(size) as stream:
                 batches = (batch.select(self._columns).cast(schema) for batch in stream)
                 yield pa.RecordBatchReader.from_batches(schema, batches)
-
-    def _cut(self, stream: pa.RecordBatchReader, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-        left = self._limit
-        same = schema == stream.schema
-        if left == 0:
-            return
-        for batch in stream:
-            part = batch if left is None else batch.slice(0, left)
-            yield part if same else part.cast(schema)
-            if left is not None:
-                left -= part.num_rows
-                if left == 0:
-                    return
 
 
 def _formats_of(table: str, scanner: Scanner) -> list[TableFormat]:
