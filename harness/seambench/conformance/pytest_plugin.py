@@ -12,6 +12,7 @@ such a test is collected, since pytest loads this plugin wherever the package is
 from __future__ import annotations
 
 import fnmatch
+import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
@@ -69,6 +70,9 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(Lacking())
     for text in config.getoption("--impl"):
         _split(text)
+        # As for the command line: `--impl scan=reader:read` may lie in the folder where one stands.
+        if (here := str(config.invocation_params.dir)) not in sys.path:
+            sys.path.append(here)
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:

@@ -16,7 +16,9 @@ from seambench.conformance.pytest_plugin import pytest_generate_tests
 CASE = "scan/hudi/event-v9/update"
 
 
-def _run(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
+def _run(
+    folder: Path, *options: str, module: str = "test_seams"
+) -> subprocess.CompletedProcess[str]:
     """Run the scan conformance in a pytest of its own."""
     (folder / "pytest.ini").write_text("[pytest]\n")
     # The plugin must come in by its entry point, or, from a bare checkout, by name.
@@ -31,7 +33,7 @@ def _run(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
         [
             *(sys.executable, "-m", "pytest", "-q", "-rA", "-p", "no:cacheprovider", *plugin),
             *("-c", str(folder / "pytest.ini"), "--rootdir", str(folder)),
-            *("--pyargs", "seambench_suites.conformance.test_seams", "--import-mode=importlib"),
+            *("--pyargs", f"seambench_suites.conformance.{module}", "--import-mode=importlib"),
             *options,
         ],
         cwd=folder,
@@ -81,6 +83,16 @@ def test_other_words_fail_nothing(tmp_path: Path) -> None:
     assert "not-offered: no path-per-slice" in run.stdout
     for name in names:
         assert f"seambench: scan {name} 0" in run.stdout
+
+
+def test_a_reader_in_the_folder_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The script `pytest` has the folder where one stands on no path, as `python -m pytest` has."""
+    monkeypatch.setenv("PYTHONSAFEPATH", "1")
+    (tmp_path / "mine.py").write_text("import pyarrow as pa\ndef read(path): return pa.table({})\n")
+    run = _run(tmp_path, "--impl", "scan=mine:read", module="test_xfails")
+
+    assert "1 skipped" in run.stdout, run.stdout + run.stderr
+    assert run.returncode == 0
 
 
 def test_wrong_option_is_refused(tmp_path: Path) -> None:
