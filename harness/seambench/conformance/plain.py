@@ -85,7 +85,7 @@ def spelling(value: Any, type_: str) -> Any:
     if kind == "array":
         return [_or_null(spelling(item, inner)) for item in value]
     if kind == "map":
-        of = _parts(inner)[1]
+        of = parts_of(inner)[1]
         return {key: _or_null(spelling(item, of)) for key, item in dict(value).items()}
     if kind == "struct":
         told = ((name, spelling(value.get(name), of)) for name, of in _fields(inner).items())
@@ -117,7 +117,7 @@ def _uuid(text: str) -> uuid.UUID:
 def _nested(value: Any, type_: str) -> Any:
     """A nested value as Arrow's Python values are: the entries of a map are pairs."""
     kind, _, inner = type_[:-1].partition("<")
-    parts = _parts(inner)
+    parts = parts_of(inner)
     if kind == "array" and isinstance(value, list):
         return [typed(item, inner) for item in value]
     if kind == "map" and isinstance(value, dict) and parts[0] == "string":
@@ -131,10 +131,10 @@ def _nested(value: Any, type_: str) -> Any:
 
 def _fields(inner: str) -> dict[str, str]:
     """The fields of a struct and their types."""
-    return {name: of for name, _, of in (part.partition(":") for part in _parts(inner))}
+    return {name: of for name, _, of in (part.partition(":") for part in parts_of(inner))}
 
 
-def _parts(inner: str) -> list[str]:
+def parts_of(inner: str) -> list[str]:
     """What stands between the commas that lie in no brackets."""
     parts, depth = [""], 0
     for char in inner:

@@ -6,8 +6,8 @@ import datetime as dt
 from decimal import Context, Decimal
 from typing import Any
 
+from seambench.conformance.plain import parts_of
 from seambench_suites.writers.keeping import Row
-from seambench_suites.writers.sample import parts_of
 
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _JULIAN_EPOCH = 2440588

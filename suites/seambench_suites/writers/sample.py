@@ -11,6 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from seambench.conformance.plain import parts_of
 from seambench_suites.writers.keeping import Row
 
 FLAT = {
@@ -202,18 +203,6 @@ def _stored(kind: pa.DataType) -> pa.DataType:
     if kind == pa.uuid():
         return pa.binary(16)
     return pa.list_(_stored(kind.value_type)) if pa.types.is_list(kind) else kind
-
-
-def parts_of(inner: str) -> list[str]:
-    """What stands between the commas that lie in no brackets."""
-    parts, depth = [""], 0
-    for char in inner:
-        depth += (char in "<(") - (char in ">)")
-        if char == "," and not depth:
-            parts.append("")
-        else:
-            parts[-1] += char
-    return parts
 
 
 def _pairs(value: Any, kind: pa.DataType) -> Any:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import duckdb
-import polars as pl
-import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 from hypothesis import given, settings
@@ -69,27 +67,6 @@ def test_filters_pushed_down_are_exact(types: Path, path: str, where: str, colum
         assert repr(expected) == repr(con.sql(query).to_arrow_table().to_pylist())
 
 
-def test_polars_queries_the_dataset(types: Path) -> None:
-    """Polars pushes columns and filters into the dataset as well."""
-    dataset = HudiTable(str(types)).scan().dataset()
-
-    frame = pl.scan_pyarrow_dataset(dataset).filter(pl.col("id") > 3).select("id").collect()
-
-    rows = HudiTable(str(types)).scan(["id"]).to_table().column(0).to_pylist()
-    assert sorted(i for i in rows if i > 3) == sorted(frame["id"].to_list())
-
-
-def test_a_filter_never_revives_a_replaced_row(events: Path) -> None:
-    """A filter on a value that a log overwrote finds nothing: it applies after the merge."""
-    scan = HudiTable(str(events)).scan()
-    with duckdb.connect() as con:
-        con.register("t", scan.dataset())
-
-        count = con.sql("SELECT count(*) AS n FROM t WHERE k = 'updated' AND v = 'base'")
-
-        assert count.to_arrow_table().to_pylist() == [{"n": 0}]
-
-
 @pytest.mark.parametrize("path", ["merge", "connector"])
 @pytest.mark.parametrize("kind", ["base", "log"])
 def test_a_file_that_goes_during_a_scan_is_a_named_error(
@@ -133,14 +110,6 @@ def test_batches_and_threads_change_no_row(
 
     # As text, since a NaN equals nothing.
     assert repr(expected.to_pylist()) == repr(got.sort_by("id").to_pylist())
-
-
-def test_a_scan_is_an_arrow_stream(events: Path) -> None:
-    """Anything that takes the PyCapsule protocol takes a scan."""
-    scan = HudiTable(str(events)).scan(["k"])
-
-    assert scan.to_table().num_rows == pa.table(pa.RecordBatchReader.from_stream(scan)).num_rows
-    assert scan.report().paths == {"merge": 1}
 
 
 @pytest.mark.parametrize(
