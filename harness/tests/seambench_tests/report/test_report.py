@@ -157,6 +157,8 @@ def test_an_exchange_says_where_its_time_went(site: Path) -> None:
 def test_stale_readers_are_called_so(site: Path) -> None:
     """Whoever reads base files alone is named stale by design, and has no ratio."""
     assert re.search(r'class="stale"><th scope="row">native · hudi', page(site, "index"))
+    # The library is called there as in the table beside it.
+    assert re.search(r'<th scope="row">seamkit · hudi', page(site, "index"))
     assert "stale by design" in page(site, "queries")
 
 
