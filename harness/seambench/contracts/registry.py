@@ -258,7 +258,8 @@ def _instance(seam: Seam, name: str, loaded: Any) -> Any:
     required = ("name", "version", "kind", "capabilities", seam.method)
     missing = [attribute for attribute in required if not hasattr(made, attribute)]
     if missing:
+        what = "" if isinstance(loaded, type) else "takes no argument, and what it returns "
         raise UsageError(
-            f"{name} is no implementation of the {seam.name} seam: it lacks {missing[0]!r}"
+            f"{name} {what}is no implementation of the {seam.name} seam: it lacks {missing[0]!r}"
         )
     return made

@@ -244,11 +244,13 @@ def _require_verdicts(seen: Sequence[Outcome], named: Sequence[str], run: Run) -
         return
     name = silent[0] if silent else "any implementation"
     about = [one for one in seen if not silent or name in _sides(one)]
-    [(reason, _)] = Counter(one.reason for one in about).most_common(1)
+    [(reason, most)] = Counter(one.reason for one in about).most_common(1)
     if any(one.outcome == "unavailable" for one in about):
         raise SeambenchError(f"no case was put to {name}, so there is no verdict: {reason}")
     if run.stated.get(name) == frozenset():
         reason = "it states no capability"
+    elif silent and most < len(about):
+        reason = f"what it states is enough for none of {counted(len(about), 'case')}"
     door = f"; {_where_stated(run.seam, name)}" if ":" in name else ""
     raise SeambenchError(f"no case was put to {name}, so there is no verdict: {reason}{door}")
 

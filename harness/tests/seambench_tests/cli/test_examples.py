@@ -283,6 +283,9 @@ def test_a_function_that_states_nothing_is_told_where_to(tmp_path: Path) -> None
     assert "it states no capability" in said
     file, content = _part(r"states its own in (\S+),", said), _part(r"such as (\{.*?\}\})", said)
     assert Path(file) == tmp_path / "mine.seambench.json"
+    Path(file).write_text('{"capabilities": {"formats.delta": true}}')
+    said = _run(tmp_path, f"{check} --case 'scan/*/damage/*' 2>&1 || test $? = 1")
+    assert "what it states is enough for none of " in said, said
     Path(file).write_text(content)
 
     said = _run(tmp_path, f"{check} || test $? = 1")

@@ -63,7 +63,12 @@ def test_short_and_long_names_give_an_instance(name: str) -> None:
         ("scan", "seambench_tests.samples.fakes:Absent", "has no 'Absent'"),
         ("scan", "seambench_tests.samples.fakes:SUITE", "not a class"),
         ("scan", "seambench_tests.samples.fakes:MemoryScanner", "without arguments"),
-        ("scan", "collections:OrderedDict", "lacks 'name'"),
+        ("scan", "collections:OrderedDict", "OrderedDict is no implementation .*: it lacks 'name'"),
+        (
+            "scan",
+            "locale:localeconv",
+            "takes no argument, and what it returns is no .*lacks 'name'",
+        ),
         ("column", "empty", "no implementation of the column seam: it lacks 'chunks'"),
         ("scan", "cmd:", "there is no program"),
         ("scan", "cmd:./absent-reader --fast", "there is no program './absent-reader'"),
