@@ -9,7 +9,9 @@ wrote them.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -70,11 +72,16 @@ class HiveTypes(LosslessTypes):
 
 
 _TYPES = HiveTypes()
+_READERS: Mapping[str, Callable[..., FileReader]] = {
+    "parquet": partial(ParquetReader, int96_unit="us"),
+    "orc": OrcReader,
+    "avro": AvroReader,
+}
 
 
 def open_column_file(storage: Storage, path: str, description: Description) -> FileReader:
     """Open a data file of a table whose format is `parquet`, `orc` or `avro`."""
-    reader = _reader(storage, path, description.format)
+    reader = _READERS[description.format](storage, path, _TYPES)
     own, by_name = list(reader.schema), places(reader.schema, lambda field: (field.name.lower(),))
     if any(description.properties.get(name, "").lower() == "true" for name in _BY_POSITION) or (
         description.format == "orc" and own and all(_PLACES.fullmatch(f.name) for f in own)
@@ -82,11 +89,3 @@ def open_column_file(storage: Storage, path: str, description: Description) -> F
         pairs = zip(description.columns, by_name, strict=False)
         by_name = [replace(place, keys=(name,)) for name, place in pairs]
     return FoundReader(reader, Finder(None, Place("", (), by_name), reader.name))
-
-
-def _reader(storage: Storage, path: str, kind: str) -> FileReader:
-    if kind == "parquet":
-        return ParquetReader(storage, path, _TYPES, int96_unit="us")
-    if kind == "orc":
-        return OrcReader(storage, path, _TYPES)
-    return AvroReader(storage, path, _TYPES)
