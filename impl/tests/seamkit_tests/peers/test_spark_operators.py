@@ -12,14 +12,9 @@ from seambench.contracts.column import ColumnRequest
 from seambench_impl.peers.spark import plans as spark_plans
 from seambench_impl.peers.spark.operators import SparkOperators
 from seamkit_tests.samples.lacking import OrSkipped
+from seamkit_tests.samples.pyspark_marks import QUIET
 
-pytestmark = [
-    pytest.mark.jvm,
-    # Sockets that pyspark leaves to the garbage collector.
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-]
+pytestmark = [pytest.mark.jvm, *QUIET]
 
 
 def test_every_operator_gives_the_rows_back(monkeypatch: pytest.MonkeyPatch) -> None:

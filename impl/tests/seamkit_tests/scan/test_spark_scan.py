@@ -29,15 +29,10 @@ from seamkit_tests.samples.delta_tables import unpack_delta
 from seamkit_tests.samples.golden_tables import unpack, unpack_table
 from seamkit_tests.samples.hive_tables import text_table
 from seamkit_tests.samples.outlets import bag
+from seamkit_tests.samples.pyspark_marks import QUIET
 from seamkit_tests.scan.units import plan, write_unit
 
-pytestmark = [
-    pytest.mark.spark,
-    # Sockets that pyspark leaves to the garbage collector.
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-]
+pytestmark = [pytest.mark.spark, *QUIET]
 
 TABLES = ["mor-v9-types", "mor-v9-mixed", "mor-v9-partitioned"]
 

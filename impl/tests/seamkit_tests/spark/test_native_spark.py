@@ -22,14 +22,9 @@ from seamkit.spark import NativeSpark
 from seamkit_tests.samples.batch_scan import BatchScan
 from seamkit_tests.samples.hive_tables import text_table
 from seamkit_tests.samples.lacking import OrSkipped
+from seamkit_tests.samples.pyspark_marks import QUIET
 
-pytestmark = [
-    pytest.mark.jvm,
-    # Sockets that pyspark leaves to the garbage collector.
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-]
+pytestmark = [pytest.mark.jvm, *QUIET]
 
 _ZONE = pa.timestamp("us", "UTC")
 ROWS = pa.RecordBatch.from_pydict(

@@ -16,17 +16,12 @@ from seamkit.spark import NativeSpark
 from seamkit.tables.opening import open_table
 from seamkit_tests import SUITES_GOLDEN
 from seamkit_tests.samples.lacking import OrSkipped
+from seamkit_tests.samples.pyspark_marks import QUIET
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = [
-    pytest.mark.jvm,
-    # Sockets that pyspark leaves to the garbage collector.
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-]
+pytestmark = [pytest.mark.jvm, *QUIET]
 
 _QUERIES = SUITES_GOLDEN.parent / "tpch" / "queries"
 _SCALE = 0.01

@@ -1,0 +1,12 @@
+"""What pyspark warns of in tests of its process."""
+
+from __future__ import annotations
+
+import pytest
+
+#: Sockets that it leaves to the garbage collector among them.
+QUIET = [
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+]
