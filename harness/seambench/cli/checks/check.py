@@ -245,8 +245,9 @@ def _require_verdicts(seen: Sequence[Outcome], named: Sequence[str], run: Run) -
     name = silent[0] if silent else "any implementation"
     about = [one for one in seen if not silent or name in _sides(one)]
     [(reason, most)] = Counter(one.reason for one in about).most_common(1)
-    if any(one.outcome == "unavailable" for one in about):
-        raise SeambenchError(f"no case was put to {name}, so there is no verdict: {reason}")
+    if silent and any(one.outcome == "unavailable" for one in about):
+        # Why was shown above, or is in the JSON: it may be a text of pip's.
+        raise SeambenchError(f"{name} is unavailable, so there is no verdict")
     if run.stated.get(name) == frozenset():
         reason = "it states no capability"
     elif silent and most < len(about):

@@ -271,7 +271,8 @@ def test_a_service_that_is_not_there_is_told_so(tmp_path: Path) -> None:
     check = "seambench check --impl http://127.0.0.1:9 --jobs 1 --case 'scan/*/checkpoints/*'"
     said = _run(tmp_path, f"{check} 2>&1 || test $? = 1")
 
-    assert "there is no verdict: http://127.0.0.1:9: no service answers" in said
+    assert "unavailable: http://127.0.0.1:9: http://127.0.0.1:9: no service answers" in said
+    assert "http://127.0.0.1:9 is unavailable, so there is no verdict" in said
     assert "states" not in said
 
 
