@@ -25,8 +25,6 @@ from seambench.bench import delayed_storage
 from seambench.bench.apart import Task
 from seambench.bench.kernels import Kernel, Kernels
 from seambench.bench.measure import Competitor, RepeatingClock, growth_of
-from seambench.contracts import registry
-from seambench.contracts.scan import ScanRequest
 from seambench.records.model import Moved, Rows
 from seambench.records.verdicts import Arrived
 from seambench_suites.bench.metadata_tables import add_metadata_table
@@ -238,8 +236,10 @@ def kernels(
         make(root, files, partitions)
         # A slice of Hudi's has two.
         units = files // 2 if name.startswith("hudi") else files
+        # Of its own accord a table that is here lists folders.
+        how = {"listing": "metadata"} if name == "hudi-metadata-table" else {}
         for where, address, delay in (("here", root, 0.0), ("far", f"delayed://{root}", delay_ms)):
-            task = Task(_planning, (str(address), units, delay / 1000), memory=True)
+            task = Task(_planning, (str(address), how, units, delay / 1000), memory=True)
             found.append(Kernel(f"planning/{name}/{where}/seamkit", task, over, "step"))
         for peer, plan in _PEERS.get(name.partition("-")[0], {}).items():
             task = Task(_planning_by, (plan, str(root), units))
@@ -247,14 +247,14 @@ def kernels(
     return Kernels("scan", "auto", found)
 
 
-def _planning(address: str, units: int, delay_seconds: float) -> Competitor:
+def _planning(address: str, how: Mapping[str, Any], units: int, delay_seconds: float) -> Competitor:
     """In a process of its own: plan, and make the units that are planned."""
-    feature("seamkit", "keep_at_most").keep_at_most(0)
-    scanner = registry.resolve("scan", "auto")
+    seamkit = feature("seamkit", "keep_at_most")
+    seamkit.keep_at_most(0)
 
     def run() -> Any:
         with delayed_storage.delay(delay_seconds):
-            return scanner.open(ScanRequest(table=address)).part_bytes()
+            return seamkit.open_table(address, **how).scan().part_bytes()
 
     def judge(parts: Sequence[int]) -> Arrived:
         return Arrived(Moved(unit="units", sent=units, arrived=len(parts)))

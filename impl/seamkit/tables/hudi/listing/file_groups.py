@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from seambase.errors import InputError, RefusedError
@@ -31,6 +31,7 @@ class _Stated(NamedTuple):
     path: str
     size_bytes: int
     rows: int
+    is_log: bool
 
 
 GroupKey = tuple[str, str]
@@ -82,6 +83,7 @@ class FileGroups:
         self._listing = listing
         self._timeline = timeline
         self._groups: dict[GroupKey, _Group] = defaultdict(_Group)
+        self._columns: dict[str, Sequence[str]] = {}  # that a write states, by its instant
         self._add_listed()
         for instant in timeline.pending_compactions():
             for key in timeline.compaction_plan(instant):
@@ -103,18 +105,19 @@ class FileGroups:
                 self._check_begin(found, group)
                 base = found.base
                 if base is not None and stated is not None and base.path == stated.path:
-                    size_bytes, rows = stated.size_bytes, stated.rows
-                    columns = self._timeline.written_columns(base.instant) or frozenset()
-                    if columns:  # a schema may be told without those of the path
-                        columns |= {*self._timeline.config.partition_fields}
-                    found.base = replace(
-                        base,
-                        stated_bytes=size_bytes,
-                        stated_rows=rows,
-                        stated_columns=sorted(columns),
+                    found.base = base.as_stated(
+                        stated.size_bytes, stated.rows, self._stated_columns(base.instant)
                     )
                 slices.append(found)
         return slices
+
+    def _stated_columns(self, instant: str) -> Sequence[str]:
+        if instant not in self._columns:
+            columns = self._timeline.written_columns(instant) or frozenset()
+            if columns:  # a schema may be told without those of the path
+                columns |= {*self._timeline.config.partition_fields}
+            self._columns[instant] = sorted(columns)
+        return self._columns[instant]
 
     def _check_begin(self, slice_: FileSlice, group: _Group) -> None:
         """Logs alone, above base files: they wait for a compaction, which must be known.
@@ -133,7 +136,8 @@ class FileGroups:
         by_name = timeline.config.timeline_layout == 1  # the name does not tell who wrote a log
         for partition, files in self._listing.partitions.items():
             for status in files:
-                base, log = base_file(status, partition, timeline), log_file(status, partition)
+                base = base_file(status, partition, timeline)
+                log = log_file(status, partition) if base is None else None
                 if base is not None and timeline.is_committed(base.instant):
                     self._groups[partition, base.file_id].bases.append(base)
                 elif log is not None and (by_name or timeline.is_committed(log.instant)):
@@ -155,12 +159,12 @@ class FileGroups:
         for partition, files in (body.get("partitionToWriteStats") or {}).items():
             if self._listing.covers(partition):
                 for stat in files:
-                    if stat.get("path"):
-                        _check_own(instant, stat["path"], self._timeline)
-                        key = partition, stat.get("fileId") or ""
-                        size_bytes = stat.get("fileSizeInBytes") or 0
-                        stated = _Stated(stat["path"], size_bytes, stat.get("numWrites") or 0)
-                        self._groups[key].written.append((instant, stated))
+                    if path := stat.get("path"):
+                        is_log = _is_log_of(instant, path, self._timeline)
+                        size_bytes, rows = stat.get("fileSizeInBytes"), stat.get("numWrites")
+                        stated = _Stated(path, size_bytes or 0, rows or 0, is_log)
+                        group = self._groups[partition, stat.get("fileId") or ""]
+                        group.written.append((instant, stated))
 
     def _check_nothing_missing(self, group: _Group, window: Window) -> _Stated | None:
         """A listing cannot tell that a file is gone, or was cut between two blocks of a log.
@@ -170,6 +174,8 @@ class FileGroups:
         base, logs = _needed(group, window)
         for stated in [*logs, *([] if base is None else [base])]:
             size_bytes = self._listing.size_bytes(stated.path)
+            if size_bytes is not None and size_bytes >= stated.size_bytes:
+                continue
             name = self._timeline.storage.full(stated.path)
             if size_bytes is None:
                 raise InputError(
@@ -177,11 +183,10 @@ class FileGroups:
                     "for a later instant if a cleaner removed it, else restore the file, or roll "
                     "its commit back with Hudi's own tools"
                 )
-            if size_bytes < stated.size_bytes:
-                raise InputError(
-                    f"{name}: {size_bytes} bytes, but its commit states {stated.size_bytes}; "
-                    "restore the file, or roll its commit back with Hudi's own tools"
-                )
+            raise InputError(
+                f"{name}: {size_bytes} bytes, but its commit states {stated.size_bytes}; "
+                "restore the file, or roll its commit back with Hudi's own tools"
+            )
         return base
 
 
@@ -195,8 +200,7 @@ def _needed(group: _Group, window: Window) -> tuple[_Stated | None, list[_Stated
     for instant, stated in group.written:
         if not window.sees(instant.requested):
             continue
-        named = instant_in_name(stated.path)
-        if named is not None and named[0] == "log":
+        if stated.is_log:
             # From version 8 on a log belongs to the slice that had begun when it was completed.
             logs.append((instant.completed or instant.requested, stated))
         else:
@@ -204,16 +208,19 @@ def _needed(group: _Group, window: Window) -> tuple[_Stated | None, list[_Stated
     return base, [stated for since, stated in logs if since > begin]
 
 
-def _check_own(instant: Instant, path: str, timeline: Timeline) -> None:
-    """The name of a base file bears the instant that wrote it, and in time a log's, too."""
+def _is_log_of(instant: Instant, path: str, timeline: Timeline) -> bool:
+    """Whether a write tells of a log; its name must be one of that write's.
+
+    The name of a base file bears the instant that wrote it, and in time a log's, too.
+    """
     kind, written = instant_in_name(path) or ("", instant.requested)
-    if kind == "log" and timeline.config.timeline_layout == 1:
-        return
-    if written != instant.requested and instant.path:
+    of_any = kind == "log" and timeline.config.timeline_layout == 1
+    if written != instant.requested and instant.path and not of_any:
         raise InputError(
             f"{timeline.storage.full(instant.path)}: it tells of the file {path}, which is that of "
             f"{written}"
         )
+    return kind == "log"
 
 
 def _slice_of(log: LogFile, starts: list[str], timeline: Timeline) -> str:
@@ -236,13 +243,27 @@ def _latest_slice(
     if not visible:
         return None
     latest = visible.pop()
+    if visible and latest.base is None:
+        latest = _on_top(latest, visible, group, timeline, window)
+    return latest if latest.base is not None or latest.logs else None
+
+
+def _on_top(
+    latest: FileSlice,
+    visible: list[FileSlice],
+    group: _Group,
+    timeline: Timeline,
+    window: Window,
+) -> FileSlice:
+    """A slice that has no base file yet, with the slices below it that it goes on top of."""
     unseen = {base.instant for base in group.bases if not window.sees(base.instant)}
     unseen |= {instant.requested for instant in timeline.pending_compactions()}
     while visible and latest.base is None and latest.instant in unseen:
         # Only a compaction that is not done yet: its logs go on top of the slice before.
         before = visible.pop()
+        key = before.partition, before.file_id
         latest = FileSlice(*key, before.instant, before.base, before.logs + latest.logs)
-    return latest if latest.base is not None or latest.logs else None
+    return latest
 
 
 def _slices_of(
@@ -257,10 +278,14 @@ def _slices_of(
     for base in group.bases:
         if window.sees(base.instant):
             slices[base.instant].base = _same_base(slices[base.instant].base, base, timeline)
+    begun = sorted(slices)
     for log in sorted(group.logs, key=lambda entry: entry.order):
         if by_name or window.sees(log.instant):
-            start = _slice_of(log, sorted(slices), timeline)
-            slices.setdefault(start, FileSlice(*key, start)).logs.append(log)
+            start = _slice_of(log, begun, timeline)
+            if start not in slices:
+                slices[start] = FileSlice(*key, start)
+                begun = sorted(slices)
+            slices[start].logs.append(log)
     return slices
 
 

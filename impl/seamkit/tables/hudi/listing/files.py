@@ -72,6 +72,12 @@ class BaseFile:
     stated_rows: int = 0
     stated_columns: Sequence[str] = ()
 
+    def as_stated(self, size_bytes: int, rows: int, columns: Sequence[str]) -> BaseFile:
+        """The file with what the commit that wrote it states."""
+        name = self.path, self.partition, self.file_id, self.write_token, self.instant
+        names = self.external, self.names
+        return BaseFile(*name, self.size_bytes, *names, size_bytes, rows, columns)
+
 
 @dataclass(frozen=True)
 class LogFile:
@@ -120,11 +126,9 @@ def instant_in_name(path: str) -> tuple[Literal["base", "log"], str] | None:
     (`.cdc`) are logs, too; None for any other file.
     """
     name = path.rpartition("/")[2]
-    match = _BASE.match(name)
-    if match:
+    if match := _BASE.match(name):
         return "base", match[3]
-    match = _LOG.match(name)
-    return ("log", match[2]) if match else None
+    return ("log", match[2]) if (match := _LOG.match(name)) else None
 
 
 def is_native_log(name: str) -> bool:
