@@ -288,16 +288,20 @@ class Scan(Hinted, ABC):
     def to_pandas(self, **options: Any) -> pd.DataFrame:
         """All rows as a pandas data frame.
 
+        Integers among nulls come as doubles, and as Python's own where a double would cut one off.
+
         Args:
             **options: of `pyarrow.Table.to_pandas`.
 
         Raises:
+            RefusedError: a column of a type of which Arrow makes none of pandas.
             UnavailableError: pandas is not installed.
         """
         with needs("pandas", "a data frame"):
             import pandas  # noqa: F401, ICN001 - Arrow makes the frame, with pandas' classes
-        frame: pd.DataFrame = self.to_table().to_pandas(**options)
-        return frame
+        from seamkit.engines.in_pandas import pandas_frame
+
+        return pandas_frame(self.to_table(), options)
 
     def to_polars(self) -> pl.DataFrame:
         """All rows as a Polars data frame.

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import pytest
 
 from seambase.dataset import ScanDataset
-from seambase.errors import UnavailableError, UsageError
+from seambase.errors import RefusedError, UnavailableError, UsageError
 from seambase.filters import apply_filter
 from seambase.scan import ScanReport
 from seamkit.scan.arguments import filtered_scan
@@ -111,6 +111,59 @@ def test_rows_in_every_dress() -> None:
     assert scan.to_polars()["a"].to_list() == [1, 2, 3, 4, None]
     assert scan.count_rows() == 5
     assert pa.table(scan) == ROWS.select(names)
+
+
+_LONG = (1 << 53) + 1
+_AT_DEPTHS = [
+    (pa.int64(), [1, None, _LONG]),
+    (pa.int64(), [None, -_LONG, 1]),
+    (pa.uint64(), [None, (1 << 64) - 1, 1]),
+    (pa.list_(pa.int64()), [[_LONG, None], None, []]),
+    (pa.struct([("x", pa.int64())]), [{"x": _LONG}, {"x": None}, None]),
+    (pa.list_(pa.struct([("x", pa.int64())])), [[{"x": _LONG}, {"x": None}], None, [None]]),
+    (pa.map_(pa.string(), pa.list_(pa.int64())), [[("k", [_LONG, None])], None, []]),
+]
+
+
+def _python(value: object) -> object:
+    """Pandas' lists, which are arrays of NumPy's, as Python's; all others as they are."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, dict):
+        return {name: _python(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(map(_python, value))
+    return value
+
+
+@pytest.mark.parametrize(("kind", "values"), _AT_DEPTHS, ids=lambda one: str(one)[:40])
+def test_no_integer_becomes_another_in_pandas(kind: pa.DataType, values: list[object]) -> None:
+    """An integer beside nulls is the same in pandas, at every depth, and over several batches."""
+    rows = pa.table({"v": pa.array(values, kind)})
+    scan = BatchScan(
+        rows.schema, *(lambda n=n: [rows.slice(n, 1).to_batches()[0]] for n in (0, 1, 2))
+    )
+    assert list(map(_python, scan.to_pandas()["v"].tolist())) == values
+
+
+def test_integers_that_doubles_hold_are_doubles_in_pandas() -> None:
+    """Only what would be cut is no column of numbers; an option of the caller counts always."""
+    held, cut = pa.table({"v": [None, 1 << 53]}), pa.table({"v": [None, _LONG]})
+    whole = {name: BatchScan(t.schema, t.to_batches) for name, t in (("held", held), ("cut", cut))}
+    assert whole["held"].to_pandas()["v"].dtype == "float64"
+    assert whole["cut"].to_pandas()["v"].dtype == "object"
+    assert whole["cut"].to_pandas(integer_object_nulls=False)["v"].dtype == "float64"
+    full = pa.table({"v": [1, _LONG]})
+    assert BatchScan(full.schema, full.to_batches).to_pandas()["v"].dtype == "int64"
+
+
+def test_what_pandas_has_no_column_for_is_refused_by_name() -> None:
+    """A type that Arrow does not turn into pandas' is told with its column."""
+    items = pa.ListArray.from_arrays(pa.array([0, 1]), pa.array([b"0" * 16], pa.uuid()))
+    rows = pa.table({"k": [1], "ids": items})
+    scan = BatchScan(rows.schema, rows.to_batches)
+    with pytest.raises(RefusedError, match="column 'ids': Arrow makes no column of pandas of list"):
+        scan.to_pandas()
 
 
 @pytest.mark.parametrize("method", ["to_pandas", "to_polars"])
