@@ -166,14 +166,14 @@ class _Resolver:
             return self._struct(column, want, name)
         if pa.types.is_list(have) and pa.types.is_list(want):
             items = self.resolve(column.values, want.value_type, f"{name}.element")
-            return _with_children(column, want, items)
+            return with_children(column, want, items)
         if pa.types.is_map(have) and pa.types.is_map(want):
             keys = self.resolve(column.keys, want.key_type, f"{name}.key")
             items = self.resolve(column.items, want.item_type, f"{name}.value")
             entries = pa.StructArray.from_arrays(
                 [keys, items], fields=[want.key_field, want.item_field]
             )
-            return _with_children(column, want, entries)
+            return with_children(column, want, entries)
         return self._value(column if self._leaf is None else self._leaf(column, want), want, name)
 
     def _value(self, column: pa.Array, want: pa.DataType, name: str) -> pa.Array:
@@ -219,7 +219,7 @@ class _Resolver:
         return pa.StructArray.from_arrays(children, fields=list(want), mask=mask)
 
 
-def _with_children(column: pa.Array, want: pa.DataType, child: pa.Array) -> pa.Array:
+def with_children(column: pa.Array, want: pa.DataType, child: pa.Array) -> pa.Array:
     """The same lists or maps over other items."""
     return pa.Array.from_buffers(
         want,

@@ -17,16 +17,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seamkit.avro.data_file import AvroReader
-from seamkit.files.columns import Finder, FoundReader, Place, places
+from seamkit.files.columns import Finder, FoundReader, Place, Source, places
 from seamkit.files.orc import OrcReader
 from seamkit.files.parquet import ParquetReader
-from seamkit.files.promotion import LosslessTypes
+from seamkit.files.promotion import LosslessTypes, with_children
 from seamkit.files.reader import FileReader
+from seamkit.files.roaring import Positions
 from seamkit.files.storage import Storage
 from seamkit.tables.hive.json_reader import JsonReader
 from seamkit.tables.hive.line_reader import LineReader
 from seamkit.tables.hive.row_format import Description, RowFormat
 from seamkit.tables.hive.sequence_reader import SequenceReader
+from seamkit.tables.hive.types import HiveType
 
 _PLACES = re.compile(r"_col\d+")
 _BY_POSITION = ("parquet.column.index.access", "orc.force.positional.evolution")
@@ -88,4 +90,42 @@ def open_column_file(storage: Storage, path: str, description: Description) -> F
     ):
         pairs = zip(description.columns, by_name, strict=False)
         by_name = [replace(place, keys=(name,)) for name, place in pairs]
-    return FoundReader(reader, Finder(None, Place("", (), by_name), reader.name))
+    finder = Finder(None, Place("", (), by_name), reader.name)
+    return FoundReader(reader, partial(_found, finder, description.columns))
+
+
+def _found(finder: Finder, columns: Mapping[str, HiveType], wanted: pa.Field) -> Source:
+    """Where a column comes from; texts of a length are as the table has them, not the file."""
+    source, kind = finder(wanted), columns.get(wanted.name)
+    if source.read is None or kind is None or not _has_lengths(kind):
+        return source
+    return replace(source, make=partial(_fitted, kind))
+
+
+def _has_lengths(kind: HiveType) -> bool:
+    return kind.length > 0 or any(map(_has_lengths, kind.children))
+
+
+def _fitted(kind: HiveType, column: pa.Array | None, positions: Positions) -> pa.Array:
+    """A column whose texts are cut to their length, those of `char` filled up; see `Make`."""
+    assert column is not None
+    if kind.length:
+        cut = pc.utf8_slice_codeunits(column, 0, kind.length)
+        return pc.utf8_rpad(cut, kind.length) if kind.word == "char" else cut
+    if not _has_lengths(kind):
+        return column
+    if kind.word == "struct":
+        own = dict(zip(kind.names, kind.children, strict=True))
+        parts = zip(column.type, column.flatten(), strict=True)
+        inner = [_fitted(own[field.name], part, positions) for field, part in parts]
+        return pa.StructArray.from_arrays(
+            inner, fields=list(column.type), mask=column.is_null() if column.null_count else None
+        )
+    if kind.word == "array":
+        return with_children(
+            column, column.type, _fitted(kind.children[0], column.values, positions)
+        )
+    pairs = zip(kind.children, (column.keys, column.items), strict=True)
+    fields = [column.type.key_field, column.type.item_field]
+    entries = [_fitted(child, part, positions) for child, part in pairs]
+    return with_children(column, column.type, pa.StructArray.from_arrays(entries, fields=fields))

@@ -1,0 +1,106 @@
+"""Texts of a length in files of columns; what they are comes from Hive 2.3.9's own classes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import fastavro
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+from pyarrow import orc
+
+from seamkit.tables.hive.table import HiveTable
+
+_TEXTS = ["abcdef", "ab", "äöüß", "a  ", None, "", "😀😀😀😀", "   x"]
+#: The same as Hive shows them, as `varchar(3)` and as `char(4)`.
+_VARCHAR = ["abc", "ab", "äöü", "a  ", None, "", "😀😀😀", "   "]
+_CHAR = ["abcd", "ab  ", "äöüß", "a   ", None, "    ", "😀😀😀😀", "   x"]
+
+
+def _structs(varchars: list[Any], chars: list[Any]) -> list[Any]:
+    """A struct of both, null where they are."""
+    pairs = zip(varchars, chars, strict=True)
+    return [None if v is None else {"n": 1, "v": v, "c": c} for v, c in pairs]
+
+
+_STRUCT = pa.struct([("n", pa.int32()), ("v", pa.string()), ("c", pa.string())])
+_FILE = pa.table(
+    {
+        "v": _TEXTS,
+        "c": _TEXTS,
+        "l": [[text, None] for text in _TEXTS],
+        "s": pa.array(_structs(_TEXTS, _TEXTS), _STRUCT),
+        "w": _TEXTS,
+    }
+)
+_COLUMNS = {
+    "v": "varchar(3)",
+    "c": "char(4)",
+    "l": "array<varchar(3)>",
+    "s": "struct<n:int,v:varchar(3),c:char(4)>",
+    "w": "string",
+}
+
+
+def _duckdb(path: Path) -> None:
+    with duckdb.connect() as connection:
+        connection.register("rows", _FILE)
+        connection.execute(f"COPY rows TO '{path}' (FORMAT parquet)")
+
+
+def _avro(path: Path) -> None:
+    def optional(kind: Any) -> list[Any]:
+        return ["null", kind]
+
+    struct = {"n": "int", "v": "string", "c": "string"}
+    inner = [{"name": name, "type": optional(kind)} for name, kind in struct.items()]
+    kinds = {
+        **dict.fromkeys("vcw", "string"),
+        "l": {"type": "array", "items": optional("string")},
+        "s": {"type": "record", "name": "inner", "fields": inner},
+    }
+    fields = [{"name": name, "type": optional(kind)} for name, kind in kinds.items()]
+    schema = {"type": "record", "name": "rows", "fields": fields}
+    with path.open("wb") as file:
+        fastavro.writer(file, schema, _FILE.to_pylist())
+
+
+_WRITERS: dict[str, Callable[[Path], None]] = {
+    "parquet": lambda path: pq.write_table(_FILE, path, row_group_size=1),
+    "parquet of DuckDB": _duckdb,
+    "orc": lambda path: orc.write_table(_FILE, path),
+    "avro": _avro,
+}
+
+
+@pytest.mark.parametrize("writer", _WRITERS)
+def test_texts_have_the_length_of_their_type(tmp_path: Path, writer: str) -> None:
+    """A `varchar` is cut and a `char` filled up, at every depth, whatever files have, at each door.
+
+    No range of a file's column rules rows out, and no engine reads such a column by itself.
+    """
+    _WRITERS[writer](tmp_path / "f")
+    table = HiveTable(str(tmp_path), columns=_COLUMNS, file_format=writer.split()[0])
+    rows = table.to_arrow()
+    assert rows["v"].to_pylist() == _VARCHAR
+    assert rows["c"].to_pylist() == _CHAR
+    assert rows["l"].to_pylist() == [[text, None] for text in _VARCHAR]
+    assert rows["s"].to_pylist() == _structs(_VARCHAR, _CHAR)
+    assert rows["w"].to_pylist() == _TEXTS
+
+    scan = table.scan(["v", "c"])
+    shown = sorted(zip(_VARCHAR, _CHAR, strict=True), key=str)
+    with duckdb.connect() as connection:
+        assert sorted(scan.relation(connection).fetchall(), key=str) == shown
+        found = scan.relation(connection).filter("v = 'abc' AND c = 'abcd'")
+        assert found.fetchall() == [("abc", "abcd")]
+    assert sorted(scan.lazy().collect().rows(), key=str) == shown
+    for name, text in (("v", "äöü"), ("c", "ab  ")):
+        found = table.to_arrow(["w"], filter=pc.field(name) == text)["w"].to_pylist()
+        assert found == [_TEXTS[(_VARCHAR if name == "v" else _CHAR).index(text)]]
+        assert scan.dataset().count_rows(filter=pc.field(name) == text) == 1
