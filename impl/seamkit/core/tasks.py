@@ -19,6 +19,7 @@ import copy
 import gc
 import queue
 import threading
+import weakref
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -46,17 +47,29 @@ def run_tasks(
                 yield number, batch
         return
     threads = min(threads, len(tasks))
+    numbers = deque(sorted(range(len(tasks)), key=lambda number: number not in first))
     hand_over = _HandOver(tasks, threads)
+    workers: list[threading.Thread] = []
+    # Python waits for a pool's threads before anything can tell them to stop: a program that ends
+    # while it holds a stream read in part would never end.
+    end = weakref.finalize(hand_over, _end, hand_over.stop, workers)
     try:
-        with ThreadPoolExecutor(threads, thread_name_prefix="seambench-slice") as pool:
-            try:
-                for number in sorted(range(len(tasks)), key=lambda number: number not in first):
-                    pool.submit(hand_over.work, number)
-                yield from hand_over.batches()
-            finally:
-                hand_over.stop.set()
+        for _ in range(threads):
+            worker = threading.Thread(
+                target=hand_over.work, args=(numbers,), name="seambench-slice", daemon=True
+            )
+            worker.start()
+            workers.append(worker)
+        yield from hand_over.batches()
     finally:
+        end()
         hand_over.forget()
+
+
+def _end(stop: threading.Event, workers: list[threading.Thread]) -> None:
+    stop.set()
+    for worker in workers:
+        worker.join()
 
 
 def read_ahead(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -83,12 +96,19 @@ class _HandOver:
         self._ready: queue.Queue[tuple[int, pa.RecordBatch | BaseException | None]]
         self._ready = queue.Queue(room)
 
-    def work(self, number: int) -> None:
-        """Run one task in a worker; its end or its error is handed over like its batches."""
+    def work(self, numbers: deque[int]) -> None:
+        """Run tasks in a worker until none is left."""
+        while not self.stop.is_set():
+            try:
+                number = numbers.popleft()
+            except IndexError:
+                return
+            self._run(number)
+
+    def _run(self, number: int) -> None:
+        """Run one task; its end or its error is handed over like its batches."""
         last: BaseException | None = None
         try:
-            if self.stop.is_set():
-                return
             for batch in self._tasks[number]():
                 if not self._put(number, batch):
                     return

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 
@@ -68,6 +70,26 @@ def test_an_early_close_leaves_no_thread() -> None:
     stream.close()  # type: ignore[attr-defined]
 
     assert _workers() == []
+
+
+def test_a_program_ends_while_it_holds_a_stream_read_in_part() -> None:
+    """Workers that wait to hand over a batch do not keep Python from ending."""
+    program = """
+import pyarrow as pa
+from seamkit.core.tasks import run_tasks
+
+def endless():
+    while True:
+        yield pa.record_batch({"a": [1]})
+
+stream = run_tasks([endless, endless, endless], 2)
+next(stream)
+print("end", flush=True)
+"""
+    ended = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "end\n", "")
 
 
 def test_threads_begin_with_the_tasks_that_are_named_and_keep_their_numbers() -> None:
