@@ -5,10 +5,22 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from seambase.errors import UnavailableError
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """What keeps a file or a folder from being written is told with its name."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None:
+            raise
+        reason = os.strerror(error.errno)
+        raise UnavailableError(f"{path} cannot be written: {reason}") from error
 
 
 @contextmanager
@@ -19,17 +31,16 @@ def whole_file(path: Path) -> Iterator[Path]:
     """
     # A name may have 255 bytes; that of the file has few enough by itself.
     temporary = path.with_name(f".{path.name[:50]}.{secrets.token_hex(8)}.tmp")
+    new = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
     try:
-        os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666))
-        yield temporary
-        temporary.replace(path)
-    except OSError as error:
-        if error.errno is None:
-            raise
-        reason = os.strerror(error.errno)
-        raise UnavailableError(f"{path} cannot be written: {reason}") from error
+        with writing(path):
+            os.close(os.open(temporary, new, 0o666))
+            yield temporary
+            temporary.replace(path)
     finally:
-        temporary.unlink(missing_ok=True)
+        # A read-only file system says so of a file that is not there, in place of the error above.
+        with suppress(OSError):
+            temporary.unlink()
 
 
 def cache_folder() -> Path:

@@ -89,9 +89,15 @@ def _opened(path: Path, ending: str, schema: Any) -> Iterator[Callable[[Any], No
 
 
 def _plain_schema(schema: Any) -> Any:
-    """CSV has no dictionaries: their values are written."""
+    """CSV has no dictionaries: their values are written. Of what is nested nothing is."""
     import pyarrow as pa
 
+    for field in schema:
+        if pa.types.is_nested(field.type):
+            raise UsageError(
+                f"--output: column {field.name!r} is {field.type}, which CSV has no form for: "
+                f"choose .jsonl, .parquet or .arrow, or columns without it"
+            )
     return pa.schema(
         [
             field.with_type(field.type.value_type) if pa.types.is_dictionary(field.type) else field

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from seambase.errors import UsageError
+from seambase.written import writing
 from seambench.cli.shared.common import console
 
 if TYPE_CHECKING:
@@ -131,7 +132,7 @@ def new(
     """Write a template of an implementation, and say how it is built and checked."""
     if what not in _KINDS:
         raise UsageError(f"no template of {what!r}; there are {', '.join(_KINDS)}")
-    kind, templates = _KINDS[what], files("seambench.conformance") / "templates"
+    kind = _KINDS[what]
     there = [one for one in _LANGUAGES if _is_there(kind, one)]
     if lang not in there:
         raise UsageError(f"no template of {what!r} in {lang!r}; there are {', '.join(there)}")
@@ -145,6 +146,20 @@ def new(
     if not re.fullmatch(r"[\w.-]+", name):
         raise UsageError(f"{name!r} is no name for it: letters, digits, dots, - and _")
     words = {"NAME": name, **{word.upper(): getattr(kind, word) for word in _PUT_IN}}
+    with writing(target):
+        _write((what, kind), lang, target, format_, words)
+    _tell(kind, lang, target, format_)
+
+
+def _write(
+    of: tuple[str, _Kind],
+    lang: str,
+    target: Path,
+    format_: TableFormat | None,
+    words: Mapping[str, str],
+) -> None:
+    """Write what a new implementation states, and the templates of its language."""
+    (what, kind), templates = of, files("seambench.conformance") / "templates"
     target.mkdir(parents=True, exist_ok=True)
     if lang != "python" or format_ is not None:
         built = "Reader" if lang == "java" and not kind.java else kind.program
@@ -156,7 +171,6 @@ def new(
         file.write_text(_filled(facts, words), encoding="utf-8")
     for source in _sources(templates, what, lang):
         _copy(source, target, words)
-    _tell(kind, lang, target, format_)
 
 
 def _is_there(kind: _Kind, lang: str) -> bool:

@@ -150,6 +150,7 @@ def test_a_scanner_is_built_and_gives_no_rows(lang: str, tmp_path: Path) -> None
         (["serde", "--lang", "java"], "no template of 'serde' in 'java'"),
         (["scanner", "--format", "csv"], "unknown table format 'csv'"),
         (["scanner", "taken"], "taken is there already, and not empty"),
+        (["scanner", "/proc/none"], "/proc/none cannot be written: No such file"),
         (["scanner", "a b"], "'a b' is no name for it"),
     ],
 )

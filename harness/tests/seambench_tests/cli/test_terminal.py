@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import sys
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -88,6 +90,23 @@ def test_a_file_that_cannot_be_is_one_sentence(tmp_path: Path) -> None:
     with (
         pytest.raises(UnavailableError, match=r"absent/out\.csv cannot be written: No such file"),
         whole_file(tmp_path / "absent" / "out.csv"),
+    ):
+        pass
+
+
+def test_a_read_only_disk_is_told_with_the_name_that_was_meant(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Such a disk refuses to remove a file, too, even one that is not there."""
+
+    def refuses(*_: Any, **__: Any) -> Any:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS), ".out.csv.tmp")
+
+    monkeypatch.setattr(os, "open", refuses)
+    monkeypatch.setattr(Path, "unlink", refuses)
+    with (
+        pytest.raises(UnavailableError, match=r"/out\.csv cannot be written: Read-only file"),
+        whole_file(tmp_path / "out.csv"),
     ):
         pass
 

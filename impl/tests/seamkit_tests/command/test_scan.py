@@ -126,6 +126,28 @@ def test_every_format_holds_every_row(
 
 
 @pytest.mark.parametrize(
+    ("kind", "value"), [(pa.list_(pa.string()), ["a"]), (pa.struct({"b": pa.int64()}), {"b": 1})]
+)
+def test_csv_refuses_what_it_has_no_form_for(
+    seamkit: Any, tmp_path: Path, kind: pa.DataType, value: object
+) -> None:
+    """A list or a struct is told with its column and what to do; without it the rows come."""
+    import deltalake
+
+    rows = pa.table({"id": pa.array([7]), "tags": pa.array([value], kind)})
+    deltalake.write_deltalake(str(tmp_path / "table"), rows)
+    target = tmp_path / "rows.csv"
+    done = seamkit("scan", tmp_path / "table", "--output", target)
+
+    assert (done.code, done.out) == (2, "")
+    assert "column 'tags' is " in done.err
+    assert "choose .jsonl, .parquet or .arrow" in " ".join(done.err.split())
+    assert not target.exists()
+    assert seamkit("scan", tmp_path / "table", "--columns", "id", "--output", target).code == 0
+    assert target.read_text().split() == ['"id"', "7"]
+
+
+@pytest.mark.parametrize(
     ("arguments", "says"),
     [
         (["--columns", "ID"], "there is no column 'ID'"),
