@@ -127,18 +127,22 @@ def _boolean(value: Any, kind: HiveType) -> bool:
     return _text(value).lower() == "true"
 
 
-def _whole(value: Any, kind: HiveType) -> int:
-    if not isinstance(value, _Number):
+def _number(value: Any, kind: HiveType) -> _Number:
+    """A number; of a map's key not all that Python takes for one, such as `1_0`, is one of Java."""
+    if not isinstance(value, _Number) or not value.isascii() or "_" in value or " " in value:
         raise _wrong(value, kind)
-    if value.lstrip("-").isdigit():
-        return int(value)
-    return int(float(value))  # cut off, as Java does
+    return value
+
+
+def _whole(value: Any, kind: HiveType) -> int:
+    number = _number(value, kind)
+    if number.lstrip("-").isdigit():
+        return int(number)
+    return int(float(number))  # cut off, as Java does
 
 
 def _real(value: Any, kind: HiveType) -> float:
-    if not isinstance(value, _Number):
-        raise _wrong(value, kind)
-    return float(value)
+    return float(_number(value, kind))
 
 
 def _text(value: Any) -> str:

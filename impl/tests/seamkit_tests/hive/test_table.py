@@ -310,3 +310,21 @@ def test_a_folder_without_a_descriptor_says_what_one_needs(tmp_path: Path) -> No
 
     told = HiveTable(str(tmp_path), columns={"k": "int"}, file_format="text")
     assert told.scan().to_table().to_pylist() == [{"k": 1}]
+
+
+@pytest.mark.parametrize("kind", ["int", "double"])
+@pytest.mark.parametrize("key", ["1_0", " 7", "\u0663"])
+def test_a_key_of_json_that_is_no_number_of_java_is_refused(
+    tmp_path: Path, kind: str, key: str
+) -> None:
+    """What Python alone takes for a number is no key of a map of numbers, and ends the read."""
+    for text, name in (("10", "good"), (key, "bad")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "f").write_text(json.dumps({"m": {text: 5}}))
+    good, bad = (
+        HiveTable(str(tmp_path / name), columns={"m": f"map<{kind},int>"}, file_format="json")
+        for name in ("good", "bad")
+    )
+    assert good.to_arrow()["m"].to_pylist() == [[(10, 5)]]
+    with pytest.raises(InputError, match=f"f: column 'm': '{key}' is no {kind}"):
+        bad.to_arrow()
