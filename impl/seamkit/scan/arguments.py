@@ -64,6 +64,8 @@ def read_filter(given: object, schema: pa.Schema) -> pc.Expression | EngineCondi
 def _of_tuples(given: Sequence[Any]) -> pc.Expression:
     from pyarrow.parquet import filters_to_expression
 
+    if len(given) == _PARTS and all(isinstance(part, str) for part in given[:2]):
+        raise UsageError(f"filter is {given!r}: a list of such is meant, [{tuple(given)!r}]")
     for name, word, value in _tests(given):
         if str(word).replace("not ", "") == "in" and isinstance(value, str | bytes):
             raise UsageError(

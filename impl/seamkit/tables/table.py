@@ -135,6 +135,7 @@ _INSTEAD = {
     "to_dataframe": "call to_pandas() or to_polars()",
     "to_df": "call to_pandas() or to_polars()",
     "to_duckdb": "call scan().relation(connection)",
+    "to_parquet": "call to_polars().write_parquet(), or `seamkit scan TABLE -o FILE.parquet`",
     "to_lazy": "call scan().lazy()",
     "to_pyarrow_dataset": "call scan().dataset()",
     "to_pyarrow_table": "call to_arrow()",

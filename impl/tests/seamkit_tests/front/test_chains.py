@@ -176,6 +176,7 @@ def test_a_limit_holds_where_it_stands(tmp_path: Path, name: str, kind: str) -> 
         (lambda scan: scan.filter("pric > 1"), "there is no column 'pric'; the columns are k, v"),
         (lambda scan: scan.filter([("k", "~", 1)]), r"tuples such as \[\('a', '>', 1\)"),
         (lambda scan: scan.filter([]), "tuples such as"),
+        (lambda scan: scan.filter(("k", ">", 1)), r"a list of such is meant, \[\('k', '>', 1\)\]"),
         (lambda scan: scan.filter([("pric", ">", 1)]), "there is no column 'pric'; the columns"),
         (lambda scan: scan.filter(pc.field("V") == "a"), "no column 'V'; did you mean 'v'"),
         (lambda scan: scan.filter([("v", "in", "abc")]), "a list is meant, such as"),

@@ -274,6 +274,8 @@ def test_files_of_an_address_have_addresses(tmp_path: Path, name: str) -> None:
         (lambda table: table.write(), "tables are read here, not written"),
         (lambda table: table.snapshots(), "call history"),
         (lambda table: table.scan().collect(), "call to_table"),
+        (lambda table: table.to_parquet("a"), r"call to_polars\(\).write_parquet"),
+        (lambda table: table.scan().to_parquet("a"), r"call to_polars\(\).write_parquet"),
         (lambda table: table.scan().where("k = 1"), r"call filter\(\)"),
         (lambda table: table.scan(limit=5), r"scan\(\) has no keyword 'limit': call scan\(...\).l"),
         (lambda table: table.scan(colums=["k"]), "did you mean 'columns'"),
