@@ -42,8 +42,8 @@ Fastest in DuckDB is a name for the table: what needs no merge is then read by D
 of a folder that is a table of several formats, `format="delta"` says which is meant. The classes
 (`DeltaTable(path)`, ...) open tables of a known format: type checkers know which queries and
 keywords these have. A table has `schema`, `columns`, `history()` (versions, snapshots or instants,
-branches and tags with their times, as `as_of` takes them), `files()` or `files(as_of)` (with rows,
-bytes, and what changes them), `describe()`, and `scan(...)`, whose options are
+branches and tags with their times; `as_of` takes a `name`), `files()` or `files(as_of)` (with
+rows, bytes, and what changes them), `describe()`, and `scan(...)`, whose options are
 
 - `columns`: names, in the order wanted;
 - `filter`: SQL as text (that needs DuckDB), an expression of `pyarrow.compute`, one of Polars that

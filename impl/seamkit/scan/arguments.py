@@ -216,7 +216,7 @@ class ScanOptions:
         return self.threads or len(os.sched_getaffinity(0))
 
 
-_AS_OF = "say as_of=, which takes whatever history() lists"
+_AS_OF = "say as_of=, which takes the name of whatever history() lists"
 #: Keywords that others have, and what does the same here.
 _INSTEAD = {
     "batch_size": "say batch_rows=",
