@@ -110,9 +110,9 @@ def _make(folder: Path, requirements: Sequence[str]) -> None:
                 command, capture_output=True, text=True, timeout=_SECONDS, check=False
             )
             if done.returncode:
-                said = (done.stderr or done.stdout).strip().splitlines() or ["no word"]
+                said = _reason(done.stderr or done.stdout)
                 raise UnavailableError(
-                    f"{folder.name.rpartition('-')[0]} cannot be installed: {' '.join(said)[-400:]}"
+                    f"{folder.name.rpartition('-')[0]} cannot be installed: {said}"
                 )
         (work / _DONE).touch()
         shutil.rmtree(folder, ignore_errors=True)
@@ -122,6 +122,15 @@ def _make(folder: Path, requirements: Sequence[str]) -> None:
             raise UnavailableError(f"{folder}: {error}") from error
     finally:
         shutil.rmtree(work, ignore_errors=True)
+
+
+def _reason(said: str) -> str:
+    """Why an installer failed, in few words: without network it says at length what it tried."""
+    # pip, which goes on to say that there are no versions; uv
+    unreached = r"Connect\w*Error\(.*from versions: none|failed to lookup address"
+    if re.search(unreached, said, re.DOTALL):
+        return "the index of packages cannot be reached: is there a network?"
+    return " ".join(said.strip().splitlines() or ["no word"])[-400:]
 
 
 def _commands(work: Path, requirements: Sequence[str]) -> list[list[str]]:

@@ -130,13 +130,28 @@ def test_no_package_is_installed_for_a_peer_without_one() -> None:
     assert not [word for word in commands[-1] if word.endswith("==1.0")]
 
 
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("no such version", "no such version"),
+        (
+            "WARNING: after 'NewConnectionError(...)'\nERROR: no a (from versions: none)",
+            "the index of packages cannot be reached",
+        ),
+        ("cause: failed to lookup address information", "the index of packages cannot be reached"),
+        (
+            "WARNING: after 'NewConnectionError(...)'\nERROR: no a (from versions: 1.0)",
+            r"WARNING.*from versions: 1\.0",
+        ),
+    ],
+)
 def test_what_cannot_be_installed_is_unavailable(
-    bare: Path, monkeypatch: pytest.MonkeyPatch
+    bare: Path, monkeypatch: pytest.MonkeyPatch, said: str, told: str
 ) -> None:
-    """The installer's words are told, and nothing half-made is left."""
-    failing = [["sh", "-c", "echo no such version >&2; exit 1"]]
+    """The installer's words are told, or that it met no index; nothing half-made is left."""
+    failing = [["sh", "-c", 'echo "$0" >&2; exit 1', said]]
     monkeypatch.setattr(environments, "_commands", lambda *_: failing)
-    with pytest.raises(UnavailableError, match=r"some@1\.0 cannot be installed: no such version"):
+    with pytest.raises(UnavailableError, match=rf"some@1\.0 cannot be installed: {told}"):
         environments.python_of(PEER, "1.0")
     assert list(bare.iterdir()) == []
 
