@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
+from seambase.dataset import ScanDataset
 from seambench.conformance.load import load_cases
 from seambench.conformance.run import Run
 from seambench.contracts.outcomes import Mismatch, NotOffered
@@ -50,6 +53,58 @@ def test_rows_that_depend_on_a_bound_are_found() -> None:
     """A reader that loses rows of `k > 1` alone is told by a condition that has one."""
     with pytest.raises(Mismatch, match="where"):
         hold_invariants(_case(f"{_TABLE}/snapshot"), wrong.LosesARowOfARange())
+
+
+_STRUCTS = pa.table(
+    {
+        "k": range(5),
+        "s": [{"i": 1, "t": "x"}, {"i": None, "t": None}, None, {"i": 2, "t": "y"}, {"i": 1}],
+    }
+)
+
+
+def _is_of_a_field(condition: pc.Expression) -> bool:
+    return "Nested" in str(condition) or "struct_field" in str(condition)
+
+
+def _passed_over(condition: pc.Expression) -> pc.Expression:
+    """Conditions on fields are not looked at: all rows are left."""
+    return pc.scalar(True) if _is_of_a_field(condition) else condition
+
+
+def _of_the_struct(condition: pc.Expression) -> pc.Expression:
+    """A field is taken for null where its struct is: rows with a null in one are left, too."""
+    field = pc.field("s", "i").is_null() & pc.field("s").is_valid()
+    return condition | field if _is_of_a_field(condition) else condition
+
+
+@pytest.mark.parametrize("outlet", ["dataset", "dataset in DuckDB"])
+@pytest.mark.parametrize("wrong_as", [None, _passed_over, _of_the_struct])
+def test_rows_that_depend_on_a_field_within_a_column_are_found(
+    wrong_as: Callable[[pc.Expression], pc.Expression] | None, outlet: str
+) -> None:
+    """Conditions on fields of structs are pushed down like those on columns."""
+
+    def by(columns: Sequence[str], condition: pc.Expression | None) -> pa.RecordBatchReader:
+        if condition is not None and wrong_as is not None:
+            condition = wrong_as(condition)
+        found = _STRUCTS if condition is None else _STRUCTS.filter(condition)
+        return found.select(columns).to_reader()
+
+    class Reader(SimulatedReader):
+        def open(self, request: ScanRequest) -> SimulatedScan:
+            scan = SimulatedScan(_STRUCTS, request.batch_rows)
+            setattr(scan, "dataset", lambda: ScanDataset(_STRUCTS.schema, by))  # noqa: B010
+            return scan
+
+    way = Way(outlet, None, 1, None, filtered=True)
+    for seed in map(str, range(20)):
+        try:
+            hold_way(Reader(), ScanRequest(table=""), way, seed)
+        except Mismatch:
+            assert wrong_as is not None
+            return
+    assert wrong_as is None
 
 
 class _Wrong(SimulatedScan):

@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 
 Condition = tuple[str, Any, Any]
 """`(and, one, other)`, `(or, one, other)`, `(not, one, None)`, `(null, column, whether)`,
-`(in, column, values)`, or a comparison: `(<=, column, value)`."""
+`(in, column, values)`, or a comparison: `(<=, column, value)`. A column is a path: its name, and
+those of the fields within it that lead to a value."""
+
+_Path = tuple[str, ...]
 
 _JOINED: dict[str, Callable[[Any, Any], Any]] = {"and": operator.and_, "or": operator.or_}
 _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
@@ -38,19 +41,29 @@ _MOST_DEPTH = 2
 
 
 def conditions(table: pa.Table, seed: str, count: int) -> Iterator[Condition]:
-    """Some conditions over the columns of a table whose values can be spelled in SQL.
+    """Some conditions over the columns of a table, and fields within, of values that SQL spells.
 
-    Its values, of one row at least, occur in them; the same seed gives the same conditions.
+    These values, of one row at least, occur in them; the same seed gives the same conditions.
     """
     chance = random.Random(seed)
-    values: dict[str, list[Any]] = {}
+    values: dict[_Path, list[Any]] = {}
     for name in table.schema.names:
-        own = [value for value in table.column(name).to_pylist() if spelled(value) is not None]
-        if own:
-            values[name] = own
+        for path, column in _leaves((name,), table.column(name)):
+            own = [value for value in column.to_pylist() if spelled(value) is not None]
+            if own:
+                values[path] = own
     if values:
         for _ in range(count):
             yield _condition(chance, values, _MOST_DEPTH)
+
+
+def _leaves(path: _Path, column: pa.ChunkedArray) -> Iterator[tuple[_Path, pa.ChunkedArray]]:
+    """A column, or the fields of a struct that are none themselves, each with its path."""
+    if not pa.types.is_struct(column.type):
+        yield path, column
+        return
+    for field, inner in zip(column.type, column.flatten(), strict=True):
+        yield from _leaves((*path, field.name), inner)
 
 
 def spelled(value: Any) -> str | None:
@@ -75,7 +88,7 @@ def in_sql(condition: Condition) -> str:
         return f"({in_sql(one)} {kind.upper()} {in_sql(other)})"
     if kind == "not":
         return f"(NOT {in_sql(one)})"
-    column = '"' + one.replace('"', '""') + '"'
+    column = ".".join('"' + name.replace('"', '""') + '"' for name in one)
     if kind == "null":
         return f"({column} IS {'' if other else 'NOT '}NULL)"
     if kind == "in":
@@ -92,7 +105,10 @@ def in_arrow(condition: Condition, schema: pa.Schema) -> pc.Expression:
         return _JOINED[kind](in_arrow(one, schema), in_arrow(other, schema))
     if kind == "not":
         return ~in_arrow(one, schema)
-    column, type_ = pc.field(one), schema.field(one).type
+    first, *within = one
+    column, type_ = pc.field(*one), schema.field(first).type
+    for name in within:
+        type_ = type_.field(name).type
     if kind == "null":
         return column.is_null() if other else column.is_valid()
     if kind == "in":
@@ -110,13 +126,16 @@ def in_polars(condition: Condition) -> pl.Expr:
         return _JOINED[kind](in_polars(one), in_polars(other))
     if kind == "not":
         return ~in_polars(one)
-    column = cs.by_name(one).as_expr()
+    first, *within = one
+    column = cs.by_name(first).as_expr()
+    for name in within:
+        column = column.struct.field(name)
     if kind == "null":
         return column.is_null() if other else column.is_not_null()
     return column.is_in(other) if kind == "in" else _COMPARISONS[kind](column, pl.lit(other))
 
 
-def _condition(chance: random.Random, values: dict[str, list[Any]], depth: int) -> Condition:
+def _condition(chance: random.Random, values: dict[_Path, list[Any]], depth: int) -> Condition:
     kind = chance.random() if depth else 0.0
     if kind < 0.5:
         return _comparison(chance, values)
@@ -126,7 +145,7 @@ def _condition(chance: random.Random, values: dict[str, list[Any]], depth: int) 
     return "not", one, None
 
 
-def _comparison(chance: random.Random, values: dict[str, list[Any]]) -> Condition:
+def _comparison(chance: random.Random, values: dict[_Path, list[Any]]) -> Condition:
     name = chance.choice(list(values))
     kind = chance.random()
     if kind < 0.1:

@@ -24,6 +24,15 @@ _TABLE = pa.table(
         "local": pa.array([0, 1, None, -1], pa.timestamp("us")),
         "b": [True, False, None, True],
         "a name with \" and '": [1, 2, 3, 4],
+        "s": pa.array(
+            [
+                {"i": 7, "in.ner": {"i": 1}},
+                None,
+                {"i": None, "in.ner": {"i": 2}},
+                {"i": 3, "in.ner": None},
+            ],
+            pa.struct({"i": pa.int64(), "in.ner": pa.struct({"i": pa.int64()})}),
+        ),
     }
 )
 
@@ -43,6 +52,8 @@ def test_every_condition_is_understood() -> None:
         assert any(word in one for one in found), word
     for name in _TABLE.schema.names:
         assert any(name.replace('"', '""') in one for one in found)
+    for path in ('"s"."i"', '"s"."in.ner"."i"'):
+        assert any(path in one for one in found)
 
 
 def test_all_languages_mean_the_same() -> None:
