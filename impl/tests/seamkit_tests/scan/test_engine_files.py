@@ -223,6 +223,37 @@ def test_nulls_beside_one_value_are_told_from_it(
     assert scan.explain(engine=True).count("has nulls beside one value") == 1
 
 
+@pytest.mark.parametrize("gone", [None, [0]])
+@pytest.mark.parametrize("n_files", [1, 2])
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "s.i IN (1)",
+        "s.i IN (1, 2)",
+        "s.i + 0 IN (1)",
+        "s.b",
+        "s.n.i IN (1)",
+        "s.i IN (1) AND k < 9",
+    ],
+)
+def test_a_field_that_is_null_meets_no_condition(
+    condition: str, n_files: int, gone: list[int] | None, tmp_path: Path
+) -> None:
+    """DuckDB asks the struct in its place where the ranges of a file say that all values do."""
+    held = {"i": 1, "b": True, "n": {"i": 1}}
+    structs = [held, dict.fromkeys(held), None, {**held, "n": None}, held]
+    rows = pa.table({"k": range(5), "s": structs})
+    units = [write_unit(tmp_path, f"f{number}", rows, gone) for number in range(n_files)]
+    scan = UnitScan(plan(rows.schema, *units), rows.schema.names)
+    relation = scan.relation(duckdb.connect())
+
+    expected = [4] if "n.i" in condition else [3, 4]
+    expected = [*([] if gone else [0]), *expected] * n_files
+    assert sorted(k for k, _ in relation.filter(condition).fetchall()) == sorted(expected)
+    assert len(relation.filter("s IS NULL")) == len(relation) / (4 if gone else 5) == n_files
+    assert scan.engine_plan(masks=True).rest is None
+
+
 def test_fixed_bytes_in_new_encodings_are_read_by_us(tmp_path: Path) -> None:
     """Polars knows no deltas of them, and neither it nor DuckDB split streams."""
     scan = _by_parquet_mr("encodings", tmp_path).scan(columns=["k", "n38"])
