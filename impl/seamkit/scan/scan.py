@@ -157,10 +157,12 @@ class Scan(Hinted, ABC):
         Raises:
             InputError: a file is missing or broken.
             RefusedError: DuckDB would show a column under the name of another, or cut at a NUL.
-            UsageError: the scan has no columns.
+            UsageError: the scan has no columns, or the connection is none.
         """
         if not self.schema.names:
             raise UsageError("a relation of DuckDB has at least one column: name some")
+        if not hasattr(connection, "from_arrow"):
+            raise UsageError(f"connection is {connection!r}: duckdb.connect() makes one")
         from seamkit.engines.in_duckdb import duckdb_relation
 
         plan = self.engine_plan(masks=True)

@@ -369,3 +369,5 @@ def test_register_names_a_table_in_duckdb(tmp_path: Path) -> None:
     assert con.execute("SELECT count(*) FROM one").fetchall() == [(1,)]
     with pytest.raises(seamkit.UsageError, match="options"):
         seamkit.register(con, "one", seamkit.open_table(folder).scan(), columns=["x"])
+    with pytest.raises(seamkit.UsageError, match=r"connection is 'one': duckdb.connect\(\)"):
+        seamkit.register("one", con, folder)  # type: ignore[arg-type]
