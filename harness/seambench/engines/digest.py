@@ -112,7 +112,7 @@ def _casts(con: duckdb.DuckDBPyConnection, relation: str, schema: pa.Schema) -> 
         raise UsageError(
             f"digest: column {missing[0]!r} is not among the columns {sorted(present)} of the rows"
         )
-    types = con.from_arrow(schema.empty_table()).types if schema.names else []
+    types = con.from_arrow(pa.Table.from_batches([], schema)).types if schema.names else []
     return [
         f"CAST(source.{quote(name)} AS {kind})"
         for name, kind in zip(schema.names, types, strict=True)

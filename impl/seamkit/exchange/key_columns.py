@@ -85,7 +85,8 @@ class KeyColumns:
 
 
 def _no_rows(schema: pa.Schema) -> pa.RecordBatch:
-    arrays = [_one_array(column) for column in schema.empty_table().columns]
+    # Not of `empty_table`, which knows no types of extensions.
+    arrays = [pa.nulls(0, field.type) for field in schema]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 

@@ -17,6 +17,7 @@ from seambase.errors import InputError, RefusedError, UsageError
 from seamkit.core.errors import NativeMemoryError
 from seamkit.exchange.formats.formats import chunk_format
 from seamkit.exchange.formats.protobuf import PARAMS
+from seamkit.exchange.key_columns import KeyColumns
 from seamkit.exchange.logic.messages import Answer, Chunk, QueryStatistics, Request
 from seamkit.exchange.logic.options import SinkOptions
 from seamkit.exchange.partition import PartitionRule
@@ -312,6 +313,16 @@ def test_columns_stay_behind_and_keys_are_computed() -> None:
     assert [batch.schema.names for batch in batches] == [["price", "name"]] * 2
     found = sorted([int(price) for price in batch["price"].to_pylist()] for batch in batches)
     assert found == [list(range(0, 40, 2)), list(range(1, 40, 2))]
+
+
+@pytest.mark.parametrize("kind", [pa.uuid(), pa.list_(pa.uuid()), pa.int8()], ids=str)
+def test_columns_of_any_type_are_put_in_order(kind: pa.DataType) -> None:
+    """Arrow makes no empty table of types of extensions; their columns travel nevertheless."""
+    batch = pa.RecordBatch.from_arrays([pa.nulls(2, kind), pa.array([1, 2])], ["u", "k"])
+    columns = KeyColumns(batch.schema, [pc.bit_wise_and(pc.field("k"), 1)], ["k", "u"])
+    assert columns.arrange(batch).schema.equals(columns.schema)
+    assert columns.schema.names == ["k", "u", "key 0"]
+    assert columns.schema.field("u").type == kind
 
 
 def test_every_field_of_a_request_comes_back() -> None:

@@ -56,7 +56,7 @@ def differences(first: Path, second: Path, schema: pa.Schema) -> Differences:
         con.execute("SET enable_progress_bar = false")
         con.register("first", pa.ipc.open_file(one).read_all())
         con.register("second", pa.ipc.open_file(two).read_all())
-        types = con.from_arrow(schema.empty_table()).types
+        types = con.from_arrow(pa.Table.from_batches([], schema)).types
         columns = ", ".join(
             f"CAST({quote(name)} AS {kind}) AS {quote(name)}"
             for name, kind in zip(schema.names, types, strict=True)
