@@ -34,7 +34,7 @@ def pandas_frame(rows: pa.Table, options: dict[str, Any]) -> pd.DataFrame:
 
 def _check(field: pa.Field, options: dict[str, Any], error: pa.ArrowNotImplementedError) -> None:
     try:
-        pa.table([pa.array([], field.type)], schema=pa.schema([field])).to_pandas(**options)
+        pa.table([pa.nulls(0, field.type)], schema=pa.schema([field])).to_pandas(**options)
     except pa.ArrowNotImplementedError:
         raise RefusedError(
             f"column {field.name!r}: Arrow makes no column of pandas of {field.type} ({error}); "

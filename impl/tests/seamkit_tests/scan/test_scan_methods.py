@@ -160,7 +160,9 @@ def test_integers_that_doubles_hold_are_doubles_in_pandas() -> None:
 def test_what_pandas_has_no_column_for_is_refused_by_name() -> None:
     """A type that Arrow does not turn into pandas' is told with its column."""
     items = pa.ListArray.from_arrays(pa.array([0, 1]), pa.array([b"0" * 16], pa.uuid()))
-    rows = pa.table({"k": [1], "ids": items})
+    # Of a struct of them it makes one.
+    fine = pa.StructArray.from_arrays([items.values], ["id"])
+    rows = pa.table({"k": [1], "fine": fine, "ids": items})
     scan = BatchScan(rows.schema, rows.to_batches)
     with pytest.raises(RefusedError, match="column 'ids': Arrow makes no column of pandas of list"):
         scan.to_pandas()
