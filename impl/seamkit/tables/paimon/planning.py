@@ -34,7 +34,12 @@ from seamkit.tables.paimon.data_files import (
     vector_identity,
 )
 from seamkit.tables.paimon.merge_engines.engines import merge_rule
-from seamkit.tables.paimon.metadata.manifests import FileEntry, live_vectors, row_values
+from seamkit.tables.paimon.metadata.manifests import (
+    FileEntry,
+    VectorRange,
+    live_vectors,
+    row_values,
+)
 from seamkit.tables.paimon.metadata.schemas import (
     KIND,
     ROW_KIND,
@@ -345,9 +350,7 @@ class Planner:
         )
 
     def _stored_vectors(self, files: Sequence[FileEntry]) -> list[StoredFile]:
-        if not self._vectors:
-            return []
-        found = (self._vectors.get((file.partition, file.bucket, file.name)) for file in files)
+        found = map(self._vector, files)
         return [
             StoredFile(
                 "deletion vector",
@@ -360,10 +363,11 @@ class Planner:
             if one is not None
         ]
 
+    def _vector(self, file: FileEntry) -> VectorRange | None:
+        return self._vectors.get((file.partition, file.bucket, file.name))
+
     def _mask(self, file: FileEntry) -> Mask | None:
-        if not self._vectors:
-            return None
-        vector = self._vectors.get((file.partition, file.bucket, file.name))
+        vector = self._vector(file)
         if vector is None:
             return None
         load = partial(read_vector, self._storage, vector)
