@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable
+from typing import Any
 
 import duckdb
 import pyarrow as pa
@@ -112,11 +113,17 @@ def _casts(con: duckdb.DuckDBPyConnection, relation: str, schema: pa.Schema) -> 
         raise UsageError(
             f"digest: column {missing[0]!r} is not among the columns {sorted(present)} of the rows"
         )
-    types = con.from_arrow(pa.Table.from_batches([], schema)).types if schema.names else []
+    types = types_in_duckdb(con, schema) if schema.names else []
     return [
         f"CAST(source.{quote(name)} AS {kind})"
         for name, kind in zip(schema.names, types, strict=True)
     ]
+
+
+def types_in_duckdb(con: duckdb.DuckDBPyConnection, schema: pa.Schema) -> list[Any]:
+    """The types that DuckDB gives to columns of Arrow."""
+    # Not of `empty_table`, which knows no types of extensions.
+    return con.from_arrow(pa.Table.from_batches([], schema)).types
 
 
 def _column_names(con: duckdb.DuckDBPyConnection, relation: str) -> list[str]:

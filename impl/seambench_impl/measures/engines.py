@@ -27,6 +27,7 @@ from seambench_impl.peers.peer_scan import (
     PeerScan,
     import_peer,
     installed_version,
+    plain_schema,
     plain_table,
     select_columns,
 )
@@ -70,7 +71,7 @@ class _FilesReader:
         if not files:
             raise InputError(f"{request.table} has no base file")
         schema = select_columns(pq.read_schema(files[0]), request.columns)
-        return self._scan(request, files, plain_table(schema.empty_table()).schema)
+        return self._scan(request, files, plain_schema(schema))
 
     def _scan(self, request: ScanRequest, files: list[str], schema: pa.Schema) -> Any:
         raise NotImplementedError

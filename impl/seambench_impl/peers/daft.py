@@ -16,7 +16,7 @@ from seambench_impl.peers.pyiceberg import static_table
 
 
 def _of_frame(frame: Any) -> Opened:
-    return opened(frame.limit(0).to_arrow(), lambda names: frame.select(*names).to_arrow())
+    return opened(frame.limit(0).to_arrow().schema, lambda names: frame.select(*names).to_arrow())
 
 
 class DaftDeltaReader(SnapshotReader):

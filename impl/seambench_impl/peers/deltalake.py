@@ -29,4 +29,4 @@ class DeltaRsReader(SnapshotReader):
     def _before_queries(table: Any) -> Opened:
         """Before 1.0 its queries were experimental: a table was read as a dataset of pyarrow."""
         dataset = table.to_pyarrow_dataset()
-        return opened(dataset.schema.empty_table(), lambda names: dataset.to_table(columns=names))
+        return opened(dataset.schema, lambda names: dataset.to_table(columns=names))

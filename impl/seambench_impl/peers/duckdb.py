@@ -57,7 +57,7 @@ class DuckDBFolders(SnapshotReader):
             files, hive_partitioning=bool(told.partitions), union_by_name=True
         )
         found, read = opened(
-            relation.limit(0).to_arrow_table(),
+            relation.limit(0).to_arrow_table().schema,
             lambda names: relation.project(quoted(names)).to_arrow_table(),
         )
         return told.shown(found), read

@@ -185,15 +185,15 @@ class HudiReader(SnapshotReader):
         check_hudi_request(self, request)
 
 
-def opened(nothing: pa.Table, read: Callable[[list[str]], pa.Table]) -> Opened:
-    """A table in plain types, by one of its columns without rows, and by what reads some."""
-    return plain_table(nothing).schema, lambda names: plain_table(read(names))
+def opened(columns: pa.Schema, read: Callable[[list[str]], pa.Table]) -> Opened:
+    """A table in plain types, by its columns and by what reads some."""
+    return plain_schema(columns), lambda names: plain_table(read(names))
 
 
 def by_queries(ask: Callable[[str], pa.Table], source: str) -> Opened:
     """A table by what answers queries, in which it is called `source`."""
     nothing = ask(f"SELECT * FROM {source} LIMIT 0")  # noqa: S608 - an adapter's own text
-    return opened(nothing, lambda names: ask(f"SELECT {quoted(names)} FROM {source}"))  # noqa: S608
+    return opened(nothing.schema, lambda names: ask(f"SELECT {quoted(names)} FROM {source}"))  # noqa: S608
 
 
 def quoted(names: list[str]) -> str:
@@ -203,9 +203,12 @@ def quoted(names: list[str]) -> str:
 
 def plain_table(table: pa.Table) -> pa.Table:
     """The table with plain texts and bytes where a library has its own kinds of them."""
-    return table.cast(
-        pa.schema([field.with_type(_plain_type(field.type)) for field in table.schema])
-    )
+    return table.cast(plain_schema(table.schema))
+
+
+def plain_schema(schema: pa.Schema) -> pa.Schema:
+    """The columns of `plain_table`."""
+    return pa.schema([field.with_type(_plain_type(field.type)) for field in schema])
 
 
 def _plain_type(kind: pa.DataType) -> pa.DataType:

@@ -19,7 +19,8 @@ from seambench_impl.peers.pyiceberg import static_table
 
 def _of_frame(frame: Any) -> Opened:
     return opened(
-        frame.head(0).collect().to_arrow(), lambda names: frame.select(names).collect().to_arrow()
+        frame.head(0).collect().to_arrow().schema,
+        lambda names: frame.select(names).collect().to_arrow(),
     )
 
 

@@ -167,9 +167,7 @@ class ArrowFolders(SnapshotReader):
         dataset = ds.dataset(
             request.table, format=told.format, partitioning=ds.partitioning(kinds, flavor="hive")
         )
-        found, read = opened(
-            dataset.schema.empty_table(), lambda names: dataset.to_table(columns=names)
-        )
+        found, read = opened(dataset.schema, lambda names: dataset.to_table(columns=names))
         return told.shown(found), read
 
 

@@ -34,4 +34,4 @@ class PyicebergReader(SnapshotReader):
             return table.scan(snapshot_id=snapshot, selected_fields=tuple(names)).to_arrow()
 
         columns = table.scan(snapshot_id=snapshot).projection().as_arrow()
-        return opened(pa.Table.from_batches([], columns), read)
+        return opened(columns, read)

@@ -33,7 +33,7 @@ class PyPaimonReader(SnapshotReader):
             return builder.new_read().to_arrow(splits)
 
         weakref.finalize(read, warehouse.cleanup)
-        return opened(table.new_read_builder().new_read().to_arrow([]), read)
+        return opened(table.new_read_builder().new_read().to_arrow([]).schema, read)
 
 
 def _opened(module: Any, warehouse: Path, folder: str, snapshot: int | None) -> Any:

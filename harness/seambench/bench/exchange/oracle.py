@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from seambench.bench.exchange.plans import Plan, query
 from seambench.contracts import registry
-from seambench.engines.digest import digest_reader, union
+from seambench.engines.digest import digest_reader, types_in_duckdb, union
 from seambench.records.compare import schema_difference
 from seambench.records.verdicts import ExpectedAnswer, ExpectedDigest, Finding
 
@@ -73,7 +73,7 @@ class Oracle:
         """The first worker's rows; doubles may differ by a rounding."""
         found = pa.ipc.open_stream(base64.b64decode(packed)).read_all()
         with duckdb.connect() as con:
-            kinds = con.from_arrow(self._answer.schema.empty_table()).types
+            kinds = types_in_duckdb(con, self._answer.schema)
         expected = ExpectedAnswer(
             self.digest(1),
             list(zip(self._answer.schema.names, map(str, kinds), strict=True)),

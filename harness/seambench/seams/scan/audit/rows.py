@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambench.contracts.scan import Scan
-from seambench.engines.digest import digest_reader, quote
+from seambench.engines.digest import digest_reader, quote, types_in_duckdb
 
 _SHOWN = 5
 
@@ -56,7 +56,7 @@ def differences(first: Path, second: Path, schema: pa.Schema) -> Differences:
         con.execute("SET enable_progress_bar = false")
         con.register("first", pa.ipc.open_file(one).read_all())
         con.register("second", pa.ipc.open_file(two).read_all())
-        types = con.from_arrow(pa.Table.from_batches([], schema)).types
+        types = types_in_duckdb(con, schema)
         columns = ", ".join(
             f"CAST({quote(name)} AS {kind}) AS {quote(name)}"
             for name, kind in zip(schema.names, types, strict=True)
