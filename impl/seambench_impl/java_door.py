@@ -41,6 +41,7 @@ from seamkit.offheap.jni.scanner import JniScanner
 from seamkit.scan.unit_scan import ReadRows
 
 _SCANNER = "seamkit.offheap.ConnectorScanner"
+_FACTORY = "seamkit.offheap.ScannerFactory"
 #: A scanner of any package, and a factory that names the class of one.
 _FOUND_BY_NAME = {"getNextOffHeapChunk", "getScannerClass"}
 _FETCH_SIZE = 4096
@@ -126,10 +127,10 @@ def java_columns(name: str) -> JavaColumns:
 def java_reader(name: str) -> JavaReader | BoundReader:
     """The scan seam by a user's scanner: one of ours as it is, one of another package by units."""
     loader, facts = _found(name)
-    ours = loader.classes.java_class(_SCANNER).class_
-    if ours.isAssignableFrom(loader.classes.java_class(name).class_):
-        return JavaReader(name, loader, facts)
-    return BoundReader(name, loader, facts)
+    found = loader.classes.java_class(name).class_
+    ours = (loader.classes.java_class(one).class_ for one in (_SCANNER, _FACTORY))
+    reader = JavaReader if any(one.isAssignableFrom(found) for one in ours) else BoundReader
+    return reader(name, loader, facts)
 
 
 class BoundReader(JniReader):

@@ -1,8 +1,9 @@
 """Java sources of one package, compiled once and kept: nobody needs a JDK.
 
 Janino, the compiler inside Spark's jars, takes plain Java 11 without lambdas, multi-catch, default
-methods of interfaces and the like. Classes are kept in a folder that is named by a digest of the
-sources and of the compiler, so that a later process, or a machine without Spark, only loads them.
+methods of interfaces that look at their own object, and the like. Classes are kept in a folder that
+is named by a digest of the sources and of the compiler, so that a later process, or a machine
+without Spark, only loads them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 package seamkit.offheap;
 
 /** A value in an object of the standard library, which must be the one of its kind. */
-public abstract class BoxedValue extends ColumnValue {
+public abstract class BoxedValue extends RawValue {
     protected final Object item;
 
     /** A value; NULL is a null reference, so there is none of null. */
@@ -45,7 +45,7 @@ public abstract class BoxedValue extends ColumnValue {
     }
 
     @Override
-    public String getString() {
+    public String getString(ColumnType.TypeValue type) {
         return item.toString();
     }
 

@@ -11,29 +11,113 @@ import java.util.List;
  * may be missing because it was not asked for, of a struct its fields, of a variant two binaries.
  */
 public final class ColumnType {
-    /** A column that the source lacks. */
-    public static final ColumnType UNKNOWN = new ColumnType(Kind.UNKNOWN, 0, 0);
+    /** Kinds of columns, in the order that their numbers have in native code. */
+    public enum TypeValue {
+        UNKNOWN(0, ""),
+        BYTE(1, "byte"),
+        BOOLEAN(1, "boolean"),
+        SHORT(2, "smallint"),
+        INT(4, "int"),
+        FLOAT(4, "float"),
+        LONG(8, "bigint"),
+        DOUBLE(8, "double"),
+        STRING(0, "string"),
+        BINARY(0, "binary"),
+        DATE(4, "date"),
+        TIME(8, "time"),
+        DATETIME(8, "timestamp"),
+        DATETIME_MICROS(8, "timestamp-micros"),
+        DATETIME_MILLIS(8, "timestamp-millis"),
+        DECIMALV2(16, "decimalv2"),
+        DECIMAL32(4, "decimal32"),
+        DECIMAL64(8, "decimal64"),
+        DECIMAL128(16, "decimal128"),
+        ARRAY(0, "array"),
+        MAP(0, "map"),
+        STRUCT(0, "struct"),
+        TINYINT(1, "tinyint"),
+        VARIANT(0, "variant");
 
-    public final Kind kind;
+        /** Bytes of a value; 0 where values are found through offsets, or in children. */
+        public final int width;
+
+        /** The word that stands for it in type strings. */
+        public final String word;
+
+        TypeValue(int width, String word) {
+            this.width = width;
+            this.word = word;
+        }
+
+        /** Whether precision and scale count. */
+        public boolean isDecimal() {
+            return ordinal() >= DECIMALV2.ordinal() && ordinal() <= DECIMAL128.ordinal();
+        }
+
+        /** Whether values are packed Julian days and microseconds. */
+        public boolean isDateTime() {
+            return this == DATETIME || this == DATETIME_MICROS || this == DATETIME_MILLIS;
+        }
+
+        /** Whether values are runs of bytes. */
+        public boolean isBytes() {
+            return this == STRING || this == BINARY;
+        }
+
+        /** The kind of a word by itself; null if there is none. */
+        static TypeValue ofWord(String word) {
+            if (word.equals("short")) {
+                return SHORT;
+            }
+            TypeValue[] kinds = values();
+            for (int i = 1; i < kinds.length; i++) {
+                TypeValue kind = kinds[i];
+                boolean plain = !kind.isDecimal() && kind.ordinal() < ARRAY.ordinal();
+                if ((plain || kind == TINYINT) && kind.word.equals(word)) {
+                    return kind;
+                }
+            }
+            return null;
+        }
+
+        /** The kind that a decimal of that many digits has. */
+        static TypeValue ofDecimal(int precision) {
+            return precision <= 18 ? DECIMAL64 : DECIMAL128;
+        }
+    }
+
+    /** A column that the source lacks. */
+    public static final ColumnType UNKNOWN = new ColumnType(TypeValue.UNKNOWN, 0, 0);
+
+    public final TypeValue kind;
     /** Digits of a decimal, and how many of them stand behind the point; else 0. */
     public final int precision;
     public final int scale;
 
     private final List<String> names;
     private final List<ColumnType> children;
-    private final int[] sources;
+    private final List<Integer> sources;
 
-    public ColumnType(Kind kind, int precision, int scale) {
+    /** The type that a type string names, read strictly. */
+    public ColumnType(String text) {
+        this(new StrictTypes(text).whole());
+    }
+
+    private ColumnType(ColumnType other) {
+        this(other.kind, other.precision, other.scale, other.names, other.children, other.sources);
+    }
+
+    public ColumnType(TypeValue kind, int precision, int scale) {
         this(kind, precision, scale, Collections.emptyList(), Collections.emptyList(), null);
     }
 
     private ColumnType(
-            Kind kind,
+            TypeValue kind,
             int precision,
             int scale,
             List<String> names,
             List<ColumnType> children,
-            int[] sources) {
+            List<Integer> sources) {
         this.kind = kind;
         this.precision = precision;
         this.scale = scale;
@@ -42,30 +126,25 @@ public final class ColumnType {
         this.sources = sources;
     }
 
-    /** The type that a type string names, read strictly. */
-    public static ColumnType parse(String text) {
-        return new StrictTypes(text).whole();
-    }
-
     /** What StarRocks' parser makes of a type string, mistakes included. */
     public static ColumnType parseLeniently(String text) {
         return new LenientTypes(text).whole();
     }
 
     /** A type with children; each is its own source. */
-    static ColumnType nested(Kind kind, List<String> names, List<ColumnType> children) {
+    static ColumnType nested(TypeValue kind, List<String> names, List<ColumnType> children) {
         return new ColumnType(kind, 0, 0, names, children, null);
     }
 
     static ColumnType variant() {
-        ColumnType binary = new ColumnType(Kind.BINARY, 0, 0);
+        ColumnType binary = new ColumnType(TypeValue.BINARY, 0, 0);
         List<String> names = new ArrayList<String>();
         List<ColumnType> children = new ArrayList<ColumnType>();
         names.add("metadata");
         children.add(binary);
         names.add("value");
         children.add(binary);
-        return nested(Kind.VARIANT, names, children);
+        return nested(TypeValue.VARIANT, names, children);
     }
 
     public List<String> names() {
@@ -81,16 +160,16 @@ public final class ColumnType {
     }
 
     /**
-     * For each child, which of the source's children it is: -1 for one that the source lacks. Of a
+     * For each child, which of the source's children it is: null for one that the source lacks. Of a
      * type that was never pruned each is itself.
      */
-    public int[] sources() {
+    public List<Integer> sources() {
         if (sources != null) {
             return sources;
         }
-        int[] all = new int[children.size()];
-        for (int i = 0; i < all.length; i++) {
-            all[i] = i;
+        List<Integer> all = new ArrayList<Integer>();
+        for (int i = 0; i < children.size(); i++) {
+            all.add(Integer.valueOf(i));
         }
         return all;
     }
@@ -105,10 +184,10 @@ public final class ColumnType {
         if (selected.isWhole()) {
             return this;
         }
-        if (kind == Kind.STRUCT) {
+        if (kind == TypeValue.STRUCT) {
             return pruneStruct(selected, name);
         }
-        if (kind == Kind.ARRAY || kind == Kind.MAP) {
+        if (kind == TypeValue.ARRAY || kind == TypeValue.MAP) {
             return pruneEntries(selected, name);
         }
         throw new IllegalArgumentException(
@@ -127,14 +206,15 @@ public final class ColumnType {
         }
         List<String> fields = selected.fields();
         List<ColumnType> kept = new ArrayList<ColumnType>();
-        int[] from = new int[fields.size()];
-        for (int i = 0; i < from.length; i++) {
+        List<Integer> from = new ArrayList<Integer>();
+        for (int i = 0; i < fields.size(); i++) {
             String field = (String) fields.get(i);
-            from[i] = names.indexOf(field);
+            int place = names.indexOf(field);
+            from.add(place < 0 ? null : Integer.valueOf(place));
             kept.add(
-                    from[i] < 0
+                    place < 0
                             ? UNKNOWN
-                            : child(from[i]).prune(selected.child(field), name + "." + field));
+                            : child(place).prune(selected.child(field), name + "." + field));
         }
         return new ColumnType(kind, 0, 0, fields, kept, from);
     }
@@ -158,9 +238,9 @@ public final class ColumnType {
                 kept.add(child(i).prune(selected.child(entry), name + "." + entry));
             }
         }
-        int[] from = new int[kept.size()];
-        for (int i = 0; i < from.length; i++) {
-            from[i] = names.indexOf(keptNames.get(i));
+        List<Integer> from = new ArrayList<Integer>();
+        for (int i = 0; i < kept.size(); i++) {
+            from.add(Integer.valueOf(names.indexOf(keptNames.get(i))));
         }
         return new ColumnType(kind, 0, 0, keptNames, kept, from);
     }
@@ -180,13 +260,13 @@ public final class ColumnType {
         if (kind.isDecimal()) {
             return "decimal(" + precision + "," + scale + ")";
         }
-        if (kind == Kind.UNKNOWN || children.isEmpty() || kind == Kind.VARIANT) {
-            return kind == Kind.UNKNOWN ? "unknown" : kind.word;
+        if (kind == TypeValue.UNKNOWN || children.isEmpty() || kind == TypeValue.VARIANT) {
+            return kind == TypeValue.UNKNOWN ? "unknown" : kind.word;
         }
         StringBuilder out = new StringBuilder(kind.word).append('<');
         for (int i = 0; i < children.size(); i++) {
             out.append(i == 0 ? "" : ",");
-            if (kind == Kind.STRUCT) {
+            if (kind == TypeValue.STRUCT) {
                 out.append(names.get(i)).append(':');
             }
             out.append(children.get(i));

@@ -1,123 +1,87 @@
 package seamkit.offheap;
 
 import java.math.BigDecimal;
-import java.nio.charset.StandardCharsets;
 import java.time.LocalDate;
 import java.time.LocalDateTime;
-import java.time.ZoneOffset;
 import java.util.List;
 
 /**
- * A value that knows how to give itself as any kind it can be. NULL is a null reference.
+ * A value that gives itself as the kind of its column. NULL is a null reference.
  *
- * <p>A reader has one subclass for the objects of its format and writes the getters of the kinds that
- * it has. A getter that is not written refuses by name. `getUtf8`, `getDays`, `getMicros` and `getUnscaled`
- * are what columns call; they go through the objects of the standard library unless a subclass knows
- * better.
+ * <p>A reader has a class for the objects of its format and writes the getters of the kinds that it has.
+ * One that is not written is refused by name when a column asks for it. `RawValue` is for readers that
+ * have values in the form in which columns keep them.
  */
-public abstract class ColumnValue {
-    private RefusedException none(String kind) {
-        return new RefusedException(getClass().getName() + " gives no " + kind);
-    }
-
-    public boolean getBoolean() {
-        throw none("boolean");
+public interface ColumnValue {
+    default boolean getBoolean() {
+        throw new UnwrittenGetterException("boolean");
     }
 
     /** The value of a tinyint. */
-    public byte getByte() {
-        throw none("tinyint");
+    default byte getByte() {
+        throw new UnwrittenGetterException("tinyint");
     }
 
-    public short getShort() {
-        throw none("smallint");
+    default short getShort() {
+        throw new UnwrittenGetterException("smallint");
     }
 
     /** The value of an int, or the milliseconds of a time. */
-    public int getInt() {
-        throw none("int");
+    default int getInt() {
+        throw new UnwrittenGetterException("int");
     }
 
-    public long getLong() {
-        throw none("bigint");
+    default long getLong() {
+        throw new UnwrittenGetterException("bigint");
     }
 
-    public float getFloat() {
-        throw none("float");
+    default float getFloat() {
+        throw new UnwrittenGetterException("float");
     }
 
-    public double getDouble() {
-        throw none("double");
+    default double getDouble() {
+        throw new UnwrittenGetterException("double");
     }
 
-    public String getString() {
-        throw none("string");
+    /** The text of a string. */
+    default String getString(ColumnType.TypeValue type) {
+        throw new UnwrittenGetterException("string");
     }
 
-    /** A string's bytes; half a character becomes `?`. */
-    public byte[] getUtf8() {
-        return getString().getBytes(StandardCharsets.UTF_8);
+    default byte[] getBytes() {
+        throw new UnwrittenGetterException("binary");
     }
 
-    public byte[] getBytes() {
-        throw none("binary");
-    }
-
-    public LocalDate getDate() {
-        throw none("date");
-    }
-
-    /** Days since 1970-01-01. */
-    public long getDays() {
-        return getDate().toEpochDay();
+    default LocalDate getDate() {
+        throw new UnwrittenGetterException("date");
     }
 
     /** What the clock shows, whatever the kind's unit. */
-    public LocalDateTime getDateTime(Kind kind) {
-        throw none("timestamp");
+    default LocalDateTime getDateTime(ColumnType.TypeValue type) {
+        throw new UnwrittenGetterException("timestamp");
     }
 
-    /** Microseconds from 1970-01-01 00:00:00 to what the clock shows; what is finer is cut off. */
-    public long getMicros(Kind kind) {
-        LocalDateTime shown = getDateTime(kind);
-        return Math.addExact(
-                Math.multiplyExact(shown.toEpochSecond(ZoneOffset.UTC), 1000000L), shown.getNano() / 1000);
-    }
-
-    public BigDecimal getDecimal() {
-        throw none("decimal");
-    }
-
-    /**
-     * Whether this decimal has just this scale, and an unscaled number that `getUnscaled` gives. What
-     * has it need make no objects of the standard library.
-     */
-    public boolean hasUnscaled(int scale) {
-        return false;
-    }
-
-    /** A decimal without its point; called where `hasUnscaled`. */
-    public long getUnscaled() {
-        throw none("unscaled decimal");
+    default BigDecimal getDecimal() {
+        throw new UnwrittenGetterException("decimal");
     }
 
     /** Appends the elements, null for NULL. */
-    public void unpackArray(List<ColumnValue> elements) {
-        throw none("array");
+    default void unpackArray(List<ColumnValue> values) {
+        throw new UnwrittenGetterException("array");
     }
 
     /** Appends keys and values, as many of each. */
-    public void unpackMap(List<ColumnValue> keys, List<ColumnValue> values) {
-        throw none("map");
+    default void unpackMap(List<ColumnValue> keys, List<ColumnValue> values) {
+        throw new UnwrittenGetterException("map");
     }
 
-    /** Appends one value for each of the source's fields that are named by index; -1: NULL. */
-    public void unpackStruct(int[] fields, List<ColumnValue> values) {
-        throw none("struct");
+    /** Appends one value for each of the source's fields that are named by index; null: NULL. */
+    default void unpackStruct(List<Integer> structFieldIndex, List<ColumnValue> values) {
+        throw new UnwrittenGetterException("struct");
     }
 
     /** Metadata and value of a variant. */
-    public byte[][] getVariant() {
-        throw none("variant");
+    default byte[][] getVariant() {
+        throw new UnwrittenGetterException("variant");
     }
 }

@@ -149,7 +149,7 @@ public abstract class ConnectorScanner implements ChunkSource {
     @Override
     public final void releaseOffHeapTable() {
         if (table != null) {
-            table.release();
+            table.close();
             table = null;
         }
     }

@@ -29,8 +29,7 @@ final class Host {
         for (int i = 0; i + 1 < parameters.length; i += 2) {
             named.put(parameters[i], parameters[i + 1]);
         }
-        ClassLoader before = enter(loader);
-        try {
+        try (ThreadContextClassLoader inside = new ThreadContextClassLoader(loader)) {
             Class<?> found;
             try {
                 found = Class.forName(className, true, loader);
@@ -45,8 +44,6 @@ final class Host {
             return new BoundScanner(scanner);
         } catch (InvocationTargetException error) {
             throw error.getCause();
-        } finally {
-            leave(before);
         }
     }
 
@@ -78,20 +75,14 @@ final class Host {
     }
 
     static void open(ChunkSource scanner) throws IOException {
-        ClassLoader before = enter(scanner.classes());
-        try {
+        try (ThreadContextClassLoader inside = new ThreadContextClassLoader(scanner.classes())) {
             scanner.open();
-        } finally {
-            leave(before);
         }
     }
 
     static long next(ChunkSource scanner) throws IOException {
-        ClassLoader before = enter(scanner.classes());
-        try {
+        try (ThreadContextClassLoader inside = new ThreadContextClassLoader(scanner.classes())) {
             return scanner.getNextOffHeapChunk();
-        } finally {
-            leave(before);
         }
     }
 
@@ -110,14 +101,11 @@ final class Host {
     }
 
     static void close(ChunkSource scanner) throws IOException {
-        ClassLoader before = enter(scanner.classes());
-        try {
-            scanner.releaseOffHeapTable();
-        } finally {
+        try (ThreadContextClassLoader inside = new ThreadContextClassLoader(scanner.classes())) {
             try {
-                scanner.close();
+                scanner.releaseOffHeapTable();
             } finally {
-                leave(before);
+                scanner.close();
             }
         }
     }
@@ -156,15 +144,5 @@ final class Host {
             cause = cause.getCause();
         }
         return 'i';
-    }
-
-    private static ClassLoader enter(ClassLoader loader) {
-        ClassLoader before = Thread.currentThread().getContextClassLoader();
-        Thread.currentThread().setContextClassLoader(loader);
-        return before;
-    }
-
-    private static void leave(ClassLoader before) {
-        Thread.currentThread().setContextClassLoader(before);
     }
 }

@@ -3,6 +3,8 @@ package seamkit.offheap;
 import java.util.ArrayList;
 import java.util.List;
 
+import seamkit.offheap.ColumnType.TypeValue;
+
 /**
  * Type strings as StarRocks' JNI connector reads them (commit 37c7c51e), mistakes included: what
  * follows the first complete type is ignored, numbers of children are not checked, and a word that
@@ -64,25 +66,25 @@ final class LenientTypes {
             return decimal(word);
         }
         if (word.equals("char") || word.equals("varchar")) {
-            return new ColumnType(Kind.STRING, 0, 0);
+            return new ColumnType(TypeValue.STRING, 0, 0);
         }
-        Kind plain = Kind.ofWord(word);
+        TypeValue plain = TypeValue.ofWord(word);
         if (plain != null) {
             return new ColumnType(plain, 0, 0);
         }
         if (word.equals("array")) {
-            return children(Kind.ARRAY, depth);
+            return children(TypeValue.ARRAY, depth);
         }
         if (word.equals("map")) {
-            return children(Kind.MAP, depth);
+            return children(TypeValue.MAP, depth);
         }
         if (word.equals("struct")) {
-            return children(Kind.STRUCT, depth);
+            return children(TypeValue.STRUCT, depth);
         }
         throw fail("unsupported-type", word);
     }
 
-    private ColumnType children(Kind kind, int depth) {
+    private ColumnType children(TypeValue kind, int depth) {
         List<String> names = new ArrayList<String>();
         List<ColumnType> types = new ArrayList<ColumnType>();
         while (true) {
@@ -94,7 +96,7 @@ final class LenientTypes {
                 return ColumnType.nested(kind, names, types);
             }
             at++; // a '<' or ',', or whatever stands there
-            names.add(kind == Kind.STRUCT ? name() : "$" + names.size());
+            names.add(kind == TypeValue.STRUCT ? name() : "$" + names.size());
             types.add(type(depth + 1));
         }
     }
@@ -118,7 +120,7 @@ final class LenientTypes {
         if (parts.length < 2) {
             throw beyond();
         }
-        return new ColumnType(Kind.ofDecimal(precision), precision, number(parts[1]));
+        return new ColumnType(TypeValue.ofDecimal(precision), precision, number(parts[1]));
     }
 
     private int number(String digits) {

@@ -5,6 +5,7 @@ import java.math.BigInteger;
 import java.util.ArrayList;
 import java.util.List;
 
+import seamkit.offheap.ColumnType.TypeValue;
 import sun.misc.Unsafe;
 
 /**
@@ -25,11 +26,11 @@ public final class OffHeapColumnVector {
     public final String name;
     public final ColumnType type;
 
-    private final Kind kind;
+    private final TypeValue kind;
     private final int width;
     private final Memory memory;
     private final OffHeapColumnVector[] children;
-    private final int[] sources;
+    private final List<Integer> sources;
 
     private int capacity;
     private int rows;
@@ -97,7 +98,7 @@ public final class OffHeapColumnVector {
     }
 
     private void resize(int wanted) {
-        if (kind == Kind.UNKNOWN) {
+        if (kind == TypeValue.UNKNOWN) {
             capacity = wanted;
             return;
         }
@@ -106,7 +107,7 @@ public final class OffHeapColumnVector {
         if (width > 0) {
             data = memory.grow(data, (long) rows * width, (long) wanted * width);
         }
-        if (kind.isBytes() || kind == Kind.ARRAY || kind == Kind.MAP) {
+        if (kind.isBytes() || kind == TypeValue.ARRAY || kind == TypeValue.MAP) {
             offsets = memory.grow(offsets, offsets == 0 ? 0 : 4L * (rows + 1), 4L * (wanted + 1L));
             UNSAFE.putInt(offsets, 0);
         }
@@ -128,7 +129,7 @@ public final class OffHeapColumnVector {
 
     /** One NULL. */
     public void appendNull() {
-        if (kind == Kind.UNKNOWN) {
+        if (kind == TypeValue.UNKNOWN) {
             return;
         }
         room();
@@ -277,6 +278,15 @@ public final class OffHeapColumnVector {
             appendNull();
             return;
         }
+        try {
+            appendGiven(value);
+        } catch (UnwrittenGetterException error) {
+            throw error.of(value);
+        }
+    }
+
+    private void appendGiven(ColumnValue value) {
+        RawValue raw = value instanceof RawValue ? (RawValue) value : null;
         switch (kind) {
             case BOOLEAN:
                 appendBoolean(value.getBoolean());
@@ -300,7 +310,7 @@ public final class OffHeapColumnVector {
                 appendDouble(value.getDouble());
                 break;
             case DATE:
-                appendDays(value.getDays());
+                appendDays(raw != null ? raw.getDays() : value.getDate().toEpochDay());
                 break;
             case TIME:
                 appendDouble(value.getInt() / 1000.0);
@@ -308,25 +318,26 @@ public final class OffHeapColumnVector {
             case DATETIME:
             case DATETIME_MICROS:
             case DATETIME_MILLIS:
-                appendMicros(value.getMicros(kind));
+                appendMicros(
+                        raw != null ? raw.getMicros(kind) : RawValue.micros(value.getDateTime(kind)));
                 break;
             case DECIMALV2:
             case DECIMAL32:
             case DECIMAL64:
             case DECIMAL128:
-                if (value.hasUnscaled(type.scale)) {
-                    appendUnscaled(value.getUnscaled());
+                if (raw != null && raw.hasUnscaled(type.scale)) {
+                    appendUnscaled(raw.getUnscaled());
                 } else {
                     appendDecimal(value.getDecimal());
                 }
                 break;
             case STRING:
-                byte[] text = value.getUtf8();
+                byte[] text = raw != null ? raw.getUtf8() : RawValue.utf8(value);
                 appendBytes(text, 0, text.length);
                 break;
             case BINARY:
-                byte[] raw = value.getBytes();
-                appendBytes(raw, 0, raw.length);
+                byte[] content = value.getBytes();
+                appendBytes(content, 0, content.length);
                 break;
             case ARRAY:
                 appendArray(value);
@@ -341,7 +352,7 @@ public final class OffHeapColumnVector {
                 appendVariant(value.getVariant());
                 break;
             default:
-                if (kind != Kind.UNKNOWN) {
+                if (kind != TypeValue.UNKNOWN) {
                     throw new RefusedException("no value can be appended to a column of type " + type);
                 }
         }
@@ -412,7 +423,7 @@ public final class OffHeapColumnVector {
 
     /** Whether a row is NULL; in a column that the source lacks each is. */
     public boolean isNullAt(int row) {
-        return kind == Kind.UNKNOWN || UNSAFE.getByte(slot(row, nulls, 1)) != 0;
+        return kind == TypeValue.UNKNOWN || UNSAFE.getByte(slot(row, nulls, 1)) != 0;
     }
 
     /** Where a row's slot of some width is; for who reads what was appended. */
@@ -493,7 +504,7 @@ public final class OffHeapColumnVector {
 
     /** Number of words of the meta chain. */
     int words() {
-        if (kind == Kind.UNKNOWN) {
+        if (kind == TypeValue.UNKNOWN) {
             return 1;
         }
         int count = kind.isBytes() ? 3 : width > 0 || offsets != 0 ? 2 : 1;
@@ -505,7 +516,7 @@ public final class OffHeapColumnVector {
 
     /** Writes the words of this column and returns the address behind them. */
     long writeWords(long at) {
-        if (kind == Kind.UNKNOWN) {
+        if (kind == TypeValue.UNKNOWN) {
             UNSAFE.putLong(at, 0);
             return at + 8;
         }

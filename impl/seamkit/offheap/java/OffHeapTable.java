@@ -1,5 +1,7 @@
 package seamkit.offheap;
 
+import seamkit.offheap.ColumnType.TypeValue;
+
 /**
  * A table of off-heap columns and its meta chain: 64-bit words, the first of which is the number of
  * rows; then for each column, in order, the addresses of its parts. 0 rows tell the end of a stream.
@@ -27,7 +29,7 @@ public final class OffHeapTable {
             whole = true;
         } finally {
             if (!whole) {
-                release();
+                close();
             }
         }
     }
@@ -36,7 +38,7 @@ public final class OffHeapTable {
         return columns[index];
     }
 
-    public int numRows() {
+    public int getNumRows() {
         return rows;
     }
 
@@ -51,7 +53,7 @@ public final class OffHeapTable {
         }
         for (int i = 0; i < columns.length; i++) {
             OffHeapColumnVector column = columns[i];
-            if (column.type.kind != Kind.UNKNOWN && column.rows() != count) {
+            if (column.type.kind != TypeValue.UNKNOWN && column.rows() != count) {
                 throw new IllegalStateException(
                         "column '" + column.name + "' has " + column.rows() + " rows where the table has "
                                 + count);
@@ -102,7 +104,7 @@ public final class OffHeapTable {
     }
 
     /** Gives everything back; repeatable. */
-    public void release() {
+    public void close() {
         for (int i = 0; i < columns.length; i++) {
             releaseColumn(i);
         }

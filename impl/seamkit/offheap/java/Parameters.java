@@ -88,7 +88,7 @@ public final class Parameters {
         }
         Map<String, ColumnType> columns = new LinkedHashMap<String, ColumnType>();
         for (int i = 0; i < names.length; i++) {
-            columns.put(names[i], ColumnType.parse(texts[i]));
+            columns.put(names[i], new ColumnType(texts[i]));
         }
         return columns;
     }

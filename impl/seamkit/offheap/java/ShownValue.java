@@ -6,6 +6,8 @@ import java.time.LocalDate;
 import java.time.LocalDateTime;
 import java.time.ZoneOffset;
 
+import seamkit.offheap.ColumnType.TypeValue;
+
 /** Values of one column as texts, for authors of scanners who look at what they appended. */
 final class ShownValue {
     private static final int EPOCH_JULIAN = 2440588;
@@ -18,7 +20,7 @@ final class ShownValue {
 
     /** A row that is not NULL. */
     String at(int row) {
-        Kind kind = column.type.kind;
+        TypeValue kind = column.type.kind;
         if (kind.isDecimal()) {
             return new BigDecimal(unscaled(row), column.type.scale).toPlainString();
         }
@@ -85,9 +87,9 @@ final class ShownValue {
     private String nested(int row) {
         ColumnType type = column.type;
         StringBuilder out = new StringBuilder();
-        if (type.kind == Kind.STRUCT || type.kind == Kind.VARIANT) {
+        if (type.kind == TypeValue.STRUCT || type.kind == TypeValue.VARIANT) {
             for (int i = 0; i < type.children().size(); i++) {
-                String name = type.kind == Kind.STRUCT ? type.names().get(i) + ": " : "";
+                String name = type.kind == TypeValue.STRUCT ? type.names().get(i) + ": " : "";
                 out.append(i == 0 ? "" : ", ").append(name).append(column.child(i).shown(row));
             }
             return "{" + out + "}";
@@ -98,6 +100,6 @@ final class ShownValue {
                 out.append(i == 0 ? "" : ": ").append(column.child(i).shown(at));
             }
         }
-        return type.kind == Kind.MAP ? "{" + out + "}" : "[" + out + "]";
+        return type.kind == TypeValue.MAP ? "{" + out + "}" : "[" + out + "]";
     }
 }

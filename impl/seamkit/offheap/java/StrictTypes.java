@@ -3,6 +3,8 @@ package seamkit.offheap;
 import java.util.ArrayList;
 import java.util.List;
 
+import seamkit.offheap.ColumnType.TypeValue;
+
 /**
  * Type strings, strictly: what StarRocks would misread is refused.
  *
@@ -71,7 +73,7 @@ final class StrictTypes {
         if (depth > DEPTH) {
             throw wrong("types are nested at most " + DEPTH + " deep");
         }
-        Kind plain = Kind.ofWord(word);
+        TypeValue plain = TypeValue.ofWord(word);
         if (plain != null) {
             return new ColumnType(plain, 0, 0);
         }
@@ -111,7 +113,7 @@ final class StrictTypes {
         } else if (depth > 1) {
             throw wrong(word + " needs a length here; without one StarRocks looks for the next ')'");
         }
-        return new ColumnType(Kind.STRING, 0, 0);
+        return new ColumnType(TypeValue.STRING, 0, 0);
     }
 
     private ColumnType decimal() {
@@ -125,7 +127,7 @@ final class StrictTypes {
             at = start;
             throw wrong("a decimal has 1 to 38 digits, scale included");
         }
-        return new ColumnType(Kind.ofDecimal(precision), precision, scale);
+        return new ColumnType(TypeValue.ofDecimal(precision), precision, scale);
     }
 
     private ColumnType nested(String word, int depth) {
@@ -150,7 +152,7 @@ final class StrictTypes {
             throw wrong("a map has two types");
         }
         expect('>', "'>' is expected");
-        return ColumnType.nested(struct ? Kind.STRUCT : most == 2 ? Kind.MAP : Kind.ARRAY, names, types);
+        return ColumnType.nested(struct ? TypeValue.STRUCT : most == 2 ? TypeValue.MAP : TypeValue.ARRAY, names, types);
     }
 
     private String name(List<String> taken) {

@@ -57,7 +57,7 @@ final class Types {
         ColumnType[] out = new ColumnType[types.length];
         for (int i = 0; i < types.length; i++) {
             boolean missing = types[i] == seamkit.offheap.ColumnType.UNKNOWN;
-            out[i] = missing ? ColumnType.UNKNOWN : ColumnType.parse(types[i].toString());
+            out[i] = missing ? ColumnType.UNKNOWN : new ColumnType(types[i].toString());
         }
         return out;
     }

@@ -58,7 +58,7 @@ def _table(java: Any) -> Any:
     array = jpype.JClass("java.lang.reflect.Array")
     types = array.newInstance(column_type.class_, len(_COLUMNS))
     for i, (text, _, _) in enumerate(_COLUMNS.values()):
-        array.set(types, i, column_type.parse(text))
+        array.set(types, i, column_type(text))
     memory = java.java_class("seamkit.offheap.Memory")(0)
     names = jpype.JArray(jpype.JString)(list(_COLUMNS))
     table = java.java_class("seamkit.offheap.OffHeapTable")(types, names, 1, memory)
@@ -77,7 +77,7 @@ def test_a_table_is_shown(java: Any) -> None:
     lines = ["\t".join(_COLUMNS), *("\t".join(row) for row in zip(*shown, strict=True))]
     assert str(table.show(100)) == "".join(f"{line}\n" for line in lines)
     assert str(table.show(1)).splitlines() == lines[:2]
-    table.release()
+    table.close()
 
 
 def test_rows_are_read_by_their_numbers(java: Any) -> None:
@@ -97,4 +97,4 @@ def test_rows_are_read_by_their_numbers(java: Any) -> None:
     for call in wrong:
         with pytest.raises(java.jpype.JException, match=r"has no row|has values of"):
             call()
-    table.release()
+    table.close()

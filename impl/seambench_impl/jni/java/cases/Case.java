@@ -78,7 +78,7 @@ public final class Case {
     /** Where the strict parser has an answer, StarRocks has the same. */
     private static ColumnType typeOf(String text) {
         try {
-            return ColumnType.parse(text);
+            return new ColumnType(text);
         } catch (IllegalArgumentException error) {
             return ColumnType.parseLeniently(text);
         }

@@ -8,10 +8,9 @@ import java.util.List;
 
 import seamkit.offheap.ColumnType;
 import seamkit.offheap.ColumnValue;
-import seamkit.offheap.Kind;
 
 /** A value as the cases spell it: numbers, truths, lists, and texts for all the rest. */
-public final class CaseValue extends ColumnValue {
+public final class CaseValue implements ColumnValue {
     private final Object item;
     private final ColumnType type;
 
@@ -77,7 +76,7 @@ public final class CaseValue extends ColumnValue {
     }
 
     @Override
-    public String getString() {
+    public String getString(ColumnType.TypeValue kind) {
         return (String) item;
     }
 
@@ -110,7 +109,7 @@ public final class CaseValue extends ColumnValue {
     }
 
     @Override
-    public LocalDateTime getDateTime(Kind kind) {
+    public LocalDateTime getDateTime(ColumnType.TypeValue kind) {
         String[] parts = ((String) item).split(" ");
         String[] clock = parts[1].split(":");
         int point = clock[2].indexOf('.');
@@ -151,14 +150,15 @@ public final class CaseValue extends ColumnValue {
     }
 
     @Override
-    public void unpackStruct(int[] fields, List<ColumnValue> values) {
+    public void unpackStruct(List<Integer> fields, List<ColumnValue> values) {
         List<Object> items = (List<Object>) item;
         if (items.size() != type.children().size()) {
             throw new IllegalArgumentException(
                     "a struct of " + type.children().size() + " fields has " + items.size() + " values");
         }
-        for (int i = 0; i < fields.length; i++) {
-            values.add(fields[i] < 0 ? null : of(items.get(fields[i]), type.child(fields[i])));
+        for (int i = 0; i < fields.size(); i++) {
+            Integer place = (Integer) fields.get(i);
+            values.add(place == null ? null : of(items.get(place.intValue()), type.child(place.intValue())));
         }
     }
 }

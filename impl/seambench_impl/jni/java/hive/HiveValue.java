@@ -20,8 +20,8 @@ import org.apache.hadoop.hive.serde2.objectinspector.StructField;
 import org.apache.hadoop.hive.serde2.objectinspector.StructObjectInspector;
 
 import seamkit.offheap.BoxedValue;
+import seamkit.offheap.ColumnType;
 import seamkit.offheap.ColumnValue;
-import seamkit.offheap.Kind;
 import seamkit.offheap.RefusedException;
 
 /** A value as a serde of Hive gives it: an object, and the inspector that looks into it. */
@@ -66,7 +66,7 @@ final class HiveValue extends BoxedValue {
     }
 
     @Override
-    public String getString() {
+    public String getString(ColumnType.TypeValue kind) {
         return item instanceof HiveChar ? ((HiveChar) item).getPaddedValue() : item.toString();
     }
 
@@ -80,7 +80,7 @@ final class HiveValue extends BoxedValue {
     }
 
     @Override
-    public LocalDateTime getDateTime(Kind kind) {
+    public LocalDateTime getDateTime(ColumnType.TypeValue kind) {
         return ((Timestamp) item).toLocalDateTime();
     }
 
@@ -109,11 +109,12 @@ final class HiveValue extends BoxedValue {
     }
 
     @Override
-    public void unpackStruct(int[] fields, List<ColumnValue> values) {
+    public void unpackStruct(List<Integer> fields, List<ColumnValue> values) {
         StructObjectInspector struct = (StructObjectInspector) inspector;
         List<StructField> own = (List) struct.getAllStructFieldRefs();
-        for (int i = 0; i < fields.length; i++) {
-            StructField field = fields[i] < 0 ? null : (StructField) own.get(fields[i]);
+        for (int i = 0; i < fields.size(); i++) {
+            Integer place = (Integer) fields.get(i);
+            StructField field = place == null ? null : (StructField) own.get(place.intValue());
             values.add(
                     field == null
                             ? null

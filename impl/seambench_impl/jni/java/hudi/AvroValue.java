@@ -20,10 +20,10 @@ import org.apache.avro.util.Utf8;
 
 import seamkit.offheap.ColumnType;
 import seamkit.offheap.ColumnValue;
-import seamkit.offheap.Kind;
+import seamkit.offheap.RawValue;
 
 /** A value as Avro's generic records hold it. */
-final class AvroValue extends ColumnValue {
+final class AvroValue extends RawValue {
     private Object item;
     private final ColumnType type;
     private final Schema schema;
@@ -97,7 +97,7 @@ final class AvroValue extends ColumnValue {
     }
 
     @Override
-    public String getString() {
+    public String getString(ColumnType.TypeValue kind) {
         return item.toString();
     }
 
@@ -133,14 +133,14 @@ final class AvroValue extends ColumnValue {
     }
 
     @Override
-    public LocalDateTime getDateTime(Kind kind) {
+    public LocalDateTime getDateTime(ColumnType.TypeValue kind) {
         long micros = getMicros(kind);
         return LocalDateTime.ofEpochSecond(
                 Math.floorDiv(micros, 1000000L), (int) Math.floorMod(micros, 1000000L) * 1000, ZoneOffset.UTC);
     }
 
     @Override
-    public long getMicros(Kind kind) {
+    public long getMicros(ColumnType.TypeValue kind) {
         LogicalType logical = schema.getLogicalType();
         boolean millis = logical != null && logical.getName().endsWith("timestamp-millis");
         return millis ? Math.multiplyExact(getLong(), 1000L) : getLong();
@@ -195,15 +195,16 @@ final class AvroValue extends ColumnValue {
     }
 
     @Override
-    public void unpackStruct(int[] fields, List<ColumnValue> values) {
+    public void unpackStruct(List<Integer> fields, List<ColumnValue> values) {
         IndexedRecord record = (IndexedRecord) item;
-        for (int i = 0; i < fields.length; i++) {
-            if (fields[i] < 0) {
+        for (int i = 0; i < fields.size(); i++) {
+            Integer place = (Integer) fields.get(i);
+            if (place == null) {
                 values.add(null);
                 continue;
             }
-            Schema.Field field = schema.getField((String) type.names().get(fields[i]));
-            values.add(of(record.get(field.pos()), type.child(fields[i]), plain(field.schema())));
+            Schema.Field field = schema.getField((String) type.names().get(place.intValue()));
+            values.add(of(record.get(field.pos()), type.child(place.intValue()), plain(field.schema())));
         }
     }
 }

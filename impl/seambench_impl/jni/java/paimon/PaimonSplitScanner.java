@@ -65,7 +65,7 @@ public final class PaimonSplitScanner extends ConnectorScanner {
             }
             types[i] = row.getTypeAt(places[i]);
             getters[i] = InternalRow.createFieldGetter(types[i], i);
-            ColumnType whole = ColumnType.parse(PaimonTypes.text(types[i], required[i]));
+            ColumnType whole = new ColumnType(PaimonTypes.text(types[i], required[i]));
             pruned[i] = whole.prune(selected.child(required[i]), required[i]);
         }
         initOffHeapTableWriter(pruned, required, fetchSize);

@@ -22,8 +22,8 @@ import org.apache.paimon.types.MultisetType;
 import org.apache.paimon.types.RowType;
 
 import seamkit.offheap.BoxedValue;
+import seamkit.offheap.ColumnType;
 import seamkit.offheap.ColumnValue;
-import seamkit.offheap.Kind;
 
 /** A value as Paimon's internal rows hold it. It is good until the reader goes on to the next row. */
 final class PaimonValue extends BoxedValue {
@@ -64,7 +64,7 @@ final class PaimonValue extends BoxedValue {
     }
 
     @Override
-    public LocalDateTime getDateTime(Kind kind) {
+    public LocalDateTime getDateTime(ColumnType.TypeValue kind) {
         Timestamp timestamp = (Timestamp) item;
         boolean local = type.getTypeRoot().name().equals("TIMESTAMP_WITH_LOCAL_TIME_ZONE");
         return local
@@ -111,15 +111,16 @@ final class PaimonValue extends BoxedValue {
     }
 
     @Override
-    public void unpackStruct(int[] fields, List<ColumnValue> values) {
+    public void unpackStruct(List<Integer> fields, List<ColumnValue> values) {
         RowType own = (RowType) type;
-        for (int i = 0; i < fields.length; i++) {
-            if (fields[i] < 0) {
+        for (int i = 0; i < fields.size(); i++) {
+            Integer place = (Integer) fields.get(i);
+            if (place == null) {
                 values.add(null);
                 continue;
             }
-            DataType field = own.getTypeAt(fields[i]);
-            InternalRow.FieldGetter getter = InternalRow.createFieldGetter(field, fields[i]);
+            DataType field = own.getTypeAt(place.intValue());
+            InternalRow.FieldGetter getter = InternalRow.createFieldGetter(field, place.intValue());
             values.add(of(getter.getFieldOrNull((InternalRow) item), field, zone));
         }
     }

@@ -5,9 +5,8 @@ import java.time.LocalDate;
 import java.util.Map;
 
 import seamkit.offheap.ColumnType;
-import seamkit.offheap.ColumnValue;
 import seamkit.offheap.ConnectorScanner;
-import seamkit.offheap.Kind;
+import seamkit.offheap.RawValue;
 
 /** Rows that cost nothing to make: parameters `rows` and `types` (joined by `#`). */
 public final class GeneratorScanner extends ConnectorScanner {
@@ -28,7 +27,7 @@ public final class GeneratorScanner extends ConnectorScanner {
         ColumnType[] parsed = new ColumnType[types.length];
         String[] names = new String[types.length];
         for (int i = 0; i < types.length; i++) {
-            parsed[i] = ColumnType.parse(types[i]);
+            parsed[i] = new ColumnType(types[i]);
             names[i] = "c" + i;
         }
         initOffHeapTableWriter(parsed, names, fetchSize);
@@ -49,7 +48,7 @@ public final class GeneratorScanner extends ConnectorScanner {
     @Override
     public void close() {}
 
-    private static final class Item extends ColumnValue {
+    private static final class Item extends RawValue {
         private static final BigDecimal PRICE = new BigDecimal("12345.67");
         private static final byte[] TEXT = "carefully final dependencies".getBytes();
         private static final LocalDate DATE = LocalDate.of(1996, 3, 13);
@@ -87,7 +86,7 @@ public final class GeneratorScanner extends ConnectorScanner {
         }
 
         @Override
-        public long getMicros(Kind kind) {
+        public long getMicros(ColumnType.TypeValue kind) {
             return row;
         }
     }

@@ -45,7 +45,7 @@ public final class FaultyScanner extends ConnectorScanner {
     public void open() throws IOException {
         fault("open");
         ColumnType[] types = {
-            ColumnType.parse("bigint"), ColumnType.parse("string"), ColumnType.parse("array<int>")
+            new ColumnType("bigint"), new ColumnType("string"), new ColumnType("array<int>")
         };
         initOffHeapTableWriter(types, new String[] {"n", "t", "l"}, fetchSize);
     }
@@ -79,7 +79,7 @@ public final class FaultyScanner extends ConnectorScanner {
         fault("close");
     }
 
-    private static final class Item extends ColumnValue {
+    private static final class Item implements ColumnValue {
         private final int row;
         private final String text;
 
@@ -99,7 +99,7 @@ public final class FaultyScanner extends ConnectorScanner {
         }
 
         @Override
-        public String getString() {
+        public String getString(ColumnType.TypeValue type) {
             return text + row;
         }
 

@@ -15,7 +15,7 @@ public class Bad extends ConnectorScanner {
 
     @Override
     public void open() {
-        initOffHeapTableWriter(new ColumnType[] {ColumnType.parse("int")}, new String[] {"n"}, 1);
+        initOffHeapTableWriter(new ColumnType[] {new ColumnType("int")}, new String[] {"n"}, 1);
     }
 
     @Override

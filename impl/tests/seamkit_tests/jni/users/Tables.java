@@ -21,7 +21,7 @@ public final class Tables extends ConnectorScanner {
         names = asked == null ? new String[] {"n", "t"} : asked.isEmpty() ? new String[0] : asked.split(",");
         ColumnType[] types = new ColumnType[names.length];
         for (int i = 0; i < names.length; i++) {
-            types[i] = ColumnType.parse(names[i].equals("n") ? "bigint" : "string");
+            types[i] = new ColumnType(names[i].equals("n") ? "bigint" : "string");
         }
         initOffHeapTableWriter(types, names, 3);
     }

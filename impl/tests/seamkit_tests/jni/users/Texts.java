@@ -1,9 +1,10 @@
 package com.example;
 
+import seamkit.offheap.ColumnType;
 import seamkit.offheap.ColumnValue;
 
 /** A number as a text. */
-final class Texts extends ColumnValue {
+final class Texts implements ColumnValue {
     private final String text;
 
     Texts(String text) {
@@ -21,7 +22,7 @@ final class Texts extends ColumnValue {
     }
 
     @Override
-    public String getString() {
+    public String getString(ColumnType.TypeValue type) {
         return text;
     }
 }
