@@ -23,7 +23,8 @@ from seambench_impl.scan_formats import (
     open_request,
     request_of_named,
 )
-from seamkit.connector.slice_rows import read_unit
+from seamkit.connector.change_rows import reader_of
+from seamkit.connector.unit_rows import read_unit
 from seamkit.scan.unit_scan import UnitScan
 from seamkit.tables.hudi.change_scan import ChangeScan
 from seamkit.tables.opening import recognised_format
@@ -33,6 +34,9 @@ _FORMATS: Sequence[ReaderFormat] = (HUDI, DELTA, ICEBERG, PAIMON, HIVE)
 
 #: Hudi's slices all by the merge, also those without logs.
 _MERGED = replace(HUDI, scan={"path": "merge"})
+
+#: Unions of bitmaps and sketches are a library's, so there is no second reading of them.
+_PAIMON = replace(PAIMON, capabilities=[w for w in PAIMON.capabilities if w != "paimon.sets"])
 
 _OF_MERGING = (
     "query.snapshot",
@@ -131,7 +135,7 @@ class ConnectorReader(_Reader):
 
     name = "connector"
     kind: Kind = "reference"
-    formats = (_MERGED,)
+    formats = (_MERGED, _PAIMON, ICEBERG, DELTA)
     capabilities = _stated(formats)
     _only_merged: ClassVar = False
 
@@ -139,7 +143,10 @@ class ConnectorReader(_Reader):
         """Plan a read; see `seambench.contracts.scan.Scanner.open`."""
         scan = super().open(request)
         assert isinstance(scan, UnitScan | ChangeScan)
-        return scan.read_by("connector", read_unit, only_merged=self._only_merged)
+        if isinstance(scan, ChangeScan):
+            return scan.read_by("connector", read_unit, only_merged=self._only_merged)
+        merged = self._only_merged and scan.other_path is None
+        return scan.read_by("connector", reader_of(scan), only_merged=merged)
 
 
 class NativeConnectorReader(ConnectorReader):
@@ -147,7 +154,7 @@ class NativeConnectorReader(ConnectorReader):
 
     name = "native+connector"
     kind: Kind = "variant"
-    formats = (HUDI,)
+    formats = (HUDI, _PAIMON, ICEBERG, DELTA)
     capabilities = _stated(formats)
     _only_merged: ClassVar = True
 

@@ -211,6 +211,7 @@ PAIMON = ReaderFormat(
         "paimon.evolution",
         "paimon.manifests-orc",
         "paimon.orc",
+        "paimon.sets",
         "paimon.tags",
         "paimon.vectors",
         "row-kinds",

@@ -232,3 +232,14 @@ def _java_floating(value: float | str) -> str:
         before = padded[: max(point, 1)].ljust(max(point, 1), "0")
         return f"{minus}{before}.{padded[max(point, 1) :] or '0'}"
     return f"{minus}{text[0]}.{text[1:] or '0'}E{point - 1}"
+
+
+def alike(value: Any) -> Any:
+    """A value by which others are found that are the same: NaN is NaN, and zero has two signs."""
+    if isinstance(value, float):
+        return "nan" if math.isnan(value) else (value, math.copysign(1.0, value))
+    if isinstance(value, Mapping):
+        return tuple((name, alike(part)) for name, part in value.items())
+    if isinstance(value, list | tuple):
+        return tuple(map(alike, value))
+    return value

@@ -1,8 +1,7 @@
 """The connector path: one row at a time, as connectors behind a language border work.
 
 It is the executable description of the seam, and a witness for the merge path. Records are Python
-values, the merge is a dictionary, and each value goes through a `ColumnValue` into an off-heap
-table that is then filled into engine columns.
+values, and the merge is a dictionary; how their values cross is in `unit_rows`.
 
 It shares with the merge path what is asked and what the files say: the plan (slices, the timeline,
 the table's properties), the blocks that count in their order, the records of delete blocks, and the
@@ -19,7 +18,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -27,12 +26,8 @@ import pyarrow.parquet as pq
 from seambase.errors import InputError, RefusedError
 from seamkit.avro import arrow_type, parse_schema
 from seamkit.connector.plain_values import floating_text, row_converter
-from seamkit.core.arrow_data import batch_of
 from seamkit.files.parquet import PARQUET_ERRORS, ParquetReader, open_parquet
-from seamkit.offheap.columns.types import from_arrow
-from seamkit.offheap.connector.rows import RowScanner
-from seamkit.offheap.connector.scanner import stream
-from seamkit.scan.units import ReadContext, ReadUnit
+from seamkit.scan.units import ReadContext
 from seamkit.tables.hudi.base_files import open_slice_base
 from seamkit.tables.hudi.config.properties import MergeRules
 from seamkit.tables.hudi.listing.files import FileSlice
@@ -161,27 +156,6 @@ def _field(schema: pa.Schema, name: str) -> pa.Field | None:
             return None
         kind = kind.field(part).type
     return pa.field(name, kind)
-
-
-def read_unit(
-    unit: ReadUnit, schema: pa.Schema, batch_rows: int, context: ReadContext
-) -> Iterator[pa.RecordBatch]:
-    """The rows of a unit that was planned for the merge path; see `UnitScan.read_by`.
-
-    Its changes are those of a Hudi slice, which may have no logs. A batch has at most 4096 rows.
-    """
-    planned, names = cast("PlannedSlice", unit.changes), schema.names
-    rows = merged_rows(planned, names, context)
-    schema = pa.schema([planned.source.schema.field(name) for name in names])
-    if not names:  # a count: there is no value to carry
-        yield batch_of([], schema, sum(1 for _ in rows))
-        return
-    tuples = (tuple(row.get(name) for name in names) for row in rows)
-    types = [from_arrow(field.type) for field in schema]
-    scanner = RowScanner(
-        names, types, tuples, min(_FETCH_SIZE, batch_rows), allocator=context.allocator
-    )
-    yield from stream(scanner, schema)
 
 
 def merged_rows(planned: PlannedSlice, names: Sequence[str], context: ReadContext) -> Iterator[Row]:
@@ -524,7 +498,3 @@ def _of_column(value: Any, kind: pa.DataType) -> Any:
             pa.scalar(value, pa.int32() if kind.bit_width == 32 else pa.int64()).cast(kind).as_py()
         )
     return value
-
-
-#: Ways to read units that plans may name; see `seamkit.ranges.codec`.
-WORDS = (read_unit,)

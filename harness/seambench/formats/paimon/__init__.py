@@ -19,6 +19,7 @@ _CAPABILITIES = {
     "paimon.avro": "data files in Avro",
     "paimon.manifests-orc": "manifests in ORC",
     "paimon.orc": "data files in ORC",
+    "paimon.sets": "fields that are sets in bytes, bitmaps and sketches, and united",
     "paimon.tags": "a tag as the version to read",
     "merge.deduplicate": "the last row of a key counts",
     "merge.partial-update": "rows of a key fill each other's gaps",

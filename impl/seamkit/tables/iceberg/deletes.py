@@ -140,8 +140,7 @@ class PositionDeletes:
     """One position delete file."""
 
     def __init__(self, opener: FileOpener, entry: Entry) -> None:
-        self.entry = entry
-        self._opener = opener
+        self.entry, self.opener = entry, opener
         self._start()
 
     def _start(self) -> None:
@@ -150,7 +149,7 @@ class PositionDeletes:
 
     def __getstate__(self) -> Mapping[str, Any]:
         """All but what was read, which another process reads anew."""
-        return {"entry": self.entry, "_opener": self._opener}
+        return {"entry": self.entry, "opener": self.opener}
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         self.__dict__.update(state)
@@ -165,7 +164,7 @@ class PositionDeletes:
 
     def _read(self) -> dict[str, list[Positions]]:
         columns = {_PATH.name: [_PATH], _AT.name: [_AT]}
-        reader = self._opener.open(self.entry, columns, FileRows())
+        reader = self.opener.open(self.entry, columns, FileRows())
         found: dict[str, list[Positions]] = {}
         for batch in reader.batches(
             _SCHEMA, _POSITIONS_AT_ONCE, use_threads=False, encoded=[_PATH.name]
@@ -231,8 +230,8 @@ class DeletedKeys:
     def __init__(
         self, opener: FileOpener, entries: Sequence[Entry], columns: Mapping[str, Column]
     ) -> None:
-        self._opener = opener
-        self._entries = sorted(entries, key=lambda entry: entry.sequence_number)
+        self.opener = opener
+        self.entries = sorted(entries, key=lambda entry: entry.sequence_number)
         self.columns = columns
         if not all(columns.values()):
             raise InputError("the plan tells of keys of equality deletes without their fields")
@@ -258,7 +257,7 @@ class DeletedKeys:
 
     def newer(self, sequence_number: int) -> Sequence[Entry]:
         """The delete files that count for data files of a sequence number."""
-        return [one for one in self._entries if one.sequence_number > sequence_number]
+        return [one for one in self.entries if one.sequence_number > sequence_number]
 
     def test(self, sequence_number: int, context: ReadContext) -> KeyTest:
         """What tells which rows of a data file of this sequence number are gone."""
@@ -266,7 +265,7 @@ class DeletedKeys:
             if self._index is None:
                 self._index = self._made(context.allocator)
         # From this delete on they are newer than the data file.
-        numbers = [entry.sequence_number for entry in self._entries]
+        numbers = [entry.sequence_number for entry in self.entries]
         newer = int(np.searchsorted(numbers, sequence_number, "right"))
         return partial(_are_gone, self._index.fork(context.allocator), newer)
 
@@ -278,8 +277,8 @@ class DeletedKeys:
             name: (replace(path[0], required=True, default=None), *path[1:])
             for name, path in self.columns.items()
         }
-        for number, entry in enumerate(self._entries):
-            reader = self._opener.open(entry, own, FileRows())
+        for number, entry in enumerate(self.entries):
+            reader = self.opener.open(entry, own, FileRows())
             rows = 0
             for batch in reader.batches(self.schema, _KEYS_AT_ONCE, use_threads=False):
                 pieces.append(batch)

@@ -18,7 +18,7 @@ import pytest
 
 import seamkit
 from seambase.errors import SeambenchError
-from seamkit.connector.slice_rows import read_unit
+from seamkit.connector.unit_rows import read_unit
 from seamkit.files.columns import Finder, Place, Source, TableField, field_in_file
 from seamkit_tests.samples.golden_tables import unpack
 from seamkit_tests.samples.outlets import OUTLETS, Filter, bag, comparable, compare

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from seamkit.connector.slice_rows import read_unit
+from seamkit.connector.unit_rows import read_unit
 from seamkit.scan.merge_path import UnitMerge
 from seamkit.scan.native_path import Wanted
 from seamkit.scan.unit_scan import UnitScan

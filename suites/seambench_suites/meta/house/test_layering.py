@@ -142,6 +142,16 @@ MERGES = (
     "seamkit.scan.merge_path",
     "seamkit.scan.core_merges",
     "seamkit.scan.events_cache",
+    "seamkit.scan.masks",
+    "seamkit.scan.runs_path",
+    "seamkit.files.roaring",
+    "seamkit.files.vectors",
+    "seamkit.tables.paimon.merge_engines",
+    "seamkit.tables.paimon.change_rows",
+    "seamkit.tables.iceberg.changes",
+    "seamkit.tables.iceberg.deletes",
+    "seamkit.tables.delta.vectors",
+    "seamkit.tables.states",
 )
 
 

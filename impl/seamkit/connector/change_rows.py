@@ -1,0 +1,137 @@
+"""Changes a row at a time, told once more.
+
+Whoever plans a query of changes names a reader for its units. What that reader was told, and
+nothing that it does, is taken here: two states of a Paimon table's partition, both sides of an
+Iceberg commit, a changelog.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+
+from seambase.errors import RefusedError
+from seamkit.connector.plain_values import alike
+from seamkit.connector.planned import Row, file_rows, stated, word
+from seamkit.connector.unit_rows import batches_of, plan_rows, read_unit, unit_rows
+from seamkit.scan.unit_scan import UnitScan
+from seamkit.scan.unit_tasks import ReadRows
+from seamkit.scan.units import ReadContext, ReadPlan, ReadUnit
+
+_KIND = "_VALUE_KIND"
+_INSERT, _BEFORE, _AFTER, _DELETE = range(4)
+
+
+def reader_of(scan: UnitScan) -> ReadRows:
+    """What reads the units of a scan a row at a time; see `UnitScan.read_by`."""
+    other = scan.other_path
+    return read_unit if other is None else partial(read_changes, other.read)
+
+
+def scan_rows(scan: UnitScan, names: Sequence[str], context: ReadContext) -> Iterator[Row]:
+    """The rows of all units of a scan."""
+    other = scan.other_path
+    rows = unit_rows if other is None else partial(change_rows, other.read)
+    return plan_rows(scan.plan, names, context, rows)
+
+
+def read_changes(
+    made: ReadRows, unit: ReadUnit, schema: pa.Schema, batch_rows: int, context: ReadContext
+) -> Iterator[pa.RecordBatch]:
+    """The changes of a unit for which the planner's reader is `made`; see `UnitScan.read_by`."""
+    rows = change_rows(made, unit, schema, context)
+    yield from batches_of(rows, schema, batch_rows, context)
+
+
+def change_rows(
+    made: ReadRows, unit: ReadUnit, schema: pa.Schema, context: ReadContext
+) -> Iterator[Row]:
+    """The changes of a unit as values of Python, by the names of a schema."""
+    own: Any = made
+    if hasattr(own, "commits"):
+        if unit.name not in own.commits:
+            return unit_rows(unit, schema, context)
+        return _of_commit(own.commits[unit.name], own.columns, schema, context)
+    if hasattr(own, "states"):
+        find = _images if own.with_images else _new
+        return find(_states(own.states[unit.name], own.keys, context))
+    if word(made) == "changelog_rows":
+        return _changelog(unit, **stated(made))
+    raise RefusedError(f"the connector knows no changes by {word(made)}")
+
+
+def _of_commit(
+    sides: Sequence[ReadPlan], columns: Sequence[str], schema: pa.Schema, context: ReadContext
+) -> Iterator[Row]:
+    """What an Iceberg commit deleted and inserted but for rows that it merely wrote anew."""
+    names = list(dict.fromkeys([*columns, *schema.names]))
+    both = [list(plan_rows(side, names, context)) for side in sides]
+    keys = [[alike([row[name] for name in columns]) for row in rows] for rows in both]
+    pairs = Counter(keys[0]) & Counter(keys[1])
+    for rows, own in zip(both, keys, strict=True):
+        left = pairs.copy()
+        for row, key in zip(rows, own, strict=True):
+            if left[key]:
+                left[key] -= 1
+            else:
+                yield row
+
+
+_Changed = Iterator[tuple[Row | None, Row | None]]
+
+
+def _states(plans: Sequence[ReadPlan], keys: Sequence[str], context: ReadContext) -> _Changed:
+    """Rows of a Paimon partition before and after that are not the same, by their key."""
+    old, new = (
+        {
+            tuple(row[name] for name in keys): row
+            for row in plan_rows(plan, plan.schema.names, context)
+        }
+        for plan in plans
+    )
+    for key in {**old, **new}:
+        if alike(old.get(key)) != alike(new.get(key)):
+            yield old.get(key), new.get(key)
+
+
+def _new(changed: _Changed) -> Iterator[Row]:
+    return (after for _, after in changed if after is not None)
+
+
+def _images(changed: _Changed) -> Iterator[Row]:
+    for before, after in changed:
+        op = "i" if before is None else "d" if after is None else "u"
+        yield {"op": op, "before": before, "after": after}
+
+
+def _changelog(unit: ReadUnit, table: pa.Schema, keys: Sequence[str]) -> Iterator[Row]:
+    """The changes of a Paimon changelog; an update's old row and the new one behind it are one."""
+    (file,) = unit.files
+    read = pa.schema([*table, pa.field(_KIND, pa.int8())])
+    waits: Row | None = None
+    for whole in file_rows(file, read):
+        kind, row = whole[_KIND], {name: whole[name] for name in table.names}
+        if waits is not None:
+            is_same = all(row[name] == waits[name] for name in keys)
+            if kind == _AFTER and is_same:
+                yield {"op": "u", "before": waits, "after": row}
+                waits = None
+                continue
+            yield {"op": "u", "before": waits, "after": None}
+            waits = None
+        if kind == _BEFORE:
+            waits = row
+        else:
+            op = {_INSERT: "i", _AFTER: "u", _DELETE: "d"}[kind]
+            before, after = (row, None) if kind == _DELETE else (None, row)
+            yield {"op": op, "before": before, "after": after}
+    if waits is not None:
+        yield {"op": "u", "before": waits, "after": None}
+
+
+#: Ways to read units that plans may name; see `seamkit.ranges.codec`.
+WORDS = (read_unit, read_changes)

@@ -1,0 +1,74 @@
+"""What a planner left in a read unit, and the rows of a unit's files as they stand."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+
+from seambase.errors import RefusedError
+from seamkit.scan.units import DataFile
+
+Row = Mapping[str, Any]
+_BATCH_ROWS = 4096
+
+
+def stated(call: Callable[..., Any]) -> Mapping[str, Any]:
+    """The first arguments of a function that a planner bound, by the names of its parameters.
+
+    They are what a plan written as JSON holds (`seamkit.ranges.codec`): files, schemas, vectors.
+    The object of a method is `self`.
+    """
+    if not isinstance(call, partial):
+        return {}
+    bound = inspect.signature(call.func).bind_partial(*call.args).arguments
+    owner = getattr(call.func, "__self__", None)
+    return bound if owner is None else {"self": owner, **bound}
+
+
+def word(call: Callable[..., Any]) -> str:
+    """The name of that function."""
+    name: str = (call.func if isinstance(call, partial) else call).__name__
+    return name
+
+
+def file_rows(file: DataFile, schema: pa.Schema) -> Iterator[Row]:
+    """The rows of a file in order, each with the columns of a schema."""
+    yield from rows_of(file.open().batches(schema, _BATCH_ROWS, use_threads=False))
+
+
+def rows_of(batches: Iterator[pa.RecordBatch]) -> Iterator[Row]:
+    """Rows as Python values; points in time finer than Python's count nanoseconds."""
+    for batch in batches:
+        if not batch.num_columns:
+            yield from ({} for _ in range(batch.num_rows))
+            continue
+        columns = [_whole(column).to_pylist() for column in batch.columns]
+        names = batch.schema.names
+        yield from (dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True))
+
+
+def is_fine(kind: pa.DataType) -> bool:
+    """Whether Python has no value for a type's: points in time in nanoseconds."""
+    return bool(pa.types.is_timestamp(kind) and kind.unit == "ns")
+
+
+def plain(value: pa.Scalar) -> Any:
+    """One value as Python has it."""
+    return (value.cast(pa.int64()) if is_fine(value.type) else value).as_py()
+
+
+def _whole(column: pa.Array) -> pa.Array:
+    return column.cast(pa.int64()) if is_fine(column.type) else column
+
+
+def refuse_nan(value: Any, name: str, where: str) -> None:
+    """Refuse to order rows by NaN, which Paimon's comparators take for equal to every number."""
+    if isinstance(value, float) and value != value:
+        raise RefusedError(
+            f"{where}: the column {name!r}, by which rows are merged, has NaN, which has no "
+            "place in the order of the table's own engine"
+        )
