@@ -111,7 +111,9 @@ def _start_view(content: _Content) -> _Held:
         pages.known,
         content.figured.of(visitors=True),
     )
-    return {"": {"start": start, "machines": _machines(pages.loaded), "ratio": RATIO}}
+    timed = content.families(content.figured)
+    held = {"start": start, "machines": _machines(pages.loaded), "ratio": RATIO, "timed": timed}
+    return {"": held}
 
 
 def _matrix_view(content: _Content) -> _Held:

@@ -35,7 +35,11 @@ def test_who_is_ahead_is_said_by_rows_a_chunk(tmp_path: Path) -> None:
 
 
 def test_one_way_alone_is_ahead_of_nobody(tmp_path: Path) -> None:
-    """Nothing is concluded where nothing competes."""
+    """Nothing is concluded where nothing competes, and that is said; without times, nothing is."""
     made = exchange_record()
     made["timings"] = [one for one in made["timings"] if "pass-through" in one["case"]]
+    assert list(who_wins([load_record(write_record(tmp_path, made))])) == [
+        "shuffle, 2 workers: pass-through alone has times, so none is ahead."
+    ]
+    made["timings"] = [one for one in made["timings"] if "hot" not in one]
     assert list(who_wins([load_record(write_record(tmp_path, made))])) == []

@@ -413,13 +413,28 @@ def test_building_again_keeps_other_pages_and_drops_stale_copies(
 
     assert 'href="history/index.html"' in page(site, "history")
     first = page(site, "index")
-    assert "What was timed" in first
+    assert "What was timed; no conformance" in first
+    assert "timed-title" not in first  # who wins says it
     assert "Nothing was recorded" not in first
     assert [p.name for p in (site / "records").iterdir()] == [
         "seambench--2026-11-20--example-e4c4a9.json"
     ]
     assert not list(site.glob("cost-*.html"))
     assert not list(site.rglob(".*"))
+
+
+@pytest.mark.parametrize("kept", ["/4096", "/presto/", "/presto/2/4096"])
+def test_exchanges_alone_make_no_empty_page(results: Path, tmp_path: Path, kept: str) -> None:
+    """One number of rows, or one way, has no winner by rows: what was timed is named and linked."""
+    made = exchange_record()
+    made["timings"] = [one for one in made["timings"] if kept in one["case"]]
+    write_record(results, made)
+    main = page(build(results, tmp_path / "site").parent, "index").partition("<main")[2]
+
+    assert 'href="seams.html#exchange-workers"' in main
+    assert "shuffle, 2 workers: " in main
+    assert "sockets presto" in main
+    assert "winner-title" not in main
 
 
 def test_a_published_folder_is_ready_for_a_host(results: Path, tmp_path: Path) -> None:
