@@ -114,6 +114,7 @@ class AvroDecoder:
         source: what messages call the input, such as the file's path.
         jumps: pass over what follows a record's last field that is asked for by the record's
             length, unread, so that it is not checked.
+        plan: of a decoder of the same, all of whose columns the writer has.
     """
 
     def __init__(
@@ -126,6 +127,7 @@ class AvroDecoder:
         rules: TypeRules = LOSSLESS,
         source: str = "",
         jumps: bool = False,
+        plan: Plan | None = None,
     ) -> None:
         self._framing = lib.SEAM_AVRO_JUMPED if jumps else lib.SEAM_AVRO_FRAMED
         self._writer = (
@@ -140,17 +142,18 @@ class AvroDecoder:
         self._source = source
         self._defaults = dict(defaults or {})
         self._allocator = allocator or TrackedAllocator()
-        self._decoder = self._compile()
+        self._present = schema.remove_metadata()
+        self.plan = plan or self._plan()
+        self._decoder = new_native_decoder(self.plan, self._allocator, self._source)
 
-    def _compile(self) -> Any:
+    def _plan(self) -> Plan:
+        """How to read the writer's records."""
         plan = _PLANS.get(self._writer, self.schema, self._rules)
-        if plan is not None:
-            self._present = pa.schema(list(self.schema))
-        else:
+        if plan is None:
             plan, self._present = self._planned()
             if self._present.equals(self.schema):
                 _PLANS.put(self._writer, self.schema, self._rules, plan)
-        return new_native_decoder(plan, self._allocator, self._source)
+        return plan
 
     def _planned(self) -> tuple[Plan, pa.Schema]:
         """How to read the writer's records, and the columns that they have."""

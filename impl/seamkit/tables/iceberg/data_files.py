@@ -383,8 +383,9 @@ def _check_columns(fields: Sequence[Field], own: Place, entry: Entry, where: str
 
 def _values(field: Field, entry: Entry) -> int:
     """How many values a field has, or the fields within, as far as the manifest counts them."""
-    own = entry.value_counts.get(field.id, 0) - entry.null_counts.get(field.id, 0)
-    is_counted = field.id in entry.value_counts and field.id in entry.null_counts
+    values, nulls = entry.stated.value_counts, entry.stated.null_counts
+    own = values.get(field.id, 0) - nulls.get(field.id, 0)
+    is_counted = field.id in values and field.id in nulls
     return max([own if is_counted else 0, *(_values(inner, entry) for inner in field.children)])
 
 
@@ -424,8 +425,9 @@ class FileOpener:
                 parts = parts_of(entry, rows.spec, held)
                 check_partition(itself, parts, "its manifest")
 
-        stated = (entry.lower, entry.upper, entry.null_counts, entry.value_counts)
-        told = (*(tuple(one.items()) for one in stated), rows.spec and entry.partition_key)
+        stated = entry.stated
+        maps = (stated.lower, stated.upper, stated.null_counts, stated.value_counts)
+        told = (*(tuple(one.items()) for one in maps), rows.spec and entry.partition.key)
         reader.once(("as stated", *told, *columns), check)
         return found
 
@@ -460,10 +462,11 @@ def file_statistics(entry: Entry, fields: Sequence[Field]) -> FileStatistics:
 
 def _of_column(entry: Entry, field: Field) -> ColumnRange:
     """Bounds are never said to be values: the format does not promise that they are."""
-    nulls = entry.null_counts.get(field.id)
-    if entry.value_counts.get(field.id) != entry.records:
+    stated = entry.stated
+    nulls = stated.null_counts.get(field.id)
+    if stated.value_counts.get(field.id) != entry.records:
         nulls = None
-    lower, upper = entry.lower.get(field.id), entry.upper.get(field.id)
+    lower, upper = stated.lower.get(field.id), stated.upper.get(field.id)
     if field.stated:
         return ColumnRange(nulls, None, None)
     first = None if lower is None else bound_value(lower, field.type)

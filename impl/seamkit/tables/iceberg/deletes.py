@@ -318,10 +318,10 @@ class DeleteIndex:
             if is_vector(entry):
                 self._add_vector(entry)
             elif entry.content == EQUALITY_DELETES:
-                everywhere = metadata.specs[entry.spec_id].unpartitioned
-                self._equality[_GLOBAL if everywhere else entry.partition_key].append(entry)
+                everywhere = metadata.specs[entry.partition.spec_id].unpartitioned
+                self._equality[_GLOBAL if everywhere else entry.partition.key].append(entry)
             else:
-                self._positions[entry.partition_key].append(PositionDeletes(opener, entry))
+                self._positions[entry.partition.key].append(PositionDeletes(opener, entry))
 
     def _add_vector(self, entry: Entry) -> None:
         if entry.referenced is None:
@@ -342,7 +342,7 @@ class DeleteIndex:
             return None
         if found.sequence_number < data.sequence_number:
             raise InputError(f"{found.where}: the deletion vector is older than {data.path}")
-        if found.partition_key != data.partition_key:
+        if found.partition.key != data.partition.key:
             raise InputError(f"{found.where}: its partition is not that of {data.path}")
         return found
 
@@ -352,7 +352,7 @@ class DeleteIndex:
             return []
         return [
             one
-            for one in self._positions.get(data.partition_key, ())
+            for one in self._positions.get(data.partition.key, ())
             if data.sequence_number <= one.entry.sequence_number and _may_name(one.entry, data.path)
         ]
 
@@ -382,7 +382,7 @@ class DeleteIndex:
         latest = self._latest
         if latest is None or latest[0] is not data:
             found = []
-            for scope in (data.partition_key, _GLOBAL):
+            for scope in (data.partition.key, _GLOBAL):
                 own = self._equality.get(scope, ())
                 newer = [one for one in own if data.sequence_number < one.sequence_number]
                 found.append((scope, [one for one in newer if self._may_meet(one, data)]))
@@ -418,15 +418,15 @@ def kind_of(delete: Entry) -> str:
 
 def _apart(delete: Entry, data: Entry, field: Field) -> bool:
     """Whether no value of a key column is in both files, as far as their bounds tell."""
-    if field.stated or delete.null_counts.get(field.id) != 0:
+    if field.stated or delete.stated.null_counts.get(field.id) != 0:
         return False  # null equals null, and is in no bounds
     ends = [
         None if end is None else bound_value(end, field.type)
         for end in (
-            delete.lower.get(field.id),
-            delete.upper.get(field.id),
-            data.lower.get(field.id),
-            data.upper.get(field.id),
+            delete.stated.lower.get(field.id),
+            delete.stated.upper.get(field.id),
+            data.stated.lower.get(field.id),
+            data.stated.upper.get(field.id),
         )
     ]
     if any(end is None for end in ends):
@@ -441,7 +441,8 @@ def _may_name(delete: Entry, path: str) -> bool:
     """Whether a position delete file may hold positions of a data file."""
     if delete.referenced is not None:
         return delete.referenced == path
-    lower, upper, text = delete.lower.get(PATH_ID), delete.upper.get(PATH_ID), path.encode()
+    lower, upper = (ends.get(PATH_ID) for ends in (delete.stated.lower, delete.stated.upper))
+    text = path.encode()
     # A bound may be cut: the lower one is then below, the upper one not.
     return not (
         (lower is not None and text < lower)

@@ -152,7 +152,7 @@ class Planner:
                 columns = {**columns, **deleted.columns}
         shared = self._shared(entry)
         values = shared.values
-        spec = self.metadata.specs[entry.spec_id]
+        spec = self.metadata.specs[entry.partition.spec_id]
         rows = FileRows(values, entry.first_row_id, entry.sequence_number, spec)
         opened = partial(self.opener.open, entry, columns, rows)
         return ReadUnit(
@@ -203,8 +203,8 @@ class Planner:
 
     def _bucket(self, entry: Entry) -> tuple[ColumnBuckets, int] | None:
         """The bucket of a data file, by the first field of its spec that tells one."""
-        for id_, buckets in self._buckets(entry.spec_id):
-            number = entry.partition[id_]
+        for id_, buckets in self._buckets(entry.partition.spec_id):
+            number = entry.partition.values[id_]
             if isinstance(number, int):
                 return buckets, number
         return None
@@ -217,12 +217,12 @@ class Planner:
 
     def _group(self, entry: Entry) -> str:
         """The partition of a data file, for people."""
-        fields = self.metadata.specs[entry.spec_id].fields
+        fields = self.metadata.specs[entry.partition.spec_id].fields
         return "/".join(f"{one.name}={_shown(one, entry)}" for one in fields)
 
     def _shared(self, entry: Entry) -> _Shared:
         """What the files of one partition have in common: one object for all of them."""
-        key = entry.partition_key
+        key = entry.partition.key
         if key not in self._partitions:
             values = self._values(entry)
             named = {one.name: values[one.id] for one in self.schema.fields if one.id in values}
@@ -233,11 +233,11 @@ class Planner:
         """Columns with one value in a file: those that its partition is made of as they stand."""
         types = {field.id: field for field in self.schema.fields}
         values = {}
-        for one in self.metadata.specs[entry.spec_id].fields:
+        for one in self.metadata.specs[entry.partition.spec_id].fields:
             field = types.get(-1 if one.source_id is None else one.source_id)
             if one.transform == "identity" and field is not None:
                 where = f"{entry.where}, column {field.name!r}"
-                values[field.id] = constant(entry.partition[one.id], field.type, where)
+                values[field.id] = constant(entry.partition.values[one.id], field.type, where)
         return values
 
 
@@ -253,7 +253,7 @@ class _Shared:
 
 def _shown(one: PartitionField, entry: Entry) -> Any:
     """A partition value for people: days as dates."""
-    value = entry.partition[one.id]
+    value = entry.partition.values[one.id]
     return partition_value(value, pa.date32(), entry.where) if one.transform == "day" else value
 
 
@@ -315,7 +315,7 @@ def keys_identity(
     newer = [one.newer(entry.sequence_number) for one in deleted]
     known = identity_of(opener, [delete for deletes in newer for delete in deletes])
     words = tuple(one.words for one in deleted), repr(opener.mapping)
-    return None if known is None else (known, words, entry.sequence_number, entry.partition_key)
+    return None if known is None else (known, words, entry.sequence_number, entry.partition.key)
 
 
 _LIVE = (0, 1)  # statuses of entries: existing, added
@@ -370,11 +370,12 @@ def doubts_of_manifest(
         if kind is None or pa.types.is_floating(kind):
             continue
         ends = _ends(summary, kind)
-        outside = (one for one in entries if not _within(one.partition[id_], summary, ends))
+        outside = (one for one in entries if not _within(one.partition.values[id_], summary, ends))
         for entry in outside:
+            value = entry.partition.values[id_]
             yield (
-                f"{entry.where} has the partition value {entry.partition[id_]!r}, which is not "
-                "within what its list says of its manifest"
+                f"{entry.where} has the partition value {value!r}, which is not within what its "
+                "list says of its manifest"
             )
             break
 

@@ -41,7 +41,7 @@ def guarantee(
     for one in spec.fields:
         source = by_id.get(-1 if one.source_id is None else one.source_id)
         if source is not None:
-            value = entry.partition[one.id]
+            value = entry.partition.values[one.id]
             parts += _of_partition(one, (value, value), source)
     return _all(parts)
 

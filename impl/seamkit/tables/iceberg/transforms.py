@@ -101,7 +101,7 @@ def parts_of(entry: Entry, spec: PartitionSpec, fields: Sequence[Field]) -> Sequ
         source = by_id.get(-1 if one.source_id is None else one.source_id)
         if source is None or source.stated or not is_compared(source.type):
             continue
-        value = entry.partition[one.id]
+        value = entry.partition.values[one.id]
         field, shown = pa.field(source.name, source.type), f"{value} by {one.transform}"
         if one.transform == "identity":
             where = f"{entry.where}, column {field.name!r}"

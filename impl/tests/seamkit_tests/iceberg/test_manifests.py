@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import copy
 import io
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import fastavro
+import pyarrow.compute as pc
 import pytest
 
 from seambase.errors import InputError, RefusedError, SeambenchError
@@ -81,6 +84,12 @@ def _twice(entries: Entries) -> None:
     entries += [dict(entry) for entry in entries if entry["status"] != 2]
 
 
+def _kept_without_number(entries: Entries) -> None:
+    """Entries that an earlier snapshot added inherit no sequence number."""
+    for entry in entries:
+        entry.update(status=0, sequence_number=None)
+
+
 @pytest.mark.parametrize(
     ("table", "content", "edit", "error", "says"),
     [
@@ -107,6 +116,7 @@ def _twice(entries: Entries) -> None:
         ("positions", 0, _set("file_format", "LANCE"), RefusedError, "the format 'LANCE'"),
         ("positions", 0, _set("record_count", 1), InputError, "its manifest says 1"),
         ("positions", 0, _set("status", 7), InputError, "the status 7"),
+        ("positions", 0, _kept_without_number, InputError, "has no sequence number, and was not"),
         ("equality", 1, _set("equality_ids", None), InputError, "without the ids"),
         ("equality", 1, _set("equality_ids", [77]), RefusedError, "by the field 77"),
         ("equality", 1, _set("record_count", 7), InputError, "its manifest says 7"),
@@ -171,3 +181,156 @@ def test_a_manifest_list_is_that_of_its_snapshot(tmp_path: Path, says: str) -> N
     last.write_bytes(first.read_bytes())
     with pytest.raises(InputError, match=f"and snapshot {current.id} names it"):
         IcebergTable(str(folder)).scan()
+
+
+Schema = Any
+
+
+def _each_field(kind: Schema, change: Callable[[dict[str, Any]], None]) -> None:
+    """Change every field of a schema, at every depth, the inner ones first."""
+    if isinstance(kind, list):
+        for one in kind:
+            _each_field(one, change)
+    elif isinstance(kind, dict):
+        for one in kind.get("fields", ()):
+            _each_field(one["type"], change)
+            change(one)
+        for name in ("items", "type"):
+            _each_field(kind.get(name), change)
+
+
+def _null_last(one: dict[str, Any]) -> None:
+    """A union in the other order, which has no default then."""
+    if isinstance(one["type"], list):
+        one["type"] = one["type"][::-1]
+        one.pop("default", None)
+
+
+def _wider(one: dict[str, Any]) -> None:
+    """Whole numbers as long; of pairs, too."""
+    kinds = one["type"] if isinstance(one["type"], list) else [one["type"]]
+    wide = ["long" if kind == "int" else kind for kind in kinds]
+    one["type"] = wide if isinstance(one["type"], list) else wide[0]
+
+
+def _field(id_: int, **changed: Any) -> Callable[[dict[str, Any]], None]:
+    """Say something else of the field of an id; None takes it out of the field."""
+
+    def change(one: dict[str, Any]) -> None:
+        if one.get("field-id") == id_:
+            one.update(changed)
+            for name in [name for name, value in changed.items() if value is None]:
+                del one[name]
+
+    return change
+
+
+def _unknown(one: dict[str, Any]) -> None:
+    """A field of a type that no column can have, which no reader knows, in each file."""
+    if one.get("field-id") == 2:
+        odd = {"name": "odd", "field-id": 999, "type": ["null", "int", "string"], "default": None}
+        one["type"]["fields"].insert(1, odd)
+
+
+def _reform(table: Path, change: Callable[[dict[str, Any]], None]) -> None:
+    """Write every manifest of a table, and its lists, by another schema."""
+    lists = []
+    for file in sorted((table / "metadata").glob("*.avro")):
+        schema, metadata, rows = _read(file)
+        if schema["name"] == "manifest_file":
+            lists.append(file)
+            continue
+        schema = json.loads(json.dumps(schema))
+        _each_field(schema, change)
+        _write(file, schema, metadata, rows)
+    for file in lists:
+        schema, metadata, rows = _read(file)
+        for row in rows:
+            own = table / "metadata" / row["manifest_path"].rpartition("/")[2]
+            row["manifest_length"] = own.stat().st_size
+        schema = json.loads(json.dumps(schema))
+        _each_field(schema, change)
+        _write(file, schema, metadata, rows)
+
+
+@pytest.mark.parametrize("change", [_null_last, _wider, _unknown])
+@pytest.mark.parametrize(
+    "table", ["vectors", "positions-by-partition", "equality", "v1", "transforms"]
+)
+def test_manifests_may_have_any_avro_form(
+    tmp_path: Path, table: str, change: Callable[[dict[str, Any]], None]
+) -> None:
+    """A schema in another form of the same meaning gives the same rows, by the same filters."""
+    folder = unpack_iceberg(table, tmp_path)
+    before = IcebergTable(str(folder)).scan().to_table()
+    _reform(folder, change)
+
+    after = IcebergTable(str(folder)).scan()
+    assert after.to_table().equals(before)
+    [name, *_] = before.column_names
+    least = pc.min(before.column(name)).as_py()
+    found = IcebergTable(str(folder)).scan(filter=pc.field(name) == least).to_table()
+    assert found.equals(before.filter(pc.field(name) == least))
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (_field(100, **{"field-id": None}), "the field 100 of an entry is missing"),
+        (_field(2, **{"field-id": None}), "the field 2 of an entry is missing"),
+        (_field(103, type=["null", "long"]), None),
+        (
+            _field(103, type=["null", "long", "string"]),
+            r"'?field 103'?.*union of \[null, long, str",
+        ),
+        (_field(103, type="double"), "the field 103 of an entry is of the type double"),
+        (_field(101, **{"field-id": 100}), "is defined twice"),
+        (
+            _field(122, type="double"),
+            "field 110: the field value of an entry is of the type double",
+        ),
+        (_field(110, **{"field-id": 125}), "is defined twice"),
+    ],
+)
+def test_a_field_is_of_its_type(
+    tmp_path: Path, change: Callable[[dict[str, Any]], None], says: str | None
+) -> None:
+    """A field that every entry has is found by its id, and holds what the format says."""
+    folder = unpack_iceberg("positions", tmp_path)
+    _reform(folder, change)
+    table = IcebergTable(str(folder))
+    if says is None:
+        assert len(table.scan().to_table())
+        return
+    with pytest.raises(SeambenchError, match=rf"\.avro: .*{says}"):
+        table.scan()
+
+
+def test_equality_ids_are_numbers(tmp_path: Path) -> None:
+    """Null among the ids of the fields that decide is no field."""
+    folder = unpack_iceberg("equality", tmp_path)
+    items = {"type": "array", "items": ["int", "null"]}
+    _reform(folder, _field(135, type=["null", items]))
+    _rewrite(folder, 1, _set("equality_ids", [1, None]))
+
+    with pytest.raises(InputError, match="equality ids that are no numbers"):
+        IcebergTable(str(folder)).scan()
+
+
+def test_row_ids_go_on_from_file_to_file(tmp_path: Path) -> None:
+    """Files of a manifest without an id of their own have those behind the file before."""
+    folder = unpack_iceberg("lineage", tmp_path)
+
+    def twice(entries: Entries) -> None:
+        [live] = [entry for entry in entries if entry["status"] != 2]
+        live["data_file"]["first_row_id"] = None
+        entries.append(copy.deepcopy(live))
+
+    [first, *_] = _row_ids(folder)  # of a file of one row; the other file has ids of its own
+    _rewrite(folder, 0, twice)
+    assert _row_ids(folder)[:2] == [first, first + 1]
+
+
+def _row_ids(folder: Path) -> list[int]:
+    found = IcebergTable(str(folder)).scan(columns=["_row_id"]).to_table()
+    return list(found.column("_row_id").to_pylist())

@@ -94,7 +94,7 @@ def test_a_value_falls_into_the_bucket_that_spark_put_it_in(column: str, tmp_pat
     assert metadata.current is not None
     planner = table._planner(_view(table))
     spark = Counter(
-        e.partition[id_] for e in planner.entries(metadata.current) if e.content == DATA
+        e.partition.values[id_] for e in planner.entries(metadata.current) if e.content == DATA
     )
     found = [buckets.numbers(pc.field(column) == value) for value in _VALUES[column]]
     assert not Counter(number for one in found for number in one or ()) - spark

@@ -124,6 +124,20 @@ def _through_every_outlet(folder: Path) -> list[list[int]]:
     ]
 
 
+def test_zero_has_two_signs(tmp_path: Path) -> None:
+    """Files of one manifest in the partitions 0.0 and -0.0 keep their own."""
+    table = _table(tmp_path / "t", "double", "identity")
+    rows = _rows("double", [1]).drop_columns("p")
+    files = [
+        MadeFile(f"{at}.parquet", rows, {"part": value})
+        for at, value in enumerate((0.0, -0.0, 0.0, None, 0.5))
+    ]
+    table.commit(MadeCommit(files, {"part": "double"}))
+
+    found = IcebergTable(str(table.folder)).scan(columns=["p"]).to_table().column("p").to_pylist()
+    assert [repr(value) for value in found] == ["0.0", "-0.0", "0.0", "None", "0.5"]
+
+
 @pytest.mark.parametrize("equality", [False, True], ids=["positions", "keys"])
 @pytest.mark.parametrize(("kind", "transform", "data", "delete"), _PAIRS)
 def test_a_delete_finds_its_partition_whoever_wrote_it(

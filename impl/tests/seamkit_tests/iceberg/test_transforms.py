@@ -26,7 +26,7 @@ from pyiceberg.types import (
 
 from seamkit.files.statistics import that_may_match
 from seamkit.tables.iceberg.metadata.document import PartitionField, PartitionSpec
-from seamkit.tables.iceberg.metadata.manifests import DATA, Entry, PartitionSummary
+from seamkit.tables.iceberg.metadata.manifests import DATA, Entry, Partition, PartitionSummary
 from seamkit.tables.iceberg.metadata.schema import Field, partition_value
 from seamkit.tables.iceberg.pruning import manifest_guarantee
 from seamkit.tables.iceberg.transforms import parts_of
@@ -149,7 +149,9 @@ def test_ranges_of_a_file_fit_its_own_partition(transform: str, kind: pa.DataTyp
     told = 0
     for value in [*files, None]:
         own = {1000: partition_value(value, result, "here")}
-        entry = Entry(DATA, "a", "PARQUET", 0, own, 1, 1, 1, 1, is_new=True, where="here")
+        entry = Entry(
+            DATA, "a", "PARQUET", Partition(0, own), 1, 1, 1, 1, is_new=True, manifest="here"
+        )
         [part] = parts_of(entry, spec, [field])
         fits = part.fits
         assert (fits is None) == (value is None)
@@ -173,5 +175,7 @@ def test_a_partition_says_nothing_of_what_it_is_not_made_of() -> None:
         spec = PartitionSpec(0, [PartitionField(1000, source, "part", transform)])
         for value in (None, 1):
             own = {1000: value}
-            entry = Entry(DATA, "a", "PARQUET", 0, own, 1, 1, 1, 1, is_new=True, where="here")
+            entry = Entry(
+                DATA, "a", "PARQUET", Partition(0, own), 1, 1, 1, 1, is_new=True, manifest="here"
+            )
             assert not parts_of(entry, spec, [Field(1, "x", _WHOLE, required=False)])

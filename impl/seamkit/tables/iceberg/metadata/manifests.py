@@ -8,18 +8,20 @@ block would pass for a shorter one, and deleted rows would come back.
 
 from __future__ import annotations
 
-import functools
-import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
+from itertools import pairwise, repeat
 from typing import Any
+
+import pyarrow as pa
 
 from seambase.errors import InputError, RefusedError
 from seambase.wording import counted
+from seamkit.avro.data_file import Pairs, Records, Wanted
 from seamkit.avro.records import AvroContainer
-from seamkit.tables.iceberg.metadata.document import PartitionKinds, Snapshot, TableMetadata
+from seamkit.tables.iceberg.metadata.document import Snapshot, TableMetadata
 from seamkit.tables.iceberg.metadata.location import TableFiles
 from seamkit.tables.iceberg.metadata.schema import partition_value
 
@@ -27,7 +29,6 @@ DATA, POSITION_DELETES, EQUALITY_DELETES = 0, 1, 2
 """What a file holds, as entries say it."""
 
 _DELETES = 1
-_SUMMARIES = 507
 _EXISTING, _ADDED, _DELETED = 0, 1, 2
 _FORMATS = ("PARQUET", "ORC", "AVRO", "PUFFIN")
 _MOST_BYTES = 1 << 30
@@ -69,6 +70,54 @@ class Manifest:
 
 
 @dataclass(frozen=True)
+class Partition:
+    """The partition of files: values by the id of the partition field; see `partition_value`."""
+
+    spec_id: int
+    values: Mapping[int, Any]
+
+    @cached_property
+    def key(self) -> tuple[Any, ...]:
+        """What files of one partition have in common: spec and values; null equals null."""
+        return (self.spec_id, *((id_, _key(self.values[id_])) for id_ in sorted(self.values)))
+
+
+class Stated:
+    """What a manifest says of a file's columns, by field id."""
+
+    __slots__ = ("_made_of", "lower", "null_counts", "upper", "value_counts")
+    _made_of: tuple[Mapping[str, Pairs | None], int]
+
+    def __init__(
+        self,
+        value_counts: Mapping[int, int],
+        null_counts: Mapping[int, int],
+        lower: Mapping[int, bytes],
+        upper: Mapping[int, bytes],
+    ) -> None:
+        self.value_counts, self.null_counts = value_counts, null_counts
+        self.lower, self.upper = lower, upper
+
+    @classmethod
+    def of(cls, made_of: tuple[Mapping[str, Pairs | None], int]) -> Stated:
+        """That of a record of a manifest, made when it is first asked for: few files are."""
+        made = cls.__new__(cls)
+        made._made_of = made_of
+        return made
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "_made_of":
+            raise AttributeError(name)
+        pairs, row = self._made_of
+        for each, own in pairs.items():
+            setattr(self, each, {} if own is None else own.of(row))
+        return getattr(self, name)
+
+    def __reduce__(self) -> Any:
+        return Stated, (self.value_counts, self.null_counts, self.lower, self.upper)
+
+
+@dataclass(slots=True)  # not frozen, which would take thrice as long to make; nobody changes one
 class Entry:
     """A file of a snapshot.
 
@@ -76,59 +125,53 @@ class Entry:
         content: `DATA`, `POSITION_DELETES` (or a deletion vector) or `EQUALITY_DELETES`.
         path: as the manifest spells it.
         format: `PARQUET`, `ORC`, `AVRO` or `PUFFIN`.
-        spec_id: of its partition.
-        partition: values by the id of the partition field; see `partition_value`.
         records: rows in it; of a vector, positions.
         sequence_number: of its data, by which deletes are matched.
         added_by: the snapshot that added it; None where that is not known.
         is_new: whether the manifest's own snapshot added it.
-        value_counts, null_counts, lower, upper: statistics by field id.
+        manifest: for messages.
         equality_ids: the fields that decide, of equality deletes.
         referenced: the one data file that a delete file is about; None where it may be about more.
         offset, length: where in the file a vector lies.
         first_row_id: of its first row (version 3).
-        where: manifest and file, for messages.
     """
 
     content: int
     path: str
     format: str
-    spec_id: int
-    partition: Mapping[int, Any]
+    partition: Partition
     records: int
     size_bytes: int
     sequence_number: int
     added_by: int | None
     is_new: bool
-    where: str
-    value_counts: Mapping[int, int] = field(default_factory=dict)
-    null_counts: Mapping[int, int] = field(default_factory=dict)
-    lower: Mapping[int, bytes] = field(default_factory=dict)
-    upper: Mapping[int, bytes] = field(default_factory=dict)
+    manifest: str
+    stated: Stated = field(default_factory=lambda: Stated({}, {}, {}, {}))
     equality_ids: Sequence[int] = ()
     referenced: str | None = None
     offset: int | None = None
     length: int | None = None
     first_row_id: int | None = None
 
-    @cached_property
-    def partition_key(self) -> tuple[Any, ...]:
-        """What files of one partition have in common: spec and values; null equals null."""
-        return (self.spec_id, *((id_, _key(self.partition[id_])) for id_ in sorted(self.partition)))
+    @property
+    def where(self) -> str:
+        """Manifest and file, for messages."""
+        return f"{self.manifest}: {self.path}"
 
 
 def read_list(files: TableFiles, snapshot: Snapshot, metadata: TableMetadata) -> list[Manifest]:
     """The manifests of a snapshot."""
     if snapshot.manifest_list is None:
         return [_unlisted(files, path, metadata) for path in snapshot.manifests]
-    rows, where, header = _avro(files, snapshot.manifest_list)
+    rows, header = _read(files, snapshot.manifest_list)
+    where = rows.where
     owner = header.get("snapshot-id")  # the specification asks no writer for it
     if owner is not None and owner != str(snapshot.id).encode():
         raise InputError(
             f"{where}: it is the list of snapshot {owner.decode(errors='replace'):.20}, and "
             f"snapshot {snapshot.id} names it"
         )
-    found = [_manifest(row, where, metadata) for row in rows]
+    found = _manifests(rows, metadata)
     if snapshot.totals.get("total-data-files") and not found:
         # A list that is cut behind its header is a whole Avro file.
         raise InputError(f"{where}: it has no manifests, and snapshot {snapshot.id} has files")
@@ -147,56 +190,70 @@ def read_list(files: TableFiles, snapshot: Snapshot, metadata: TableMetadata) ->
 
 def _unlisted(files: TableFiles, path: str, metadata: TableMetadata) -> Manifest:
     """A manifest that a snapshot of version 1 names itself: its own header tells its spec."""
-    _, where, header = _avro(files, path)
+    rows, header = _read(files, path)
     spec = header.get("partition-spec-id", b"0")
     if not spec.isdigit() or int(spec) not in metadata.specs:
-        raise InputError(f"{where}: it has the partition spec {spec!r}, which is not there")
+        raise InputError(f"{rows.where}: it has the partition spec {spec!r}, which is not there")
     return Manifest(path, None, int(spec), False, 0, None, {}, None)
 
 
-def _manifest(row: Mapping[int, Any], where: str, metadata: TableMetadata) -> Manifest:
-    path = _typed(row, 500, str, where)
-    if row.get(519):
-        raise RefusedError(f"{where}: {path} is encrypted, which is not supported")
-    content = _optional(row, 517, int, where) or 0
-    if content not in (0, _DELETES):
-        raise RefusedError(f"{where}: {path} has the unknown content {content!r}")
-    spec_id = _typed(row, 502, int, where)
-    if spec_id not in metadata.specs:
-        raise InputError(f"{where}: {path} has the partition spec {spec_id}, which is not there")
-    counts = {
-        status: count
-        for status, id_ in ((_ADDED, 504), (_EXISTING, 505), (_DELETED, 506))
-        if (count := _optional(row, id_, int, where)) is not None
-    }
-    rows = [_optional(row, id_, int, where) for id_ in (512, 513)]
-    return Manifest(
-        path=path,
-        length=_typed(row, 501, int, where),
-        spec_id=spec_id,
-        is_deletes=content == _DELETES,
-        sequence_number=_optional(row, 515, int, where) or 0,
-        snapshot_id=_optional(row, 503, int, where),
-        counts=counts,
-        least_sequence_number=_optional(row, 516, int, where),
-        rows=None if None in rows else sum(rows),
-        first_row_id=_optional(row, 520, int, where),
-        summaries=_summaries(row, f"{where}: {path}", len(metadata.specs[spec_id].fields)),
-    )
-
-
-def _summaries(row: Mapping[int, Any], where: str, fields: int) -> Sequence[PartitionSummary]:
-    listed = _optional(row, _SUMMARIES, list, where) or []
-    if len(listed) not in (0, fields):
-        raise InputError(f"{where} has summaries of {len(listed)} partition fields, not {fields}")
-    return [
-        PartitionSummary(
-            has_null=one.get(509) is not False,
-            lower=_optional(one, 510, bytes, where),
-            upper=_optional(one, 511, bytes, where),
+def _manifests(rows: Records, metadata: TableMetadata) -> list[Manifest]:
+    found = []
+    for path, key, content, spec_id, summaries, least, told, *own in zip(
+        rows.values("500", str, needed=True),
+        rows.values("519", bytes),
+        rows.values("517", int),
+        rows.values("502", int, needed=True),
+        _summaries(rows),
+        rows.values("516", int),
+        zip(rows.values("512", int), rows.values("513", int), strict=True),
+        rows.values("501", int, needed=True),
+        rows.values("515", int),
+        rows.values("503", int),
+        rows.values("520", int),
+        zip(*(rows.values(id_, int) for id_ in ("505", "504", "506")), strict=True),
+        strict=True,
+    ):
+        where = f"{rows.where}: {path}"
+        if key:
+            raise RefusedError(f"{where} is encrypted, which is not supported")
+        if content not in (None, 0, _DELETES):
+            raise RefusedError(f"{where} has the unknown content {content!r}")
+        if spec_id not in metadata.specs:
+            raise InputError(f"{where} has the partition spec {spec_id}, which is not there")
+        fields = len(metadata.specs[spec_id].fields)
+        if len(summaries) not in (0, fields):
+            raise InputError(
+                f"{where} has summaries of {len(summaries)} partition fields, not {fields}"
+            )
+        length, sequence_number, snapshot_id, first_row_id, counts = own
+        found.append(
+            Manifest(
+                path=path,
+                length=length,
+                spec_id=spec_id,
+                is_deletes=content == _DELETES,
+                sequence_number=sequence_number or 0,
+                snapshot_id=snapshot_id,
+                counts={n: count for n, count in enumerate(counts) if count is not None},
+                least_sequence_number=least,
+                rows=None if None in told else sum(told),
+                first_row_id=first_row_id,
+                summaries=summaries,
+            )
         )
-        for one in listed
-    ]
+    return found
+
+
+def _summaries(rows: Records) -> Iterator[Sequence[PartitionSummary]]:
+    """What a list says of the partitions of each manifest."""
+    listed = rows.column("507", list)
+    if listed is None:
+        return repeat((), len(rows))
+    inner = Records(listed.values, rows.where)
+    nulls = [null is not False for null in inner.values("509", bool)]
+    made = [*map(PartitionSummary, nulls, inner.values("510", bytes), inner.values("511", bytes))]
+    return (made[begin:end] for begin, end in pairwise(listed.offsets.to_pylist()))
 
 
 def read_entries(files: TableFiles, manifest: Manifest, metadata: TableMetadata) -> Sequence[Entry]:
@@ -205,97 +262,184 @@ def read_entries(files: TableFiles, manifest: Manifest, metadata: TableMetadata)
     kinds = metadata.partition_kinds(manifest.spec_id)
     # What entries inherit, and its length.
     stated = replace(manifest, counts={}, summaries=(), rows=None, least_sequence_number=None)
-    return storage.kept(
+    entries, _ = storage.kept(
         [plain],
-        lambda: list(_entries(files, manifest, metadata)),
-        lambda entries: sum(map(_bytes_of, entries)),
+        lambda: _entries(files, manifest, metadata),
+        lambda made: made[1],
         "entries of a manifest of Iceberg",
         (tuple(kinds.items()), tuple(sorted(manifest.counts.items())), repr(stated)),
     )
+    return entries
 
 
-def _bytes_of(entry: Entry) -> int:
-    """What an entry takes in memory, about."""
-    maps = (entry.value_counts, entry.null_counts, entry.lower, entry.upper)
-    return 1500 + 120 * sum(map(len, maps))
+_BYTES_AN_ENTRY, _BYTES_A_PAIR = 1000, 120  # in memory, about
+#: What is stated of columns, by the names in `Stated`.
+_STATED = (
+    ("value_counts", "109", int),
+    ("null_counts", "110", int),
+    ("lower", "125", bytes),
+    ("upper", "128", bytes),
+)
 
 
-def _entries(files: TableFiles, manifest: Manifest, metadata: TableMetadata) -> Iterator[Entry]:
-    rows, where, _ = _avro(files, manifest.path, manifest.length)
-    kinds = metadata.partition_kinds(manifest.spec_id)
-    statuses: Counter[int] = Counter()
-    row_id = manifest.first_row_id
-    for row in rows:
-        status = row.get(0)
-        if status not in (_EXISTING, _ADDED, _DELETED):
-            raise InputError(f"{where}: an entry has the status {status!r}")
-        statuses[status] += 1
-        if status == _DELETED:
-            continue
-        entry = _entry(row, status, manifest, kinds, where)
-        if entry.content == DATA and entry.first_row_id is None and row_id is not None:
-            entry = replace(entry, first_row_id=row_id)
-            row_id += entry.records
+def _entries(
+    files: TableFiles, manifest: Manifest, metadata: TableMetadata
+) -> tuple[list[Entry], int]:
+    """The live files of a manifest, and what they take in memory."""
+    rows, _ = _read(files, manifest.path, manifest.length)
+    where = rows.where
+    statuses = rows.values("0", int, needed=True)
+    counts = Counter(statuses)
+    for status in counts.keys() - {_EXISTING, _ADDED, _DELETED}:
+        raise InputError(f"{where}: an entry has the status {status!r}")
+    if counts[_DELETED]:
+        live = [status != _DELETED for status in statuses]
+        rows = Records(rows.rows.filter(pa.array(live)), where)
+        statuses = [status for status in statuses if status != _DELETED]
+    file = rows.within("2")
+    paths = file.values("100", str, needed=True)
+    for key, path in zip(file.values("131", bytes), paths, strict=True):
+        if key:
+            raise RefusedError(f"{where}: {path} is encrypted, which is not supported")
+    contents = _or(file.values("134", int), 0)
+    records = file.values("103", int, needed=True)
+    pairs = {name: file.pairs(id_, kind) for name, id_, kind in _STATED}
+    entries = [
+        *map(
+            Entry,
+            contents,
+            paths,
+            [form.upper() for form in file.values("101", str, needed=True)],
+            _partitions(file, paths, manifest.spec_id, metadata),
+            records,
+            file.values("104", int, needed=True),
+            _sequence_numbers(rows, statuses, paths, manifest),
+            _or(rows.values("1", int), manifest.snapshot_id),
+            [status == _ADDED for status in statuses],
+            repeat(where),
+            map(Stated.of, zip(repeat(pairs), range(len(paths)), strict=False)),
+            _equality_ids(file),
+            file.values("143", str),
+            file.values("144", int),
+            file.values("145", int),
+            _first_row_ids(file, contents, records, manifest.first_row_id),
+        )
+    ]
+    firsts = {(one.content, one.format, not one.equality_ids): one for one in reversed(entries)}
+    for entry in firsts.values():
         _check_content(entry, manifest)
-        yield entry
-    for status, count in manifest.counts.items():
-        if statuses[status] != count:
+    for entry in entries:
+        if entry.records < 0 or entry.size_bytes < 0:
             raise InputError(
-                f"{where}: {statuses[status]} entries of status {status}, its list says {count}"
+                f"{entry.where} has {counted(entry.records, 'row')} in {entry.size_bytes} bytes"
             )
+    for status, count in manifest.counts.items():
+        if counts[status] != count:
+            raise InputError(
+                f"{where}: {counts[status]} entries of status {status}, its list says {count}"
+            )
+    taken = _BYTES_A_PAIR * sum(len(own.values) for own in pairs.values() if own is not None)
+    return entries, taken + _BYTES_AN_ENTRY * len(entries)
 
 
-def _entry(
-    row: Mapping[int, Any], status: int, manifest: Manifest, kinds: PartitionKinds, where: str
-) -> Entry:
-    file = row.get(2)
-    if not isinstance(file, dict):
-        raise InputError(f"{where}: an entry has no file")
-    path = _typed(file, 100, str, where)
-    where = f"{where}: {path}"
-    if file.get(131):
-        raise RefusedError(f"{where} is encrypted, which is not supported")
-    sequence = _optional(row, 3, int, where)
-    if sequence is None:
-        if status != _ADDED and manifest.sequence_number:
-            raise InputError(f"{where} has no sequence number, and was not added by its manifest")
-        sequence = manifest.sequence_number
-    if sequence > manifest.sequence_number:
+def _or(values: Sequence[int | None], other: Any) -> list[Any]:
+    return [other if value is None else value for value in values]
+
+
+def _sequence_numbers(
+    rows: Records, statuses: Sequence[int], paths: Sequence[str], manifest: Manifest
+) -> Sequence[int]:
+    """Those of files, which those that a manifest added may inherit from it."""
+    own = manifest.sequence_number
+    numbers = rows.values("3", int)
+    if own and None in numbers:
+        for number, status, path in zip(numbers, statuses, paths, strict=True):
+            if number is None and status != _ADDED:
+                raise InputError(
+                    f"{rows.where}: {path} has no sequence number, and was not added by its "
+                    "manifest"
+                )
+    numbers = _or(numbers, own)
+    if numbers and max(numbers) > own:
+        number, path = max(zip(numbers, paths, strict=True))
         raise InputError(
-            f"{where} has the sequence number {sequence}, its manifest has "
-            f"{manifest.sequence_number}"
+            f"{rows.where}: {path} has the sequence number {number}, its manifest has {own}"
         )
-    partition = _optional(file, 102, dict, where) or {}
-    if partition.keys() != kinds.keys():
+    return numbers
+
+
+def _equality_ids(file: Records) -> Iterator[Sequence[int]]:
+    column = file.column("135", list)
+    if column is None or column.null_count == len(column):
+        return repeat((), len(file))
+    if column.values.null_count or not pa.types.is_integer(column.type.value_type):
+        raise InputError(f"{file.where}: an entry has equality ids that are no numbers")
+    return (tuple(ids or ()) for ids in column.to_pylist())
+
+
+def _first_row_ids(
+    file: Records, contents: Sequence[int], records: Sequence[int], row_id: int | None
+) -> Sequence[int | None]:
+    """Those of files, which data files without one inherit, one after the other."""
+    ids = file.values("142", int)
+    if row_id is not None:
+        for at, content in enumerate(contents):
+            if content == DATA and ids[at] is None:
+                ids[at] = row_id
+                row_id += records[at]
+    return ids
+
+
+def _partitions(
+    file: Records, paths: Sequence[str], spec_id: int, metadata: TableMetadata
+) -> Sequence[Partition]:
+    """The partition of each file: one object for all files of one."""
+    kinds = metadata.partition_kinds(spec_id)
+    column = file.column("102", dict)
+    named = [] if column is None else [one.name for one in column.type if one.name.isdigit()]
+    if column is not None and column.null_count:
+        named = []
+    if sorted(named) != sorted(map(str, kinds)):
+        if not paths:
+            return []
         raise InputError(
-            f"{where} has the partition fields {sorted(partition)}, its spec {manifest.spec_id} "
-            f"has {sorted(kinds)}"
+            f"{file.where}: {paths[0]} has the partition fields {named}, its spec {spec_id} has "
+            f"{sorted(kinds)}"
         )
-    return Entry(
-        content=_optional(file, 134, int, where) or 0,
-        path=path,
-        format=_typed(file, 101, str, where).upper(),
-        spec_id=manifest.spec_id,
-        partition={
-            id_: partition_value(partition[id_], kind, f"{where}, field {id_}")
-            for id_, kind in kinds.items()
-        },
-        records=_typed(file, 103, int, where),
-        size_bytes=_typed(file, 104, int, where),
-        sequence_number=sequence,
-        added_by=manifest.snapshot_id if row.get(1) is None else _typed(row, 1, int, where),
-        is_new=status == _ADDED,
-        where=where,
-        value_counts=_pairs(file, 109, int, where),
-        null_counts=_pairs(file, 110, int, where),
-        lower=_pairs(file, 125, bytes, where),
-        upper=_pairs(file, 128, bytes, where),
-        equality_ids=tuple(_optional(file, 135, list, where) or ()),
-        referenced=_optional(file, 143, str, where),
-        offset=_optional(file, 144, int, where),
-        length=_optional(file, 145, int, where),
-        first_row_id=_optional(file, 142, int, where),
-    )
+    if column is None or not kinds:
+        return [Partition(spec_id, {})] * len(paths)
+    values = [
+        _values_of(column.field(str(id_)), kind, f"{file.where}: field {id_}")
+        for id_, kind in kinds.items()
+    ]
+    known: dict[tuple[Any, ...], Partition] = {}
+    found = []
+    for path, *own in zip(paths, *values, strict=True):
+        key = (*map(_key, own),)
+        if key not in known:
+            where = f"{file.where}: {path}"
+            own = [
+                partition_value(value, kind, f"{where}, field {id_}")
+                for value, (id_, kind) in zip(own, kinds.items(), strict=True)
+            ]
+            known[key] = Partition(spec_id, dict(zip(kinds, own, strict=True)))
+        found.append(known[key])
+    return found
+
+
+def _values_of(column: pa.Array, kind: pa.DataType | None, where: str) -> list[Any]:
+    """Values of a partition field; days and moments as numbers, as Python does not know all."""
+    have, tests = column.type, pa.types
+    if tests.is_nested(have):
+        raise InputError(f"{where}: partition values of the type {have} are nested")
+    try:
+        if kind is not None and tests.is_date32(have) and kind.id in (pa.int32().id, have.id):
+            column = column.cast(pa.int32())
+        elif kind is not None and tests.is_timestamp(have) and tests.is_timestamp(kind):
+            column = column.cast(pa.timestamp(kind.unit, have.tz)).cast(pa.int64())
+        return list(column.to_pylist())
+    except (ValueError, TypeError, OverflowError, pa.ArrowException) as error:
+        raise InputError(f"{where}: partition values are not readable ({error})") from error
 
 
 def _check_content(entry: Entry, manifest: Manifest) -> None:
@@ -310,12 +454,6 @@ def _check_content(entry: Entry, manifest: Manifest) -> None:
         )
     if entry.content == EQUALITY_DELETES and not entry.equality_ids:
         raise InputError(f"{entry.where} has equality deletes without the ids of their fields")
-    if not all(isinstance(id_, int) for id_ in entry.equality_ids):
-        raise InputError(f"{entry.where} has the equality ids {entry.equality_ids!r}")
-    if entry.records < 0 or entry.size_bytes < 0:
-        raise InputError(
-            f"{entry.where} has {counted(entry.records, 'row')} in {entry.size_bytes} bytes"
-        )
 
 
 def is_vector(entry: Entry) -> bool:
@@ -323,118 +461,28 @@ def is_vector(entry: Entry) -> bool:
     return entry.content == POSITION_DELETES and entry.format == "PUFFIN"
 
 
-def _typed(row: Mapping[int, Any], id_: int, kind: type, where: str) -> Any:
-    value = row.get(id_)
-    if type(value) is kind:
-        return value
-    if isinstance(value, bool) or not isinstance(value, kind):
-        raise InputError(f"{where}: field {id_} is {value!r}")
-    return value
-
-
-def _optional(row: Mapping[int, Any], id_: int, kind: type, where: str) -> Any:
-    value = row.get(id_)
-    return value if value is None or type(value) is kind else _typed(row, id_, kind, where)
-
-
-def _pairs(row: Mapping[int, Any], id_: int, kind: type, where: str) -> dict[int, Any]:
-    """A map whose keys are numbers; Avro has it as a list of pairs."""
-    listed = _optional(row, id_, list, where)
-    if not listed:
-        return {}
-    try:
-        found = {pair["key"]: pair["value"] for pair in listed}
-    except (KeyError, TypeError) as error:
-        raise InputError(f"{where}: field {id_} is no list of pairs") from error
-    # By their very types first: a table has many of these maps.
-    if {*map(type, found.values())} != {kind} and not all(
-        isinstance(value, kind) for value in found.values()
-    ):
-        raise InputError(f"{where}: field {id_} has values of another type")
-    if len(found) < len(listed):
-        raise InputError(f"{where}: field {id_} has a key twice")
-    return found
-
-
 def _key(value: Any) -> Any:
     """A value of a partition as it is compared: numbers by every bit, not a number with itself."""
     return value.hex() if isinstance(value, float) else value
 
 
-def _avro(
+#: What is read of a list and of a manifest, by id, and of the file of an entry.
+_OF_FILE = (*range(100, 105), 109, 110, 125, 128, 131, 134, 135, *range(142, 146))
+_OF_LIST = (*range(500, 508), 512, 513, 515, 516, 517, 519, 520)
+_WANTED: Wanted = (
+    *map(str, (*range(4), *_OF_LIST)),
+    ("2", (*map(str, _OF_FILE), ("102", ()))),
+)
+
+
+def _read(
     files: TableFiles, path: str, length: int | None = None
-) -> tuple[Iterator[dict[int, Any]], str, Mapping[str, bytes]]:
-    """The records of an Avro file by field id, the file's name for messages, and its header."""
+) -> tuple[Records, Mapping[str, bytes]]:
+    """The records of a list or of a manifest by field id, and the file's header."""
     storage, plain = files.locate(path)
     where = storage.full(plain)
     content = storage.read(plain, most_bytes=_MOST_BYTES)
     if length is not None and length != len(content):
         raise InputError(f"{where}: {len(content)} bytes, its list says {length}")
-    try:
-        container = AvroContainer(content, where, storage.bound)
-        names = _names_of(container.schema)
-    except (ValueError, KeyError, TypeError, RecursionError, AttributeError) as error:
-        raise InputError(f"{where}: its schema is not readable ({error!r})") from error
-    return _by_id(container, names, where), where, container.properties
-
-
-def _by_id(container: AvroContainer, names: _Names, where: str) -> Iterator[dict[int, Any]]:
-    try:
-        for record in container.records():
-            yield names.of(record)
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
-        raise InputError(f"{where}: a record is not readable ({error!r})") from error
-
-
-@functools.lru_cache(maxsize=64)  # files of one writer share a schema
-def _names_of(schema: bytes) -> _Names:
-    return _Names(json.loads(schema))
-
-
-class _Names:
-    """Names of a record's fields by their ids, and of the records within it."""
-
-    def __init__(self, schema: Mapping[str, Any]) -> None:
-        self._fields: list[tuple[int, str, Callable[[Any], Any] | None]] = []
-        for one in schema["fields"]:
-            id_ = one.get("field-id")
-            if not isinstance(id_, int):
-                continue
-            record = _record_of(one["type"])
-            inner: Callable[[Any], Any] | None = None
-            if id_ == _SUMMARIES:
-                inner = partial(_each, _Names(_record_of_list(one["type"])).of)
-            elif record is not None:
-                inner = _Names(record).of
-            self._fields.append((id_, one["name"], inner))
-
-    def of(self, record: Mapping[str, Any]) -> dict[int, Any]:
-        """A record by ids."""
-        found = {}
-        for id_, name, inner in self._fields:
-            value = record[name]
-            found[id_] = value if inner is None or value is None else inner(value)
-        return found
-
-
-def _each(of: Callable[[Any], Any], listed: Sequence[Any]) -> list[Any]:
-    return [of(one) for one in listed]
-
-
-def _record_of(kind: Any) -> Mapping[str, Any] | None:
-    """The record that a type is, or may be besides null."""
-    for one in kind if isinstance(kind, list) else [kind]:
-        if isinstance(one, dict) and one.get("type") == "record":
-            return one
-    return None
-
-
-def _record_of_list(kind: Any) -> Mapping[str, Any]:
-    """The record of which a type is a list, or may be besides null."""
-    [items] = (
-        [one["items"] for one in kind if isinstance(one, dict)]
-        if isinstance(kind, list)
-        else [kind["items"]]
-    )
-    found: Mapping[str, Any] = items
-    return found
+    container = AvroContainer(content, where, storage.bound)
+    return Records.by_ids(container, _WANTED, where), container.properties

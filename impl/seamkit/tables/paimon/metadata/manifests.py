@@ -13,7 +13,7 @@ either up to seven bytes and their number, or offset and length.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from functools import partial
@@ -24,7 +24,7 @@ import pyarrow as pa
 
 from seambase.errors import InputError, RefusedError
 from seambase.wording import counted
-from seamkit.avro.data_file import AvroReader
+from seamkit.avro.data_file import AvroReader, Records
 from seamkit.files.orc import OrcReader
 from seamkit.files.storage import Storage
 from seamkit.tables.paimon.metadata.snapshots import ManifestList, Snapshot
@@ -122,64 +122,9 @@ _BATCH_ROWS = 1 << 16
 _BYTES_AN_ENTRY = 1500  # in memory, about
 _KEY_INDEX, _VECTORS = "HASH", "DELETION_VECTORS"
 _VERSIONS = {"list": (2, 3), "manifest": (2, 3), "index": (1,)}
-#: Fields that every entry has, by the kind of manifest; those of a data file and its statistics.
-_FIELDS: Mapping[str, Mapping[str, type]] = {
-    "list": {
-        "_VERSION": int,
-        "_FILE_NAME": str,
-        "_FILE_SIZE": int,
-        "_NUM_ADDED_FILES": int,
-        "_NUM_DELETED_FILES": int,
-    },
-    "manifest": {
-        "_VERSION": int,
-        "_KIND": int,
-        "_FILE": dict,
-        "_PARTITION": bytes,
-        "_BUCKET": int,
-    },
-    "index": {
-        "_VERSION": int,
-        "_INDEX_TYPE": str,
-        "_KIND": int,
-        "_PARTITION": bytes,
-        "_BUCKET": int,
-        "_FILE_NAME": str,
-    },
-}
-_FILE_FIELDS = {
-    "_FILE_NAME": str,
-    "_FILE_SIZE": int,
-    "_ROW_COUNT": int,
-    "_MIN_KEY": bytes,
-    "_MAX_KEY": bytes,
-    "_VALUE_STATS": dict,
-    "_MIN_SEQUENCE_NUMBER": int,
-    "_MAX_SEQUENCE_NUMBER": int,
-    "_SCHEMA_ID": int,
-    "_LEVEL": int,
-    "_EXTRA_FILES": list,
-}
-_STATS_FIELDS = {"_MIN_VALUES": bytes, "_MAX_VALUES": bytes}
-_RANGE_FIELDS = {"f0": str, "f1": int, "f2": int}
-#: Fields that files and their statistics may have, null where nothing is said.
-_FURTHER_FIELDS = {
-    "_DELETE_ROW_COUNT": int,
-    "_EXTERNAL_PATH": str,
-    "_VALUE_STATS_COLS": list,
-    "_WRITE_COLS": list,
-    "_NULL_COUNTS": list,
-}
-_IS_OF: Mapping[type, Callable[[pa.DataType], bool]] = {
-    int: pa.types.is_integer,
-    str: pa.types.is_string,
-    bytes: pa.types.is_binary,
-    list: pa.types.is_list,
-    dict: pa.types.is_struct,
-}
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)  # not frozen, which would take thrice as long to make; nobody changes one
 class FileEntry:
     """A data file, as a manifest has it.
 
@@ -292,124 +237,140 @@ def live_vectors(storage: Storage, snapshot: Snapshot) -> Mapping[VectorKey, Vec
     if snapshot.index_manifest is None:
         return {}
     vectors: dict[VectorKey, VectorRange] = {}
-    records = list(_records(storage, snapshot.index_manifest, "index"))
-    if not records:  # a snapshot without index files names no such manifest
+    n_entries = 0
+    for entries in _batches(storage, snapshot.index_manifest, "index"):
+        n_entries += len(entries)
+        for key, found in _ranges(entries):
+            if key in vectors:
+                raise InputError(
+                    f"{entries.where}: the data file {key[2]} has two deletion vectors"
+                )
+            vectors[key] = found
+    if not n_entries:  # a snapshot without index files names no such manifest
         name = storage.full(f"{_FOLDER}/{snapshot.index_manifest}")
         raise InputError(f"{name}: a manifest of index files without any entry")
-    for record, where in records:
-        kind = record["_INDEX_TYPE"]
-        # Of writers: which bucket a key is in. Of searches: which rows have a value.
-        is_of_values = kind != _VECTORS and record.get("_GLOBAL_INDEX") is not None
-        if kind == _KEY_INDEX or is_of_values:
-            continue
-        if kind != _VECTORS:
-            raise RefusedError(f"{where}: indexes of the type {kind!r} are not supported")
-        if record["_KIND"] != _ADD:
-            raise InputError(f"{where}: it deletes an index file, and should hold live ones alone")
-        ranges = record.get("_DELETIONS_VECTORS_RANGES")
-        if ranges is None:
-            raise InputError(f"{where}: an index file of deletion vectors says of no file's")
-        for one in ranges:
-            _check_range(one, where)
-            key = record["_PARTITION"], record["_BUCKET"], one["f0"]
-            if key in vectors:
-                raise InputError(f"{where}: the data file {key[2]} has two deletion vectors")
-            vectors[key] = VectorRange(
-                record["_FILE_NAME"],
-                one["f1"],
-                one["f2"],
-                one.get("_CARDINALITY"),
-                record.get("_EXTERNAL_PATH"),
-            )
     return vectors
 
 
-def _check_range(one: Any, where: str) -> None:
-    for name, kind in _RANGE_FIELDS.items():
-        value = one.get(name) if isinstance(one, dict) else None
-        if not isinstance(value, kind):
-            raise InputError(f"{where}: the field {name} of a range is {value!r:.60}")
+def _ranges(entries: Records) -> Iterator[tuple[VectorKey, VectorRange]]:
+    """The deletion vectors of some index files."""
+    where = entries.where
+    ranges = entries.column("_DELETIONS_VECTORS_RANGES", list)
+    of_values = entries.column("_GLOBAL_INDEX", dict)
+    held: list[tuple[Any, ...]] = []
+    if ranges is not None:
+        one = Records(ranges.values, f"{where}: a range")
+        places = [one.values(field, int, needed=True) for field in ("f1", "f2")]
+        names = one.values("f0", str, needed=True)
+        held = [*zip(names, *places, one.values("_CARDINALITY", int), strict=True)]
+    for at, (kind, does, partition, bucket, name, path) in enumerate(
+        zip(
+            entries.values("_INDEX_TYPE", str, needed=True),
+            entries.values("_KIND", int, needed=True),
+            entries.values("_PARTITION", bytes, needed=True),
+            entries.values("_BUCKET", int, needed=True),
+            entries.values("_FILE_NAME", str, needed=True),
+            entries.values("_EXTERNAL_PATH", str),
+            strict=True,
+        )
+    ):
+        # Of writers: which bucket a key is in. Of searches: which rows have a value.
+        if kind == _KEY_INDEX or (
+            kind != _VECTORS and of_values is not None and of_values[at].is_valid
+        ):
+            continue
+        if kind != _VECTORS:
+            raise RefusedError(f"{where}: indexes of the type {kind!r} are not supported")
+        if does != _ADD:
+            raise InputError(f"{where}: it deletes an index file, and should hold live ones alone")
+        if ranges is None or not ranges[at].is_valid:
+            raise InputError(f"{where}: an index file of deletion vectors says of no file's")
+        begin, end = ranges.offsets[at].as_py(), ranges.offsets[at + 1].as_py()
+        for file, offset, length, gone in held[begin:end]:
+            yield (partition, bucket, file), VectorRange(name, offset, length, gone, path)
 
 
 def _entries(storage: Storage, manifest_list: ManifestList) -> Iterator[tuple[int, FileEntry]]:
     """All entries of the manifests of a list: what they do, and with which file."""
-    for listed, _ in _records(storage, manifest_list.name, "list", manifest_list.size_bytes):
-        name, size = listed["_FILE_NAME"], listed["_FILE_SIZE"]
-        entries = storage.kept(
-            [f"{_FOLDER}/{name}"],
-            partial(_entries_of, storage, name, size),
-            lambda entries: len(entries) * _BYTES_AN_ENTRY,
-            ("entries of a manifest of Paimon", size),
-        )
-        yield from entries
-        kinds = [kind for kind, _ in entries]
-        counts = [kinds.count(_ADD), kinds.count(_DELETE)]
-        stated = [listed["_NUM_ADDED_FILES"], listed["_NUM_DELETED_FILES"]]
-        if counts != stated:
-            raise InputError(
-                f"{storage.full(f'{_FOLDER}/{name}')}: it adds {counts[0]} and deletes {counts[1]} "
-                f"files, its list says {stated[0]} and {stated[1]}"
+    for listed in _batches(storage, manifest_list.name, "list", manifest_list.size_bytes):
+        for name, size, *stated in zip(
+            listed.values("_FILE_NAME", str, needed=True),
+            listed.values("_FILE_SIZE", int, needed=True),
+            listed.values("_NUM_ADDED_FILES", int, needed=True),
+            listed.values("_NUM_DELETED_FILES", int, needed=True),
+            strict=True,
+        ):
+            entries = storage.kept(
+                [f"{_FOLDER}/{name}"],
+                partial(_entries_of, storage, name, size),
+                lambda entries: len(entries) * _BYTES_AN_ENTRY,
+                ("entries of a manifest of Paimon", size),
             )
+            yield from entries
+            kinds = [kind for kind, _ in entries]
+            counts = [kinds.count(_ADD), kinds.count(_DELETE)]
+            if counts != stated:
+                raise InputError(
+                    f"{storage.full(f'{_FOLDER}/{name}')}: it adds {counts[0]} and deletes "
+                    f"{counts[1]} files, its list says {stated[0]} and {stated[1]}"
+                )
 
 
 def _entries_of(storage: Storage, name: str, size_bytes: int) -> list[tuple[int, FileEntry]]:
     """The entries of one manifest."""
     found: list[tuple[int, FileEntry]] = []
-    for columns, where in _batches(storage, name, "manifest", size_bytes):
-        kinds = columns["_KIND"].to_pylist()
+    for entries in _batches(storage, name, "manifest", size_bytes):
+        kinds = entries.values("_KIND", int, needed=True)
         for kind in set(kinds) - {_ADD, _DELETE}:
-            raise InputError(f"{where}: an entry of the unknown kind {kind}")
-        found += zip(kinds, _files_of(columns, where), strict=True)
+            raise InputError(f"{entries.where}: an entry of the unknown kind {kind}")
+        found += zip(kinds, _files_of(entries), strict=True)
     return found
 
 
-def _files_of(columns: _Columns, where: str) -> Iterator[FileEntry]:
+def _files_of(entries: Records) -> Iterator[FileEntry]:
     """The files of entries."""
-    file = _columns(columns["_FILE"], _FILE_FIELDS, where)
-    stats = _columns(file["_VALUE_STATS"], _STATS_FIELDS, where)
-    count = len(columns["_FILE"])
-
-    def values(columns: _Columns, name: str) -> list[Any]:
-        column = columns.get(name)
-        return [None] * count if column is None else column.to_pylist()
-
-    rows, deleted = values(file, "_ROW_COUNT"), values(file, "_DELETE_ROW_COUNT")
+    file = entries.within("_FILE")
+    stats = file.within("_VALUE_STATS")
+    rows = file.values("_ROW_COUNT", int, needed=True)
+    deleted = file.values("_DELETE_ROW_COUNT", int)
     for n_rows, gone in zip(rows, deleted, strict=True):
         if n_rows < 0 or (gone is not None and not 0 <= gone <= n_rows):
             raise InputError(
-                f"{where}: a file has {counted(n_rows, 'row')}, of which {gone} delete others"
+                f"{entries.where}: a file has {counted(n_rows, 'row')}, of which {gone} delete "
+                "others"
             )
     return map(
         FileEntry,
-        values(columns, "_PARTITION"),
-        values(columns, "_BUCKET"),
-        values(file, "_FILE_NAME"),
-        values(file, "_FILE_SIZE"),
+        entries.values("_PARTITION", bytes, needed=True),
+        entries.values("_BUCKET", int, needed=True),
+        file.values("_FILE_NAME", str, needed=True),
+        file.values("_FILE_SIZE", int, needed=True),
         rows,
-        values(file, "_MIN_KEY"),
-        values(file, "_MAX_KEY"),
-        values(file, "_MIN_SEQUENCE_NUMBER"),
-        values(file, "_MAX_SEQUENCE_NUMBER"),
-        values(file, "_SCHEMA_ID"),
-        values(file, "_LEVEL"),
-        values(file, "_EXTRA_FILES"),
+        file.values("_MIN_KEY", bytes, needed=True),
+        file.values("_MAX_KEY", bytes, needed=True),
+        file.values("_MIN_SEQUENCE_NUMBER", int, needed=True),
+        file.values("_MAX_SEQUENCE_NUMBER", int, needed=True),
+        file.values("_SCHEMA_ID", int, needed=True),
+        file.values("_LEVEL", int, needed=True),
+        file.values("_EXTRA_FILES", list, needed=True),
         deleted,
-        values(file, "_EXTERNAL_PATH"),
-        zip(*(values(stats, name) for name in (*_STATS_FIELDS, "_NULL_COUNTS")), strict=True),
-        values(file, "_VALUE_STATS_COLS"),
-        values(file, "_WRITE_COLS"),
-        repeat(where),
+        file.values("_EXTERNAL_PATH", str),
+        zip(
+            stats.values("_MIN_VALUES", bytes, needed=True),
+            stats.values("_MAX_VALUES", bytes, needed=True),
+            stats.values("_NULL_COUNTS", list),
+            strict=True,
+        ),
+        file.values("_VALUE_STATS_COLS", list),
+        file.values("_WRITE_COLS", list),
+        repeat(entries.where),
     )
-
-
-_Columns = Mapping[str, pa.Array]
-"""Fields of some records, by name."""
 
 
 def _batches(
     storage: Storage, name: str, kind: str, size_bytes: int | None = None
-) -> Iterator[tuple[_Columns, str]]:
-    """The records of a manifest of some kind, in Avro or ORC, and what messages call it."""
+) -> Iterator[Records]:
+    """The records of a manifest of some kind, in Avro or ORC."""
     path = f"{_FOLDER}/{name}"
     where = storage.full(path)
     content = storage.read(path)
@@ -418,32 +379,7 @@ def _batches(
     is_orc = content[:3] == _ORC
     reader = OrcReader(storage, path) if is_orc else AvroReader(storage, path, content=content)
     for batch in reader.batches(reader.schema, _BATCH_ROWS, use_threads=False):
-        version = dict(zip(batch.schema.names, batch.columns, strict=True)).get("_VERSION")
-        if version is not None and pa.types.is_integer(version.type):
-            for number in {*version.drop_null().to_pylist()} - {*_VERSIONS[kind]}:
-                raise RefusedError(f"{where}: version {number} of such manifests is not supported")
-        yield _columns(batch.to_struct_array(), _FIELDS[kind], where), where
-
-
-def _records(
-    storage: Storage, name: str, kind: str, size_bytes: int | None = None
-) -> Iterator[tuple[Mapping[str, Any], str]]:
-    """The same as plain values, of few records."""
-    for columns, where in _batches(storage, name, kind, size_bytes):
-        values = zip(*(column.to_pylist() for column in columns.values()), strict=True)
-        yield from ((dict(zip(columns, row, strict=True)), where) for row in values)
-
-
-def _columns(records: pa.StructArray, fields: Mapping[str, type], where: str) -> _Columns:
-    """The fields of records, refused where one lacks a value that it must have, or its type."""
-    found = {field.name: records.field(i) for i, field in enumerate(records.type)}
-    for name, kind in {**_FURTHER_FIELDS, **fields}.items():
-        column = found.get(name)
-        if column is None and name not in fields:
-            continue
-        if column is None or not _IS_OF[kind](column.type):
-            what = "missing" if column is None else f"of the type {column.type}"
-            raise InputError(f"{where}: the field {name} of an entry is {what}")
-        if name in fields and column.null_count:
-            raise InputError(f"{where}: the field {name} of an entry is null")
-    return found
+        entries = Records(batch.to_struct_array(), where)
+        for number in {*entries.values("_VERSION", int, needed=True)} - {*_VERSIONS[kind]}:
+            raise RefusedError(f"{where}: version {number} of such manifests is not supported")
+        yield entries
