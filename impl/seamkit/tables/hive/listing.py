@@ -25,6 +25,12 @@ _OF_TRANSACTIONS = re.compile(r"(base|delta|delete_delta)_\d+(_\d+)*")
 Folders = Callable[[], Sequence[PartitionFolder]]
 """Gives the partitions of a table."""
 
+Values = Mapping[str, pa.Scalar]
+"""Of partition columns, some or all of them."""
+
+Wanted = Callable[[Sequence[Values]], Sequence[bool]]
+"""Which folders are to be listed, by the values that all rows below each have."""
+
 
 @dataclass(frozen=True)
 class Listed:
@@ -39,52 +45,68 @@ class Listed:
 
     path: str
     size_bytes: int
-    partition: Mapping[str, pa.Scalar]
+    partition: Values
     storage: Storage | None = None
     folder: PartitionFolder | None = None
 
 
 def list_files(
-    storage: Storage, partitions: Mapping[str, HiveType], warnings: list[ScanWarning]
+    storage: Storage,
+    partitions: Mapping[str, HiveType],
+    wanted: Wanted,
+    warnings: list[ScanWarning],
 ) -> list[Listed]:
     """The data files of a table, by path.
 
-    Names that begin with `_` or `.` are passed over, as Hive does. So is what lies beside folders
-    of partitions and is none, which is warned of. Partition columns come the outermost first.
+    Folders that are not wanted are not looked into. Names that begin with `_` or `.` are passed
+    over, as Hive does. So is what lies beside folders of partitions and is none, which is warned
+    of. Partition columns come the outermost first.
     """
-    return list(_walk(storage, "", list(partitions.items()), {}, warnings))
+    return list(_walk(storage, "", list(partitions.items()), {}, wanted, warnings))
 
 
 def list_folders(
     storage: Storage,
     partitions: Mapping[str, HiveType],
     folders: Sequence[PartitionFolder],
+    wanted: Wanted,
 ) -> list[Listed]:
-    """The data files of partitions that are known and may lie anywhere, by partition and path."""
+    """The data files of partitions that are known and may lie anywhere, by partition and path.
+
+    Folders that are not wanted are not listed.
+    """
+    values = [_values_of(one, partitions, storage.root) for one in folders]
     found: list[Listed] = []
-    for one in folders:
+    for one, own, is_wanted in zip(folders, values, wanted(values), strict=True):
+        if not is_wanted:
+            continue
         place = one.location.rstrip("/")
-        if not place or len(one.texts) != len(partitions):
-            raise InputError(
-                f"{storage.root}: the partition {'/'.join(one.texts)} has no folder, or too few "
-                "values"
-            )
-        values = {
-            name: _value(text, kind, f"{place}: column {name!r}")
-            for text, (name, kind) in zip(one.texts, partitions.items(), strict=True)
-        }
         below = place.removeprefix(f"{storage.root}/")
         other = storage.elsewhere(place) if below == place else None
-        files = _walk(other or storage, "" if other else below, [], values, [])
+        files = _walk(other or storage, "" if other else below, [], own, wanted, [])
         found += [replace(file, storage=other, folder=one) for file in files]
     return found
+
+
+def _values_of(one: PartitionFolder, partitions: Mapping[str, HiveType], root: str) -> Values:
+    """The values of a partition that a catalog names."""
+    place = one.location.rstrip("/")
+    if not place or len(one.texts) != len(partitions):
+        raise InputError(
+            f"{root}: the partition {'/'.join(one.texts)} has no folder, or too few values"
+        )
+    return {
+        name: _value(text, kind, f"{place}: column {name!r}")
+        for text, (name, kind) in zip(one.texts, partitions.items(), strict=True)
+    }
 
 
 def _walk(
     storage: Storage,
     folder: str,
     below: Sequence[tuple[str, HiveType]],
-    values: Mapping[str, pa.Scalar],
+    values: Values,
+    wanted: Wanted,
     warnings: list[ScanWarning],
 ) -> Iterator[Listed]:
     entries = [one for one in storage.list(folder) if not one.name.startswith(("_", "."))]
@@ -92,6 +114,7 @@ def _walk(
         yield from (_file(storage, one, values) for one in entries)
         return
     column, kind = below[0]
+    found: list[tuple[str, Values]] = []
     for one in entries:
         name, equals, text = one.name.partition("=")
         if one.size_bytes is not None or not equals or unescaped(name).lower() != column:
@@ -99,10 +122,13 @@ def _walk(
             warnings.append(ScanWarning(where, -1, f"it is no folder of the partition {column!r}"))
             continue
         value = _value(unescaped(text), kind, f"{storage.full(one.path)}: column {column!r}")
-        yield from _walk(storage, one.path, below[1:], {**values, column: value}, warnings)
+        found.append((one.path, {**values, column: value}))
+    for (path, own), is_wanted in zip(found, wanted([own for _, own in found]), strict=True):
+        if is_wanted:
+            yield from _walk(storage, path, below[1:], own, wanted, warnings)
 
 
-def _file(storage: Storage, entry: FileStatus, values: Mapping[str, pa.Scalar]) -> Listed:
+def _file(storage: Storage, entry: FileStatus, values: Values) -> Listed:
     if entry.size_bytes is not None:
         return Listed(entry.path, entry.size_bytes, values)
     where = storage.full(entry.path)

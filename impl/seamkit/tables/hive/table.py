@@ -8,9 +8,11 @@ from functools import partial
 from typing import Any, Literal, Unpack, get_args
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from seambase.description import TableDescription
 from seambase.errors import UsageError
+from seambase.filters import filter_columns
 from seambase.scan import ScanWarning
 from seambase.wording import counted
 from seamkit.core.tasks import gc_paused
@@ -20,11 +22,12 @@ from seamkit.scan.arguments import (
     RunOptions,
     ScanOptions,
 )
+from seamkit.scan.pruning import units_that_may_match
 from seamkit.scan.scan import Scan
 from seamkit.scan.units import DataFile, ReadPlan, ReadUnit
 from seamkit.tables.folder_table import FolderTable, described
 from seamkit.tables.hive.data_files import open_data_file
-from seamkit.tables.hive.listing import Folders, Listed, list_files, list_folders
+from seamkit.tables.hive.listing import Folders, Listed, Values, list_files, list_folders
 from seamkit.tables.hive.row_format import (
     Description,
     RowFormat,
@@ -152,21 +155,34 @@ class HiveTable(FolderTable):
             )
         options = ScanOptions.of(type(self).scan, run)
         table = self._view(query, options)
-        return table._scan(table._plan(), columns, filter, options)
+        unlisted = ReadPlan(table=self._storage.root, schema=self.schema, units=[])
+        return table._scan(unlisted, columns, filter, options, narrowed=table._plan)
 
     @gc_paused()
-    def _plan(self) -> ReadPlan:
+    def _plan(self, condition: pc.Expression | None) -> ReadPlan:
+        """All files but those of partitions that a filter leaves out: these are not listed."""
+        filter_columns(condition, self.schema)  # before anything believes it
         warnings: list[ScanWarning] = []
-        partitions = self._description.partitions
+        partitions, left_out = self._description.partitions, 0
+
+        def wanted(values: Sequence[Values]) -> Sequence[bool]:
+            nonlocal left_out
+            folders = [ReadUnit(name="", files=(), partition=own) for own in values]
+            found = units_that_may_match(folders, condition, self.schema)
+            left_out += found.count(False)
+            return found
+
         if self._folders is None:
-            files = list_files(self._storage, partitions, warnings)
+            files = list_files(self._storage, partitions, wanted, warnings)
         else:
-            files = list_folders(self._storage, partitions, self._folders())
+            files = list_folders(self._storage, partitions, self._folders(), wanted)
+        said = f"unlisted   {counted(left_out, 'folder')} of other partitions"
         return ReadPlan(
             table=self._storage.root,
             schema=self.schema,
             units=list(self._units(files)),
             heading=f"{self.file_format}, {counted(len(files), 'file')}",
+            notes=[said] if left_out else [],
             warnings=warnings,
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,46 @@ def test_partitions_are_read_where_they_lie_and_as_they_are_stored(
     names = [unit.name for unit in table.scan().plan.units]  # type: ignore[attr-defined]
     assert names[0] == "day=1/000000_0"
     assert names[1] == str(tmp_path / "t2" / "000000_0")
+
+
+@pytest.mark.parametrize("spelled", ["day < 5", "day = 4", "day IN (1, 3) OR k > 4 AND day < 5"])
+def test_partitions_that_a_filter_leaves_out_are_not_listed(
+    spelled: str, tmp_path: Path, partitions: list[PartitionFolder]
+) -> None:
+    """One whose folder is gone is missed by who may need it alone; the plan tells that."""
+    gone = PartitionFolder(["7"], "/not/there")
+    table = _table(tmp_path / "t", [gone, *partitions])
+    with pytest.raises(InputError, match="no such folder"):
+        table.scan(filter="k < 5").to_table()
+
+    scan = table.scan(filter=spelled)
+    assert scan.to_table().num_rows == {"day < 5": 4, "day = 4": 1}.get(spelled, 3)
+    assert re.search(r"unlisted +\d folders? of other partitions", scan.explain())
+
+
+def test_folders_of_partitions_that_a_filter_leaves_out_are_not_listed(tmp_path: Path) -> None:
+    """At the outer level by the outer value; null is a value; what was listed is read exactly."""
+    for day, hour in (("1", "1"), ("1", "2"), ("__HIVE_DEFAULT_PARTITION__", "1"), ("2", "1")):
+        _text(tmp_path / f"day={day}" / f"hour={hour}", f"{hour}|x\n")
+    (tmp_path / "day=2" / "hour=1" / "no file").mkdir()
+    columns, partitions = {"k": "int", "v": "string"}, {"day": "int", "hour": "int"}
+    table = HiveTable(
+        str(tmp_path),
+        columns=columns,
+        partitions=partitions,
+        properties={"field.delim": "|"},
+    )
+    for spelled, hours in (
+        ("day = 1", [1, 2]),
+        ("day IS NULL", [1]),
+        ("hour > 1", [2]),
+        ("day = 1 AND k = 2", [2]),
+        ("day = 3", []),
+    ):
+        assert sorted(table.scan(filter=spelled).to_table()["hour"].to_pylist()) == hours
+    for spelled in ("day = 2", "k = 1", "hour = 1"):
+        with pytest.raises(RefusedError, match="a folder where files are expected"):
+            table.scan(filter=spelled)
 
 
 def test_partitions_elsewhere_have_no_plan_in_json(
