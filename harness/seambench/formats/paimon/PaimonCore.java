@@ -300,8 +300,8 @@ public class PaimonCore {
             StringBuilder whole = new StringBuilder("{");
             for (int k = 0; k < inner.getFieldCount(); k++) {
                 DataField field = (DataField) inner.getFields().get(k);
-                whole.append(k == 0 ? "" : ",").append(field.name()).append("=");
-                whole.append(text(own, k, field.type()));
+                whole.append(k == 0 ? "" : ",").append("str:").append(quoted(field.name()));
+                whole.append("=").append(inner(own, k, field.type()));
             }
             return whole.append("}").toString();
         }
@@ -329,6 +329,29 @@ public class PaimonCore {
         return "str:" + row.getString(i).toString();
     }
 
+    /** A value within another: texts in quotes, so that none can look like two. */
+    private static String inner(DataGetters row, int i, DataType type) {
+        String whole = text(row, i, type);
+        return whole.startsWith("str:") ? "str:" + quoted(whole.substring(4)) : whole;
+    }
+
+    /** A text as JSON in ASCII, in the way of Python's. */
+    private static String quoted(String text) {
+        StringBuilder whole = new StringBuilder("\"");
+        for (int i = 0; i < text.length(); i++) {
+            char one = text.charAt(i);
+            int at = "\"\\\n\r\t\b\f".indexOf(one);
+            if (at >= 0) {
+                whole.append('\\').append("\"\\nrtbf".charAt(at));
+            } else if (one < ' ' || one > '~') {
+                whole.append(String.format("\\u%04x", new Object[] {Integer.valueOf(one)}));
+            } else {
+                whole.append(one);
+            }
+        }
+        return whole.append("\"").toString();
+    }
+
     private static String joined(List texts) {
         StringBuilder whole = new StringBuilder("[");
         for (int i = 0; i < texts.size(); i++) {
@@ -340,7 +363,7 @@ public class PaimonCore {
     private static List items(InternalArray array, DataType type) {
         List found = new ArrayList();
         for (int i = 0; i < array.size(); i++) {
-            found.add(text(array, i, type));
+            found.add(inner(array, i, type));
         }
         return found;
     }
