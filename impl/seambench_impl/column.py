@@ -113,7 +113,7 @@ class OffHeapColumns:
 
 def chunk_of(chain: Chain, fields: Sequence[str], types: Sequence[ColumnType]) -> ColumnChunk:
     """What a meta chain tells of columns of these names and types."""
-    rows, parts = slots(chain.address, types)
+    rows, parts = slots(chain.address, types, as_text=chain.as_text)
     return ColumnChunk(
         rows,
         [

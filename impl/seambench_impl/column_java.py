@@ -45,6 +45,7 @@ class JavaColumns:
     capabilities: Mapping[str, bool] = {f"kinds.{kind}": True for kind in KINDS} | {
         "missing-columns": True,
         "pruning": True,
+        "text-form": True,
         "type-strings": True,
         "type-strings.lenient": True,
     }
@@ -59,7 +60,7 @@ class JavaColumns:
         """Have Java append the rows, and read every chunk through its meta chain."""
         columns = dict(zip(request.fields, map(column_type, request.types), strict=True))
         types = prune_columns(columns, request.required_fields, request.nested_fields or ())
-        parameters = {"case": self._put(request)}
+        parameters = {"case": self._put(request), "value_form": request.form}
         with JniScanner(
             self._loader, self._scanner, request.fetch_size, parameters, self._allocator
         ) as scanner:

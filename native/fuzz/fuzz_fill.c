@@ -177,7 +177,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     int64_t extents[MAX_WORDS] = {0};
     void *blocks[MAX_WORDS] = {NULL};
     struct pool pool = {.used = 0};
-    struct seam_engine_slot root = {.kind = SEAM_COLUMN_STRUCT, .n_children = take(&input) % 5};
+    uint8_t first = take(&input);
+    struct seam_engine_slot root = {.kind = SEAM_COLUMN_STRUCT, .n_children = first % 5};
     struct seam_engine_slot *children = take_slots(&pool, root.n_children);
     root.children = children;
     for (int i = 0; i < root.n_children; i++) {
@@ -193,7 +194,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
             extents[i] = length;
         }
     }
-    struct seam_chain chain = {.words = words, .n_words = n_words, .extents = extents};
+    struct seam_chain chain = {
+        .words = words, .n_words = n_words, .extents = extents, .as_text = first >> 7};
     uint64_t by_columns, in_one_pass;
     int code = read_all(seam_engine_fill, &root, &chain, &by_columns);
     int other = read_all(seam_engine_open, &root, &chain, &in_one_pass);

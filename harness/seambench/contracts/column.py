@@ -13,6 +13,8 @@ from seambench.contracts.common import Kind
 BatchKind = Literal["native", "arrow", "arrow-c"]
 #: A batch of one kind that became one of another.
 Step = tuple[BatchKind, BatchKind]
+#: Dates, datetimes and decimals as numbers, or as formatted texts (StarRocks before 2024).
+ValueForm = Literal["binary", "text"]
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,7 @@ class ColumnRequest:
         chunk_rows: number of rows of each chunk to make, in order.
         kinds: for capability `batches`: the kinds of batch that each chunk goes through, first
             and last `arrow`; what the last one holds is the chunk.
+        form: `text` for capability `text-form` alone.
     """
 
     fields: Sequence[str]
@@ -39,6 +42,7 @@ class ColumnRequest:
     fetch_size: int
     chunk_rows: Sequence[int]
     kinds: Sequence[BatchKind] = ()
+    form: ValueForm = "binary"
 
 
 @dataclass(frozen=True)
@@ -62,7 +66,8 @@ class ColumnTable(Protocol):
     """An implementation of off-heap columns.
 
     `capabilities` names the kinds it holds: `kinds.int`, `kinds.decimal`, `kinds.string`,
-    `kinds.array`, ..., and `pruning`, `missing-columns`. With `type-strings` it has a method
+    `kinds.array`, ..., and `pruning`, `missing-columns`, `text-form`, which takes requests with
+    that `form`. With `type-strings` it has a method
     `parse_type`, which takes a type string and returns the tree that golden files draw or raises;
     with `type-strings.lenient`, too, that method does with every string what StarRocks does, and
     its exceptions tell `reason` and `token` as golden files do. With `batches` it takes requests

@@ -56,13 +56,19 @@ def hive_loader() -> JniLoader:
 class HiveFiles:
     """The files, on a local disk, of a table that its descriptor describes.
 
-    The scanner, found by the loader and our own by default, takes StarRocks' parameters.
+    The scanner, found by the loader and our own by default, takes StarRocks' parameters, and those
+    of `more`.
     """
 
     def __init__(
-        self, folder: str, loader: JniLoader | None = None, scanner: str = _SCANNER
+        self,
+        folder: str,
+        loader: JniLoader | None = None,
+        scanner: str = _SCANNER,
+        more: Mapping[str, str] | None = None,
     ) -> None:
         self._loader, self._scanner = loader or hive_loader(), scanner
+        self._more = dict(more or {})
         try:
             self._stated: Mapping[str, Any] = json.loads(Path(folder, DESCRIPTOR).read_bytes())
         except (OSError, ValueError) as error:
@@ -94,6 +100,7 @@ class HiveFiles:
             "input_format": classes[0],
             "serde": classes[1],
             **{f"SerDe.{name}": value for name, value in properties.items()},
+            **self._more,
         }
         rows, name = min(batch_rows, _FETCH_SIZE), self._scanner
         types = [parse(columns[name]) if name in columns else UNKNOWN for name in schema.names]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pyarrow as pa
@@ -42,10 +42,15 @@ def java_loader() -> JniLoader:
 
 
 class HudiSlices:
-    """Slices by a scanner in Java that takes what `slice_parameters` says, in StarRocks' words."""
+    """Slices by a scanner in Java that takes what `slice_parameters` says, in StarRocks' words.
 
-    def __init__(self, loader: JniLoader, scanner: str) -> None:
-        self._loader, self._scanner = loader, scanner
+    `more` has further parameters.
+    """
+
+    def __init__(
+        self, loader: JniLoader, scanner: str, more: Mapping[str, str] | None = None
+    ) -> None:
+        self._loader, self._scanner, self._more = loader, scanner, dict(more or {})
 
     def read(
         self, unit: ReadUnit, schema: pa.Schema, batch_rows: int, context: ReadContext
@@ -55,7 +60,7 @@ class HudiSlices:
         Its changes are those of a Hudi slice, which may have no logs. Chunks have 4096 rows at
         most.
         """
-        parameters = slice_parameters(unit, schema)
+        parameters = {**slice_parameters(unit, schema), **self._more}
         expected = EngineSchema(schema)
         rows, name = min(batch_rows, _FETCH_SIZE), self._scanner
         with JniScanner(self._loader, name, rows, parameters, context.allocator) as scanner:
@@ -84,7 +89,11 @@ def _refuse_blocks(changes: SliceChanges) -> None:
 
 
 def read_unit_in_java(
-    unit: ReadUnit, schema: pa.Schema, batch_rows: int, context: ReadContext
+    unit: ReadUnit,
+    schema: pa.Schema,
+    batch_rows: int,
+    context: ReadContext,
+    more: Mapping[str, str] | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """The rows of a slice by Hudi's own reader, as a plan may name it; see `HudiSlices.read`.
 
@@ -92,7 +101,7 @@ def read_unit_in_java(
     """
     assert isinstance(unit.changes, SliceChanges)  # so the merge path is planned
     _refuse_blocks(unit.changes)
-    yield from HudiSlices(java_loader(), SCANNER).read(unit, schema, batch_rows, context)
+    yield from HudiSlices(java_loader(), SCANNER, more).read(unit, schema, batch_rows, context)
 
 
 def slice_parameters(unit: ReadUnit, schema: pa.Schema) -> dict[str, str]:

@@ -52,7 +52,7 @@ class PaimonSplits:
 
     The branch is empty for the main one; `point` is name and value of Paimon's option that chooses
     the snapshot. `travels`: the snapshot's schema counts, in place of the newest. The version is
-    that of Paimon's core.
+    that of Paimon's core; `more` has further parameters of the scanner.
     """
 
     def __init__(
@@ -63,7 +63,9 @@ class PaimonSplits:
         *,
         travels: bool,
         version: str = VERSIONS[0],
+        more: Mapping[str, str] | None = None,
     ) -> None:
+        self._more = dict(more or {})
         self._table, self._branch, self._point, self._travels = table, branch, point, travels
         self._version = version
         self._begin()
@@ -85,7 +87,7 @@ class PaimonSplits:
     ) -> Iterator[pa.RecordBatch]:
         """The rows of a unit as Paimon's core gives them; see `UnitScan.read_by`."""
         loader = paimon_loader(self._version)
-        parameters = self.parameters(unit, schema, context.condition)
+        parameters = {**self.parameters(unit, schema, context.condition), **self._more}
         rows = min(batch_rows, FETCH_SIZE)
         with JniScanner(loader, SCANNER, rows, parameters, context.allocator) as scanner:
             try:

@@ -3,10 +3,11 @@
     seambench data --scale 1 --layout mor-v9-event-avro-u20-s20
     seambench kernels seambench_impl.measures.java_rates --set table=data/sf1/mor-v9-.../lineitem
 
-Java appends rows that cost nothing to make, a million of them. With `table`, a Hudi table, one
-slice without logs and one with are read, of all columns and of four: by Hudi's reader alone, which
-hands its records to nobody, and the whole way into Arrow's columns. These have the processor
-seconds of their thread for samples.
+Java appends rows that cost nothing to make, a million of them: two sets of columns, and eight
+columns of a kind in either form, as numbers and as formatted texts (`java/form/date/text`). With
+`table`, a Hudi table, one slice without logs and one with are read, of all columns and of four: by
+Hudi's reader alone, which hands its records to nobody, and the whole way into Arrow's columns.
+These have the processor seconds of their thread for samples.
 """
 
 from __future__ import annotations
@@ -46,6 +47,8 @@ _LINEITEM = [
     *["string"] * 3,
     "bigint",
 ]
+#: Kinds that have a text form.
+_FORMED = {"date": "date", "datetime": "timestamp", "decimal": "decimal(15,2)"}
 _FOUR = ("l_orderkey", "l_quantity", "l_extendedprice", "l_shipdate")
 _CHUNK = 4096
 
@@ -58,6 +61,10 @@ def kernels(folder: Path, rows: int = 1_000_000, table: str = "") -> Kernels:
         Kernel(f"java/append/{name}", Task(_appending, (types, rows)), made, "step")
         for name, types in (("fixed-width", _FIXED), ("lineitem", _LINEITEM))
     ]
+    for name, type_ in _FORMED.items():
+        for form in ("binary", "text"):
+            task = Task(_appending, ([type_] * 8, rows, form))
+            found.append(Kernel(f"java/form/{name}/{form}", task, made, "step"))
     for kind in ("base-alone", "with-logs") if table else ():
         for few in (False, True):
             over = Rows(name=f"slice {kind}, {'four' if few else 'all'} columns", scale=0)
@@ -68,18 +75,24 @@ def kernels(folder: Path, rows: int = 1_000_000, table: str = "") -> Kernels:
     return Kernels("scan", "jni", found)
 
 
-def _appending(types: Sequence[str], rows: int) -> Competitor:
+def _appending(types: Sequence[str], rows: int, form: str = "binary") -> Competitor:
     """In a process of its own: Java appends rows, and they come out as Arrow."""
     source = Path(__file__).parent / "java" / "generator"
     loader = JniLoader(compiled_package("seambench.generator", source, connector_classes()))
-    parameters = {"rows": str(rows), "types": "#".join(types)}
+    parameters = {"rows": str(rows), "types": "#".join(types), "value_form": form}
+    scanner = "seambench.generator.GeneratorScanner"
+
+    def opened() -> JniScanner:
+        scan = JniScanner(loader, scanner, _CHUNK, parameters, TrackedAllocator())
+        scan.open()
+        return scan
 
     def run() -> int:
-        scanner = "seambench.generator.GeneratorScanner"
-        with JniScanner(loader, scanner, _CHUNK, parameters, TrackedAllocator()) as scan:
-            scan.open()
+        with opened() as scan:
             return sum(batch.num_rows for batch in scan.batches(scan.schema()))
 
+    with opened() as scan:  # what is timed is what is asked for
+        assert scan.next_chain().as_text == (form == "text")
     return Competitor(run, lambda came: _arrived(rows, came))
 
 

@@ -9,6 +9,9 @@
  * 3. A nullable column takes the null flags that the word points at.
  * 4. Values, or offsets and bytes, or offsets and children follow. Children have as many rows as
  *    the last offset says. A map's child of kind unknown was not asked for: default, no word read.
+ *    Dates, datetimes and decimals of a chain `as_text` are read from texts: yyyy-MM-dd, the same
+ *    with HH:mm:ss behind a blank and a fraction or none, and digits with a point or none, of
+ *    which the column's scale loses none. They become values of our own at once.
  * 5. Types that no off-heap column holds are refused by name.
  *
  * Unlike there, a flag that is set in a column which is not nullable is an error: it would turn
@@ -87,7 +90,8 @@ void seam_engine_column_init(struct seam_engine_column *column, struct seam_allo
 void seam_engine_column_reset(struct seam_engine_column *column);
 
 /* Reads a whole chain: `column`, emptied, becomes a struct of a column per slot, whose buffers are
- * checked and still those of the chain; they must outlive it, or seam_engine_own. On failure
+ * checked and still those of the chain (but for values that were texts); they must outlive it, or
+ * seam_engine_own. On failure
  * `column` is empty. SEAM_UNSUPPORTED: a type that is not held, a slot that is not nullable.
  * SEAM_BAD_ARGUMENT: slots that are no types. SEAM_BAD_INPUT: the chain breaks a rule above; the
  * error's offset is that of the word in bytes. */

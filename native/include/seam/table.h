@@ -16,7 +16,7 @@
 /* A meta chain: int64 words, the first is the number of rows, then per column in order
  *
  *   fixed width     address of null flags, address of values
- *   string, binary  address of null flags, of offsets, of bytes
+ *   string, binary  address of null flags, of offsets, of bytes; texts of other kinds likewise
  *   array           address of null flags, of offsets, then the words of the element
  *   map             address of null flags, of offsets, then those of key and value, if asked for
  *   struct          address of null flags, then the words of each field
@@ -30,6 +30,9 @@ struct seam_chain {
     const int64_t *words;
     int64_t n_words;        /* -1: unknown */
     const int64_t *extents; /* bytes in use behind each word (0 for words of 0), or NULL: unknown */
+    /* Whether dates, datetimes and decimals are formatted texts, laid out as strings are: the form
+     * of StarRocks' connector before 2024. Tables of this header have none. */
+    int32_t as_text;
 };
 
 struct seam_table {

@@ -17,6 +17,7 @@ struct seam_jni_loader {
     java_method converted;
     java_method release_column;
     java_method describe;
+    java_method form;
     java_method close;
     java_method failure;
 };

@@ -101,6 +101,7 @@ static void find_methods(struct seam_jni_loader *loader, java_env env) {
         {&loader->converted, "converted", "(" SCANNER ")J"},
         {&loader->release_column, "releaseColumn", "(" SCANNER "I)V"},
         {&loader->describe, "describe", "(" SCANNER ")[B"},
+        {&loader->form, "form", "(" SCANNER ")J"},
         {&loader->close, "close", "(" SCANNER ")V"},
     };
     for (size_t i = 0; i < sizeof wanted / sizeof wanted[0] && java_exception(env) == NULL; i++) {

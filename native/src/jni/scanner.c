@@ -167,7 +167,10 @@ static int next_chain(struct seam_jni_scanner *scanner, java_env env, struct sea
     if (address == 0) {
         return seam_fail(error, SEAM_BAD_INPUT, -1, "the scanner gave a chunk without an address");
     }
-    *out = (struct seam_chain){.words = (const int64_t *)(intptr_t)address, .n_words = -1};
+    *out = (struct seam_chain){
+        .words = (const int64_t *)(intptr_t)address,
+        .n_words = -1,
+        .as_text = (int32_t)java_call_static_long(env, loader->host, loader->form, &argument)};
     if (out->words[0] < 0) {
         return seam_fail(error, SEAM_BAD_INPUT, -1, "the scanner gave a chunk of %lld rows",
                          (long long)out->words[0]);

@@ -328,9 +328,58 @@ static int not_held(const struct place *place, struct seam_error *error) {
                      path, seam_engine_kind_name(place->slot->kind));
 }
 
+static int bad_text(const struct place *place, int64_t row, struct seam_error *error) {
+    enum { SHOWN = 40 };
+    const struct seam_engine_column *column = place->column;
+    char path[PATH_BYTES];
+    write_path(place, path);
+    int32_t at[2];
+    memcpy(at, (const uint8_t *)column->buffers[SEAM_ENGINE_OFFSETS] + 4 * row, sizeof at);
+    int length = at[1] - at[0];
+    return seam_fail(
+        error, SEAM_BAD_INPUT, (place->walk->position - 1) * 8,
+        "column '%s' of the meta chain: row %lld is no %s: '%.*s'%s", path, (long long)row,
+        seam_engine_texts_form(column->kind), length < SHOWN ? length : SHOWN,
+        (const char *)column->buffers[SEAM_ENGINE_BYTES] + at[0], length < SHOWN ? "" : "..");
+}
+
+/* Texts, which are the chain's, become values, which are ours. */
+static int open_texts(const struct place *place, struct seam_error *error) {
+    struct seam_engine_column *column = place->column;
+    void *block = NULL;
+    int code = open_offsets(place, error);
+    if (code == SEAM_OK) {
+        code = borrow_next(place, SEAM_ENGINE_BYTES, error);
+    }
+    if (code == SEAM_OK) {
+        size_t size = (size_t)seam_engine_buffer_bytes(column, SEAM_ENGINE_VALUES);
+        code = seam_alloc(column->allocator, size, &block, error);
+    }
+    if (code != SEAM_OK) {
+        return code;
+    }
+    seam_engine_set_buffer(column, SEAM_ENGINE_VALUES, block);
+    const struct seam_engine_texts texts = {.kind = column->kind,
+                                            .precision = column->precision,
+                                            .scale = column->scale,
+                                            .rows = column->rows,
+                                            .nulls = column->buffers[SEAM_ENGINE_NULLS],
+                                            .offsets = column->buffers[SEAM_ENGINE_OFFSETS],
+                                            .bytes = column->buffers[SEAM_ENGINE_BYTES],
+                                            .out = block};
+    int64_t wrong = seam_engine_texts_read(&texts);
+    code = wrong < 0 ? SEAM_OK : bad_text(place, wrong, error);
+    column->buffers[SEAM_ENGINE_OFFSETS] = NULL;
+    column->buffers[SEAM_ENGINE_BYTES] = NULL;
+    return code;
+}
+
 /* What follows the null flags. */
 static int open_content(const struct place *place, struct seam_error *error) {
     int code;
+    if (place->walk->chain->as_text && seam_engine_has_texts(place->slot->kind)) {
+        return open_texts(place, error);
+    }
     switch (place->slot->kind) {
     case SEAM_COLUMN_STRING:
     case SEAM_COLUMN_BINARY:

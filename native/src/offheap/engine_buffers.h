@@ -61,4 +61,24 @@ int64_t seam_engine_values_turn(const struct seam_engine_values *values);
 /* What is wrong with such a row. */
 const char *seam_engine_values_fault(int32_t kind);
 
+/* One column's texts on their way to values of its kind. */
+struct seam_engine_texts {
+    int32_t kind;
+    int32_t precision; /* of a decimal, 38 at most; else 0 */
+    int32_t scale;
+    int64_t rows;
+    const uint8_t *nulls; /* flags, or NULL: no row is null */
+    const uint8_t *offsets;
+    const uint8_t *bytes;
+    uint8_t *out;
+};
+
+/* Whether the text form has texts in place of the kind's values. */
+bool seam_engine_has_texts(int32_t kind);
+/* Reads them strictly; 0 stands under nulls. Returns the first row whose text is no value of the
+ * kind, or -1. */
+int64_t seam_engine_texts_read(const struct seam_engine_texts *texts);
+/* What such a row should have been. */
+const char *seam_engine_texts_form(int32_t kind);
+
 #endif

@@ -23,6 +23,7 @@ _KINDS = (
 _WORDS = {
     **{f"kinds.{kind}": f"columns of kind {kind}" for kind in _KINDS},
     "batches": "batches of the kinds native, arrow and arrow-c, each made of any other",
+    "text-form": "dates, timestamps and decimals as formatted texts",
     "pruning": "parts of nested columns alone",
     "missing-columns": "columns that the source does not have are NULL",
     "type-strings": "parses type strings (`parse_type`)",

@@ -13,7 +13,8 @@ A TOML file says what is asked for; what must come out follows by the layout's r
     chunks = [1, 1, 0]                        # rows of each chunk; 0 is the end
 
 `kinds` (`["arrow", "native", "arrow"]`) has each chunk go through batches of these kinds, which
-changes nothing of it; every change of kind must be counted as one.
+changes nothing of it; every change of kind must be counted as one. `form = "text"` has dates,
+timestamps and decimals as formatted texts.
 
 `nulls` (`none`, `some`, `all`, `empty`) gives a case for each, of generated rows. Without `chunks`,
 given rows make one chunk; generated ones make a chunk as large as the fetch size, one of one row
@@ -34,7 +35,7 @@ from typing import Any
 
 from seambase.errors import UsageError
 from seambench.conformance.answered import engine_of
-from seambench.contracts.column import BatchKind
+from seambench.contracts.column import BatchKind, ValueForm
 from seambench.contracts.data_files import CaseFile, case_files, read_case_file
 from seambench.contracts.seam import Case
 from seambench.seams.column.golden import read_golden
@@ -115,6 +116,8 @@ def needs_of(data: Mapping[str, Any] | Sequence[Any]) -> list[str]:
         needs.append("pruning")
     if data.get("kinds"):
         needs.append("batches")
+    if data.get("form") == "text":
+        needs.append("text-form")
     return list(dict.fromkeys(needs))
 
 
@@ -136,6 +139,7 @@ class _CaseFile(CaseFile):
     nulls: Sequence[Nulls] = ("none",)
     chunks: Sequence[int] | None = None
     kinds: Sequence[BatchKind] = ()
+    form: ValueForm = "binary"
     expect: _Expect | None = None
     seed: str = ""
 
@@ -187,6 +191,8 @@ def _asked(read: _CaseFile) -> dict[str, Any]:
     asked = {"fields": read.fields, "types": read.types, "required_fields": required}
     if read.kinds:
         asked["kinds"] = read.kinds
+    if read.form == "text":
+        asked["form"] = read.form
     return asked if read.nested_fields is None else {**asked, "nested_fields": read.nested_fields}
 
 
@@ -221,5 +227,7 @@ def _chunks(
     for size in sizes:
         part = rows[start : start + size]
         start += size
-        slots = expected_slots(read.fields, read.types, part, required, read.nested_fields or ())
+        slots = expected_slots(
+            *(read.fields, read.types, part, required, read.nested_fields or (), read.form)
+        )
         yield {"num_rows": len(part), "slots": slots}

@@ -63,7 +63,7 @@ class _Walk:
         else:
             offsets = np.frombuffer(self._slot("offsets", name, 4 * (rows + 1)), "<i4")
             inside = _count(int(offsets[-1]), f"entries of {name}")
-            if tree.kind in ("string", "binary"):
+            if tree.is_run:
                 self._slot("bytes", name, inside)
             for child, part in zip(tree.names, tree.children, strict=True):
                 self.column(part, f"{name}.{child}", inside)

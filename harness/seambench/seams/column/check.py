@@ -48,6 +48,7 @@ def request_of(data: Mapping[str, Any]) -> ColumnRequest:
         fetch_size=data["fetch_size"],
         chunk_rows=data.get("sizes") or [chunk["num_rows"] for chunk in data["chunks"]],
         kinds=data.get("kinds", ()),
+        form=data.get("form", "binary"),
     )
 
 

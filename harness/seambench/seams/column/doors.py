@@ -133,7 +133,8 @@ class LibraryColumns(Library):
         code = self._open(line, ctypes.byref(rows), ctypes.byref(tables), said, ERROR_BYTES)
         self.require_success(code, said.value)
         parts = requested_parts(
-            *(request.fields, request.types, request.required_fields, request.nested_fields or ())
+            *(request.fields, request.types, request.required_fields, request.nested_fields or ()),
+            form=request.form,
         )
         found = []
         try:

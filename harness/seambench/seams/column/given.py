@@ -45,6 +45,8 @@ def column_request(request: ColumnRequest) -> str:
         "fetch_size": request.fetch_size,
         "chunks": len(request.chunk_rows),
     }
+    if request.form == "text":
+        content["form"] = request.form
     if request.nested_fields is not None:
         content["nested_fields"] = list(request.nested_fields)
     return json.dumps(content)

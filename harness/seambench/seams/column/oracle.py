@@ -12,12 +12,13 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Context, Decimal, Inexact
 from itertools import accumulate
 from typing import Any
 
 from seambase.errors import UsageError
+from seambench.contracts.column import ValueForm
 
 _WIDTHS = {
     "boolean": 1,
@@ -34,6 +35,7 @@ _WIDTHS = {
     "timestamp-micros": 8,
     "timestamp-millis": 8,
 }
+_EXACT = Context(prec=200, traps=[Inexact])
 _NAMES = {"array": ("$0",), "map": ("$0", "$1")}
 
 
@@ -46,6 +48,11 @@ class TypeTree:
     scale: int = 0
     children: tuple[TypeTree, ...] = ()
     names: tuple[str, ...] = ()
+
+    @property
+    def is_run(self) -> bool:
+        """Whether values are runs of bytes: texts of dates, timestamps and decimals, too."""
+        return not self.width and self.kind not in ("unknown", "variant", "struct", *_NAMES)
 
 
 _UNKNOWN = TypeTree("unknown")
@@ -95,6 +102,7 @@ def expected_slots(
     rows: Sequence[Sequence[Any]],
     required: Sequence[str],
     nested: Sequence[str] = (),
+    form: ValueForm = "binary",
 ) -> list[dict[str, Any]]:
     """The words of one chunk's meta chain behind the row count, with what they point at.
 
@@ -103,7 +111,7 @@ def expected_slots(
     parts asked for.
     """
     found: list[dict[str, Any]] = []
-    for name, part in requested_parts(fields, types, required, nested):
+    for name, part in requested_parts(fields, types, required, nested, form=form):
         at = list(fields).index(name) if name in fields else 0
         values = [row[at] for row in rows] if name in fields else []
         _encode(part, parse_type(types[at]) if name in fields else part, name, values, found)
@@ -111,7 +119,12 @@ def expected_slots(
 
 
 def requested_parts(
-    fields: Sequence[str], types: Sequence[str], required: Sequence[str], nested: Sequence[str]
+    fields: Sequence[str],
+    types: Sequence[str],
+    required: Sequence[str],
+    nested: Sequence[str],
+    *,
+    form: ValueForm = "binary",
 ) -> list[tuple[str, TypeTree]]:
     """The columns asked for and the parts of each, of kind `unknown` where there is none."""
     paths = [path.split(".") for path in nested]
@@ -121,8 +134,16 @@ def requested_parts(
         if name in fields:
             below = [path[1:] for path in paths if path[0] == name and len(path) > 1]
             part = _prune(parse_type(types[list(fields).index(name)]), below)
+            part = _in_text(part) if form == "text" else part
         found.append((name, part))
     return found
+
+
+def _in_text(tree: TypeTree) -> TypeTree:
+    """The type in the text form, where these kinds have no width."""
+    texts = tree.kind in ("date", "decimal") or tree.kind.startswith("timestamp")
+    children = tuple(map(_in_text, tree.children))
+    return replace(tree, width=0 if texts else tree.width, children=children)
 
 
 def _prune(tree: TypeTree, paths: Sequence[Sequence[str]]) -> TypeTree:
@@ -154,7 +175,7 @@ def _encode(
     slot("nulls", bytes(value is None for value in values).hex())
     if tree.width:
         slot("data", "".join(_fixed(tree, value) for value in values))
-    elif tree.kind in ("string", "binary"):
+    elif tree.is_run:
         pieces = [_run(tree, value) for value in values]
         slot("offsets", _offsets(map(len, pieces)))
         slot("bytes", b"".join(pieces).hex())
@@ -192,7 +213,15 @@ def _offsets(lengths: Any) -> str:
 def _run(tree: TypeTree, value: str | None) -> bytes:
     if value is None:
         return b""
-    return bytes.fromhex(value) if tree.kind == "binary" else value.encode()
+    if tree.kind == "binary":
+        return bytes.fromhex(value)
+    if tree.kind == "decimal":  # as many digits behind the point as the scale says, zeros too
+        value = f"{Decimal(unscaled(value, tree.scale)).scaleb(-tree.scale, _EXACT):f}"
+    elif tree.kind.startswith("timestamp"):  # microseconds only where there are some
+        clock, _, fraction = value.partition(".")
+        fraction = fraction[:6].ljust(6, "0")
+        value = f"{clock}.{fraction}" if int(fraction) else clock
+    return value.encode()
 
 
 def _fixed(tree: TypeTree, value: Any) -> str:
@@ -217,8 +246,7 @@ def _fixed(tree: TypeTree, value: Any) -> str:
 
 def unscaled(text: str, scale: int) -> int:
     """A decimal without its point."""
-    exact = Context(prec=200, traps=[Inexact])
-    return int(exact.to_integral_exact(exact.scaleb(Decimal(text), scale)))
+    return int(_EXACT.to_integral_exact(_EXACT.scaleb(Decimal(text), scale)))
 
 
 def julian_day(text: str) -> int:

@@ -9,17 +9,20 @@ the number of rows; then each column has a word for its null flags and, by its k
 - array, map: one for the offsets, then the words of the children, whose rows the last offset tells;
 - struct, variant: the words of the children, which have as many rows;
 - unknown: no word but a single 0 in the place of the null flags.
+
+In the text form (`as_text`), which StarRocks had before 2024, dates, datetimes and decimals are
+laid out as strings are.
 """
 
 from __future__ import annotations
 
 import ctypes
 import struct
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from functools import partial
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any, Literal, NamedTuple
 
 from seamkit.offheap.columns.types import ColumnType, Kind
@@ -55,6 +58,8 @@ _FORMATS = {
     Kind.DOUBLE: "<d",
     Kind.TIME: "<d",
 }
+#: Kinds whose values are formatted texts in the text form.
+TEXTS = tuple(kind for kind in Kind if kind is Kind.DATE or kind.is_datetime or kind.is_decimal)
 #: The Julian day of 1970-01-01 and that day as Python counts (0001-01-01 is 1).
 JULIAN_EPOCH = 2440588
 
@@ -79,16 +84,19 @@ def _copy(address: int, size_bytes: int) -> bytes:
     return ctypes.string_at(address, size_bytes)
 
 
-def slots(address: int, types: Sequence[ColumnType]) -> tuple[int, list[Slot]]:
+def slots(
+    address: int, types: Sequence[ColumnType], *, as_text: bool = False
+) -> tuple[int, list[Slot]]:
     """Follow a chain word by word: its number of rows, and every word after it with its content.
 
     The address is trusted: a chain carries no sizes. Types are in the chain's order.
     """
     words = _words(address)
     rows = next(words)
+    runs = {Kind.STRING, Kind.BINARY, *(TEXTS if as_text else ())}
     found: list[Slot] = []
     for index, column in enumerate(types):
-        found.extend(_slots(words, rows, column, index, ()))
+        found.extend(_slots(words, rows, column, index, (), runs))
     return rows, found
 
 
@@ -99,7 +107,12 @@ def _words(address: int) -> Iterator[int]:
 
 
 def _slots(
-    words: Iterator[int], rows: int, column: ColumnType, index: int, path: tuple[str, ...]
+    words: Iterator[int],
+    rows: int,
+    column: ColumnType,
+    index: int,
+    path: tuple[str, ...],
+    runs: Collection[Kind],
 ) -> Iterator[Slot]:
     nulls = next(words)
     if nulls == 0:  # the file lacks the column: this word stands for all of it
@@ -107,16 +120,16 @@ def _slots(
         return
     yield Slot("nulls", index, _copy(nulls, rows), path)
     kind = column.kind
-    if kind in WIDTHS:
+    if kind in WIDTHS and kind not in runs:
         yield Slot("data", index, _copy(next(words), rows * WIDTHS[kind]), path)
-    elif kind in (Kind.STRING, Kind.BINARY, Kind.ARRAY, Kind.MAP):
+    elif kind in runs or kind in (Kind.ARRAY, Kind.MAP):
         offsets = _copy(next(words), 4 * (rows + 1))
         yield Slot("offsets", index, offsets, path)
         rows = struct.unpack_from("<i", offsets, 4 * rows)[0]  # of the children, or bytes
         if not column.kind.is_nested:
             yield Slot("bytes", index, _copy(next(words), rows), path)
     for name, child in zip(column.names, column.children, strict=True):
-        yield from _slots(words, rows, child, index, (*path, name))
+        yield from _slots(words, rows, child, index, (*path, name), runs)
 
 
 def column_values(rows: int, column: ColumnType, parts: Iterable[Slot]) -> list[Any]:
@@ -147,7 +160,12 @@ def _spans(parts: Iterator[Slot], rows: int) -> list[tuple[int, int]]:
 
 
 def _fixed(rows: int, column: ColumnType, parts: Iterator[Slot]) -> Iterator[_Value]:
-    data = next(parts).content or b""
+    first = next(parts)
+    if first.kind == "offsets":
+        for text in _strings(rows, ColumnType(Kind.STRING), chain([first], parts)):
+            yield partial(_of_text, column.kind, text)
+        return
+    data = first.content or b""
     width = WIDTHS[column.kind]
     for start in range(0, rows * width, width):
         yield partial(_number, column, data[start : start + width])
@@ -197,6 +215,12 @@ _READERS: dict[Kind, Callable[[int, ColumnType, Iterator[Slot]], Iterator[_Value
     Kind.STRUCT: _structs,
     Kind.VARIANT: _structs,
 }
+
+
+def _of_text(kind: Kind, text: _Value) -> Any:
+    if kind.is_decimal:
+        return Decimal(text())
+    return date.fromisoformat(text()) if kind is Kind.DATE else datetime.fromisoformat(text())
 
 
 def _number(column: ColumnType, piece: bytes) -> Any:

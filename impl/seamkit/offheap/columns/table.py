@@ -25,11 +25,13 @@ class Chain:
         address: of the chain's 64-bit words, which is all that crosses a language border.
         n_words: how many words there are, or -1 if only the address is known.
         extents: address of as many 64-bit byte counts, or 0 if only the address is known.
+        as_text: whether dates, datetimes and decimals are formatted texts.
     """
 
     address: int
     n_words: int = -1
     extents: int = 0
+    as_text: bool = False
 
 
 class OffHeapTable:

@@ -89,6 +89,7 @@ class EngineColumns:
         struct.words = ffi.cast("const int64_t *", chain.address)
         struct.n_words = chain.n_words
         struct.extents = ffi.cast("const int64_t *", chain.extents)
+        struct.as_text = chain.as_text
         return struct
 
     def _done(self, code: int) -> None:

@@ -10,15 +10,20 @@ import java.lang.reflect.Method;
  */
 final class BoundScanner implements ChunkSource {
     private final Object scanner;
+    private final boolean textForm;
     private final Method open;
     private final Method next;
     private final Method releaseColumn;
     private final Method releaseTable;
     private final Method close;
 
-    /** @throws RefusedException a method is missing, or is another */
-    BoundScanner(Object scanner) {
+    /**
+     * @param textForm whether it is known to write texts, as scanners for StarRocks before 2024 do
+     * @throws RefusedException a method is missing, or is another
+     */
+    BoundScanner(Object scanner, boolean textForm) {
         this.scanner = scanner;
+        this.textForm = textForm;
         open = method("open", "()V", void.class, new Class[0]);
         next = method("getNextOffHeapChunk", "()J", long.class, new Class[0]);
         releaseColumn =
@@ -99,6 +104,11 @@ final class BoundScanner implements ChunkSource {
     @Override
     public long convertedNanos() {
         return 0;
+    }
+
+    @Override
+    public boolean textForm() {
+        return textForm;
     }
 
     @Override

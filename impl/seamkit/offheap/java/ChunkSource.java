@@ -21,6 +21,9 @@ interface ChunkSource {
     /** Nanoseconds that were spent on appending so far, as far as the scanner tells. */
     long convertedNanos();
 
+    /** Whether dates, datetimes and decimals of its chunks are formatted texts. */
+    boolean textForm();
+
     /** Types of the columns, one line each: `name`, a tab, the type string. */
     String describe();
 }

@@ -64,6 +64,11 @@ public final class ColumnType {
             return this == STRING || this == BINARY;
         }
 
+        /** Whether the text form has formatted texts in place of the kind's values. */
+        boolean hasTextForm() {
+            return this == DATE || isDateTime() || isDecimal();
+        }
+
         /** The kind of a word by itself; null if there is none. */
         static TypeValue ofWord(String word) {
             if (word.equals("short")) {

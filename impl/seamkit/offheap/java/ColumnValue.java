@@ -43,9 +43,14 @@ public interface ColumnValue {
         throw new UnwrittenGetterException("double");
     }
 
-    /** The text of a string. */
+    /** The text of a string; in the text form also that of a date (yyyy-MM-dd) or a decimal. */
     default String getString(ColumnType.TypeValue type) {
         throw new UnwrittenGetterException("string");
+    }
+
+    /** In the text form the text of a timestamp: yyyy-MM-dd HH:mm:ss, with a fraction or without. */
+    default String getTimestamp(ColumnType.TypeValue type) {
+        throw new UnwrittenGetterException("timestamp as text");
     }
 
     default byte[] getBytes() {

@@ -17,6 +17,7 @@ public abstract class ConnectorScanner implements ChunkSource {
     private String[] names = new String[0];
     private ColumnType[] types = new ColumnType[0];
     private int tableSize;
+    private boolean textForm;
     private long convertedNanos;
     private final RowClock rowClock = new RowClock();
 
@@ -34,6 +35,20 @@ public abstract class ConnectorScanner implements ChunkSource {
     /** Has all tables made from now on take their blocks from a host's allocator, by its address. */
     public final void useAllocator(long allocator) {
         memory = new Memory(allocator);
+    }
+
+    /**
+     * Has all tables made from now on hold dates, datetimes and decimals as formatted texts, as
+     * StarRocks' first connector had them. A scanner's parameter `value_form`, which is `binary` or
+     * `text`, says the same.
+     */
+    public final void useTextForm() {
+        textForm = true;
+    }
+
+    @Override
+    public final boolean textForm() {
+        return table == null ? textForm : table.textForm();
     }
 
     /**
@@ -123,7 +138,7 @@ public abstract class ConnectorScanner implements ChunkSource {
     @Override
     public final long getNextOffHeapChunk() throws IOException {
         releaseOffHeapTable();
-        table = new OffHeapTable(types, names, tableSize, memory);
+        table = new OffHeapTable(types, names, tableSize, memory, textForm);
         boolean whole = false;
         try {
             table.setNumRows(getNext());

@@ -36,15 +36,27 @@ final class Host {
             } catch (ClassNotFoundException error) {
                 throw new RefusedException("no class " + className + " is on the class path");
             }
+            boolean textForm = textForm((String) named.get("value_form"));
             Object scanner = made(scannerClass(found), fetchSize, named);
-            if (scanner instanceof ConnectorScanner) {
-                ((ConnectorScanner) scanner).useAllocator(allocator);
-                return (ConnectorScanner) scanner;
+            if (!(scanner instanceof ConnectorScanner)) {
+                return new BoundScanner(scanner, textForm);
             }
-            return new BoundScanner(scanner);
+            ConnectorScanner ours = (ConnectorScanner) scanner;
+            ours.useAllocator(allocator);
+            if (textForm) {
+                ours.useTextForm();
+            }
+            return ours;
         } catch (InvocationTargetException error) {
             throw error.getCause();
         }
+    }
+
+    private static boolean textForm(String stated) {
+        if (stated == null || stated.equals("binary") || stated.equals("text")) {
+            return "text".equals(stated);
+        }
+        throw new RefusedException("parameter 'value_form' is binary or text, not '" + stated + "'");
     }
 
     /** The scanner's class: a class itself, or what its method `getScannerClass` names. */
@@ -93,6 +105,11 @@ final class Host {
 
     static void releaseColumn(ChunkSource scanner, int index) throws IOException {
         scanner.releaseOffHeapColumnVector(index);
+    }
+
+    /** 1 where dates, datetimes and decimals of the last chunk are formatted texts, else 0. */
+    static long form(ChunkSource scanner) {
+        return scanner.textForm() ? 1 : 0;
     }
 
     /** Names and types of the columns; a line each. */

@@ -20,7 +20,6 @@ public final class OffHeapColumnVector {
     private static final int LIMIT = Integer.MAX_VALUE - 15;
     private static final int STRING_BYTES = 4;
     private static final Unsafe UNSAFE = Memory.UNSAFE;
-    private static final long MICROS_A_DAY = 86400L * 1000000L;
     private static final int EPOCH_JULIAN = 2440588;
 
     public final String name;
@@ -28,6 +27,11 @@ public final class OffHeapColumnVector {
 
     private final TypeValue kind;
     private final int width;
+    /** Whether values are formatted texts in place of numbers. */
+    private final boolean asText;
+    /** Whether values are runs of bytes. */
+    private final boolean runs;
+    private final boolean textForm;
     private final Memory memory;
     private final OffHeapColumnVector[] children;
     private final List<Integer> sources;
@@ -43,24 +47,27 @@ public final class OffHeapColumnVector {
     /** Bytes of strings, or rows of children, behind the last row. */
     private int end;
 
-    OffHeapColumnVector(String name, ColumnType type, int capacity, Memory memory) {
+    OffHeapColumnVector(String name, ColumnType type, int capacity, Memory memory, boolean textForm) {
         this.name = name;
         this.type = type;
         this.kind = type.kind;
-        this.width = type.kind.width;
+        this.textForm = textForm;
+        this.asText = textForm && type.kind.hasTextForm();
+        this.width = asText ? 0 : type.kind.width;
+        this.runs = asText || type.kind.isBytes();
         this.memory = memory;
         this.sources = type.sources();
         this.children = new OffHeapColumnVector[type.children().size()];
         boolean whole = false;
         try {
             resize(capacity);
-            if (kind.isBytes()) {
+            if (runs) {
                 bytesCapacity = (int) Math.min((long) capacity * STRING_BYTES, LIMIT);
                 bytes = memory.allocate(bytesCapacity);
             }
             for (int i = 0; i < children.length; i++) {
                 String child = name + "." + type.names().get(i);
-                children[i] = new OffHeapColumnVector(child, type.child(i), capacity, memory);
+                children[i] = new OffHeapColumnVector(child, type.child(i), capacity, memory, textForm);
             }
             whole = true;
         } finally {
@@ -107,7 +114,7 @@ public final class OffHeapColumnVector {
         if (width > 0) {
             data = memory.grow(data, (long) rows * width, (long) wanted * width);
         }
-        if (kind.isBytes() || kind == TypeValue.ARRAY || kind == TypeValue.MAP) {
+        if (runs || kind == TypeValue.ARRAY || kind == TypeValue.MAP) {
             offsets = memory.grow(offsets, offsets == 0 ? 0 : 4L * (rows + 1), 4L * (wanted + 1L));
             UNSAFE.putInt(offsets, 0);
         }
@@ -197,19 +204,28 @@ public final class OffHeapColumnVector {
     /** Days since 1970-01-01; stored as the Julian day. */
     public void appendDays(long days) {
         long julian = days + EPOCH_JULIAN;
-        if (julian != (int) julian) {
+        if (julian != (int) julian || (asText && !FormattedText.hasYear(days))) {
             throw unfit(days + " days");
+        }
+        if (asText) {
+            appendText(FormattedText.date(days));
+            return;
         }
         appendInt((int) julian);
     }
 
     /** Microseconds since 1970-01-01 00:00:00; stored as the Julian day over the microsecond of it. */
     public void appendMicros(long micros) {
-        long day = Math.floorDiv(micros, MICROS_A_DAY) + EPOCH_JULIAN;
-        if (day < -(1L << 23) || day >= 1L << 23) {
+        long day = Math.floorDiv(micros, FormattedText.MICROS_A_DAY) + EPOCH_JULIAN;
+        boolean packs = day >= -(1L << 23) && day < 1L << 23;
+        if (!packs || (asText && !FormattedText.hasYear(day - EPOCH_JULIAN))) {
             throw unfit(micros + " microseconds");
         }
-        appendLong((day << 40) | Math.floorMod(micros, MICROS_A_DAY));
+        if (asText) {
+            appendText(FormattedText.dateTime(micros));
+            return;
+        }
+        appendLong((day << 40) | Math.floorMod(micros, FormattedText.MICROS_A_DAY));
     }
 
     /** A run of bytes: UTF-8 for strings. */
@@ -227,6 +243,11 @@ public final class OffHeapColumnVector {
         rows++;
     }
 
+    private void appendText(String text) {
+        byte[] content = text.getBytes(java.nio.charset.StandardCharsets.UTF_8);
+        appendBytes(content, 0, content.length);
+    }
+
     /**
      * A decimal, at the column's scale.
      *
@@ -234,6 +255,10 @@ public final class OffHeapColumnVector {
      */
     public void appendDecimal(BigDecimal value) {
         BigDecimal exact = value.setScale(type.scale, java.math.RoundingMode.UNNECESSARY);
+        if (asText) {
+            appendText(exact.toPlainString());
+            return;
+        }
         if (exact.precision() <= 18) {
             appendUnscaled(exact.unscaledValue().longValue());
             return;
@@ -253,6 +278,10 @@ public final class OffHeapColumnVector {
 
     /** A decimal's unscaled number, which is at the column's scale already. */
     public void appendUnscaled(long unscaled) {
+        if (asText) {
+            appendText(BigDecimal.valueOf(unscaled, type.scale).toPlainString());
+            return;
+        }
         if (width == 4 && unscaled != (int) unscaled) {
             throw unfit("the unscaled number " + unscaled);
         }
@@ -287,6 +316,10 @@ public final class OffHeapColumnVector {
 
     private void appendGiven(ColumnValue value) {
         RawValue raw = value instanceof RawValue ? (RawValue) value : null;
+        if (asText && raw == null) {
+            appendText(kind.isDateTime() ? value.getTimestamp(kind) : value.getString(kind));
+            return;
+        }
         switch (kind) {
             case BOOLEAN:
                 appendBoolean(value.getBoolean());
@@ -428,10 +461,10 @@ public final class OffHeapColumnVector {
 
     /** Where a row's slot of some width is; for who reads what was appended. */
     private long slot(int row, long from, int wide) {
-        if (row < 0 || row >= rows || from == 0) {
+        if (row < 0 || row >= rows) {
             throw new IndexOutOfBoundsException("column '" + name + "' has no row " + row);
         }
-        if (from == data && wide != width) {
+        if (from == 0 || (from == data && wide != width)) {
             throw new RefusedException(
                     "column '" + name + "' of type " + type + " has values of " + width + " bytes, not "
                             + wide);
@@ -469,7 +502,7 @@ public final class OffHeapColumnVector {
 
     /** The bytes of a string or binary. */
     public byte[] getBinary(int row) {
-        int from = UNSAFE.getInt(slot(row, kind.isBytes() ? offsets : 0, 4));
+        int from = UNSAFE.getInt(slot(row, runs ? offsets : 0, 4));
         byte[] found = new byte[UNSAFE.getInt(offsets + 4L * (row + 1)) - from];
         UNSAFE.copyMemory(null, bytes + from, found, Unsafe.ARRAY_BYTE_BASE_OFFSET, found.length);
         return found;
@@ -485,7 +518,7 @@ public final class OffHeapColumnVector {
      * they are, bytes in hexadecimal, `[...]` for lists, `{key: value}` for maps and structs.
      */
     String shown(int row) {
-        return isNullAt(row) ? "NULL" : new ShownValue(this).at(row);
+        return isNullAt(row) ? "NULL" : asText ? getUTF8String(row) : new ShownValue(this).at(row);
     }
 
     /** Where a list's or map's entries begin, by rows of the children; row `rows` tells the end. */
@@ -507,7 +540,7 @@ public final class OffHeapColumnVector {
         if (kind == TypeValue.UNKNOWN) {
             return 1;
         }
-        int count = kind.isBytes() ? 3 : width > 0 || offsets != 0 ? 2 : 1;
+        int count = runs ? 3 : width > 0 || offsets != 0 ? 2 : 1;
         for (int i = 0; i < children.length; i++) {
             count += children[i].words();
         }
@@ -530,7 +563,7 @@ public final class OffHeapColumnVector {
             UNSAFE.putLong(at, offsets);
             at += 8;
         }
-        if (kind.isBytes()) {
+        if (runs) {
             UNSAFE.putLong(at, bytes);
             at += 8;
         }

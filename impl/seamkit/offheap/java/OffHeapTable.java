@@ -10,21 +10,28 @@ public final class OffHeapTable {
     private final OffHeapColumnVector[] columns;
     private final boolean[] released;
     private final Memory memory;
+    private final boolean textForm;
     private int rows;
     private long meta;
 
-    /** An empty table with room for `capacity` rows. */
-    public OffHeapTable(ColumnType[] types, String[] names, int capacity, Memory memory) {
+    /**
+     * An empty table with room for `capacity` rows.
+     *
+     * @param textForm whether dates, datetimes and decimals are formatted texts
+     */
+    public OffHeapTable(
+            ColumnType[] types, String[] names, int capacity, Memory memory, boolean textForm) {
         if (capacity < 0) {
             throw new IllegalArgumentException("a table has room for 0 rows or more, not for " + capacity);
         }
         this.memory = memory;
+        this.textForm = textForm;
         columns = new OffHeapColumnVector[types.length];
         released = new boolean[types.length];
         boolean whole = false;
         try {
             for (int i = 0; i < types.length; i++) {
-                columns[i] = new OffHeapColumnVector(names[i], types[i], capacity, memory);
+                columns[i] = new OffHeapColumnVector(names[i], types[i], capacity, memory, textForm);
             }
             whole = true;
         } finally {
@@ -36,6 +43,10 @@ public final class OffHeapTable {
 
     public OffHeapColumnVector column(int index) {
         return columns[index];
+    }
+
+    boolean textForm() {
+        return textForm;
     }
 
     public int getNumRows() {

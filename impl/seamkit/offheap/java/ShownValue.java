@@ -2,9 +2,6 @@ package seamkit.offheap;
 
 import java.math.BigDecimal;
 import java.math.BigInteger;
-import java.time.LocalDate;
-import java.time.LocalDateTime;
-import java.time.ZoneOffset;
 
 import seamkit.offheap.ColumnType.TypeValue;
 
@@ -45,7 +42,7 @@ final class ShownValue {
             case TIME:
                 return String.valueOf(column.getDouble(row));
             case DATE:
-                return LocalDate.ofEpochDay(column.getInt(row) - EPOCH_JULIAN).toString();
+                return FormattedText.date(column.getInt(row) - EPOCH_JULIAN);
             case STRING:
                 return column.getUTF8String(row);
             case BINARY:
@@ -77,11 +74,7 @@ final class ShownValue {
     /** The Julian day stands above the microsecond of it. */
     private static String dateTime(long packed) {
         long day = (packed >> 40) - EPOCH_JULIAN;
-        long micros = packed & ((1L << 40) - 1);
-        LocalDateTime time = LocalDateTime.ofEpochSecond(
-                day * 86400 + micros / 1000000, (int) (micros % 1000000) * 1000, ZoneOffset.UTC);
-        String text = time.toString().replace('T', ' ');
-        return time.getSecond() == 0 && time.getNano() == 0 ? text + ":00" : text;
+        return FormattedText.dateTime(day * FormattedText.MICROS_A_DAY + (packed & ((1L << 40) - 1)));
     }
 
     private String nested(int row) {

@@ -2,7 +2,7 @@ package seamkit.offheap;
 
 import java.io.Closeable;
 
-/** Another class loader as that of the thread, which is where libraries look for their parts, until closed. */
+/** Another class loader of the thread, which is where libraries look for their parts, until closed. */
 public final class ThreadContextClassLoader implements Closeable {
     private final ClassLoader before;
 

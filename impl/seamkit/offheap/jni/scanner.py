@@ -59,7 +59,8 @@ class JniScanner(Closing):
         loader: finds the class.
         class_name: of the scanner; it has a constructor `(int, Map<String, String>)`.
         fetch_size: rows for which each table has room before it grows.
-        parameters: what to scan, handed to the constructor.
+        parameters: what to scan, handed to the constructor. With `value_form` `text` the scanner
+            hands over dates, datetimes and decimals as formatted texts, which are read strictly.
         allocator: where Java's blocks and the batches come from; its limit holds for both.
 
     Raises:
@@ -144,7 +145,7 @@ class JniScanner(Closing):
         """
         out = ffi.new("struct seam_chain *")
         self._check(lib.seam_jni_scanner_chain(self._open, out, self._error))
-        return Chain(int(ffi.cast("uintptr_t", out.words)))
+        return Chain(int(ffi.cast("uintptr_t", out.words)), as_text=bool(out.as_text))
 
     def batches(self, expected: EngineSchema) -> Iterator[Any]:
         """The rows that are left, as `pyarrow.RecordBatch`es with `expected.schema`.

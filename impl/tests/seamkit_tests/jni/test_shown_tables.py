@@ -61,7 +61,7 @@ def _table(java: Any) -> Any:
         array.set(types, i, column_type(text))
     memory = java.java_class("seamkit.offheap.Memory")(0)
     names = jpype.JArray(jpype.JString)(list(_COLUMNS))
-    table = java.java_class("seamkit.offheap.OffHeapTable")(types, names, 1, memory)
+    table = java.java_class("seamkit.offheap.OffHeapTable")(types, names, 1, memory, False)
     value = java.java_class("seambench.CaseValue")
     for i, (_, items, _) in enumerate(_COLUMNS.values()):
         for item in items:

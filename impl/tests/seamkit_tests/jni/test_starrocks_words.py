@@ -9,11 +9,13 @@ from typing import Any
 
 import pytest
 
-from seambase.errors import RefusedError
+from seambase.errors import InputError, RefusedError
 from seambench.contracts import registry
 from seambench.contracts.scan import ScanRequest
+from seamkit.core.memory import TrackedAllocator
 from seamkit.jvm.sources import compiled_package
-from seamkit.offheap.jni.classes import connector_classes
+from seamkit.offheap.jni.classes import JniLoader, connector_classes
+from seamkit.offheap.jni.scanner import JniScanner
 from seamkit_tests.samples.lacking import OrSkipped
 
 pytestmark = pytest.mark.jvm
@@ -95,6 +97,56 @@ def test_columns_that_are_asked_for_arrive(trips: Path) -> None:
         reader.open(ScanRequest(str(trips), columns=["wheels"]))
 
 
+@pytest.mark.parametrize("form", [None, "binary", "text"])
+def test_either_form_brings_the_same_rows(trips: Path, form: str | None) -> None:
+    """Its dates, moments and numbers, at every depth, as numbers and as the texts that it gives."""
+    java = compiled_package("trips", trips, connector_classes())
+    parameters = {} if form is None else {"value_form": form}
+    allocator = TrackedAllocator()
+    with JniScanner(JniLoader(java), f"{_TRIPS}.TripScanner", 2, parameters, allocator) as scanner:
+        scanner.open()
+        found = [row for batch in scanner.batches(scanner.schema()) for row in batch.to_pylist()]
+    assert found == _ROWS
+    assert allocator.counters().live_blocks == 0
+
+
+def test_a_form_that_is_none_is_refused(trips: Path) -> None:
+    """By the parameter's name, before a row is read."""
+    java = JniLoader(compiled_package("trips", trips, connector_classes()))
+    with pytest.raises(RefusedError, match="parameter 'value_form' is binary or text, not 'Text'"):
+        JniScanner(java, f"{_TRIPS}.TripScanner", 2, {"value_form": "Text"}, TrackedAllocator())
+
+
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [
+        ('getDate().toString()', None),
+        ('"" + getDate().toEpochDay()', "column 'day' of the .* row 0 is no date .*'11016'"),
+        ('getDate() + "T00:00"', "row 0 is no date .*'2000-02-29T00:00'"),
+    ],
+)  # fmt: skip
+def test_a_text_that_is_none_is_refused(
+    trips: Path, tmp_path: Path, said: str, reason: str | None
+) -> None:
+    """A scanner that spells dates in another way: an error of column and row, and no row."""
+    for source in trips.glob("*.java"):
+        text = source.read_text().replace("return getDate().toString();", f"return {said};")
+        (tmp_path / source.name).write_text(text)
+    java = JniLoader(compiled_package("bad-trips", tmp_path, connector_classes()))
+    parameters = {"value_form": "text", "required_fields": "id,day"}
+    allocator = TrackedAllocator()
+    with JniScanner(java, f"{_TRIPS}.TripScanner", 9, parameters, allocator) as scanner:
+        scanner.open()
+        batches = scanner.batches(scanner.schema())
+        if reason is None:
+            assert next(batches).num_rows == 3
+        else:
+            with pytest.raises(InputError, match=reason):
+                next(batches)
+    del batches
+    assert allocator.counters().live_blocks == 0
+
+
 def test_its_author_looks_at_a_table(trips: Path) -> None:
     """As the author's own test does: no native side, the rows of the chunk by column and row."""
     java = compiled_package("trips", trips, connector_classes())
@@ -108,6 +160,26 @@ def test_its_author_looks_at_a_table(trips: Path) -> None:
     assert str(table.show(10)) == "id\trider\traw\n1\tZoë\t00ff\nNULL\tNULL\tNULL\n"
     assert (table.column(0).getLong(0), str(table.column(1).getUTF8String(0))) == (1, "Zoë")
     assert [bool(table.column(0).isNullAt(row)) for row in range(2)] == [False, True]
+    table.close()
+    scanner.close()
+
+
+def test_its_author_looks_at_texts(trips: Path) -> None:
+    """In the text form a date is what a string is; a number of bytes that it has not is refused."""
+    java = compiled_package("trips", trips, connector_classes())
+    parameters = java.jpype.JClass("java.util.HashMap")()
+    parameters.put("required_fields", "day,begin,paid,stops")
+    scanner = java.java_class(f"{_TRIPS}.TripScanner")(2, parameters)
+    scanner.useTextForm()
+    scanner.open()
+    scanner.getNextOffHeapChunk()
+    table = scanner.getOffHeapTable()
+    assert str(table.show(1)).splitlines()[1] == (
+        "2000-02-29\t2000-02-29 12:34:56.789\t-12.30\t[1969-12-31, NULL]"
+    )
+    assert str(table.column(0).getUTF8String(0)) == "2000-02-29"
+    with pytest.raises(java.jpype.JException, match="has values of 0 bytes, not 4"):
+        table.column(0).getInt(0)
     table.close()
     scanner.close()
 

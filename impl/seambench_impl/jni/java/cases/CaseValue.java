@@ -8,9 +8,10 @@ import java.util.List;
 
 import seamkit.offheap.ColumnType;
 import seamkit.offheap.ColumnValue;
+import seamkit.offheap.RawValue;
 
 /** A value as the cases spell it: numbers, truths, lists, and texts for all the rest. */
-public final class CaseValue implements ColumnValue {
+public final class CaseValue extends RawValue {
     private final Object item;
     private final ColumnType type;
 

@@ -4,6 +4,7 @@ import java.math.BigDecimal;
 import java.time.LocalDate;
 import java.time.LocalDateTime;
 import java.time.ZoneOffset;
+import java.time.format.DateTimeFormatter;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
@@ -45,7 +46,15 @@ public class TripValue implements ColumnValue {
 
     @Override
     public String getString(ColumnType.TypeValue type) {
+        if (type == ColumnType.TypeValue.DATE) {
+            return getDate().toString();
+        }
         return item.toString();
+    }
+
+    @Override
+    public String getTimestamp(ColumnType.TypeValue type) {
+        return getDateTime(type).format(DateTimeFormatter.ofPattern("yyyy-MM-dd HH:mm:ss.SSS"));
     }
 
     @Override
