@@ -138,6 +138,10 @@ class ScanDataset(ds.Dataset):  # type: ignore[misc]  # pyarrow comes without ty
         self._open_stream = open_stream
         self.failure: BaseException | None = None
 
+    def __repr__(self) -> str:
+        columns = ", ".join(f"{field.name}: {field.type}" for field in self._shown)
+        return f"<{type(self).__name__} of {columns or 'no column'}>"
+
     @property
     def schema(self) -> pa.Schema:
         """All columns that may be asked for."""

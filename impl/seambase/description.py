@@ -20,6 +20,8 @@ class StoredFile:
         rows: that it holds (of deletes: rows that they take out), as the metadata tells; None where
             it does not.
         offset: where the part begins; None for a whole file.
+        part: what tells it from others at its path where no offset does: of a vector that stands in
+            Delta's log the data file.
     """
 
     kind: str
@@ -27,6 +29,12 @@ class StoredFile:
     size_bytes: int
     rows: int | None = None
     offset: int | None = None
+    part: str = ""
+
+    @property
+    def identity(self) -> tuple[str, int | None, str]:
+        """What is alike wherever the same file, or the same part of one, is named."""
+        return self.path, self.offset, self.part
 
 
 @dataclass(frozen=True)

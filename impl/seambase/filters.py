@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
@@ -77,6 +79,31 @@ def _kernel_problem(fields: Sequence[pa.Field], expression: pc.Expression) -> st
                 "the column has a zone, and none if it has none"
             )
         return str(error).splitlines()[0]
+    if "is_in(" in str(expression):
+        return _list_problem(fields, expression)
+    return None
+
+
+def _list_problem(fields: Sequence[pa.Field], expression: pc.Expression) -> str | None:
+    """What Arrow says of a list of values only where it holds them against a file's bounds.
+
+    It casts texts to days for a row, and refuses to compare them then.
+    """
+    import pyarrow.dataset as ds
+    from pyarrow.fs import LocalFileSystem
+
+    known = functools.reduce(
+        operator.and_, (pc.field(one.name) >= pa.scalar(None, one.type) for one in fields)
+    )
+    format_, nowhere = ds.ParquetFileFormat(), LocalFileSystem()
+    fragment = format_.make_fragment("", nowhere, known)
+    planned = ds.FileSystemDataset([fragment], pa.schema(fields), format_, nowhere)
+    try:
+        list(planned.get_fragments(filter=expression))
+    except pa.ArrowNotImplementedError as error:
+        return str(error).splitlines()[0]
+    except pa.ArrowException:  # of a bound's value, not of its type
+        return None
     return None
 
 

@@ -10,6 +10,12 @@ _SHOWN = 20
 #: How Arrow and Polars say that a column of a filter is not there.
 _MISSING = re.compile(r'No match for FieldRef\.Name\((.*?)\) in |unable to find column "(.*?)"')
 
+#: How Arrow says that values of two types do not compare.
+_UNLIKE = re.compile(
+    r"Function '(?:not_)?(?:equal|less|less_equal|greater|greater_equal)' has no kernel matching "
+    r"input types \((.*)\)|Array type doesn't match type of values set: (.*)"
+)
+
 
 def plural(word: str, count: int = 2) -> str:
     """A word for so many: some kinds of files are plurals already."""
@@ -45,6 +51,12 @@ def no_column(name: str, known: Sequence[str]) -> str:
 
 
 def filter_problem(said: str, known: Sequence[str]) -> str:
-    """What Arrow or Polars says of a filter; of a column that is not there, in our words."""
+    """What Arrow or Polars says of a filter; of columns not there, and of types, in our words."""
     missing = _MISSING.search(said)
-    return no_column(missing[1] or missing[2], known) if missing else said
+    if missing:
+        return no_column(missing[1] or missing[2], known)
+    unlike = _UNLIKE.search(said)
+    if unlike is None:
+        return said
+    types = unlike[1] or unlike[2].replace(" vs ", ", ")
+    return f"values of the types {types} do not compare: give one of the column's own type"

@@ -106,6 +106,8 @@ _PACKAGES = {
     "adl": "adlfs",
     "gcs": "seamkit[gcs]",
     "gs": "seamkit[gcs]",
+    "http": "aiohttp",
+    "https": "aiohttp",
     "s3": "seamkit[s3]",
     "s3a": "seamkit[s3]",
 }

@@ -34,7 +34,7 @@ Filter: TypeAlias = (
 """Rows to keep: an expression of `pyarrow.compute`, or one of Polars that tests each row by itself
 and means what it means in Polars; a condition in SQL, for which DuckDB must be installed; or tuples
 as `pyarrow.parquet.read_table` takes them: `[("price", ">", 1), ("day", "in", days)]`, all of which
-hold, or a list of such lists, of which one holds."""
+hold, or a list of such lists, of which one holds. A day or a time may be a text: `"2024-01-31"`."""
 
 
 #: Of a test as a tuple: a column, a word and a value.
@@ -51,7 +51,7 @@ def read_filter(given: object, schema: pa.Schema) -> pc.Expression | EngineCondi
     if isinstance(given, str):
         return sql_condition(given, schema)
     if isinstance(given, list | tuple):
-        return _of_tuples(given)
+        return _of_tuples(given, schema)
     polars = sys.modules.get("polars")  # whoever has made an expression of Polars has imported it
     if polars is not None and isinstance(given, polars.Expr):
         return _polars_condition(given, schema)
@@ -61,10 +61,10 @@ def read_filter(given: object, schema: pa.Schema) -> pc.Expression | EngineCondi
     )
 
 
-def _of_tuples(given: Sequence[Any]) -> pc.Expression:
+def _of_tuples(given: Sequence[Any], schema: pa.Schema) -> pc.Expression:
     from pyarrow.parquet import filters_to_expression
 
-    if len(given) == _PARTS and all(isinstance(part, str) for part in given[:2]):
+    if _is_test(given):
         raise UsageError(f"filter is {given!r}: a list of such is meant, [{tuple(given)!r}]")
     for name, word, value in _tests(given):
         if str(word).replace("not ", "") == "in" and isinstance(value, str | bytes):
@@ -73,7 +73,7 @@ def _of_tuples(given: Sequence[Any]) -> pc.Expression:
                 "text each letter would be looked for"
             )
     try:
-        return filters_to_expression(list(given))
+        return filters_to_expression(_with_times(given, schema))
     except (ValueError, TypeError, LookupError, AttributeError, pa.ArrowException) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise UsageError(
@@ -82,12 +82,46 @@ def _of_tuples(given: Sequence[Any]) -> pc.Expression:
         ) from error
 
 
+def _with_times(given: Sequence[Any], schema: pa.Schema) -> list[Any]:
+    """The tuples of a filter, with texts as what they mean in columns of days and of times."""
+    if not _is_test(given):
+        return [_with_times(one, schema) if isinstance(one, list | tuple) else one for one in given]
+    name, word, value = given
+    at = schema.get_field_index(name)
+    kind = schema.field(at).type if at >= 0 else None
+    if kind is None or not (pa.types.is_date(kind) or pa.types.is_timestamp(kind)):
+        return [*given]
+    if isinstance(value, list | tuple | set | frozenset):
+        return [name, word, [_as_time(one, name, kind) for one in value]]
+    return [name, word, _as_time(value, name, kind)]
+
+
+def _as_time(value: object, name: str, kind: pa.DataType) -> object:
+    """A text as a day or a time, to its last digit; any other value as it is."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return pa.scalar(value).cast(kind)
+    except pa.ArrowInvalid as error:
+        meant = "a day such as '2024-01-31'"
+        if pa.types.is_timestamp(kind) and kind.tz:
+            meant = "a time with its zone such as '2024-01-31T23:59:59Z'"
+        elif pa.types.is_timestamp(kind):
+            meant = "a day or a time without zone such as '2024-01-31T23:59:59'"
+        raise UsageError(
+            f"filter has {value!r} for column {name!r}, a {kind}: {meant} is meant"
+        ) from error
+
+
+def _is_test(given: Sequence[Any]) -> bool:
+    return len(given) == _PARTS and all(isinstance(part, str) for part in given[:2])
+
+
 def _tests(given: Sequence[Any]) -> Iterator[Sequence[Any]]:
     """The tuples of a filter, wherever they stand."""
     for one in given:
         if isinstance(one, list | tuple):
-            is_test = len(one) == _PARTS and all(isinstance(part, str) for part in one[:2])
-            yield from [one] if is_test else _tests(one)
+            yield from [one] if _is_test(one) else _tests(one)
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from seamkit.scan.arguments import (
 from seamkit.scan.scan import Scan
 from seamkit.scan.unit_scan import ReadRows, UnitScan
 from seamkit.scan.units import ReadPlan
-from seamkit.tables.table import Moment, Table, described_units, plan_of
+from seamkit.tables.table import Moment, Table, TableState, described_units, plan_of
 
 __all__ = ["FolderTable", "Moment", "described", "micros", "parsed_moment"]
 
@@ -79,6 +79,8 @@ class FolderTable(Table):
                 f"{self._storage.root}: {query} queries of {self.title} tables are not supported"
             )
         for name, value in moments.items():
+            if isinstance(value, TableState):
+                raise UsageError(f"{name} is a TableState: give its name, {name}={value.name!r}")
             if value is not None and (name == "as_of") == (query in _CHANGES):
                 others = [one for one in self.queries if (one in _CHANGES) != (query in _CHANGES)]
                 raise UsageError(

@@ -208,12 +208,12 @@ class Table(Hinted, ABC):
             InputError: metadata is missing or broken.
             RefusedError: legal, but not supported.
         """
-        found: dict[tuple[str, int | None], TableFile] = {}
+        found: dict[tuple[str, int | None, str], TableFile] = {}
 
         def put(file: StoredFile, changes: Sequence[StoredFile] = ()) -> None:
             by = tuple(dict.fromkeys(one.path for one in changes))
             found.setdefault(
-                (file.path, file.offset),
+                file.identity,
                 TableFile(file.path, file.kind, file.rows, file.size_bytes, by),
             )
 

@@ -107,10 +107,11 @@ def test_files_that_are_deleted_in_large_part_are_to_be_rewritten(
     deleted: int, advised: bool
 ) -> None:
     """From three rows of ten on, where both numbers are known."""
-    vector = StoredFile("deletion vector", "v", 5, deleted, 1)
-    table = described(UnitDescription("a", "", [data("a", 100 * MIB, 100)], [vector]))
+    for at in (1, None):  # in a file of vectors, and in the log
+        vector = StoredFile("deletion vector", "v", 5, deleted, at)
+        table = described(UnitDescription("a", "", [data("a", 100 * MIB, 100)], [vector]))
 
-    assert ("rewrite" in [one.what for one in advise(table, None)]) == advised
+        assert ("rewrite" in [one.what for one in advise(table, None)]) == advised
 
 
 def test_small_files_are_to_be_combined() -> None:

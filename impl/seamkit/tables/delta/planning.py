@@ -115,7 +115,9 @@ class Planner:
             partition={**partition, **known} if known else partition,
             changes=changes,
             reason=reason,
-            changed_by=[] if add.vector is None else [stored_vector(self.files, add.vector)],
+            changed_by=[]
+            if add.vector is None
+            else [stored_vector(self.files, add.vector, add.path)],
             group=group,
         )
 

@@ -36,12 +36,17 @@ def read_vector(files: TableFiles, vector: VectorDescriptor) -> Positions:
     return vector_positions(data, vector.cardinality, files.storage.bound, where, _BY)
 
 
-def stored_vector(files: TableFiles, vector: VectorDescriptor) -> StoredFile:
-    """Where a vector is stored, for descriptions; nothing is read."""
-    path = LOG if vector.storage_type == "i" else _path(files, vector)
-    at = vector.offset
-    where = files.place(path)
-    return StoredFile("deletion vector", where, vector.size_bytes, vector.cardinality, at)
+def stored_vector(files: TableFiles, vector: VectorDescriptor, of: str) -> StoredFile:
+    """Where the vector of a data file is stored, for descriptions; nothing is read."""
+    is_inline = vector.storage_type == "i"
+    return StoredFile(
+        "deletion vector",
+        files.place(LOG if is_inline else _path(files, vector)),
+        vector.size_bytes,
+        vector.cardinality,
+        vector.offset,
+        of if is_inline else "",
+    )
 
 
 def vector_identity(files: TableFiles, vector: VectorDescriptor) -> Hashable | None:

@@ -20,22 +20,17 @@ from seamkit.tables.delta.vectors import decode_z85, read_vector
 from seamkit_tests.samples.delta_tables import (
     commit_path,
     edit_actions,
+    is_file_of,
     rows_of_table,
     unpack_delta,
+    vectors_into_log,
+    z85,
 )
 
 # Positions 2, 5 and 7, with magic number, as Delta 3.3.2 wrote them.
 VECTOR = bytes.fromhex(
     "d1d339640100000000000000000000003a300000010000000000020010000000020005000700"
 )
-ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
-
-
-def z85(data: bytes) -> str:
-    """Bytes as Z85, zeros behind them up to a multiple of four."""
-    padded = data + bytes(-len(data) % 4)
-    words = [int.from_bytes(padded[i : i + 4], "big") for i in range(0, len(padded), 4)]
-    return "".join(ALPHABET[word // 85**n % 85] for word in words for n in (4, 3, 2, 1, 0))
 
 
 def stored(data: bytes) -> bytes:
@@ -164,33 +159,12 @@ def test_broken_bitmaps_at_length(seed: int) -> None:
     _fuzz(100 + seed, 20_000)
 
 
-def _to_inline(table: Path) -> Any:
-    """Moves the vector that an add names into the log."""
-
-    def edit(action: dict[str, Any]) -> None:
-        vector = action.get("add", {}).get("deletionVector")
-        if vector is not None:
-            [file] = [f for f in table.rglob("*.bin") if _is_file_of(vector, f)]
-            at = vector.pop("offset")
-            data = file.read_bytes()[at + 4 : at + 4 + vector["sizeInBytes"]]
-            vector |= {"storageType": "i", "pathOrInlineDv": z85(data)}
-
-    return edit
-
-
-def _is_file_of(vector: dict[str, Any], file: Path) -> bool:
-    encoded = decode_z85(vector["pathOrInlineDv"][-20:]).hex()
-    return encoded == file.stem.removeprefix("deletion_vector_").replace("-", "")
-
-
 @pytest.mark.filterwarnings("ignore::seambase.scan.TableWarning")
 def test_a_table_whose_vectors_move_into_the_log(tmp_path: Path) -> None:
     """Inline vectors read as those in files."""
     table = unpack_delta("vectors-several", tmp_path)
     before = rows_of_table(table)
-    edit_actions(table, 4, _to_inline(table))
-    for file in table.rglob("*.bin"):
-        file.unlink()
+    vectors_into_log(table)
 
     assert rows_of_table(table).equals(before)
 
@@ -208,7 +182,7 @@ def test_a_clone_reads_files_and_vectors_elsewhere(tmp_path: Path) -> None:
             if "path" in content:
                 content["path"] = f"{table.as_uri()}/{content['path']}"
             if vector := content.get("deletionVector"):
-                [file] = [f for f in table.glob("*.bin") if _is_file_of(vector, f)]
+                [file] = [f for f in table.glob("*.bin") if is_file_of(vector, f)]
                 vector |= {"storageType": "p", "pathOrInlineDv": file.as_uri()}
 
     for version in range(6):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import sys
 import uuid
 from collections import Counter
 from collections.abc import Iterator
@@ -183,6 +184,10 @@ def test_options_are_checked(local: Path, monkeypatch: pytest.MonkeyPatch) -> No
     def missing(*_: Any, **__: Any) -> None:
         raise ImportError("Install s3fs to access S3")
 
+    with monkeypatch.context() as without:
+        without.setitem(sys.modules, "aiohttp", None)
+        with pytest.raises(UnavailableError, match="pip install aiohttp"):
+            Storage("https://host/table")
     monkeypatch.setattr(fsspec, "url_to_fs", missing)
     with pytest.raises(UnavailableError, match=r"Install s3fs to .*: pip install 'seamkit\[s3\]'"):
         Storage("s3://bucket/table")

@@ -181,6 +181,9 @@ def test_a_limit_holds_where_it_stands(tmp_path: Path, name: str, kind: str) -> 
         (lambda scan: scan.filter(pc.field("V") == "a"), "no column 'V'; did you mean 'v'"),
         (lambda scan: scan.filter([("v", "in", "abc")]), "a list is meant, such as"),
         (lambda scan: scan.filter([[("k", ">", 1), ("v", "not in", "abc")]]), "a list is meant"),
+        (lambda scan: scan.filter([("k", ">", "1")]), "types int32, string do not compare"),
+        (lambda scan: scan.filter(pc.field("k").isin(["1"])), "int32 do not compare: give one of"),
+        (lambda scan: scan.filter(pc.field("v").isin([1])), "int64 do not compare: give one of"),
         (lambda scan: scan.filter(3), "filter is a int: an expression"),
         (lambda scan: scan.filter(pl.col("pric") > 1), "no column 'pric'; the columns are k"),
         (lambda scan: scan.filter(pl.col("k") == pl.col("k").max()), "of one row at a time"),
@@ -215,3 +218,60 @@ def test_a_time_without_a_zone_is_held_against_none_that_has_one(name: str, tmp_
     found = table.scan(filter=[(zoned, ">=", moment.replace(tzinfo=dt.UTC))]).count_rows()
 
     assert found == table.scan(filter=f"\"{zoned}\" >= '2024-01-01 00:00:00+00'").count_rows()
+
+
+_TIMES = ["delta/deltalake-types", "iceberg/types-avro", "hudi/mor-v9-types", "paimon/pk-orc"]
+
+
+@pytest.mark.parametrize(
+    "name", [*_TIMES, "delta/partitions-times", "hive/orc-written", "hive/text-partition-types"]
+)
+def test_a_text_means_its_day_or_time_in_tuples(name: str, tmp_path: Path) -> None:
+    """What Arrow finds for the value finds its text, as Python and as Arrow write it."""
+    table = opened(name, tmp_path)
+    rows = table.to_arrow()
+    tried = 0
+    for field in rows.schema:
+        if not (pa.types.is_date(field.type) or pa.types.is_timestamp(field.type)):
+            continue
+        column = pc.drop_null(rows[field.name])
+        for value in [column[0], pc.max(column)] if len(column) else []:
+            given = pc.field(field.name)
+            texts = {str(value.cast(pa.string()))}
+            if field.type not in (pa.timestamp("ns"), pa.timestamp("ns", "UTC")):
+                texts.add(value.as_py().isoformat())
+            for text in texts:
+                tests: list[tuple[Any, pc.Expression]] = [
+                    ([(field.name, "<=", text)], given <= value),
+                    ([[(field.name, "=", text)]], given == value),
+                    ([(field.name, "in", [text, None])], (given == value) | given.is_null()),
+                    ([(field.name, "not in", {text})], (given != value) | given.is_null()),
+                ]
+                for tuples, condition in tests:
+                    assert bag(table.scan(filter=tuples).to_table()) == bag(rows.filter(condition))
+                    tried += 1
+    assert tried
+
+
+@pytest.mark.parametrize(
+    ("zone", "text"),
+    [
+        *((False, text) for text in ("nope", "2024-02-30", "2024-01-01T00:00:00Z", "20240101")),
+        *((True, text) for text in ("nope", "2024-01-01", "2024-01-01 00:00:00")),
+        *((None, text) for text in ("nope", "2024-01-01 00:00:00", "2024-1-1", " 2024-01-01")),
+        *((zone, "2024-01-01T00:00:00.123456789" + "Z" * zone) for zone in (False, True)),
+    ],
+)
+def test_a_text_that_is_no_such_day_or_time_is_refused(
+    zone: bool | None, text: str, tmp_path: Path
+) -> None:
+    """With what to give: a day, a time, or one with its zone; no digit is cut off."""
+    table = opened("delta/deltalake-types", tmp_path)
+    kinds = {field.name: field.type for field in table.schema}
+    day = next(name for name, kind in kinds.items() if pa.types.is_date(kind))
+    times = {bool(kind.tz): n for n, kind in kinds.items() if pa.types.is_timestamp(kind)}
+    name = day if zone is None else times[zone]
+    meant = {None: "a day such as", False: "a day or a time without", True: "a time with its zone"}
+    for given in ([(name, ">=", text)], [[(name, "not in", [text])]]):
+        with pytest.raises(seamkit.UsageError, match=f"{name}.*: {meant[zone]}"):
+            table.scan(filter=given)

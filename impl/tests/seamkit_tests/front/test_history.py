@@ -6,7 +6,8 @@ import datetime as dt
 import json
 import re
 import tomllib
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ import pytest
 import seamkit
 from seamkit_tests import SUITES_GOLDEN
 from seamkit_tests.front.test_chains import opened
+from seamkit_tests.samples.delta_tables import commit_path, vectors_into_log
 from seamkit_tests.samples.outlets import bag
 
 State = tuple[str, int | str, int | None]
@@ -214,6 +216,29 @@ def test_a_day_means_its_first_moment(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "changes"),
+    [
+        ("delta/vectors-several", "cdc"),
+        *(
+            (name, "incremental")
+            for name in ("iceberg/travel", "paimon/travel", "hudi/mor-v9-event")
+        ),
+    ],
+)
+def test_a_state_as_a_moment_says_to_give_its_name(name: str, changes: Any, tmp_path: Path) -> None:
+    """In every format that has a past, and wherever a moment is meant, in few words."""
+    table = opened(name, tmp_path)
+    state: Any = table.history()[0]
+    says = f"is a TableState: give its name, {{}}={re.escape(repr(state.name))}$"
+    with pytest.raises(seamkit.UsageError, match=says.format("as_of")):
+        table.scan(as_of=state)
+    with pytest.raises(seamkit.UsageError, match=says.format("as_of")):
+        table.files(state)
+    with pytest.raises(seamkit.UsageError, match=says.format("begin")):
+        table.scan(query=changes, begin=state)
+
+
+@pytest.mark.parametrize(
     ("name", "rows", "kinds"),
     [
         ("delta/vectors-several", 8, {"data file", "deletion vector"}),
@@ -242,6 +267,46 @@ def test_files_are_there_once_with_what_changes_them(
     if rows is not None:
         assert sum(one.rows or 0 for one in files if "vector" not in one.kind) == rows
     assert all(one.path[-20:] in repr(files) for one in files)
+
+
+def test_files_of_a_clone_lie_where_they_are(tmp_path: Path) -> None:
+    """A shallow clone lists its source's files and vectors where they lie, and its own beside."""
+    opened("delta/clone-shallow", tmp_path)
+    for commit in (tmp_path / "_delta_log").glob("*.json"):
+        text = commit.read_text()
+        commit.write_text(text.replace("file:/tmp/golden-delta/clone-shallow", tmp_path.as_uri()))
+    for shortcut in [*tmp_path.rglob("*.crc"), *tmp_path.glob("_delta_log/*checkpoint*")]:
+        shortcut.unlink()
+    table = seamkit.open_table(str(tmp_path))
+    files = table.files()
+
+    places = Counter(str(Path(one.path).parent.relative_to(tmp_path)) for one in files)
+    assert places == {"source/p=x y": 1, "source": 1, "p=w": 1}
+    assert all(Path(one.path).is_file() for one in files)
+    [vector] = [one for one in files if one.kind == "deletion vector"]
+    assert [one.changed_by for one in files if one.changed_by] == [(vector.path,)]
+    assert table.count_rows() == sum(one.rows or 0 for one in files) - 2 * (vector.rows or 0)
+
+
+@pytest.mark.parametrize("alike", [False, True])
+def test_vectors_within_the_log_are_files_of_their_own(alike: bool, tmp_path: Path) -> None:
+    """Each is listed as those of a file are, also where two of them are the same bytes."""
+    table = opened("delta/vectors-two-files", tmp_path)
+    apart = [one for one in table.files() if "part-00000-a4e6" not in one.path]
+    vectors_into_log(tmp_path)
+    commit = commit_path(tmp_path, 5)
+    texts = re.findall(r'"pathOrInlineDv": ?"([^"]{45})"', commit.read_text())
+    assert len(set(texts)) == 2
+    if alike:
+        commit.write_text(commit.read_text().replace(*texts))
+    within = [one for one in seamkit.open_table(str(tmp_path)).files() if one.rows != 1]
+
+    def told(files: Iterable[Any]) -> Counter[Any]:
+        return Counter((one.kind, one.rows, one.size_bytes, len(one.changed_by)) for one in files)
+
+    assert told(within[:4]) == told(apart[:4])
+    vectors = {one.path for one in within if one.kind == "deletion vector"}
+    assert vectors == {str(tmp_path / "_delta_log")}
 
 
 @pytest.mark.parametrize(

@@ -293,3 +293,11 @@ def test_a_filter_that_fails_on_a_row_is_the_caller_s() -> None:
     """A cast that a value does not take is told with the filter."""
     with pytest.raises(UsageError, match="fails on a row"):
         filtered_scan(MemoryScan, ["s"], "CAST(s AS INTEGER) > 1", ROWS.schema).to_table()
+
+
+def test_a_dataset_shows_its_columns() -> None:
+    """In the words of Arrow's types, and of no column where it has none."""
+    shown = "a: int64, f: double, s: string, d: decimal128(15, 2)"
+
+    assert repr(MemoryScan(ROWS.column_names, None).dataset()) == f"<ScanDataset of {shown}>"
+    assert repr(MemoryScan([], None).dataset()) == "<ScanDataset of no column>"

@@ -71,7 +71,7 @@ def _rewrite(table: TableDescription) -> Iterator[tuple[float, Advice]]:
     """Units of which vectors take out a large part of the rows."""
     for unit in table.units:
         told = [file.rows for file in unit.files]
-        gone = [file.rows for file in unit.changes if file.offset is not None]
+        gone = [file.rows for file in unit.changes if file.kind == "deletion vector"]
         rows, deleted = sum(n or 0 for n in told), sum(n or 0 for n in gone)
         if None in told or not rows or deleted < _MUCH_DELETED * rows:
             continue

@@ -91,4 +91,4 @@ def _kinds(table: TableDescription) -> list[Kind]:
 
 def _once(files: Iterable[StoredFile]) -> list[StoredFile]:
     """Each file, or part of one, once: deletes may apply to several units."""
-    return list({(file.kind, file.path, file.offset): file for file in files}.values())
+    return list({(file.kind, *file.identity): file for file in files}.values())
