@@ -29,6 +29,7 @@ from seambench_impl.exchange_request import (
     KNOBS,
     THREADS,
     WITHIN,
+    channel_settings,
     check_request,
     format_of,
     receiver_options,
@@ -208,7 +209,9 @@ def _channel(request: ExchangeRequest, address: str) -> Channel:
     if within and nearby.find_local(address) is None:
         raise UnavailableError(f"{address} is not in this process: nothing can be passed there")
     return nearby.channel_to(
-        request.transport, address, _EXCHANGE, pass_through=within or request.pass_through
+        *(request.transport, address, _EXCHANGE),
+        pass_through=within or request.pass_through,
+        **channel_settings(request),
     )
 
 

@@ -24,11 +24,12 @@ THREADS = "local"
 
 _BATCHED = "max_transmit_batched_bytes"
 _LOCAL_FIRST = "random_local_first"
+_PARTS = "rpc_http_min_size"
 _DECIDED = ("keep_order", "pipeline_level_shuffle")
 _SINK = {field.name for field in fields(SinkOptions)} - {*_DECIDED}
 _RECEIVER = {field.name for field in fields(ReceiverOptions)} - {*_DECIDED}
 #: What `knobs` of a request may name.
-KNOBS = (*sorted(_SINK), *sorted(_RECEIVER), _BATCHED, _LOCAL_FIRST)
+KNOBS = (*sorted(_SINK), *sorted(_RECEIVER), _BATCHED, _LOCAL_FIRST, _PARTS)
 
 
 def check_request(request: ExchangeRequest) -> None:
@@ -125,6 +126,11 @@ def sink_settings(request: ExchangeRequest) -> Mapping[str, Any]:
     if _BATCHED in request.knobs:
         found[_BATCHED] = request.knobs[_BATCHED]
     return found
+
+
+def channel_settings(request: ExchangeRequest) -> Mapping[str, Any]:
+    """Options of channels over a network that knobs decide."""
+    return {_PARTS: request.knobs[_PARTS]} if _PARTS in request.knobs else {}
 
 
 def receiver_options(request: ExchangeRequest) -> ReceiverOptions:

@@ -6,7 +6,7 @@ import threading
 from abc import ABC, abstractmethod
 from typing import ClassVar, Protocol, TypedDict
 
-from seambase.errors import InputError
+from seambase.errors import InputError, UsageError
 from seamkit.exchange.logic.channel import OnAnswer, OnFailure
 from seamkit.exchange.logic.messages import Answer, Request
 from seamkit.exchange.source import ExchangeSource, Reply, SourceRegistry
@@ -26,6 +26,8 @@ BEAT_SECONDS = 15.0
 SENDER_SILENCE_SECONDS = 3600.0
 #: A message without its payloads.
 MESSAGE_BYTES_AT_MOST = 1 << 20
+#: Above this a request has two parts, as with StarRocks: what one message can have at most.
+RPC_HTTP_MIN_SIZE = (1 << 31) - 1024
 #: What a server keeps of what peers did wrong: hostile ones may go on for long.
 _MOST_ERRORS = 1000
 
@@ -102,6 +104,7 @@ class ChannelOptions(TypedDict, total=False):
     tls: ClientTls | None
     most_bytes: int
     silence_seconds: float
+    rpc_http_min_size: int
 
 
 class RequestChannel(ABC):
@@ -115,6 +118,8 @@ class RequestChannel(ABC):
             `most_bytes_at_most`.
         silence_seconds: a server that shows no life for so long is given up; more than its
             `beat_seconds`.
+        rpc_http_min_size: payload of a request beyond which it leaves in two parts, the message,
+            then the payloads. Where they are apart anyway (sockets, Flight) it changes nothing.
     """
 
     pass_through = False
@@ -131,13 +136,20 @@ class RequestChannel(ABC):
         tls: ClientTls | None = None,
         most_bytes: int | None = None,
         silence_seconds: float = SILENCE_SECONDS,
+        rpc_http_min_size: int = RPC_HTTP_MIN_SIZE,
     ) -> None:
+        if not 0 <= rpc_http_min_size <= RPC_HTTP_MIN_SIZE:
+            raise UsageError(
+                f"rpc_http_min_size is 0 to {RPC_HTTP_MIN_SIZE}, what one message can have, "
+                f"not {rpc_http_min_size}"
+            )
         self.most_bytes: int | None = self.most_bytes_at_most if most_bytes is None else most_bytes
         self._address = address
         self._where = parse_address(address)
         self._exchange = exchange
         self._tls = tls
         self._silence_seconds = silence_seconds
+        self._rpc_http_min_size = rpc_http_min_size
         self._open: OpenRequests | None = None
         self._be_number: int | None = None
 

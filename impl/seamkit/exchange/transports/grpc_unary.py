@@ -1,10 +1,12 @@
-"""gRPC: one unary call a request, the payloads inside the protobuf message.
+"""gRPC: one call a request, the payloads inside the protobuf message.
 
 Messages and their meaning are those of StarRocks' transmit_chunk, but the payload of a chunk is in
-its `data`: brpc's attachments are not gRPC's. The server runs on one event loop, where a withheld
-answer is a future and no thread. HTTP/2 pings tell a call that waits from a peer that is gone; one
-call of each channel, `stay`, waits as long as the channel is open, so that a lost client is noticed
-between its requests as well.
+its `data`: brpc's attachments are not gRPC's. A request above a size has two parts instead: the
+message, then a stream of pieces of its payloads, of which none is read before the message has told
+how many bytes there are, and these are not too many. The server runs on one event loop, where a
+withheld answer is a future and no thread. HTTP/2 pings tell a call that waits from a peer that is
+gone; one call of each channel, `stay`, waits as long as the channel is open, so that a lost client
+is noticed between its requests as well.
 """
 
 from __future__ import annotations
@@ -12,12 +14,13 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import Future
 from typing import Any, Unpack
 
 from seambase.errors import InputError, UnavailableError
 from seambase.extras import needs
+from seamkit.core.payloads import flat
 from seamkit.exchange.logic.channel import OnAnswer, OnFailure
 from seamkit.exchange.logic.messages import Answer, Request
 from seamkit.exchange.source import SourceRegistry
@@ -26,6 +29,7 @@ from seamkit.exchange.transports.base import (
     BEAT_SECONDS,
     HELLO,
     MESSAGE_BYTES_AT_MOST,
+    RPC_HTTP_MIN_SIZE,
     SECONDS_TO_GREET,
     SENDER_SILENCE_SECONDS,
     SILENCE_SECONDS,
@@ -38,6 +42,7 @@ from seamkit.exchange.transports.base import (
 )
 from seamkit.exchange.transports.tls import ClientTls, ServerTls, read_pem
 from seamkit.exchange.transports.wire import (
+    attachment_bytes,
     decode_answer,
     decode_request,
     encode_answer,
@@ -47,6 +52,8 @@ from seamkit.exchange.transports.wire import (
 _SERVICE = "seambench.bench.exchange.PInternalService"
 _MOST_BYTES = 64 << 20
 _CLOSES = "the server closes"
+#: Of the payloads of a request in two parts: pieces that gRPC takes without being asked.
+_PIECE_BYTES = 1 << 20
 #: For clients to hear why their calls end.
 _SECONDS_TO_PART = 1.0
 #: No proxy between workers, no shared connections, no second try of what may have arrived.
@@ -131,6 +138,7 @@ class GrpcServer:
     ) -> None:
         self._grpc = _grpc()
         self._silence_seconds = silence_seconds
+        self._most_bytes = most_bytes
         # What follows belongs to the loop's thread.
         self._senders: dict[tuple[int, int], _Sender] = {}
         self._waiting: set[asyncio.Future[Any]] = set()
@@ -143,7 +151,10 @@ class GrpcServer:
             *_OPTIONS,
             ("grpc.so_reuseport", 0),
             ("grpc.server_handshake_timeout_ms", int(SECONDS_TO_GREET * 1000)),
-            ("grpc.max_receive_message_length", most_bytes + MESSAGE_BYTES_AT_MOST),
+            (
+                "grpc.max_receive_message_length",
+                min(most_bytes, RPC_HTTP_MIN_SIZE - MESSAGE_BYTES_AT_MOST) + MESSAGE_BYTES_AT_MOST,
+            ),
             # Clients may ask as often as they like whether this side lives.
             ("grpc.http2.min_ping_interval_without_data_ms", 1),
             ("grpc.http2.max_ping_strikes", 0),
@@ -182,6 +193,9 @@ class GrpcServer:
             "hello": self._grpc.unary_unary_rpc_method_handler(self._hello),
             "stay": self._grpc.unary_unary_rpc_method_handler(self._stay),
             "transmit_chunk": self._grpc.unary_unary_rpc_method_handler(self._transmit_chunk),
+            "transmit_chunk_in_parts": self._grpc.stream_unary_rpc_method_handler(
+                self._transmit_chunk_in_parts
+            ),
         }
         server.add_generic_rpc_handlers(
             [self._grpc.method_handlers_generic_handler(_SERVICE, handlers)]
@@ -237,15 +251,54 @@ class GrpcServer:
             self._waiting.discard(over)
         return f"the sender said nothing for {self._silence_seconds:g} s"
 
-    async def _decoded(self, message: bytes, context: Any) -> tuple[int, Request]:
+    async def _decoded(
+        self, message: bytes, context: Any, attachment: memoryview | None = None
+    ) -> tuple[int, Request]:
         try:
-            return decode_request(message, None)
+            return decode_request(message, attachment)
         except InputError as error:
             await self._refuse(context, str(error))
             raise
 
     async def _transmit_chunk(self, message: bytes, context: Any) -> bytes:
-        exchange, request = await self._decoded(message, context)
+        return await self._answered(*await self._decoded(message, context), context)
+
+    async def _transmit_chunk_in_parts(self, parts: AsyncIterator[bytes], context: Any) -> bytes:
+        try:
+            message = await self._next_part(parts)
+            attachment = await self._attachment(message, parts)
+        except InputError as error:
+            await self._refuse(context, str(error))
+            raise
+        return await self._answered(*await self._decoded(message, context, attachment), context)
+
+    async def _next_part(self, parts: AsyncIterator[bytes]) -> bytes:
+        """The next part, or no bytes at the end."""
+        try:
+            return await asyncio.wait_for(anext(parts, b""), self._silence_seconds)
+        except TimeoutError as error:
+            raise InputError(
+                f"a request in two parts stood still for {self._silence_seconds:g} s"
+            ) from error
+
+    async def _attachment(self, message: bytes, parts: AsyncIterator[bytes]) -> memoryview:
+        """The second part of a request, as large as the first one says."""
+        if len(message) > MESSAGE_BYTES_AT_MOST:
+            raise InputError(f"a message of {len(message)} bytes comes before its payloads")
+        size = attachment_bytes(message)
+        if size > self._most_bytes:
+            raise InputError(
+                f"a request in two parts has {size} bytes, and {self._most_bytes} are taken at most"
+            )
+        found = bytearray()
+        while piece := await self._next_part(parts):
+            if len(found) + len(piece) > size:
+                raise InputError(f"chunks of {size} bytes came with an attachment of more")
+            found += piece
+        return memoryview(found)
+
+    async def _answered(self, exchange: int, request: Request, context: Any) -> bytes:
+        """The answer to a request that came whole, when it is given."""
         if request.is_announcement:
             await self._refuse(context, "an announcement came as a request, which has an answer")
         answered: asyncio.Future[Answer] = self._loop.create_future()
@@ -295,7 +348,7 @@ def _pings(every_seconds: float, patience_seconds: float) -> list[tuple[str, int
 
 
 class GrpcChannel(RequestChannel):
-    """A `Channel` of unary calls; see `RequestChannel`."""
+    """A `Channel` of a call for each request; see `RequestChannel`."""
 
     most_bytes_at_most = _MOST_BYTES
     broken_by = (ValueError,)  # what grpcio raises over a channel that is closed
@@ -305,6 +358,7 @@ class GrpcChannel(RequestChannel):
         super().__init__(address, exchange, **options)
         self._channel: Any = None
         self._call: Any = None
+        self._call_in_parts: Any = None
         self._staying: Any = None
         self._on_answer: OnAnswer | None = None
 
@@ -337,6 +391,7 @@ class GrpcChannel(RequestChannel):
             raise UnavailableError(f"{self._address} does not speak this protocol: {heard[:16]!r}")
         self._channel = channel
         self._call = channel.unary_unary(f"/{_SERVICE}/transmit_chunk")
+        self._call_in_parts = channel.stream_unary(f"/{_SERVICE}/transmit_chunk_in_parts")
         self._open = OpenRequests(on_failure)
         self._on_answer = on_answer
         if be_number is not None:
@@ -346,8 +401,14 @@ class GrpcChannel(RequestChannel):
 
     def write(self, request: Request) -> None:
         """Start the call of the request."""
-        message, _ = encode_request(self._exchange, request, inline=True)
-        self._call.future(message).add_done_callback(self._ended)
+        apart = request.bytes > self._rpc_http_min_size
+        message, payloads = encode_request(self._exchange, request, inline=not apart)
+        call = (
+            self._call_in_parts.future(_parts(message, payloads))
+            if apart
+            else self._call.future(message)
+        )
+        call.add_done_callback(self._ended)
 
     def close(self) -> None:
         """Break off what is open and disconnect."""
@@ -375,9 +436,22 @@ class GrpcChannel(RequestChannel):
         try:
             self.take(decode_answer(call.result()), self._on_answer)
         except self._grpc.RpcError as error:
-            self._open.fail(f"{self._address}: {_reason(error)}")
+            reason = _reason(error)
+            if error.code() is self._grpc.StatusCode.UNIMPLEMENTED:
+                most = self._rpc_http_min_size
+                reason = f"takes no request in two parts, as those above {most} bytes are: {reason}"
+            self._open.fail(f"{self._address}: {reason}")
         except (self._grpc.FutureCancelledError, InputError) as error:
             self._open.fail(f"{self._address}: {error or 'the channel was closed'}")
+
+
+def _parts(message: bytes, payloads: Sequence[Any]) -> Iterator[bytes]:
+    """A request in two parts: its message, and what follows it in pieces."""
+    yield message
+    for payload in payloads:
+        whole = memoryview(flat(payload)).cast("B")
+        for at in range(0, len(whole), _PIECE_BYTES):
+            yield bytes(whole[at : at + _PIECE_BYTES])
 
 
 def _reason(error: Any) -> str:

@@ -70,6 +70,14 @@ def decode_request(message: bytes, attachment: memoryview | None) -> tuple[int, 
     return exchange, request
 
 
+def attachment_bytes(message: bytes) -> int:
+    """Bytes of the payloads that are to follow a request's message."""
+    sizes = [part.data_size for part in _params(message).chunks]
+    if any(size < 0 for size in sizes):
+        raise InputError(f"a chunk of {min(sizes)} bytes is announced")
+    return sum(sizes)
+
+
 def decode_request_with(message: bytes, payloads: Sequence[memoryview]) -> tuple[int, Request]:
     """The same, with the payload of each chunk beside the message."""
     return _request(_params(message), payloads)

@@ -21,7 +21,7 @@ from seamkit.core.errors import NativeMemoryError
 from seamkit.exchange.formats.formats import ChunkFormat, chunk_format
 from seamkit.exchange.formats.protobuf import PARAMS, RESULT
 from seamkit.exchange.logic.channel import Channel
-from seamkit.exchange.logic.messages import Request
+from seamkit.exchange.logic.messages import Chunk, Request
 from seamkit.exchange.logic.options import ReceiverOptions, SinkOptions
 from seamkit.exchange.partition import PartitionRule, hash_rows, parts_of
 from seamkit.exchange.sink import ExchangeSink, Routing
@@ -36,6 +36,7 @@ from seamkit.exchange.transports.by_name import TRANSPORTS, connect, serve
 from seamkit.exchange.transports.local import LocalChannel
 from seamkit.exchange.transports.sockets import SocketServer
 from seamkit.exchange.transports.tls import ClientTls, ServerTls
+from seamkit.exchange.transports.wire import encode_request
 from seamkit_tests.samples.exchange_samples import (
     EXCHANGE,
     PATIENCE,
@@ -376,11 +377,15 @@ def test_files_that_are_no_certificates_are_named(transport: str, tmp_path: Path
         ("arrow-batch", Routing("hash", PartitionRule(["k"], 1))),
     ],
 )
+@pytest.mark.parametrize("parts", [{}, {"rpc_http_min_size": 0}, {"rpc_http_min_size": 9_000}])
 @pytest.mark.parametrize("transport", TRANSPORTS)
 def test_what_is_too_large_for_a_request_is_split(
-    transport: str, format_name: str, routing: Routing
+    transport: str, parts: dict[str, Any], format_name: str, routing: Routing
 ) -> None:
-    """By chunks, and a batch whose chunk is too large by rows: all rows, no request too large."""
+    """By chunks, and a batch whose chunk is too large by rows: all rows, no request too large.
+
+    Whether a request leaves whole or in two parts, it has as many bytes at most.
+    """
     batches = [sample_batch(0, 3000), *(sample_batch(start, 10) for start in range(3000, 4000, 10))]
     formats = chunk_format(format_name, SCHEMA)
     assert len(memoryview(formats.encode(batches[0]))) > 4 * 20_000
@@ -390,7 +395,7 @@ def test_what_is_too_large_for_a_request_is_split(
     server = serve(transport, registry, "tcp:127.0.0.1:0", most_bytes=20_000)
     sink = ExchangeSink(
         SCHEMA,
-        [connect(transport, server.address, EXCHANGE, most_bytes=20_000)],
+        [connect(transport, server.address, EXCHANGE, most_bytes=20_000, **parts)],
         routing,
         be_number=0,
         format=formats,
@@ -400,9 +405,8 @@ def test_what_is_too_large_for_a_request_is_split(
     for batch in batches:
         driver.write(batch)
     driver.finish()
-    assert [key for b in source.batches(0, PATIENCE) for key in b["k"].to_pylist()] == [
-        *range(4000)
-    ]
+    keys = [key for batch in source.batches(0, PATIENCE) for key in batch["k"].to_pylist()]
+    assert sorted(keys) == [*range(4000)]  # one in two parts may be overtaken by others
     sink.wait_finished(PATIENCE)
     sink.close()
     server.close()
@@ -495,23 +499,116 @@ def test_many_small_chunks_are_split_by_their_number(tmp_path: Path) -> None:
     assert server.errors == []
 
 
+@pytest.mark.parametrize("parts", [{}, {"rpc_http_min_size": 0}])
 @pytest.mark.parametrize("transport", ["grpc", "flight"])
-def test_a_request_above_the_servers_bound_fails(transport: str) -> None:
+def test_a_request_above_the_servers_bound_fails(transport: str, parts: dict[str, int]) -> None:
     """Both sides may set bounds; the lower one counts, and the sender is told."""
     registry = SourceRegistry()
     registry.register(EXCHANGE, ExchangeSource(1, 1, chunk_format("arrow", SCHEMA)))
     server = serve(transport, registry, "tcp:127.0.0.1:0", most_bytes=0)
     sink = ExchangeSink(
         SCHEMA,
-        [connect(transport, server.address, EXCHANGE)],
+        [connect(transport, server.address, EXCHANGE, **parts)],
         Routing("single"),
         be_number=0,
         format=chunk_format("arrow", SCHEMA),
     )
-    with pytest.raises(ExchangeFailedError, match=r"larger than max|bytes; 0 are taken"):
+    with pytest.raises(
+        ExchangeFailedError, match=r"larger than max|bytes; 0 are taken|bytes, and 0 are taken"
+    ):
         _write_until_it_fails(sink, sink.driver(), 50_000)
     sink.close()
     server.close()
+
+
+def _message(*sizes: int) -> bytes:
+    request = PARAMS(node_id=1, driver_sequences=[0] * len(sizes))
+    for size in sizes:
+        request.chunks.add(data_size=size)
+    encoded: bytes = request.SerializeToString()
+    return encoded
+
+
+@pytest.mark.parametrize(
+    ("parts", "reason"),
+    [
+        ([], "exchange 0 is not known here"),
+        ([_message(2, 3), b"abc", b"de"], "exchange 1 is not known here"),
+        ([_message(2, 3), b"a", b"bcde"], "exchange 1 is not known here"),
+        ([_message(2, 3), b"abc"], "a chunk of 3 bytes came with 1"),
+        ([_message(2, 3), b"abc", b"", b"de"], "a chunk of 3 bytes came with 1"),
+        ([_message(2, 3), b"abc", b"def"], "chunks of 5 bytes came with an attachment of more"),
+        ([_message(8, -3), b"abcde"], "a chunk of -3 bytes is announced"),
+        ([_message(50, 51), b"x" * 101], "has 101 bytes, and 100 are taken at most"),
+        ([_message(1 << 62, 1 << 62)], "bytes, and 100 are taken at most"),
+        ([b"\xff\xff\xff"], "not a PTransmitChunkParams"),
+        ([b"\0" * (1 << 20) + b"\0"], "a message of 1048577 bytes"),
+        (
+            [encode_request(1, announcement(0), inline=False)[0]],
+            "an announcement came as a request",
+        ),
+        ([_message(2), None], "stood still for 0.2 s"),
+        ([None], "stood still for 0.2 s"),
+    ],
+)
+def test_a_request_in_two_parts_is_as_large_as_it_says(
+    parts: list[bytes | None], reason: str
+) -> None:
+    """Its second part is refused before it is read if it is too large, then where it differs."""
+    grpc = pytest.importorskip("grpc")
+    limits = {"most_bytes": 100, "silence_seconds": 0.2}
+    server = serve("grpc", SourceRegistry(), "tcp:127.0.0.1:0", **limits)
+    over = threading.Event()
+
+    def said() -> Iterator[bytes]:
+        for part in parts:
+            if part is None:
+                over.wait(PATIENCE)
+                return
+            yield part
+
+    with grpc.insecure_channel(server.address.removeprefix("tcp:")) as channel:
+        service = "seambench.bench.exchange.PInternalService"
+        call = channel.stream_unary(f"/{service}/transmit_chunk_in_parts")
+        if "known" in reason:
+            status = RESULT.FromString(call(said(), timeout=PATIENCE)).status
+            assert reason in status.error_msgs[0]
+        else:
+            with pytest.raises(grpc.RpcError, match=reason):
+                call(said(), timeout=PATIENCE)
+    over.set()
+    server.close()
+
+
+def test_a_server_without_two_parts_is_named() -> None:
+    """It is told apart from one that is gone; nothing is sent to it in another way."""
+    registry = SourceRegistry()
+    registry.register(EXCHANGE, ExchangeSource(1, 1, chunk_format("arrow", SCHEMA)))
+    server = serve("grpc", registry, "tcp:127.0.0.1:0")
+    channel = connect("grpc", server.address, EXCHANGE, rpc_http_min_size=10)
+    heard: list[str] = []
+    failed = threading.Event()
+
+    def on_failure(_sequence: int, reason: str) -> None:
+        heard.append(reason)
+        failed.set()
+
+    channel.open(lambda _: None, on_failure, 0)
+    inner: Any = channel
+    inner._call_in_parts = inner._channel.stream_unary("/seambench.bench.exchange.P/old")
+    channel.send(Request(0, 0, (Chunk(b"x" * 11, 11),), False, 0))
+    assert failed.wait(PATIENCE)
+    assert "takes no request in two parts, as those above 10 bytes are" in heard[0]
+    channel.close()
+    server.close()
+
+
+@pytest.mark.parametrize("size", [-1, 1 << 31])
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_more_than_a_message_can_have_is_no_size_for_two_parts(transport: str, size: int) -> None:
+    """Nor less than none."""
+    with pytest.raises(UsageError, match=rf"rpc_http_min_size is 0 to 2147482624, .* not {size}"):
+        connect(transport, "tcp:127.0.0.1:1", 1, rpc_http_min_size=size)
 
 
 @pytest.mark.parametrize(
