@@ -38,12 +38,14 @@ Fastest in DuckDB is a name for the table: what needs no merge is then read by D
     >>> connection.sql("SELECT max(ts) FROM journeys").fetchall()
     [(9,)]
 
-`open_table(path, storage_options=None)` looks into the folder, local or wherever fsspec reaches;
-of a folder that is a table of several formats, `format="delta"` says which is meant. The classes
+`open_table(path, storage_options=None)` looks into the folder, local or wherever fsspec reaches; of
+a folder that is a table of several formats, `format="delta"` says which is meant. The classes
 (`DeltaTable(path)`, ...) open tables of a known format: type checkers know which queries and
-keywords these have. A table has `schema`, `columns`, `history()` (versions, snapshots or instants,
-branches and tags with their times; `as_of` takes a `name`), `files()` or `files(as_of)` (with
-rows, bytes, and what changes them), `describe()`, and `scan(...)`, whose options are
+keywords these have. `open_catalog(address)` opens tables by their names in a Hive metastore, an
+Iceberg catalog or a folder of databases, and gives all of them names in DuckDB or Spark. A table
+has `schema`, `columns`, `history()` (versions, snapshots or instants, branches and tags with their
+times; `as_of` takes a `name`), `files()` or `files(as_of)` (with rows, bytes, and what changes
+them), `describe()`, and `scan(...)`, whose options are
 
 - `columns`: names, in the order wanted;
 - `filter`: SQL as text (that needs DuckDB), an expression of `pyarrow.compute`, one of Polars that
@@ -110,6 +112,7 @@ if TYPE_CHECKING:
     from seamkit.offheap.engine.stream import TableStream
     from seamkit.ranges.plan_file import scan_from_json, scan_to_json
     from seamkit.scan.scan import Scan
+    from seamkit.tables.catalog import Catalog, open_catalog
     from seamkit.tables.delta.table import DeltaTable
     from seamkit.tables.hive.table import HiveTable
     from seamkit.tables.hudi.table import HudiTable
@@ -122,6 +125,7 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
+    "Catalog",
     "DeltaTable",
     "HiveTable",
     "HudiTable",
@@ -144,6 +148,7 @@ __all__ = [
     "__version__",
     "connector_scanner",
     "keep_at_most",
+    "open_catalog",
     "open_table",
     "register",
     "scan_from_json",
@@ -153,6 +158,8 @@ __all__ = [
 
 #: Where each name lies; imported when it is first asked for.
 _HOMES = {
+    "open_catalog": "seamkit.tables.catalog",
+    "Catalog": "seamkit.tables.catalog",
     "open_table": "seamkit.tables.opening",
     "scan_table": "seamkit.tables.opening",
     "keep_at_most": "seamkit.files.kept",
@@ -183,8 +190,11 @@ _HOMES = {
 
 
 _OPEN = "call open_table(path), or scan_table(path, ...)"
+_CATALOG = "call open_catalog(address)"
 #: Names that others have, and what does the same here.
 _INSTEAD = {
+    "catalog": _CATALOG,
+    "load_catalog": _CATALOG,
     "connect": "call register(connection, name, table) with a connection of DuckDB",
     "load_table": _OPEN,
     "read": _OPEN,

@@ -13,15 +13,26 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from seambase.errors import InputError, SeambenchError, UnavailableError, UsageError
 from seambase.extras import needs
 
 SCHEME = "hive://"
-_ADDRESS = re.compile(r"hive://([^/:@\s]+|\[[0-9a-fA-F:]+\]):(\d{1,5})/([\w$-]+)\.([\w$-]+)")
+_SERVER = r"hive://([^/:@\s]+|\[[0-9a-fA-F:]+\]):(\d{1,5})"
+_ADDRESS = re.compile(_SERVER + r"/([\w$-]+)\.([\w$-]+)")
 _PARTITIONS_AT_ONCE = 300
 _MOST_PARTITIONS = 1_000_000
+
+
+class _Server(Protocol):
+    """Whom to ask; its text is how messages call what is asked for."""
+
+    @property
+    def host(self) -> str: ...
+
+    @property
+    def port(self) -> int: ...
 
 
 @dataclass(frozen=True)
@@ -37,12 +48,54 @@ class TableName:
     def parse(cls, address: str) -> TableName:
         """Read an address."""
         match = _ADDRESS.fullmatch(address)
-        if match is None or not 0 < int(match[2]) < 1 << 16:
-            raise UsageError(f"{address}: {SCHEME}HOST:PORT/DATABASE.TABLE is meant")
+        if match is None or not _is_port(match[2]):
+            whole = re.fullmatch(_SERVER + "/?", address)
+            hint = "; open_catalog opens a whole metastore" if whole else ""
+            raise UsageError(f"{address}: {SCHEME}HOST:PORT/DATABASE.TABLE is meant{hint}")
         return cls(match[1].strip("[]"), int(match[2]), match[3].lower(), match[4].lower())
 
     def __str__(self) -> str:
         return f"{SCHEME}{self.host}:{self.port}/{self.database}.{self.table}"
+
+
+def _is_port(digits: str) -> bool:
+    return 0 < int(digits) < 1 << 16
+
+
+@dataclass(frozen=True)
+class MetastoreNames:
+    """Databases and tables of a metastore, `hive://HOST:PORT`; each question is asked anew."""
+
+    host: str
+    port: int
+    timeout_s: float = 30.0
+
+    @classmethod
+    def parse(cls, address: str) -> MetastoreNames:
+        """Read an address."""
+        match = re.fullmatch(_SERVER + "/?", address)
+        if match is None or not _is_port(match[2]):
+            hint = "; open_table opens a table of it" if _ADDRESS.fullmatch(address) else ""
+            raise UsageError(f"{address}: {SCHEME}HOST:PORT is meant{hint}")
+        return cls(match[1].strip("[]"), int(match[2]))
+
+    def __str__(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{SCHEME}{host}:{self.port}"
+
+    def databases(self) -> list[str]:
+        """Names of all databases."""
+        with _client(self, self.timeout_s) as client:
+            return sorted(client.get_all_databases())
+
+    def tables(self, database: str) -> list[str]:
+        """Names of the tables of a database, views among them."""
+        with _client(self, self.timeout_s) as client:
+            return sorted(client.get_all_tables(database))
+
+    def locate(self, name: str) -> str:
+        """What `open_table` takes for a table."""
+        return f"{self}/{name}"
 
 
 @dataclass(frozen=True)
@@ -122,7 +175,7 @@ class Metastore:
     def statistics(self, table: MetastoreTable) -> Sequence[Any]:
         """What the metastore knows of the table's columns, of all in one question."""
         name, columns = table.name, list(table.columns)
-        with self._client(name) as client:
+        with _client(name, self._timeout_s) as client:
             from hive_metastore.ttypes import TableStatsRequest
 
             request = TableStatsRequest(dbName=name.database, tblName=name.table, colNames=columns)
@@ -148,7 +201,7 @@ class Metastore:
         return new
 
     def _ask_table(self, name: TableName) -> MetastoreTable:
-        with self._client(name) as client:
+        with _client(name, self._timeout_s) as client:
             found = client.get_table(name.database, name.table)
             sd = found.sd
             return MetastoreTable(
@@ -173,7 +226,7 @@ class Metastore:
         """The names first, then the partitions, some hundreds at a time."""
         name = table.name
         found: list[MetastorePartition] = []
-        with self._client(name) as client:
+        with _client(name, self._timeout_s) as client:
             names = client.get_partition_names(name.database, name.table, -1)
             if len(names) > _MOST_PARTITIONS:
                 raise InputError(f"{name}: {len(names)} partitions, more than can be listed")
@@ -195,33 +248,32 @@ class Metastore:
                     )
         return found
 
-    @contextmanager
-    def _client(self, name: TableName) -> Iterator[Any]:
-        """A connection. What the other side raises becomes an error of ours."""
-        with needs("seamkit[metastore]", "a table of a Hive metastore"):
-            from hive_metastore.ThriftHiveMetastore import Client
-            from hive_metastore.ttypes import MetaException, NoSuchObjectException
-            from thrift import Thrift
-            from thrift.protocol import TBinaryProtocol
-            from thrift.transport import TSocket, TTransport
-        socket = TSocket.TSocket(name.host, name.port)
-        socket.setTimeout(int(self._timeout_s * 1000))
-        transport = TTransport.TBufferedTransport(socket)
-        try:
-            transport.open()
-            yield Client(TBinaryProtocol.TBinaryProtocol(transport))
-        except SeambenchError:
-            raise
-        except NoSuchObjectException as error:
-            raise InputError(
-                f"{name}: the metastore has no such table ({error.message})"
-            ) from error
-        except (Thrift.TException, MetaException, OSError, EOFError) as error:
-            text = " ".join(str(getattr(error, "message", None) or error).split())
-            raise UnavailableError(
-                f"{name}: the metastore does not answer ({text}); one that asks for Kerberos, "
-                "passwords or TLS does not either: those are not supported, so name the table by "
-                "its folder, or a port of the metastore that asks for none"
-            ) from error
-        finally:
-            transport.close()
+
+@contextmanager
+def _client(name: _Server, timeout_s: float) -> Iterator[Any]:
+    """A connection. What the other side raises becomes an error of ours."""
+    with needs("seamkit[metastore]", "a Hive metastore"):
+        from hive_metastore.ThriftHiveMetastore import Client
+        from hive_metastore.ttypes import MetaException, NoSuchObjectException
+        from thrift import Thrift
+        from thrift.protocol import TBinaryProtocol
+        from thrift.transport import TSocket, TTransport
+    socket = TSocket.TSocket(name.host, name.port)
+    socket.setTimeout(int(timeout_s * 1000))
+    transport = TTransport.TBufferedTransport(socket)
+    try:
+        transport.open()
+        yield Client(TBinaryProtocol.TBinaryProtocol(transport))
+    except SeambenchError:
+        raise
+    except NoSuchObjectException as error:
+        raise InputError(f"{name}: the metastore has no such table ({error.message})") from error
+    except (Thrift.TException, MetaException, OSError, EOFError) as error:
+        text = " ".join(str(getattr(error, "message", None) or error).split())
+        raise UnavailableError(
+            f"{name}: the metastore does not answer ({text}); one that asks for Kerberos, "
+            "passwords or TLS does not either: those are not supported, so name the table by "
+            "its folder, or a port of the metastore that asks for none"
+        ) from error
+    finally:
+        transport.close()

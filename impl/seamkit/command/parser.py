@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 #: Names of the commands.
-COMMANDS = ("scan", "plan", "inspect", "page")
+COMMANDS = ("scan", "plan", "tables", "inspect", "page")
 
 _EPILOG = (
     "Ends with 0: right; 1: an unexpected error, or output that nobody took; 2: wrong usage, or an "
@@ -53,6 +53,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     _scan(commands)
     _plan(commands)
+    _tables(commands)
     _inspect(commands)
     _page(commands)
     return parser
@@ -88,6 +89,18 @@ def _plan(commands: Any) -> None:
     plan.add_argument("table", metavar="TABLE", help=_TABLE)
     _reading(plan)
     plan.add_argument("-o", "--output", metavar="FILE", required=True, help="File for the plan.")
+
+
+def _tables(commands: Any) -> None:
+    about = "List the tables of a catalog, by the names with which its databases have them."
+    tables = _command(commands, "tables", "seamkit.command.catalog:tables", about)
+    about = "hive://HOST:PORT, iceberg://CATALOG, or a folder of databases or its address."
+    tables.add_argument("catalog", metavar="CATALOG", help=about)
+    tables.add_argument("--database", metavar="NAME", help="Of this database alone.")
+    about = "Open each, and tell its format and columns, or why it cannot be opened."
+    tables.add_argument("--columns", action="store_true", help=about)
+    _storage(tables)
+    tables.add_argument("--json", action="store_true", help="One JSON object per table.")
 
 
 def _inspect(commands: Any) -> None:

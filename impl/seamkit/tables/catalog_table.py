@@ -106,6 +106,11 @@ class CatalogTable(Table):
         """The table's own columns."""
         return self.own.schema
 
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns that the table's own rows have where none are named."""
+        return self.own.columns
+
     @cached_property
     def differences(self) -> list[str]:
         """Where columns of the metastore are not those of the table itself, in sentences."""

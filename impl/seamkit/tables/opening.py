@@ -236,7 +236,7 @@ def recognised_format(
     for one in table_formats():
         if root.startswith(one.schemes) or root.endswith(one.endings):
             return one
-    _require_folder(root)
+    require_folder(root)
     storage = Storage(root, storage_options)
     entries = {entry.name: entry.size_bytes is None for entry in storage.list()}
     found = [one for one in table_formats() if one.is_in(storage, entries)]
@@ -253,7 +253,7 @@ def recognised_format(
     return found[0]
 
 
-def _require_folder(root: str) -> None:
+def require_folder(root: str) -> None:
     """What a local path without a folder is, in words; storages elsewhere have no folders."""
     if "://" in root or root.startswith("file:"):
         return
@@ -275,6 +275,8 @@ def _no_table(storage: Storage, entries: Mapping[str, bool]) -> InputError:
     own = root.rstrip("/").rpartition("/")[2]
     if any(one.mark == own and any(one.holds in name for name in entries) for one in formats):
         return InputError(f"{root} is a table's own folder of metadata: name the folder above it")
+    if any(is_folder and name.endswith(".db") for name, is_folder in entries.items()):
+        return InputError(f"{root} holds databases, no table lies in it: call open_catalog")
     looks = _looks_like(entries)
     if looks:
         *others, last = (one.title for one in formats)

@@ -1,4 +1,4 @@
-"""Tables under names in DuckDB."""
+"""Tables under names in DuckDB and Spark."""
 
 from __future__ import annotations
 
@@ -13,6 +13,9 @@ from seamkit.tables.table import ScanKeywords, Table
 
 if TYPE_CHECKING:
     import duckdb
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    from pyspark.sql import SparkSession
 
 
 def register(
@@ -46,3 +49,40 @@ def register(
         opened = table if isinstance(table, Table) else open_table(table)
         scan = opened.scan(columns, **options)
     scan.relation(connection).create_view(name)
+
+
+def register_later(
+    connection: duckdb.DuckDBPyConnection, schema: str, name: str, table: Table
+) -> None:
+    """Give a table a name in a schema of DuckDB, the current one if that is empty.
+
+    The table is planned by each query that names it, under that query's filter.
+    """
+    from seambase.dataset import ScanDataset, without_views
+
+    def open_stream(columns: list[str], condition: pc.Expression | None) -> pa.RecordBatchReader:
+        return table.scan(filter=condition).narrowed(columns, None).to_reader()
+
+    shown = without_views(table.shown_schema)
+    view = connection.from_arrow(ScanDataset(shown, open_stream))
+    if not schema:
+        view.create_view(name)
+        return
+    # A relation's view goes into the current schema: a name with points would be one word.
+    [before] = connection.execute("SELECT current_database(), current_schema()").fetchall()
+    connection.execute(f"CREATE SCHEMA IF NOT EXISTS {_quoted(schema)}")
+    connection.execute(f"USE {_quoted(before[0])}.{_quoted(schema)}")
+    try:
+        view.create_view(name)
+    finally:
+        connection.execute(f"USE {_quoted(before[0])}.{_quoted(before[1])}")
+
+
+def register_now(session: SparkSession, schema: str, name: str, table: Table) -> None:
+    """Give a table a name in Spark, behind a database's and a point unless that is empty."""
+    whole = (f"{schema}.{name}" if schema else name).replace("`", "``")
+    table.scan().spark_frame(session).createOrReplaceTempView(f"`{whole}`")
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

@@ -162,6 +162,12 @@ class Table(Hinted, ABC):
         """The names of the columns that rows have where none are named."""
         return list(self.schema.names)
 
+    @property
+    def shown_schema(self) -> pa.Schema:
+        """The columns that rows have where none are named, with their types."""
+        schema = self.schema
+        return pa.schema([schema.field(name) for name in self.columns])
+
     @abstractmethod
     def describe(self) -> TableDescription:
         """What the table is, and what a snapshot of it reads; no row is read."""
@@ -254,7 +260,7 @@ class Table(Hinted, ABC):
         return self.scan().__arrow_c_stream__(requested_schema)
 
     def __arrow_c_schema__(self) -> object:
-        return self._shown_schema().__arrow_c_schema__()
+        return self.shown_schema.__arrow_c_schema__()
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         return self.scan().to_batches()
@@ -269,15 +275,11 @@ class Table(Hinted, ABC):
         except SeambenchError as error:
             return html_of(f"{title}: {error}", pa.schema([]), lambda _: pa.table({}))
 
-    def _shown_schema(self) -> pa.Schema:
-        schema = self.schema
-        return pa.schema([schema.field(name) for name in self.columns])
-
     def _schema_lines(self) -> list[str]:
         try:
             named = [name for name in self.schema.names if name not in self.columns]
             more = [f"  and when they are named: {', '.join(named)}"] if named else []
-            return schema_lines(self._shown_schema()) + more
+            return schema_lines(self.shown_schema) + more
         except SeambenchError as error:  # a broken table is still shown
             return [f"  {error}"]
 

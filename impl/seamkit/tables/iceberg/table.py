@@ -15,6 +15,7 @@ from seambase.description import TableDescription
 from seambase.filters import filter_columns
 from seambase.scan import ScanWarning
 from seambase.wording import counted
+from seamkit.catalogs.iceberg import metadata_address
 from seamkit.files.storage import Storage, table_address
 from seamkit.scan.arguments import (
     Filter,
@@ -34,12 +35,7 @@ from seamkit.tables.iceberg.changes import (
 )
 from seamkit.tables.iceberg.data_files import LINEAGE, FileOpener, NameMapping, name_mapping
 from seamkit.tables.iceberg.metadata.document import Reference, Snapshot, View, chosen_view, load
-from seamkit.tables.iceberg.metadata.location import (
-    TableFiles,
-    metadata_address,
-    newest_metadata,
-    split_address,
-)
+from seamkit.tables.iceberg.metadata.location import TableFiles, newest_metadata, split_address
 from seamkit.tables.iceberg.metadata.schema import Schema
 from seamkit.tables.iceberg.planning import Planner
 from seamkit.tables.states import refuse_taken_names
@@ -57,7 +53,7 @@ class IcebergTable(FolderTable):
     Args:
         path: the table's folder, whose newest metadata file counts, or one of its metadata files;
             or the address of either on any storage that fsspec reaches; or its name in a catalog,
-            `iceberg://CATALOG/NAMESPACE.TABLE` (see `seamkit.tables.iceberg.metadata.location`).
+            `iceberg://CATALOG/NAMESPACE.TABLE` (see `seamkit.catalogs.iceberg`).
         storage_options: arguments of the fsspec file system; a local folder has none. Of a table
             in a catalog they count in the place of what its catalog says.
         allow: addresses of folders, such as `s3://other` or `file:///data`, in which files that the

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from seamkit.tables.iceberg.metadata.location import ENDINGS, METADATA, SCHEME
+from seamkit.catalogs.iceberg import SCHEME
+from seamkit.tables.iceberg.metadata.location import ENDINGS, METADATA
 from seamkit.tables.opening import TableFormat
 
 

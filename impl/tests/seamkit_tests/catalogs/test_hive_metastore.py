@@ -7,17 +7,19 @@ import shutil
 import socket
 import subprocess
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 import pytest
 
 import seamkit
 from seambase.errors import InputError, RefusedError, UnavailableError, UsageError
 from seambase.java import find_java
+from seambase.scan import TableWarning
 from seambase.statistics import Figure
 from seambench.cli import main
 from seambench.formats.placing import placed
@@ -35,6 +37,7 @@ from seamkit_tests.samples.lacking import OrSkipped
 from seamkit_tests.samples.paimon_tables import unpack_paimon
 
 _LOGGING = Path(seamkit.__file__).parent / "jvm" / "log4j2.properties"
+_PROVIDED = {"spark.sql.sources.provider": "delta"}
 _NAME = TableName("localhost", 9083, "db", "t")
 _TEXT = "org.apache.hadoop.hive.serde2.lazy.LazySimpleSerDe"
 
@@ -202,6 +205,17 @@ def test_tables_that_hudi_registers(port: int, tmp_path: Path) -> None:
     assert _rows(own) != _rows(own, query="read-optimized")
 
 
+def _connected(port: int) -> tuple[Any, Callable[[], None]]:
+    """A client of the metastore, and what ends it."""
+    from hive_metastore.ThriftHiveMetastore import Client
+    from thrift.protocol import TBinaryProtocol
+    from thrift.transport import TSocket, TTransport
+
+    transport = TTransport.TBufferedTransport(TSocket.TSocket("127.0.0.1", port))
+    transport.open()
+    return Client(TBinaryProtocol.TBinaryProtocol(transport)), transport.close
+
+
 def _register(
     port: int,
     name: str,
@@ -211,9 +225,11 @@ def _register(
     parameters: Mapping[str, str],
     serde: tuple[str, str] = (_TEXT, "org.apache.hadoop.mapred.TextInputFormat"),
     values: Mapping[str, tuple[str, ...]] | None = None,
+    *,
+    database: str = "default",
+    kind: str = "EXTERNAL_TABLE",
 ) -> str:
     """Create a table by a Thrift call, as any client of the metastore would."""
-    from hive_metastore.ThriftHiveMetastore import Client
     from hive_metastore.ttypes import (
         FieldSchema,
         Partition,
@@ -221,8 +237,6 @@ def _register(
         StorageDescriptor,
         Table,
     )
-    from thrift.protocol import TBinaryProtocol
-    from thrift.transport import TSocket, TTransport
 
     def storage(location: Path) -> Any:
         return StorageDescriptor(
@@ -236,32 +250,30 @@ def _register(
             sortCols=[],
         )
 
-    transport = TTransport.TBufferedTransport(TSocket.TSocket("127.0.0.1", port))
-    transport.open()
-    client = Client(TBinaryProtocol.TBinaryProtocol(transport))
+    client, close = _connected(port)
     client.create_table(
         Table(
             tableName=name,
-            dbName="default",
+            dbName=database,
             owner="nobody",
             sd=storage(folder),
             partitionKeys=[FieldSchema(name=n, type=t) for n, t in partitions.items()],
             parameters={"EXTERNAL": "TRUE", **parameters},
-            tableType="EXTERNAL_TABLE",
+            tableType=kind,
         )
     )
     for path, own in (values or {}).items():
         client.add_partition(
             Partition(
                 values=list(own),
-                dbName="default",
+                dbName=database,
                 tableName=name,
                 sd=storage(folder / path),
                 parameters={},
             )
         )
-    transport.close()
-    return f"hive://127.0.0.1:{port}/default.{name}"
+    close()
+    return f"hive://127.0.0.1:{port}/{database}.{name}"
 
 
 @pytest.mark.jvm
@@ -272,7 +284,7 @@ def test_tables_of_other_formats(port: int, tmp_path: Path) -> None:
     iceberg = unpack_iceberg("appends", tmp_path / "i")
     newest = max((iceberg / "metadata").glob("*.metadata.json"), key=lambda file: file.name)
     registered = {
-        delta: {"spark.sql.sources.provider": "delta"},
+        delta: _PROVIDED,
         paimon: {"storage_handler": "org.apache.paimon.hive.PaimonStorageHandler"},
         iceberg: {"table_type": "ICEBERG", "metadata_location": str(newest)},
     }
@@ -367,3 +379,60 @@ def test_answers_are_kept_for_a_while(port: int, tmp_path: Path) -> None:
 
     assert store.table(name, 60) is first
     assert store.table(name, 0) is not first
+
+
+@pytest.mark.jvm
+def test_a_metastore_is_a_catalog(port: int, tmp_path: Path) -> None:
+    """Names, rows and views; partitions that a query leaves out are not looked at."""
+    client, close = _connected(port)
+    from hive_metastore.ttypes import Database
+
+    client.create_database(Database(name="whole", locationUri=f"file:{tmp_path}/whole"))
+    close()
+    delta = unpack_delta("types", tmp_path)
+    folder = unpack_hive("text-partition-types", tmp_path)
+    stated = json.loads((folder / "_hive_table.json").read_text(encoding="utf-8"))
+    columns = {one["name"]: one["type"] for one in stated["columns"]}
+    partitions = {one["name"]: one["type"] for one in stated["partitions"]}
+    own: Any = seamkit.open_table(folder)
+    paths = sorted({unit.group for unit in own.scan().plan.units})
+    values = {
+        path: tuple(unescaped(p.partition("=")[2]) for p in path.split("/")) for path in paths
+    }
+    _register(port, "d", delta, {"k": "int"}, {}, _PROVIDED, database="whole")
+    beside = shutil.copytree(folder / paths[-1], tmp_path / "beside" / "p")
+    values[str(beside)] = values.pop(paths[-1])
+    _register(port, "parts", folder, columns, partitions, {}, values=values, database="whole")
+    _register(port, "seen", folder, columns, {}, {}, kind="VIRTUAL_VIEW", database="whole")
+
+    address = f"hive://127.0.0.1:{port}"
+    catalog = seamkit.open_catalog(address)
+    assert "whole" in catalog.databases()
+    assert catalog.tables("whole") == ["whole.d", "whole.parts", "whole.seen"]
+    assert set(catalog.tables("whole")) < set(catalog.tables())
+    assert _rows(catalog.open("whole.parts")) == _rows(own)
+    with pytest.raises(InputError, match="no database 'whol'; did you mean 'whole'"):
+        catalog.tables("whol")
+    with pytest.raises(InputError, match="no such table"):
+        catalog.open("whole.none")
+    with pytest.raises(RefusedError, match="a view"):
+        catalog.open("whole.seen")
+
+    connection = duckdb.connect()
+    with pytest.warns(TableWarning, match="whole.seen is left out: .* a view"):
+        assert catalog.register(connection, "whole") == ["whole.d", "whole.parts"]
+    shown = connection.sql("FROM parts").to_arrow_table()
+    assert shown.num_rows == own.count_rows()
+    name, text = paths[0].split("/")[0].split("=")
+    parts = connection.table("parts")
+    kept = parts.filter(f"{name} = '{text}'").count("*")
+    [(count,)] = kept.fetchall()
+    assert 0 < count < own.count_rows()
+    # A folder that is gone is missed by who asks for its partition alone.
+    shutil.rmtree(beside)
+    assert kept.fetchall() == [(count,)]
+    with pytest.raises(duckdb.Error, match="no such folder"):
+        connection.sql("FROM parts").fetchall()
+    with pytest.raises(SystemExit) as ended:
+        seamkit_main(["tables", address, "--database", "whole", "--columns"])
+    assert not ended.value.code
