@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from seambase.scan import ScanWarning
+from seambase.values import value_class
 
 
-@dataclass(frozen=True)
+@value_class
 class StoredFile:
     """A file of a table, or the part of one that holds what is meant.
 

@@ -20,13 +20,13 @@ import re
 import stat
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 import pyarrow as pa
 
 from seambase.errors import InputError, RefusedError, UsageError
+from seambase.values import value_class
 from seamkit.core.unpack import Bound
 from seamkit.files.kept import KEPT, file_identity
 from seamkit.files.ranges import Ranges
@@ -101,7 +101,7 @@ def read_part(file: pa.NativeFile, offset: int, length: int) -> bytes:
     return bytes(file.read(min(length, left)))
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class FileStatus:
     """One entry of a folder: its name, its path below the table, its size (None: a folder)."""
 

@@ -31,6 +31,7 @@ import pyarrow.compute as pc
 
 from seambase.description import StoredFile
 from seambase.scan import ScanWarning
+from seambase.values import value_class
 from seamkit.core.memory import TrackedAllocator
 from seamkit.core.tasks import gc_paused
 from seamkit.files.reader import FileReader
@@ -74,7 +75,7 @@ Identity = Callable[[], Hashable | None]
 moment of the call. None where that is not known, so that nothing is kept of it for other scans."""
 
 
-@dataclass(frozen=True)
+@value_class
 class DataFile:
     """A file of rows.
 
@@ -102,7 +103,7 @@ class DataFile:
     identity: Identity = unknown
 
 
-@dataclass(frozen=True)
+@value_class
 class Mask:
     """Rows of a unit's one file that are gone.
 
@@ -347,7 +348,7 @@ class Buckets(Protocol):
         ...
 
 
-@dataclass(frozen=True)
+@value_class
 class ReadUnit:
     """Rows that are read together.
 

@@ -18,6 +18,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from seambase.errors import InputError, RefusedError
+from seambase.values import value_class
 from seamkit.files.reader import check_names
 from seamkit.files.storage import WHOLE, Storage
 
@@ -108,7 +109,7 @@ class VectorDescriptor:
         return f"{self.storage_type}{location}{start}"
 
 
-@dataclass(slots=True)  # not frozen, which would take thrice as long to make; nobody changes one
+@value_class
 class AddFile:
     """A data file that is part of the table.
 

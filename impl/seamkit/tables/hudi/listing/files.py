@@ -24,6 +24,7 @@ from typing import Any, Literal
 import pyarrow as pa
 
 from seambase.errors import InputError, RefusedError
+from seambase.values import value_class
 from seamkit.files.storage import FileStatus, Storage
 from seamkit.tables.hudi.config.properties import TableConfig
 from seamkit.tables.hudi.timeline.timeline import FileNames, Timeline
@@ -51,7 +52,7 @@ class External:
     values: Mapping[str, str | None]
 
 
-@dataclass(frozen=True)
+@value_class
 class BaseFile:
     """A base file: the rows of a file group at one instant.
 
@@ -79,7 +80,7 @@ class BaseFile:
         return BaseFile(*name, self.size_bytes, *names, size_bytes, rows, columns)
 
 
-@dataclass(frozen=True)
+@value_class
 class LogFile:
     """A log file. `instant` is the base's (version 6) or its own delta commit's (8 and up)."""
 
@@ -97,7 +98,7 @@ class LogFile:
         return (self.instant, self.version, self.write_token is not None, self.write_token or "")
 
 
-@dataclass
+@dataclass(slots=True)
 class FileSlice:
     """What one task reads: `base` may be missing, `logs` may be empty, never both."""
 

@@ -18,6 +18,7 @@ from typing import Any
 import pyarrow as pa
 
 from seambase.errors import InputError, RefusedError
+from seambase.values import value_class
 from seambase.wording import counted
 from seamkit.avro.data_file import Pairs, Records, Wanted
 from seamkit.avro.records import AvroContainer
@@ -117,7 +118,7 @@ class Stated:
         return Stated, (self.value_counts, self.null_counts, self.lower, self.upper)
 
 
-@dataclass(slots=True)  # not frozen, which would take thrice as long to make; nobody changes one
+@value_class
 class Entry:
     """A file of a snapshot.
 

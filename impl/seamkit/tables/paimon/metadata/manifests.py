@@ -23,6 +23,7 @@ from typing import Any
 import pyarrow as pa
 
 from seambase.errors import InputError, RefusedError
+from seambase.values import value_class
 from seambase.wording import counted
 from seamkit.avro.data_file import AvroReader, Records
 from seamkit.files.orc import OrcReader
@@ -124,7 +125,7 @@ _KEY_INDEX, _VECTORS = "HASH", "DELETION_VECTORS"
 _VERSIONS = {"list": (2, 3), "manifest": (2, 3), "index": (1,)}
 
 
-@dataclass(slots=True)  # not frozen, which would take thrice as long to make; nobody changes one
+@value_class
 class FileEntry:
     """A data file, as a manifest has it.
 
