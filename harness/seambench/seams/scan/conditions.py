@@ -46,15 +46,33 @@ def conditions(table: pa.Table, seed: str, count: int) -> Iterator[Condition]:
     These values, of one row at least, occur in them; the same seed gives the same conditions.
     """
     chance = random.Random(seed)
+    values = _values(table)
+    if values:
+        for _ in range(count):
+            yield _condition(chance, values, _MOST_DEPTH)
+
+
+def extremes(table: pa.Table) -> Iterator[Condition]:
+    """By column, and field within: at most its least value, and at least its greatest.
+
+    No row is left where a writer's bound of a file is but a little too narrow.
+    """
+    for path, own in _values(table).items():
+        ordered = [value for value in own if value == value]  # NaN is beyond all, or nowhere
+        if ordered:
+            yield "<=", path, min(ordered)
+            yield ">=", path, max(ordered)
+
+
+def _values(table: pa.Table) -> dict[_Path, list[Any]]:
+    """By column, and field within, its values that SQL spells; without those that have none."""
     values: dict[_Path, list[Any]] = {}
     for name in table.schema.names:
         for path, column in _leaves((name,), table.column(name)):
             own = [value for value in column.to_pylist() if spelled(value) is not None]
             if own:
                 values[path] = own
-    if values:
-        for _ in range(count):
-            yield _condition(chance, values, _MOST_DEPTH)
+    return values
 
 
 def _leaves(path: _Path, column: pa.ChunkedArray) -> Iterator[tuple[_Path, pa.ChunkedArray]]:

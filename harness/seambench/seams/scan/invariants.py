@@ -11,6 +11,7 @@ change nothing, by expecting the same rows.
 from __future__ import annotations
 
 import hashlib
+import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -29,9 +30,11 @@ from seambench.seams.scan.check import (
     same_rows,
     unpacked,
 )
-from seambench.seams.scan.conditions import conditions, in_sql
+from seambench.seams.scan.conditions import conditions, extremes, in_sql
 
 _CONDITIONS = 12
+#: Tables of thousands of columns are asked for those of the first.
+_MOST_EXTREMES = 100
 _WAYS: Mapping[str, Callable[[ScanRequest], ScanRequest]] = {
     "one row at a time": lambda request: replace(request, batch_rows=1),
     "a million rows at a time": lambda request: replace(request, batch_rows=1_000_000),
@@ -87,7 +90,10 @@ def _hold_conditions(scanner: Scanner, request: ScanRequest, seed: str) -> None:
     scan = scanner.open(request)
     whole, names = scan.to_reader().read_all(), scan.schema.names
     relation = bool(scanner.capabilities.get("relation"))
-    for condition in map(in_sql, conditions(whole, seed, _CONDITIONS)):
+    asked = itertools.chain(
+        conditions(whole, seed, _CONDITIONS), itertools.islice(extremes(whole), _MOST_EXTREMES)
+    )
+    for condition in map(in_sql, asked):
         want = query_table(whole, condition)
         have = query_dataset(scan, names, condition, relation=relation)
         same_rows(f"where {condition}", want, have, names)

@@ -11,7 +11,14 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from seambench.seams.scan.conditions import conditions, in_arrow, in_polars, in_sql, spelled
+from seambench.seams.scan.conditions import (
+    conditions,
+    extremes,
+    in_arrow,
+    in_polars,
+    in_sql,
+    spelled,
+)
 
 _TABLE = pa.table(
     {
@@ -82,3 +89,20 @@ def test_what_cannot_be_spelled_is_left_out(value: object) -> None:
 def test_a_table_without_values_has_no_conditions() -> None:
     """Nothing could be compared."""
     assert not list(conditions(pa.table({"x": pa.nulls(2)}), "a seed", 5))
+
+
+def test_extremes_leave_rows_of_the_least_and_of_the_greatest_value() -> None:
+    """Of every column and field that has values: what a bound that is too narrow would lose."""
+    with duckdb.connect() as engine:
+        engine.register("t", _TABLE)
+        found = list(map(in_sql, extremes(_TABLE)))
+        counts = {
+            one: engine.sql(f"SELECT count(*) FROM t WHERE {one}").fetchall()[0][0]  # noqa: S608
+            for one in found
+        }
+
+    assert counts['("i" <= -9223372036854775808)'] == counts['("i" >= 9223372036854775807)'] == 1
+    assert counts["(\"f\" >= 'inf'::DOUBLE)"] == 2  # NaN is above it for DuckDB
+    assert counts['("s"."in.ner"."i" >= 2)'] == 1
+    assert set(counts.values()) <= {1, 2}
+    assert len(found) == 22

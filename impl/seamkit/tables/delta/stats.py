@@ -3,7 +3,8 @@
 Minima and maxima bound the values, and need not be values themselves: with deletion vectors they
 may be wide, texts are cut (the maximum upwards), and timestamps are cut down to milliseconds. So
 they serve to leave files out, and for nothing else. Floating-point numbers are passed over: writers
-differ in what NaN does to them.
+differ in what NaN does to them. Long decimals are widened where they could be of a double:
+delta-rs makes one of each decimal, so that a minimum may lie above the values.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Mapping, Sequence
-from decimal import Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -25,6 +26,11 @@ from seamkit.tables.delta.schema import Field
 
 _DECODER = json.JSONDecoder(parse_float=Decimal)
 _ROWS_FIRST = re.compile(r'\{"numRecords":(\d{1,18})[,}]')
+#: Decimal digits that a double holds whatever they are, and at most needs to be told from others.
+_DOUBLE_KEEPS, _DOUBLE_SHOWS = 15, 17
+#: How far a decimal made a double may be off: roundings of its digits, of ten's power and of both.
+_DOUBLE_IS_OFF = Decimal("1e-15")
+_WIDE = Context(prec=80)
 #: What broken statistics raise: numbers of no type, fields in another's place, endless nesting.
 _BROKEN = (
     *(InputError, ValueError, OverflowError),
@@ -78,22 +84,33 @@ def _of_column(told: Mapping[str, Any], field: Field, is_tight: bool) -> ColumnR
     if not isinstance(nulls, int) or (nulls and not is_tight):
         nulls = None
     kind = field.type
-    low = _value((told.get("minValues") or {}).get(field.physical), kind)
-    high = _value((told.get("maxValues") or {}).get(field.physical), kind)
+    low = _value((told.get("minValues") or {}).get(field.physical), kind, ROUND_FLOOR)
+    high = _value((told.get("maxValues") or {}).get(field.physical), kind, ROUND_CEILING)
     if pa.types.is_timestamp(kind) and high is not None:
         high = pc.add(high, pa.scalar(1000, pa.duration("us")))
-    exact = is_tight and not pa.types.is_timestamp(kind) and not pa.types.is_string(kind)
+    loose = pa.types.is_timestamp(kind) or pa.types.is_string(kind) or _is_long(kind)
+    exact = is_tight and not loose
     return ColumnRange(nulls, low, high, (exact, exact))
 
 
-def _value(value: Any, kind: pa.DataType) -> pa.Scalar | None:
-    """A minimum or maximum; None where there is none that could be relied on."""
+def _is_long(kind: pa.DataType) -> bool:
+    """Whether values of a type may have more digits than a double keeps."""
+    return pa.types.is_decimal(kind) and bool(kind.precision > _DOUBLE_KEEPS)
+
+
+def _value(value: Any, kind: pa.DataType, outwards: str) -> pa.Scalar | None:
+    """A minimum or maximum, rounded outwards; None where there is none that could be relied on."""
     if value is None:
         return None
     if pa.types.is_integer(kind) and isinstance(value, int):
         return pa.scalar(value, kind)
     if pa.types.is_decimal(kind) and isinstance(value, (int, Decimal)):
-        return pc.cast(pa.scalar(Decimal(value)), kind)
+        bound = Decimal(value)
+        if _is_long(kind) and len(bound.normalize(_WIDE).as_tuple().digits) <= _DOUBLE_SHOWS:
+            away = abs(bound) * _DOUBLE_IS_OFF
+            bound += away if outwards == ROUND_CEILING else -away
+            bound = bound.quantize(Decimal(1).scaleb(-kind.scale), outwards, _WIDE)
+        return pc.cast(pa.scalar(bound), kind)
     if pa.types.is_string(kind) and isinstance(value, str):
         return pa.scalar(value, kind)
     if (pa.types.is_date(kind) or pa.types.is_timestamp(kind)) and isinstance(value, str):

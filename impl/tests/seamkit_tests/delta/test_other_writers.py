@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import copy
 import json
+import random
 import uuid
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from seambase.errors import InputError, RefusedError, SeambenchError, UsageError
+from seambase.statistics import Figure
 from seamkit.tables.delta.table import DeltaTable
 from seamkit.tables.delta.vectors import decode_z85
 
@@ -356,3 +359,27 @@ def test_no_value_of_a_field_is_an_error_of_another_kind(tmp_path: Path) -> None
                 _commit(table, 0, *edited)
                 with contextlib.suppress(SeambenchError):
                     DeltaTable(str(table)).scan().to_table()
+
+
+@pytest.mark.parametrize(("digits", "scale"), [(15, 3), (16, 0), (18, 4), (38, 10), (38, 38)])
+def test_decimals_lie_within_the_bounds_that_delta_rs_makes_of_doubles(
+    digits: int, scale: int, tmp_path: Path
+) -> None:
+    """Each value is a file's least and greatest, and is found; what is far off is left out."""
+    import deltalake
+
+    chance, kind = random.Random(digits), pa.decimal128(digits, scale)
+    for folder in map(str, range(10)):
+        number = chance.randrange(10 ** chance.randint(1, digits - 1), 10**digits)
+        value = Decimal(chance.choice([-1, 1]) * number).scaleb(-scale)
+        where = tmp_path / folder
+        deltalake.write_deltalake(where, pa.table({"n": pa.array([value], kind)}))
+        scan = DeltaTable(where).scan()
+
+        assert scan.filter(pc.field("n") <= pa.scalar(value, kind)).to_table().num_rows == 1, value
+        assert scan.filter(pc.field("n") >= pa.scalar(value, kind)).to_table().num_rows == 1, value
+        far = scan.filter(pc.field("n") == pa.scalar(-value, kind))
+        assert far.statistics().rows == Figure(0, "at most")
+        least = scan.statistics().columns["n"].least
+        assert least is not None
+        assert least == Figure(pa.scalar(value, kind)) or not least.is_exact
