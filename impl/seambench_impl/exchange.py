@@ -72,7 +72,7 @@ class SeambenchExchange:
             *(f"functions.{function}" for function in FUNCTIONS),
             *("partitions.bucket", "buckets.drivers", "buckets.unused", "keys.computed"),
             *("drivers", "writers", "mixed", "output-columns"),
-            *("cancel", "orders.sender", "orders.merge"),
+            *("cancel", "orders.sender", "orders.merge", "orders.drivers"),
             *(f"knobs.{name}" for name in KNOBS),
             *("sender", "receiver", "wires.seamxch"),
             *(f"formats.{format_}" for format_ in FORMATS),
@@ -265,17 +265,22 @@ class _Receiver:
         self, request: ExchangeRequest, bound: ChunkFormat | None, owner: TrackedAllocator
     ) -> None:
         ordered = request.order != "none"
-        queues = request.senders if ordered else request.drivers
-        self._ordered = ordered
+        queues = request.drivers * (request.senders if ordered else 1)
+        self._ordered, self._drivers = ordered, request.drivers
         self.source = ExchangeSource(request.senders, queues, bound, receiver_options(request))
-        self._merging: MergingReader | None = None
-        if request.order == "merge":
-            merge = SortedMerge(
-                request.carried(), request.sort, request.senders, request.chunk_rows, owner
-            )
-            self._merging = MergingReader(self.source, merge)
+        self._merging = [
+            MergingReader(self.source, self._merge(request, owner), driver, request.drivers)
+            for driver in range(request.drivers if request.order == "merge" else 0)
+        ]
         self.registry = SourceRegistry()
         self.registry.register(_EXCHANGE, self.source)
+
+    @staticmethod
+    def _merge(request: ExchangeRequest, owner: TrackedAllocator) -> SortedMerge:
+        """That of one driver."""
+        return SortedMerge(
+            request.carried(), request.sort, request.senders, request.chunk_rows, owner
+        )
 
     def counters(self) -> Mapping[str, int]:
         """See `seambench.contracts.exchange.Counted`."""
@@ -288,10 +293,10 @@ class _Receiver:
 
     def read(self, driver: int = 0, timeout: float | None = None) -> pa.RecordBatch | None:
         """The next batch of a driver."""
-        if self._merging is not None:
-            return self._merging.read(timeout)
+        if self._merging:
+            return self._merging[driver].read(timeout)
         if self._ordered:
-            return self.source.read_any(timeout)
+            return self.source.read_any(timeout, driver=driver, drivers=self._drivers)
         return self.source.read(driver, timeout)
 
     def cancel(self, reason: str) -> None:

@@ -25,7 +25,7 @@ THREADS = "local"
 _BATCHED = "max_transmit_batched_bytes"
 _LOCAL_FIRST = "random_local_first"
 _PARTS = "rpc_http_min_size"
-_DECIDED = ("keep_order", "pipeline_level_shuffle")
+_DECIDED = ("keep_order", "pipeline_level_shuffle", "drivers")
 _SINK = {field.name for field in fields(SinkOptions)} - {*_DECIDED}
 _RECEIVER = {field.name for field in fields(ReceiverOptions)} - {*_DECIDED}
 #: What `knobs` of a request may name.
@@ -36,8 +36,8 @@ def check_request(request: ExchangeRequest) -> None:
     """Refuse what cannot be before anything is opened."""
     if min(request.senders, request.receivers, request.drivers, request.writers) < 1:
         raise UsageError("an exchange has a sender, a receiver, and a driver of each at least")
-    if request.order != "none" and max(request.drivers, request.writers) > 1:
-        raise RefusedError("an exchange that keeps an order has one driver on each side")
+    if request.order != "none" and request.writers > 1:
+        raise RefusedError("drivers of one sender that share its buffer keep no order")
     if (request.order == "merge") != bool(request.sort):
         raise UsageError("a merge, and only that, goes by keys to sort by")
     _check_dealing(request)
@@ -140,4 +140,5 @@ def receiver_options(request: ExchangeRequest) -> ReceiverOptions:
         known["exchg_node_buffer_size_bytes"] = request.buffer_bytes
     usual = ReceiverOptions().window
     known.setdefault("window", max(usual, request.knobs.get("pipeline_sink_brpc_dop", usual)))
-    return ReceiverOptions(keep_order=request.order != "none", **known)
+    ordered = request.order != "none"
+    return ReceiverOptions(keep_order=ordered, drivers=request.drivers if ordered else 1, **known)

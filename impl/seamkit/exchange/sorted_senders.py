@@ -86,15 +86,18 @@ class SortedMerge:
 
 
 class MergingReader:
-    """Reads the queues of a receiver that keeps order, one per sender, as one sorted stream.
+    """Reads a driver's queues of a receiver that keeps order, one per sender, as one sorted stream.
 
     Only the queue of the sender whose rows are wanted is read; the others fill up to the receiver's
     limit, and then their answers wait. The source is made with `keep_order`, a queue for each
-    sender, and the merge for as many inputs.
+    sender and driver, and the merge for as many inputs as there are senders.
     """
 
-    def __init__(self, source: ExchangeSource, merge: SortedMerge) -> None:
+    def __init__(
+        self, source: ExchangeSource, merge: SortedMerge, driver: int = 0, drivers: int = 1
+    ) -> None:
         self._source = source
+        self._driver, self._drivers = driver, drivers
         self._merge = merge
         self._ready: Iterator[pa.RecordBatch] = iter(())
 
@@ -110,7 +113,8 @@ class MergingReader:
                     return batch
                 if (wanted := self._merge.wants) is None:
                     return None
-            came = self._source.read(wanted, timeout)
+            queue = wanted * self._drivers + self._driver
+            came = self._source.read_wanted(queue, timeout)
             if came is None:
                 self._merge.end(wanted)
             else:

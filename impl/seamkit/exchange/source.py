@@ -29,7 +29,8 @@ class ExchangeSource:
 
     Args:
         senders: number of sending fragment instances.
-        queues: drivers that read; with `keep_order` one for each sender.
+        queues: drivers that read; with `keep_order` one for each of them and each sender, as
+            `Receiver` numbers them.
         format: how payloads become batches; None where all are batches already. Of senders of this
             process they may be in any case (pass-through).
         options: the knobs.
@@ -75,9 +76,21 @@ class ExchangeSource:
         """The next batch of a queue; None when nothing will come any more."""
         return self._read((queue,), timeout)
 
-    def read_any(self, timeout: float | None = None) -> pa.RecordBatch | None:
-        """The next batch of whichever queue has one, in turns; see `read`."""
-        return self._read(range(self._turn, self._turn + self._queues), timeout)
+    def read_any(
+        self, timeout: float | None = None, *, driver: int = 0, drivers: int = 1
+    ) -> pa.RecordBatch | None:
+        """The next batch of whichever queue of a driver has one, in turns; see `read`."""
+        queues = range(driver, self._queues, drivers)
+        turn = -(-(self._turn - driver) // drivers) % len(queues)
+        return self._read([*queues[turn:], *queues[:turn]], timeout)
+
+    def read_wanted(self, queue: int, timeout: float | None = None) -> pa.RecordBatch | None:
+        """`read` for a driver that needs the rows of this queue before those of any other."""
+        with self._changed:
+            waits = not self._can_go_on(queue)
+            released = self._receiver.starve(queue) if waits else []
+        self._answer(released)
+        return self._read((queue,), timeout)
 
     def batches(self, queue: int = 0, timeout: float | None = None) -> Iterator[pa.RecordBatch]:
         """All batches of a queue; see `read`."""

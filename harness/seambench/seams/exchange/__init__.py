@@ -66,6 +66,7 @@ _WORDS = {
     "drivers": "more than one reader behind a receiver",
     "orders.sender": "rows of a sender stay in their order",
     "orders.merge": "sorted rows come sorted",
+    "orders.drivers": "so they do at each of several readers behind a receiver",
     **{f"formats.{word}": f"rows are carried as {word}" for word in _FORMATS},
     "transports.pass-through": "batches change hands within the process",
     "transports.local": "the same between threads, without sink and source",

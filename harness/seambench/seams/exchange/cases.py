@@ -254,6 +254,7 @@ def needs_of(case: ExchangeCase) -> list[str]:
         needs.append(f"functions.{request.function}")
     claims = {
         "drivers": request.drivers > 1,
+        "orders.drivers": request.drivers > 1 and request.order != "none",
         "writers": request.writers > 1,
         "mixed": request.pass_through,
         "keys.computed": bool(request.computed),

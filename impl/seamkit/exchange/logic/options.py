@@ -57,6 +57,10 @@ class ReceiverOptions:
         unplug_threshold: chunks that must wait before a driver starts to read.
         pipeline_level_shuffle: chunks go to the queue of their driver sequence, not all to one.
         keep_order: chunks of a sender come out in the order of their sequence numbers.
+        drivers: with `keep_order`, readers of what each sender sends, a queue for each of both.
+        most_starved_bytes: of a sender for whose rows a merging driver waits, so that nothing keeps
+            it from sending: bytes beyond the buffer that come for other drivers meanwhile. One that
+            sends more ends the exchange.
         duplicates: `drop`: a request that came before is answered and forgotten; `accept`: as
             StarRocks' unordered receiver does, by which its rows count twice.
     """
@@ -67,11 +71,15 @@ class ReceiverOptions:
     unplug_threshold: int = 16
     pipeline_level_shuffle: bool = True
     keep_order: bool = False
+    drivers: int = 1
+    most_starved_bytes: int = 1 << 28
     duplicates: Literal["drop", "accept"] = "drop"
 
     def __post_init__(self) -> None:
         if self.exchg_node_buffer_size_bytes < 0 or self.unplug_threshold < 1:
             raise UsageError("a receiver buffers 0 bytes or more and unplugs at 1 chunk or more")
+        if self.drivers < 1 or self.most_starved_bytes < 0:
+            raise UsageError("drivers of a receiver are 1 or more, bytes 0 or more")
         if self.window < 1 or self.most_waiting_chunks < 0:
             raise UsageError("a window is 1 request or more, chunks that wait 0 or more")
         if self.keep_order and self.duplicates == "accept":

@@ -42,6 +42,7 @@ class _Arrival:
     answer: Answer
     unread: int
     withheld: bool = False
+    relieved: bool = False  # withheld it would be, but for a driver that waits for its sender
 
 
 @dataclass
@@ -52,6 +53,7 @@ class _Sender:
     ahead: dict[int, tuple[Request, _Arrival]] = field(default_factory=dict)
     unanswered: dict[int, _Arrival] = field(default_factory=dict)
     ended: bool = False
+    sender_id: int = 0
 
 
 @dataclass
@@ -67,7 +69,8 @@ class Receiver:
     """Chunks of all senders of an exchange on their way to the drivers of a fragment instance.
 
     Methods that can let go answers return them; each is to be given to the transport. `queues` are
-    the drivers that read; with `keep_order` the inputs of the merge, one per sender id.
+    the drivers that read; with `keep_order` there is one for each driver and sender: that of driver
+    d and sender id s is s * drivers + d.
     """
 
     def __init__(
@@ -85,6 +88,9 @@ class Receiver:
         self._queues = [_Queue() for _ in range(queues)]
         self._buffered_bytes = 0
         self._waiting_chunks = 0
+        self._relieved_bytes = 0
+        #: Empty queues for whose rows drivers wait, and cannot go on with those of other senders.
+        self._starved: set[int] = set()
         self._cancelled = False
         #: Of the fragment instance; 0: whoever names one is refused.
         self.finst_id = 0
@@ -139,6 +145,22 @@ class Receiver:
             or any(arrival.withheld for _, arrival in found.chunks)
         )
 
+    def starve(self, queue: int) -> list[Answer]:
+        """A merging driver waits for the rows of an empty queue: nothing may keep its sender.
+
+        What the sender is not answered for waits for other drivers, and these may wait for senders
+        that the first one keeps waiting. With one driver there is nothing to let go.
+        """
+        self._starved.add(queue)
+        released = []
+        for sender in self._senders.values():
+            if sender.sender_id == queue // self._options.drivers:
+                released += [arrival.answer for arrival in sender.unanswered.values()]
+                for arrival in sender.unanswered.values():
+                    arrival.withheld = False
+                sender.unanswered.clear()
+        return released
+
     def short_circuit(self, queue: int) -> list[Answer]:
         """The driver of a queue needs nothing more: what it has and what still comes is dropped."""
         found = self._queues[queue]
@@ -153,7 +175,7 @@ class Receiver:
         self._cancelled = True
         for queue in self._queues:
             queue.chunks.clear()
-        self._buffered_bytes = self._waiting_chunks = 0
+        self._buffered_bytes = self._waiting_chunks = self._relieved_bytes = 0
         released = [
             Answer(arrival.answer.be_number, arrival.answer.sequence, self.error)
             for sender in self._senders.values()
@@ -191,7 +213,8 @@ class Receiver:
             (tuple(chunk for chunk, _ in queue.chunks), queue.unplugged, queue.closed)
             for queue in self._queues
         )
-        return (senders, queues, self._remaining, self._buffered_bytes, self._cancelled, self.error)
+        held = (self._buffered_bytes, self._relieved_bytes, tuple(sorted(self._starved)))
+        return (senders, queues, self._remaining, held, self._cancelled, self.error)
 
     def _problem(self, request: Request) -> str | None:
         """Why a request cannot be one of this query."""
@@ -208,6 +231,8 @@ class Receiver:
             return f"{where}: {overrun}"
         if self._options.duplicates == "accept":
             return None
+        if (flood := self._flood(request)) is not None:
+            return f"{where}: {flood}"
         if sender.ended and request.sequence > sender.in_order:
             return f"{where}: it has ended before"
         ahead = [number for number in sender.ahead if number != request.sequence]
@@ -223,6 +248,9 @@ class Receiver:
             if request.pipeline_level_shuffle is False and chunk.driver_sequence != 0:
                 return "it shuffles to no drivers, but a chunk is for another than 0"
             queue = self._queue_of(request, chunk)
+            if self._options.keep_order and not 0 <= chunk.driver_sequence < self._options.drivers:
+                drivers = self._options.drivers
+                return f"there is no driver {chunk.driver_sequence}, only {drivers}"
             if not 0 <= queue < len(self._queues):
                 return f"there is no reader {queue}, only {len(self._queues)}"
         return None
@@ -240,6 +268,27 @@ class Receiver:
             return f"request {first} never came, but {_MOST_AHEAD} after it"
         return None
 
+    def _starving(self, sender_id: int) -> list[int]:
+        """Drivers that wait for a sender."""
+        drivers = self._options.drivers
+        return [queue % drivers for queue in self._starved if queue // drivers == sender_id]
+
+    def _flood(self, request: Request) -> str | None:
+        """That a sender for which drivers wait sends too much for others."""
+        waits = self._starving(request.sender_id)
+        most = self._options.most_starved_bytes
+        if (
+            not waits
+            or request.eos
+            or self._relieved_bytes + request.bytes <= most
+            or any(chunk.driver_sequence in waits for chunk in request.chunks)
+        ):
+            return None
+        return (
+            f"driver {waits[0]} waits for its rows, and those for other drivers have more than "
+            f"{most} bytes by now (most_starved_bytes)"
+        )
+
     @property
     def _is_full(self) -> bool:
         return (
@@ -254,7 +303,11 @@ class Receiver:
     def _take(self, sender: _Sender, request: Request, arrival: _Arrival) -> list[Answer]:
         self._buffered_bytes += request.bytes
         self._waiting_chunks += len(request.chunks)
+        sender.sender_id = request.sender_id
         arrival.withheld = bool(request.chunks) and not request.eos and self._is_full
+        if arrival.withheld and self._starving(request.sender_id):
+            arrival.withheld, arrival.relieved = False, True
+            self._relieved_bytes += request.bytes
         peak = max(self.statistics.peak_buffered_bytes, self._buffered_bytes)
         self.statistics.peak_buffered_bytes = peak
         if arrival.withheld:
@@ -284,7 +337,9 @@ class Receiver:
     def _queue_chunks(self, request: Request, arrival: _Arrival) -> list[Answer]:
         released = []
         for chunk in request.chunks:
-            queue = self._queues[self._queue_of(request, chunk)]
+            number = self._queue_of(request, chunk)
+            self._starved.discard(number)
+            queue = self._queues[number]
             if queue.closed:
                 released += self._was_read(chunk, arrival)
             else:
@@ -293,13 +348,15 @@ class Receiver:
 
     def _queue_of(self, request: Request, chunk: Chunk) -> int:
         if self._options.keep_order:
-            return request.sender_id
+            return request.sender_id * self._options.drivers + chunk.driver_sequence
         return chunk.driver_sequence if self._options.pipeline_level_shuffle else 0
 
     def _was_read(self, chunk: Chunk, arrival: _Arrival) -> list[Answer]:
         self._buffered_bytes -= chunk.bytes
         self._waiting_chunks -= 1
         arrival.unread -= 1
+        if arrival.relieved:
+            self._relieved_bytes -= chunk.bytes
         if not arrival.withheld or arrival.unread > 0:
             return []
         arrival.withheld = False

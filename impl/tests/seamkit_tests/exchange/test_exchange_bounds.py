@@ -74,6 +74,59 @@ def test_what_waits_for_a_gap_is_not_kept_twice() -> None:
     assert held.chunks == ()
 
 
+def _for(sender: int, sequence: int, *drivers: int) -> Request:
+    chunks = tuple(Chunk(b"x" * 10, 10, driver) for driver in drivers)
+    return Request(sender, sender, chunks, False, sequence)
+
+
+def _merging(most_starved_bytes: int = 1 << 20) -> Receiver:
+    """Of two senders, with two drivers, and without a buffer."""
+    options = ReceiverOptions(
+        keep_order=True,
+        drivers=2,
+        exchg_node_buffer_size_bytes=0,
+        most_starved_bytes=most_starved_bytes,
+    )
+    return Receiver(2, 4, options)
+
+
+def test_nothing_keeps_a_sender_for_whose_rows_a_driver_waits() -> None:
+    """Its answers go, also to what it sends then, until a row for that driver is among it."""
+    receiver = _merging()
+    assert receiver.on_request(_for(0, 0, 0)) == []
+    assert receiver.on_request(_for(1, 0, 1)) == []
+    assert receiver.get_chunk(0)[1] == [Answer(0, 0)]
+    assert receiver.starve(2) == [Answer(1, 0)]  # driver 0 waits for sender 1
+    assert receiver.on_request(_for(1, 1, 1)) == [Answer(1, 1)]
+    assert receiver.on_request(_for(0, 1, 0)) == []  # for sender 0 nobody waits
+    assert receiver.on_request(_for(1, 2, 1, 0)) == [Answer(1, 2)]
+    assert receiver.on_request(_for(1, 3, 1)) == []  # driver 0 has its row
+    read = [receiver.get_chunk(queue)[1] for queue in (2, 3, 3, 3, 3)]
+    assert read == [[], [], [], [], [Answer(1, 3)]]
+
+
+def test_a_sender_that_nothing_keeps_has_a_bound() -> None:
+    """What is read does not count; a sender that floods the other drivers ends the exchange."""
+    receiver = _merging(most_starved_bytes=20)
+    receiver.starve(2)
+    for sequence in range(2):
+        assert receiver.on_request(_for(1, sequence, 1)) == [Answer(1, sequence)]
+    receiver.get_chunk(3)
+    assert receiver.on_request(_for(1, 2, 1)) == [Answer(1, 2)]
+    [last] = receiver.on_request(_for(1, 3, 1))
+    assert last.error is not None
+    assert "driver 0 waits for its rows, and those for other drivers have more" in last.error
+    assert receiver.buffered_bytes == 0
+
+
+@pytest.mark.parametrize("driver", [-1, 2, 3])
+def test_a_driver_that_is_not_there_gets_no_rows_of_a_merge(driver: int) -> None:
+    """Nor does another sender's queue, whose number would fit."""
+    [answer] = _merging().on_request(_for(0, 0, driver))
+    assert answer.error is not None
+    assert f"there is no driver {driver}, only 2" in answer.error
+
+
 def test_empty_chunks_count() -> None:
     """Chunks without a byte fill a receiver as well: by their number."""
     receiver = Receiver(1, 1, ReceiverOptions(most_waiting_chunks=10))

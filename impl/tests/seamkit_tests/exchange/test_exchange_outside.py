@@ -23,7 +23,14 @@ from seamkit_tests import samples
 _PROGRAM = Path(samples.__file__).with_name("outside_exchange.py")
 _STATED = (
     *("partitions.hash", "partitions.broadcast", "partitions.single", "partitions.random"),
-    *("transports.sockets", "formats.arrow", "drivers", "orders.sender", "cancel"),
+    *(
+        "transports.sockets",
+        "formats.arrow",
+        "drivers",
+        "orders.sender",
+        "orders.drivers",
+        "cancel",
+    ),
     *(f"encodings.{word}" for word in ("dictionary", "run", "view", "large")),
     *("types.int", "types.bigint", "types.string", "types.boolean", "types.tinyint"),
     *("types.smallint", "types.float", "types.double", "types.decimal", "types.date"),
