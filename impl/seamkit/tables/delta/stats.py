@@ -31,6 +31,8 @@ _DOUBLE_KEEPS, _DOUBLE_SHOWS = 15, 17
 #: How far a decimal made a double may be off: roundings of its digits, of ten's power and of both.
 _DOUBLE_IS_OFF = Decimal("1e-15")
 _WIDE = Context(prec=80)
+#: What delta-rs says of decimals without digits behind the point that are beyond it.
+_FIRST_INT64, _LAST_INT64 = -(2**63), 2**63 - 1
 #: What broken statistics raise: numbers of no type, fields in another's place, endless nesting.
 _BROKEN = (
     *(InputError, ValueError, OverflowError),
@@ -98,6 +100,12 @@ def _is_long(kind: pa.DataType) -> bool:
     return pa.types.is_decimal(kind) and bool(kind.precision > _DOUBLE_KEEPS)
 
 
+def _may_be_double(bound: Decimal) -> bool:
+    """Whether a bound is what a double is printed as, in short or to the last digit of a whole one."""
+    short = len(bound.normalize(_WIDE).as_tuple().digits) <= _DOUBLE_SHOWS
+    return short or Decimal(float(bound)) == bound
+
+
 def _value(value: Any, kind: pa.DataType, outwards: str) -> pa.Scalar | None:
     """A minimum or maximum, rounded outwards; None where there is none that could be relied on."""
     if value is None:
@@ -106,7 +114,9 @@ def _value(value: Any, kind: pa.DataType, outwards: str) -> pa.Scalar | None:
         return pa.scalar(value, kind)
     if pa.types.is_decimal(kind) and isinstance(value, (int, Decimal)):
         bound = Decimal(value)
-        if _is_long(kind) and len(bound.normalize(_WIDE).as_tuple().digits) <= _DOUBLE_SHOWS:
+        if bound == (_LAST_INT64 if outwards == ROUND_CEILING else _FIRST_INT64):
+            return None
+        if _is_long(kind) and _may_be_double(bound):
             away = abs(bound) * _DOUBLE_IS_OFF
             bound += away if outwards == ROUND_CEILING else -away
             bound = bound.quantize(Decimal(1).scaleb(-kind.scale), outwards, _WIDE)

@@ -361,7 +361,9 @@ def test_no_value_of_a_field_is_an_error_of_another_kind(tmp_path: Path) -> None
                     DeltaTable(str(table)).scan().to_table()
 
 
-@pytest.mark.parametrize(("digits", "scale"), [(15, 3), (16, 0), (18, 4), (38, 10), (38, 38)])
+@pytest.mark.parametrize(
+    ("digits", "scale"), [(15, 3), (16, 0), (18, 4), (20, 0), (38, 0), (38, 10), (38, 38)]
+)
 def test_decimals_lie_within_the_bounds_that_delta_rs_makes_of_doubles(
     digits: int, scale: int, tmp_path: Path
 ) -> None:
@@ -379,7 +381,8 @@ def test_decimals_lie_within_the_bounds_that_delta_rs_makes_of_doubles(
         assert scan.filter(pc.field("n") <= pa.scalar(value, kind)).to_table().num_rows == 1, value
         assert scan.filter(pc.field("n") >= pa.scalar(value, kind)).to_table().num_rows == 1, value
         far = scan.filter(pc.field("n") == pa.scalar(-value, kind))
-        assert far.statistics().rows == Figure(0, "at most")
+        beyond = abs(value) >= 2**63 - 1 and scale == 0
+        assert beyond or far.statistics().rows == Figure(0, "at most")
         least = scan.statistics().columns["n"].least
         assert least is not None
         assert least == Figure(pa.scalar(value, kind)) or not least.is_exact
