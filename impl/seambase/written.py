@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -21,6 +22,24 @@ def writing(path: Path) -> Iterator[None]:
             raise
         reason = os.strerror(error.errno)
         raise UnavailableError(f"{path} cannot be written: {reason}") from error
+
+
+@contextmanager
+def whole_folder(path: Path) -> Iterator[None]:
+    """A folder that is not there, or empty, to write into; so it is again if that does not end."""
+    was_there = path.exists()
+    try:
+        with writing(path):
+            yield
+    except BaseException:
+        for entry in [*path.iterdir()] if path.is_dir() else ():
+            if entry.is_dir():
+                shutil.rmtree(entry, ignore_errors=True)
+            else:
+                entry.unlink(missing_ok=True)
+        if not was_there and path.is_dir():
+            path.rmdir()
+        raise
 
 
 @contextmanager

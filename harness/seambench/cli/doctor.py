@@ -21,6 +21,7 @@ from seambase.errors import SeambenchError
 from seambase.extras import how_to_install
 from seambase.wording import counted
 from seambench.cli.shared.common import (
+    NARROW,
     WIDE,
     DataFolder,
     console,
@@ -75,7 +76,7 @@ def doctor(
         return
     from rich.markup import escape
 
-    out, rows = console(), []
+    out, rows = console(NARROW), []
     for finding in findings:
         mark = "[green]ok[/green]" if finding.ok else "[yellow]--[/yellow]"
         needed = f" (needed for: {finding.needed_for})" if finding.needed_for else ""

@@ -10,7 +10,7 @@ import typer
 
 from seambase.command.terminal import JSON_SCHEMA, plain_text, print_json
 from seambase.errors import SeambenchError, UsageError
-from seambench.cli.shared.common import DataFolder, console, data_folder, narrow_rows
+from seambench.cli.shared.common import NARROW, DataFolder, console, data_folder, narrow_rows
 
 _KINDS = ("seams", "capabilities", "formats", "implementations", "cases", "data", "queries")
 
@@ -184,7 +184,7 @@ def _print(kind: str, rows: Sequence[dict[str, Any]]) -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    out = console()
+    out = console(NARROW) if kind == "data" else console()
     out.print(f"[bold]{kind}[/bold]")
     if not rows:
         out.print("  none\n")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from seambase.errors import UsageError
+from seambase.written import whole_folder
 from seambench.contracts.registry import find_seam
 from seambench.contracts.seam import Case
 
@@ -21,4 +22,5 @@ def keep_case(cases: Sequence[Case], folder: Path) -> Sequence[str]:
     [case] = cases
     if folder.is_dir():
         folder.rmdir()
-    return find_seam(case.seam).keep(case, folder)
+    with whole_folder(folder):
+        return find_seam(case.seam).keep(case, folder)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from seambase.errors import UsageError
-from seambase.written import writing
+from seambase.written import whole_folder
 from seambench.cli.shared.common import console
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ def new(
     if not re.fullmatch(r"[\w.-]+", name):
         raise UsageError(f"{name!r} is no name for it: letters, digits, dots, - and _")
     words = {"NAME": name, **{word.upper(): getattr(kind, word) for word in _PUT_IN}}
-    with writing(target):
+    with whole_folder(target):
         _write((what, kind), lang, target, format_, words)
     _tell(kind, lang, target, format_)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import sys
@@ -72,16 +73,20 @@ Threads = Annotated[
 ]
 
 _HIGHEST_QUERY = 22
+NARROW = 80
 #: Below this width columns of sentences are put below each other.
 WIDE = 120
 
 
-def console() -> Console:
-    """For tables: standard output."""
+def console(piped: int = 200) -> Console:
+    """For tables: standard output; so wide where that is no terminal and COLUMNS is not set.
+
+    Lines that are searched stay whole; what is only read, in a pager or a log, asks for `NARROW`.
+    """
     from rich.console import Console
 
-    # Off a terminal there is no width to keep to, and a cut table is of no use to a program.
-    return Console(width=None if sys.stdout.isatty() else 200, highlight=False)
+    known = sys.stdout.isatty() or "COLUMNS" in os.environ
+    return Console(width=None if known else piped, highlight=False)
 
 
 def plain_table(words: Iterable[str], numbers: Iterable[str] = ()) -> Table:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 
 from seambench.conformance.doors.facts import Facts
@@ -17,8 +18,9 @@ def keep_scan(case: ScanCase, folder: Path) -> list[str]:
     if case.form:
         case.table.format.form(case.form).change(table)
     request.write_text(asked_scan(case, table) + "\n", encoding="utf-8")
+    looked_at = [f"seamkit inspect {table}"] if find_spec("seamkit") else []
     return [
-        f"seamkit inspect {table}",
+        *looked_at,
         f"./reader < {request} > rows.arrows    # as the door for programs asks",
     ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import re
 import shutil
@@ -22,6 +23,7 @@ from seambench.conformance.load import load_cases
 from seambench.contracts.outcomes import Difference, Outcome
 from seambench.contracts.progress import Progress
 from seambench.contracts.seam import Case
+from seambench.seams.scan import keep
 
 CHECKOUT = Path(__file__).parents[4]
 STALE = "seambench_suites.demo.base_files:BaseFilesAlone"
@@ -135,8 +137,31 @@ def test_a_case_is_kept_with_its_request(tmp_path: Path) -> None:
     assert (folder / "table" / ".hoodie").is_dir()
     request = json.loads((folder / "request.json").read_text())
     assert (request["table"], request["query"]) == (str(folder / "table"), {"type": "snapshot"})
+    assert "seamkit inspect" in done.output
     again = seambench("check", "--impl", STALE, "--case", WRONG, "--keep", folder)
     assert "is there already, and not empty" in str(again.exception)
+
+
+def test_what_is_kept_is_whole_or_not_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No half of a table is left on a full disk; without the library its command is not named."""
+    write, room = Path.write_text, False
+
+    def full(path: Path, text: str, **how: Any) -> int:
+        if not room and path.name == "request.json":
+            raise OSError(errno.ENOSPC, "no room")
+        return write(path, text, **how)
+
+    monkeypatch.setattr(Path, "write_text", full)
+    monkeypatch.setattr(keep, "find_spec", lambda _: None)
+    ask = ("check", "--impl", STALE, "--case", WRONG, "--keep", tmp_path / "kept")
+    assert "kept cannot be written: No space left" in str(seambench(*ask).exception)
+    assert list(tmp_path.iterdir()) == []
+    room = True
+    output = seambench(*ask).output
+    assert "./reader < " in output
+    assert "seamkit" not in output
 
 
 @pytest.mark.parametrize(

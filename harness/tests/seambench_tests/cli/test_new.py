@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import shlex
 import shutil
@@ -165,3 +166,32 @@ def test_what_has_no_template_is_said(
 
     assert says in str(done.exception)
     assert [path.name for path in tmp_path.iterdir()] == ["taken"]
+
+
+@pytest.mark.parametrize("is_there", [False, True])
+@pytest.mark.parametrize("lang", ["python", "go", "java"])
+def test_a_full_disk_leaves_nothing_of_a_template(
+    is_there: bool, lang: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whichever file does not fit: the folder is as it was, and named."""
+    monkeypatch.chdir(tmp_path)
+    write, written = Path.write_text, []
+
+    def full(path: Path, text: str, **how: Any) -> int:
+        written.append(path)
+        if len(written) > lasts:
+            raise OSError(errno.ENOSPC, "no room")
+        return write(path, text, **how)
+
+    monkeypatch.setattr(Path, "write_text", full)
+    for lasts in range(20):  # noqa: B007  (`full` reads it)
+        written.clear()
+        if is_there:
+            Path("mine").mkdir(exist_ok=True)
+        done = CliRunner().invoke(app, ["new", "scanner", "mine", "--lang", lang])
+        if done.exit_code == 0:
+            break
+        assert str(done.exception) == "mine cannot be written: No space left on device"
+        assert [path.name for path in tmp_path.rglob("*")] == ["mine"] * is_there
+    assert len(written) == lasts
+    assert {tmp_path / path for path in written} == {p for p in tmp_path.rglob("*") if p.is_file()}

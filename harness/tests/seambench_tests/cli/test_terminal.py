@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import sys
 from decimal import Decimal
 from pathlib import Path
@@ -159,3 +160,37 @@ def test_lists_cut_no_word_on_a_narrow_terminal(kind: str, monkeypatch: pytest.M
     assert max(map(len, lines)) <= 80
     assert words != []
     assert [word for word in words if not any(word in line for line in lines)] == []
+
+
+_DATASETS = [
+    {
+        "name": f"mor-v9-event-avro-u{n}-s100",
+        "path": f"/data/{'long' * n}/tpch-0.01",
+        "formats": ["hudi", "delta"],
+        "tables": ["lineitem", "orders"],
+        "lineitem_rows": 60_175,
+    }
+    for n in range(1, 20)
+]
+
+
+@pytest.mark.parametrize("arguments", [["doctor"], ["list", "data"]])
+def test_what_is_only_read_is_narrow_when_it_is_piped(
+    arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At most 80 columns, with every word of the table of a wide terminal."""
+    monkeypatch.setattr("seambench.cli.listing._datasets", lambda _: _DATASETS)
+    shown = {}
+    for columns in (None, "1000"):
+        if columns:
+            monkeypatch.setenv("COLUMNS", columns)
+        else:
+            monkeypatch.delenv("COLUMNS", raising=False)
+        shown[columns] = CliRunner().invoke(app, [*arguments, "--data", str(tmp_path)]).output
+
+    assert max(map(len, str(shown[None]).splitlines())) <= 80
+    letters = re.sub(r"\s", "", shown[None])
+    rows = shown["1000"].splitlines()[2:]
+    words = [word for row in rows for word in row.split() if not word[0].isdigit()]
+    assert len(words) > 20
+    assert [word for word in words if word not in letters] == []
