@@ -16,6 +16,14 @@ _UNLIKE = re.compile(
     r"input types \((.*)\)|Array type doesn't match type of values set: (.*)"
 )
 
+#: What terminals take for colours and other commands (ECMA-48, control sequences).
+_COMMANDS = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
+
+
+def uncoloured(text: str) -> str:
+    """A text of others without what would colour it in a terminal."""
+    return _COMMANDS.sub("", text)
+
 
 def plural(word: str, count: int = 2) -> str:
     """A word for so many: some kinds of files are plurals already."""

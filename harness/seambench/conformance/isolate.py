@@ -20,6 +20,7 @@ from typing import Any
 import psutil
 
 from seambase.errors import UnavailableError, UsageError
+from seambase.wording import uncoloured
 from seambench.contracts.peers.catalogue import peer_of
 from seambench.contracts.peers.environments import MARK, python_of
 
@@ -236,7 +237,7 @@ class Isolated:
         assert self._process is not None
         code = self._process.wait()
         self._stderr.seek(0)
-        said = self._stderr.read().decode(errors="replace").strip().splitlines()
+        said = uncoloured(self._stderr.read().decode(errors="replace")).strip().splitlines()
         how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
         self._stop()
         last = f": {said[-1]}" if said else ""

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from seambase.errors import RefusedError, UnavailableError, UsageError
+from seambase.wording import uncoloured
 from seambench.conformance.judge import Verdict, outcome_of, verdict
 from seambench.conformance.load import load_cases
 from seambench.conformance.private_process import make_private
@@ -119,7 +120,9 @@ def _members(found: Verdict) -> Mapping[str, Any]:
 
 
 def _say(answers: IO[str], message: Mapping[str, Any]) -> None:
-    """Write one line at once."""
+    """Write one line at once; reasons may be in the colours of whoever gave them."""
+    if "reason" in message:
+        message = {**message, "reason": uncoloured(message["reason"])}
     answers.write(json.dumps(message) + "\n")
     answers.flush()
 

@@ -15,7 +15,7 @@ import duckdb
 import pyarrow as pa
 
 from seambase.errors import RefusedError, SeambenchError, UnavailableError
-from seambase.wording import counted
+from seambase.wording import counted, uncoloured
 from seambench.contracts.outcomes import Word
 from seambench.engines.digest import digest_reader, digest_table, quote, rows_of
 from seambench.records import compare
@@ -189,7 +189,7 @@ def failure(error: Exception) -> tuple[Word, str]:
     text = str(error) or type(error).__name__
     if not isinstance(error, SeambenchError):
         text = f"{type(error).__name__}: {text}"
-    text = text.strip().splitlines()[0][:_REASON_LENGTH]
+    text = uncoloured(text).strip().splitlines()[0][:_REASON_LENGTH]
     if isinstance(error, UnavailableError):
         return "unavailable", text
     if isinstance(error, RefusedError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import sys
 import time
 import zlib
 from collections.abc import Mapping, Sequence
@@ -213,18 +214,20 @@ class CountsOneFewer(SimulatedReader):
 
 
 class Raising(SimulatedReader):
-    """Fails with something that is no refusal."""
+    """Fails with something that is no refusal, in colours."""
 
     def open(self, request: ScanRequest) -> SimulatedScan:
         """Fail."""
-        raise ZeroDivisionError(request.table)
+        raise ZeroDivisionError(f"\x1b[31;1m{request.table}\x1b[0m")
 
 
 class Crashing(SimulatedReader):
     """Takes its process with it."""
 
     def open(self, request: ScanRequest) -> SimulatedScan:  # noqa: ARG002
-        """Die."""
+        """Die, in colours."""
+        sys.stderr.write("\x1b[31mthe end\x1b[0m\n")
+        sys.stderr.flush()
         os.abort()
 
 

@@ -222,6 +222,7 @@ def test_the_two_kinds_cannot_be_swapped() -> None:
         (SeambenchError("broken"), ("error", "broken")),
         (ValueError("a bug"), ("error", "ValueError: a bug")),
         (TimeoutError("60 s"), ("timeout", "TimeoutError: 60 s")),
+        (ValueError("\x1b[31ma\x1b[0m bug"), ("error", "ValueError: a bug")),
     ],
 )
 def test_what_came_instead_of_an_answer_has_its_word(
