@@ -30,6 +30,7 @@ class Function:
 
     def __init__(self, name: str, kind: pa.DataType, options: Options, where: str) -> None:
         self.name, self.kind, self.options, self.where = name, kind, options, where
+        self._ignores = options.get("ignore-retract", "").lower() == "true"
         if self.takes and not any(getattr(pa.types, f"is_{one}")(kind) for one in self.takes):
             raise RefusedError(f"{where}: the function {name} takes no {kind}")
 
@@ -44,6 +45,14 @@ class Function:
     def late(self, kept: Any, value: Any) -> Any:
         """A row has come that is older than what is kept."""
         return self.add(value, kept)
+
+    def retract(self, kept: Any, value: Any) -> Any:
+        """A row is taken back, unless that is nothing to the field."""
+        return kept if self._ignores else self.take_back(kept, value)
+
+    def whole(self, kept: Any) -> Any:
+        """The value of the field once all rows have come."""
+        return kept
 
     def take_back(self, kept: Any, value: Any) -> Any:
         """A row is taken back."""
@@ -132,6 +141,25 @@ class _Numbers(Function):
 
 
 class _Sum(_Numbers):
+    def fit(self, value: Any) -> Any:
+        """Decimals of up to 18 digits are numbers of 64 bits to Paimon, and may be too large."""
+        if not pa.types.is_decimal(self.kind) or self.kind.precision > 18:
+            return super().fit(value)
+        unit = 10**self.kind.scale
+        return Fraction((int(value * unit) + (1 << 63)) % (1 << 64) - (1 << 63), unit)
+
+    def whole(self, kept: Any) -> Any:
+        """A sum; one without room in its type is refused, which Paimon hands out."""
+        if kept is None or not pa.types.is_decimal(self.kind):
+            return kept
+        found = super().fit(Fraction(kept))
+        if found is None:
+            raise RefusedError(
+                f"{self.where}: the sum {float(kept)} does not fit {self.kind}; Paimon hands it "
+                "out with more digits than its type has"
+            )
+        return found
+
     def of(self, kept: Any, value: Any) -> Any:
         return self.fit(self.exact(kept) + self.exact(value))
 
@@ -213,6 +241,10 @@ class _Collect(Function):
         for item in items:
             found.setdefault(alike(item), item)
         return list(found.values())
+
+    def late(self, kept: Any, value: Any) -> Any:
+        """Behind what is kept, as in Paimon."""
+        return self.add(kept, value)
 
     def take_back(self, kept: Any, value: Any) -> Any:
         if kept is None or value is None:

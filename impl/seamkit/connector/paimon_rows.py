@@ -128,13 +128,13 @@ class _Rules:
         own = (one.number, one.run) > (other.number, other.run)
         return found or (1 if own else -1)
 
-    def _function(self, name: str, default: str | None) -> tuple[Function | None, bool]:
-        """The function of a field, and whether retracts are nothing to it."""
+    def _function(self, name: str, default: str | None) -> Function | None:
+        """The function of a field, None where it has none."""
         prefix = f"fields.{name}."
         own = {key[len(prefix) :]: x for key, x in self.options.items() if key.startswith(prefix)}
         word = own.get("aggregate-function", default)
         if word is None:
-            return None, False
+            return None
         where = f"{self.schema.where}, field {name!r}"
         if word not in FUNCTIONS:
             raise RefusedError(
@@ -142,8 +142,7 @@ class _Rules:
                 f"there are {', '.join(FUNCTIONS)}"
             )
         kind = self.schema.arrow.field(name).type
-        ignores = own.get("ignore-retract", "false").lower() == "true"
-        return FUNCTIONS[word](word, kind, own, where), ignores
+        return FUNCTIONS[word](word, kind, own, where)
 
     def _aggregated(self, versions: Sequence[_Version]) -> Row | None:
         """Each field by its function; a delete that removes begins anew with its own values."""
@@ -155,21 +154,19 @@ class _Rules:
             if name not in self.schema.primary_keys and name not in self.sequence
         }
         for name in self.sequence:
-            functions[name] = FUNCTIONS["last_value"]("last_value", pa.null(), {}, ""), False
+            functions[name] = FUNCTIONS["last_value"]("last_value", pa.null(), {}, "")
         record: dict[str, Any] = dict.fromkeys(names)
         for one in versions:
             record |= {name: one.row[name] for name in names if name in self.schema.primary_keys}
             if self.removes and one.row[_KIND] == _DELETE:
                 record = {name: one.row[name] for name in names}
                 continue
-            for name, (function, ignores) in functions.items():
+            for name, function in functions.items():
                 assert function is not None
-                if not one.is_retract:
-                    record[name] = function.add(record[name], one.row[name])
-                elif not ignores:
-                    record[name] = function.take_back(record[name], one.row[name])
+                put = function.retract if one.is_retract else function.add
+                record[name] = put(record[name], one.row[name])
         is_removed = self.removes and versions[-1].row[_KIND] == _DELETE
-        return None if is_removed else record
+        return None if is_removed else _finished(record, functions)
 
     def _updated(self, versions: Sequence[_Version]) -> Row | None:
         """Rows fill each other's gaps, those of a sequence group as its sequence tells."""
@@ -203,7 +200,7 @@ class _Rules:
                 record |= {name: row[name] for name in filled}
             for group in self.groups:
                 group.update(record, one, functions, self.schema.where)
-        return None if is_removed or not has_row else record
+        return None if is_removed or not has_row else _finished(record, functions)
 
     def _removes(self, row: Row, record: Row) -> bool:
         """Whether a retract removes the record that came to be before it."""
@@ -236,7 +233,7 @@ class _SequenceGroup(NamedTuple):
         self,
         record: dict[str, Any],
         one: _Version,
-        functions: Mapping[str, tuple[Function | None, bool]],
+        functions: Mapping[str, Function | None],
         where: str,
     ) -> None:
         """Put a row's values of the group into the record."""
@@ -247,18 +244,24 @@ class _SequenceGroup(NamedTuple):
         for name in self.fields:
             if name not in functions:
                 continue  # not asked for, or a sequence field
-            function, ignores = functions[name]
-            if function is None:
-                if is_newer:
-                    record[name] = None if one.is_retract else row[name]
-            elif one.is_retract:
-                if not ignores:
-                    record[name] = function.take_back(record[name], row[name])
-            else:
-                add = function.add if is_newer else function.late
-                record[name] = add(record[name], row[name])
+            function = functions[name]
+            if function is not None:
+                put = function.add if is_newer else function.late
+                put = function.retract if one.is_retract else put
+                record[name] = put(record[name], row[name])
+            elif is_newer:
+                record[name] = None if one.is_retract else row[name]
         if is_newer:
             record |= {name: row[name] for name in self.sequence}
+
+
+def _finished(record: Row, functions: Mapping[str, Function | None]) -> Row:
+    """A record once all rows have come."""
+    found = dict(record)
+    for name, function in functions.items():
+        if function is not None:
+            found[name] = function.whole(found[name])
+    return found
 
 
 def _compared(one: Sequence[Any], other: Sequence[Any], *, descending: bool = False) -> int:

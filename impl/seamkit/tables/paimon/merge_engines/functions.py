@@ -301,10 +301,35 @@ _DIGITS = decimal.Context(prec=100)
 _EXACT = decimal.Context(prec=200, traps=[decimal.Inexact])
 
 
+#: Paimon adds decimals of so many digits as whole numbers of 64 bits, whether the sum fits or not.
+_WORD_DIGITS = 18
+
+
 class Sum(_Numbers):
     """The sum."""
 
     name = "sum"
+
+    def fitting(self, value: Any) -> Any:
+        """A result in the field's type; that of few digits may have more until all rows came."""
+        kind = self.column.type
+        if not pa.types.is_decimal(kind) or kind.precision > _WORD_DIGITS:
+            return super().fitting(value)
+        half, whole = 1 << 63, int(_DIGITS.scaleb(value, kind.scale))
+        return _DIGITS.scaleb(decimal.Decimal((whole + half) % (2 * half) - half), -kind.scale)
+
+    def result(self, kept: Sequence[Any]) -> pa.Array:
+        """The sums; one that does not fit is refused where Paimon hands it out all the same."""
+        kind = self.column.type
+        if pa.types.is_decimal(kind):
+            most = decimal.Decimal(1).scaleb(kind.precision - kind.scale)
+            for value in kept:
+                if value is not None and abs(value) >= most:
+                    raise RefusedError(
+                        f"{self.where}: the sum {value} does not fit {kind}; Paimon hands it out "
+                        "with more digits than its type has"
+                    )
+        return super().result(kept)
 
     def together(self, kept: Any, value: Any) -> Any:
         """Added."""

@@ -34,6 +34,10 @@ class Collect(Computing):
         found = super().agg(kept, row)
         return _each_once(found) if self._distinct and found is not None else found
 
+    def reverse(self, kept: Any, row: int) -> Any:
+        """Likewise: items of a row that comes late stand behind the others, as in Paimon."""
+        return self.agg(kept, row)
+
     def together(self, kept: Any, value: Any) -> Any:
         """One behind the other."""
         return [*kept, *value]
