@@ -315,11 +315,6 @@ public final class OffHeapColumnVector {
     }
 
     private void appendGiven(ColumnValue value) {
-        RawValue raw = value instanceof RawValue ? (RawValue) value : null;
-        if (asText && raw == null) {
-            appendText(kind.isDateTime() ? value.getTimestamp(kind) : value.getString(kind));
-            return;
-        }
         switch (kind) {
             case BOOLEAN:
                 appendBoolean(value.getBoolean());
@@ -343,7 +338,11 @@ public final class OffHeapColumnVector {
                 appendDouble(value.getDouble());
                 break;
             case DATE:
-                appendDays(raw != null ? raw.getDays() : value.getDate().toEpochDay());
+                if (value instanceof RawValue) {
+                    appendDays(((RawValue) value).getDays());
+                } else {
+                    appendObject(value);
+                }
                 break;
             case TIME:
                 appendDouble(value.getInt() / 1000.0);
@@ -351,21 +350,26 @@ public final class OffHeapColumnVector {
             case DATETIME:
             case DATETIME_MICROS:
             case DATETIME_MILLIS:
-                appendMicros(
-                        raw != null ? raw.getMicros(kind) : RawValue.micros(value.getDateTime(kind)));
+                if (value instanceof RawValue) {
+                    appendMicros(((RawValue) value).getMicros(kind));
+                } else {
+                    appendObject(value);
+                }
                 break;
             case DECIMALV2:
             case DECIMAL32:
             case DECIMAL64:
             case DECIMAL128:
-                if (raw != null && raw.hasUnscaled(type.scale)) {
-                    appendUnscaled(raw.getUnscaled());
+                if (!(value instanceof RawValue)) {
+                    appendObject(value);
+                } else if (((RawValue) value).hasUnscaled(type.scale)) {
+                    appendUnscaled(((RawValue) value).getUnscaled());
                 } else {
                     appendDecimal(value.getDecimal());
                 }
                 break;
             case STRING:
-                byte[] text = raw != null ? raw.getUtf8() : RawValue.utf8(value);
+                byte[] text = value instanceof RawValue ? ((RawValue) value).getUtf8() : RawValue.utf8(value);
                 appendBytes(text, 0, text.length);
                 break;
             case BINARY:
@@ -388,6 +392,19 @@ public final class OffHeapColumnVector {
                 if (kind != TypeValue.UNKNOWN) {
                     throw new RefusedException("no value can be appended to a column of type " + type);
                 }
+        }
+    }
+
+    /** A date, datetime or decimal in an object of the standard library, or in a text of its own. */
+    private void appendObject(ColumnValue value) {
+        if (asText) {
+            appendText(kind.isDateTime() ? value.getTimestamp(kind) : value.getString(kind));
+        } else if (kind == TypeValue.DATE) {
+            appendDays(value.getDate().toEpochDay());
+        } else if (kind.isDateTime()) {
+            appendMicros(RawValue.micros(value.getDateTime(kind)));
+        } else {
+            appendDecimal(value.getDecimal());
         }
     }
 
