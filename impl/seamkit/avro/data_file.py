@@ -117,13 +117,15 @@ _IDS_OF: Mapping[type, frozenset[int]] = {
         bool: [pa.bool_()],
         list: [pa.list_(pa.null())],
         dict: [pa.struct([])],
+        Mapping: [pa.map_(pa.string(), pa.null())],
     }.items()
 }
 _NULL = pa.null().id
 
 
 Wanted = tuple[str | tuple[str, "Wanted"], ...]
-"""Ids of a record's fields; behind that of a record within it those of its own, none for all."""
+"""A record's fields; behind that of records within it, in lists and maps, too, those of their own,
+none for all with an id."""
 
 
 class Records:
@@ -142,10 +144,12 @@ class Records:
             raise InputError(f"{where}: an entry is null")
 
     @classmethod
-    def by_ids(cls, container: AvroContainer, wanted: Wanted, where: str) -> Records:
-        """Some columns of a file's records, called by the ids of their fields."""
+    def of(
+        cls, container: AvroContainer, wanted: Wanted, where: str, *, by_ids: bool = False
+    ) -> Records:
+        """Some columns of a file's records, `by_ids` called by those of their fields."""
         try:
-            writer, schema, plan = _with_ids(container.schema, wanted)
+            writer, schema, plan = _planned(container.schema, wanted, by_ids)
         except (InputError, RefusedError) as error:
             raise type(error)(f"{where}: {error}") from error
         except (ValueError, KeyError, TypeError, RecursionError, AttributeError) as error:
@@ -225,9 +229,9 @@ class Pairs:
 
 
 @functools.lru_cache(maxsize=64)  # files of one writer share a schema
-def _with_ids(schema: bytes, wanted: Wanted) -> tuple[AvroType, pa.Schema, Plan]:
-    """The writer's type, fields called by their ids, and the wanted ones as columns."""
-    writer = parse_schema(_by_ids(json.loads(schema)))
+def _planned(schema: bytes, wanted: Wanted, by_ids: bool) -> tuple[AvroType, pa.Schema, Plan]:
+    """The writer's type, and its wanted fields as columns."""
+    writer = parse_schema(_by_ids(json.loads(schema)) if by_ids else schema)
     columns = pa.schema(_chosen(writer, wanted))
     return writer, columns, AvroDecoder(writer, columns).plan
 
@@ -270,9 +274,22 @@ def _chosen(record: AvroType, wanted: Wanted) -> list[pa.Field]:
         inner = kind.value_type()
         if name not in names or inner.kind == "null":
             continue
-        if name in within and inner.kind == "record":
-            type_ = pa.struct(_chosen(inner, within[name]))
+        if name in within:
+            type_ = _narrowed(inner, within[name], f"field {name}")
         else:
             type_ = arrow_type(kind, f"field {name}")
         found.append(pa.field(name, type_, kind.nullable))
     return found
+
+
+def _narrowed(kind: AvroType, wanted: Wanted, where: str) -> pa.DataType:
+    """The Arrow type of a type, of whose records some fields are wanted."""
+    if kind.kind == "record":
+        return pa.struct(_chosen(kind, wanted))
+    if kind.kind not in ("array", "map"):
+        return arrow_type(kind, where)
+    [item] = kind.children
+    inner = _narrowed(item.value_type(), wanted, where)
+    if kind.kind == "array":
+        return pa.list_(pa.field("element", inner, item.nullable))
+    return pa.map_(pa.string(), pa.field("value", inner, item.nullable))

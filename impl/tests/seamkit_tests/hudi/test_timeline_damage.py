@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import io
+import json
 import os
 import shutil
 from pathlib import Path
 from typing import Any
 
+import fastavro
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,7 +17,7 @@ from hypothesis import strategies as st
 from seambase.errors import InputError, SeambenchError
 from seambase.scan import Query, TableWarning
 from seamkit.tables.hudi.table import HudiTable
-from seamkit.tables.hudi.timeline.instants import checked_write
+from seamkit.tables.hudi.timeline.instants import checked_write, parse_write
 from seamkit.tables.hudi.timeline.window import NOW, Window, incremental_window
 from seamkit_tests.samples.golden_tables import unpack_table
 from seamkit_tests.samples.hudi_files import Table, at, base, log, names
@@ -196,3 +199,66 @@ def test_what_is_no_body_of_a_write_is_refused(body: dict[str, Any], reason: str
 def test_a_write_may_say_nothing_or_more(body: dict[str, Any]) -> None:
     """An empty body is a write without files; entries of later versions are passed over."""
     assert checked_write(body, "t") == body
+
+
+def _container(stats: Any, *records: Any) -> bytes:
+    """A write's body in Avro, whose files have these types."""
+    fields = [{"name": name, "type": ["null", kind]} for name, kind in stats.items()]
+    stat = {"type": "record", "name": "stat", "fields": fields}
+    files = {"type": "map", "values": {"type": "array", "items": ["null", stat]}}
+    entries = [
+        {"name": "partitionToWriteStats", "type": ["null", files]},
+        {"name": "extraMetadata", "type": ["null", {"type": "map", "values": "string"}]},
+    ]
+    out = io.BytesIO()
+    fastavro.writer(out, {"type": "record", "name": "write", "fields": entries}, records)
+    return out.getvalue()
+
+
+_NO_FILES: Any = {"partitionToWriteStats": {}}
+_STAT = {"numWrites": "long", "path": "string", "other": "double", "fileSizeInBytes": "int"}
+
+
+def test_a_write_says_of_each_file_what_a_reader_takes() -> None:
+    """By the names of fields, in whatever order; what is null or missing is none."""
+    files = {
+        "p": [{"numWrites": 3, "path": "a", "other": 0.5, "fileSizeInBytes": 70}, {"path": "b"}],
+        "q": [],
+        "r": [{"path": "c", "fileSizeInBytes": 9}],
+    }
+    body = {"partitionToWriteStats": files, "extraMetadata": {"schema": "s"}}
+
+    found = parse_write(_container(_STAT, body), "t")
+    assert found["extraMetadata"] == {"schema": "s"}
+    stats = {"p": [("a", "", 70, 3), ("b", "", 0, 0)], "q": [], "r": [("c", "", 9, 0)]}
+    assert found["partitionToWriteStats"] == stats
+    assert parse_write(json.dumps(body).encode(), "t")["partitionToWriteStats"] == stats
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (_container(_STAT), "it has no record"),
+        (
+            _container(_STAT | {"path": "long"}, _NO_FILES),
+            "the field path of an entry is of the type",
+        ),
+        (_container(_STAT | {"numWrites": "string"}, _NO_FILES), "the field numWrites of an entry"),
+        (_container(_STAT, {"partitionToWriteStats": {"p": [None]}}), "an entry is null"),
+    ],
+)
+def test_a_write_in_avro_has_hudis_types(content: bytes, says: str) -> None:
+    """What is no write is refused by its name, and by the field's."""
+    with pytest.raises(InputError, match=f"^t: .*{says}"):
+        parse_write(content, "t")
+
+
+def test_a_file_may_bear_the_name_of_another_group_than_its_commit_says(tmp_path: Path) -> None:
+    """It is there, so nothing is missing; it counts for the group of its name."""
+    table = Table(tmp_path, 6)
+    table.files(base(10))
+    stats = [{"fileId": "g-0", "path": base(10)}]
+    body = {"partitionToWriteStats": {"": stats}}
+    (table.timeline / f"{at(10)}.commit").write_text(json.dumps(body))
+
+    assert [names(found) for found in table.slices(NOW)] == [(base(10), [])]

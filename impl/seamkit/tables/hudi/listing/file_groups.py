@@ -38,7 +38,7 @@ GroupKey = tuple[str, str]
 """Partition and file id."""
 
 
-@dataclass
+@dataclass(slots=True)
 class _Group:
     """What is known of a group.
 
@@ -52,9 +52,9 @@ class _Group:
 
     bases: list[BaseFile] = field(default_factory=list)
     logs: list[LogFile] = field(default_factory=list)
-    pending: list[str] = field(default_factory=list)
     written: list[tuple[Instant, _Stated]] = field(default_factory=list)
-    replaced: list[str] = field(default_factory=list)
+    pending: Sequence[str] = ()
+    replaced: Sequence[str] = ()
 
 
 def list_slices(
@@ -87,7 +87,8 @@ class FileGroups:
         self._add_listed()
         for instant in timeline.pending_compactions():
             for key in timeline.compaction_plan(instant):
-                self._groups[key].pending.append(instant.requested)
+                group = self._groups[key]
+                group.pending = [*group.pending, instant.requested]
         for write in writes:
             self._add_written(*write)
 
@@ -97,7 +98,7 @@ class FileGroups:
         slices = []
         for key in sorted(keys):
             group = self._groups[key]
-            if any(map(window.sees, group.replaced)):
+            if group.replaced and any(map(window.sees, group.replaced)):
                 continue
             stated = self._check_nothing_missing(group, window)
             found = _latest_slice(key, group, self._timeline, window)
@@ -155,16 +156,15 @@ class FileGroups:
 
     def _add_written(self, instant: Instant, body: dict[str, Any]) -> None:
         for key in replaced_groups(instant, body):
-            self._groups[key].replaced.append(instant.requested)
+            group = self._groups[key]
+            group.replaced = [*group.replaced, instant.requested]
         for partition, files in (body.get("partitionToWriteStats") or {}).items():
             if self._listing.covers(partition):
-                for stat in files:
-                    if path := stat.get("path"):
+                for path, file_id, size_bytes, rows in files:
+                    if path:
                         is_log = _is_log_of(instant, path, self._timeline)
-                        size_bytes, rows = stat.get("fileSizeInBytes"), stat.get("numWrites")
-                        stated = _Stated(path, size_bytes or 0, rows or 0, is_log)
-                        group = self._groups[partition, stat.get("fileId") or ""]
-                        group.written.append((instant, stated))
+                        stated = _Stated(path, size_bytes, rows, is_log)
+                        self._groups[partition, file_id].written.append((instant, stated))
 
     def _check_nothing_missing(self, group: _Group, window: Window) -> _Stated | None:
         """A listing cannot tell that a file is gone, or was cut between two blocks of a log.
@@ -172,8 +172,12 @@ class FileGroups:
         What was stated of the base file comes back; its rows are counted when it is opened.
         """
         base, logs = _needed(group, window)
+        own: list[BaseFile | LogFile] = [*group.bases, *group.logs]
+        listed = {file.path: file.size_bytes for file in own}
         for stated in [*logs, *([] if base is None else [base])]:
-            size_bytes = self._listing.size_bytes(stated.path)
+            size_bytes = listed.get(stated.path)
+            if size_bytes is None:  # under another group's name, perhaps
+                size_bytes = self._listing.size_bytes(stated.path)
             if size_bytes is not None and size_bytes >= stated.size_bytes:
                 continue
             name = self._timeline.storage.full(stated.path)
@@ -279,7 +283,8 @@ def _slices_of(
         if window.sees(base.instant):
             slices[base.instant].base = _same_base(slices[base.instant].base, base, timeline)
     begun = sorted(slices)
-    for log in sorted(group.logs, key=lambda entry: entry.order):
+    logs = group.logs
+    for log in sorted(logs, key=lambda one: one.order) if len(logs) > 1 else logs:
         if by_name or window.sees(log.instant):
             start = _slice_of(log, begun, timeline)
             if start not in slices:

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
 
+import pyarrow as pa
+
 from seambase.errors import InputError, UsageError
-from seamkit.avro import read_container
+from seamkit.avro import parse_schema, read_container
+from seamkit.avro.data_file import Records
+from seamkit.avro.records import AvroContainer
 from seamkit.files.reader import check_names
 from seamkit.tables.hudi.config.properties import TableConfig
 
@@ -82,22 +87,20 @@ def parse_name(name: str, path: str, layout: int) -> Instant | None:
     return Instant(requested, completed_as(action), "completed", completed, path)
 
 
-#: What a reader takes of a write.
-_READ = frozenset(
-    (
-        "partitionToWriteStats",
-        "partitionToReplaceFileIds",
-        "extraMetadata",
-        "operationType",
-        "compacted",
-    )
-)
+WriteStat = tuple[str, str, int, int]
+"""What a write says of a file: path, id of its group, bytes and rows; "" and 0 for nothing."""
+
+_AVRO = b"Obj\x01"
+_STATS, _STAT = "partitionToWriteStats", ("path", "fileId", "fileSizeInBytes", "numWrites")
+#: What a reader takes of a write besides the files that it wrote.
+_FURTHER = ("partitionToReplaceFileIds", "extraMetadata", "operationType", "compacted")
+_READ = frozenset((_STATS, *_FURTHER))
 
 
 def parse_body(content: bytes, where: str) -> dict[str, Any]:
     """An instant's body: JSON in layout 1, an Avro container in layout 2 and for plans."""
     try:
-        if content[:4] == b"Obj\x01":
+        if content[:4] == _AVRO:
             body = next(read_container(content, where))
         else:
             body = json.loads(content) if content.strip() else {}
@@ -110,15 +113,48 @@ def parse_body(content: bytes, where: str) -> dict[str, Any]:
 
 def parse_write(content: bytes, where: str) -> dict[str, Any]:
     """The body of a completed write; what a reader takes from it has Hudi's types."""
-    return checked_write(parse_body(content, where), where)
+    if content[:4] != _AVRO:
+        return checked_write(parse_body(content, where), where)
+    container = AvroContainer(content, where)
+    records = Records.of(container, (*_FURTHER, (_STATS, _STAT)), where)
+    if not len(records):
+        raise InputError(f"{where}: not readable as an instant (it has no record)")
+    body = dict.fromkeys(parse_schema(container.schema).names)
+    stats, names = _stats(records, where), (field.name for field in records.rows.type)
+    for name in names:
+        if name != _STATS:
+            plain = records.rows.field(name)[0]
+            is_map = pa.types.is_map(plain.type) and plain.is_valid
+            body[name] = dict(plain.as_py()) if is_map else plain.as_py()
+    return checked_write(body, where) | ({_STATS: stats} if stats else {})
+
+
+def _stats(records: Records, where: str) -> dict[str, list[WriteStat]]:
+    """What a write says of files, by partition."""
+    column = records.column(_STATS, Mapping)
+    if column is None or not column[0].is_valid:
+        return {}
+    files = column.items
+    if not pa.types.is_list(files.type) or files.null_count:
+        raise InputError(f"{where}: not readable as a write (a partition's files are none)")
+    inner = Records(files.values, where)
+    texts = ([text or "" for text in inner.values(name, str)] for name in _STAT[:2])
+    numbers = ([number or 0 for number in inner.values(name, int)] for name in _STAT[2:])
+    found = [*zip(*texts, *numbers, strict=True)]
+    ends, partitions = files.offsets.to_pylist(), column.keys.to_pylist()
+    own = range(column.offsets[0].as_py(), column.offsets[1].as_py())
+    return {partitions[at]: found[ends[at] : ends[at + 1]] for at in own}
 
 
 def checked_write(body: dict[str, Any], where: str) -> dict[str, Any]:
-    """The body of a write as it is, if what a reader takes from it has the types of Hudi."""
+    """The body of a write, if what a reader takes from it has the types of Hudi.
+
+    Of each file there is what a `WriteStat` has.
+    """
     check_names(body, _READ, where, "entry")
-    if body and "partitionToWriteStats" not in body:
+    if body and _STATS not in body:
         raise InputError(f"{where}: not readable as a write (it does not say which files it wrote)")
-    stats = body.get("partitionToWriteStats") or {}
+    stats = body.get(_STATS) or {}
     replaced = body.get("partitionToReplaceFileIds") or {}
     extra = body.get("extraMetadata") or {}
     if not (isinstance(stats, dict) and isinstance(replaced, dict) and isinstance(extra, dict)):
@@ -127,17 +163,19 @@ def checked_write(body: dict[str, Any], where: str) -> dict[str, Any]:
         for listed in entries.values():
             if not isinstance(listed, list) or not all(isinstance(e, kind) for e in listed):
                 raise InputError(f"{where}: not readable as a write (a partition's files are none)")
-    for files in stats.values():
-        for stat in files:
-            path, file_id = stat.get("path") or "", stat.get("fileId") or ""
-            if not (isinstance(path, str) and isinstance(file_id, str)):
-                raise InputError(f"{where}: not readable as a write (a file's name is no text)")
-            size_bytes, rows = stat.get("fileSizeInBytes") or 0, stat.get("numWrites") or 0
-            if not (isinstance(size_bytes, int) and isinstance(rows, int)):
-                raise InputError(
-                    f"{where}: not readable as a write (a file's size or rows are no number)"
-                )
-    return body
+    if not stats:
+        return body
+    return body | {_STATS: {name: [_stat(one, where) for one in stats[name]] for name in stats}}
+
+
+def _stat(stated: Mapping[str, Any], where: str) -> WriteStat:
+    path, file_id = (stated.get(name) or "" for name in _STAT[:2])
+    if not (isinstance(path, str) and isinstance(file_id, str)):
+        raise InputError(f"{where}: not readable as a write (a file's name is no text)")
+    size_bytes, rows = (stated.get(name) or 0 for name in _STAT[2:])
+    if not (isinstance(size_bytes, int) and isinstance(rows, int)):
+        raise InputError(f"{where}: not readable as a write (a file's size or rows are no number)")
+    return path, file_id, size_bytes, rows
 
 
 def instant_time(text: str, config: TableConfig) -> datetime | None:

@@ -30,6 +30,7 @@ from seamkit.tables.hudi.timeline.archive import Archive
 from seamkit.tables.hudi.timeline.instants import (
     WRITES,
     Instant,
+    WriteStat,
     completed_as,
     instant_time,
     parse_body,
@@ -139,7 +140,7 @@ _REWRITES = ("CLUSTER", "COMPACT", "INDEX", "LOG_COMPACT")
 
 Item = TypeVar("Item")
 
-_BYTES_A_FILE, _BYTES_A_BODY = 3000, 20_000  # of what writes say, in memory, about
+_BYTES_A_FILE, _BYTES_A_BODY = 500, 20_000  # of what writes say, in memory, about
 _INSTANT_KEPT = "instant of Hudi"
 _STATES = ("requested", "inflight", "completed")
 
@@ -350,7 +351,7 @@ class Timeline:
         """Files, below the table, that an active write says it has written."""
         instant = self._completed.get(requested)
         stats = _stats_of(self.metadata(instant)) if instant else {}
-        return {stat.get("path") or "" for files in stats.values() for stat in files}
+        return {path for files in stats.values() for path, *_ in files}
 
     def ahead(self, folders: Iterable[str], *, history: bool = True) -> None:
         """Ask at once for what active writes say, for what a plan looks up, and for more folders.
@@ -427,12 +428,12 @@ def replaced_groups(instant: Instant, body: Mapping[str, Any]) -> Iterator[tuple
 def written_groups(body: Mapping[str, Any]) -> set[tuple[str, str]]:
     """Partition and file id of each group that a write says it wrote to."""
     stats = _stats_of(body).items()
-    return {(partition, stat.get("fileId") or "") for partition, files in stats for stat in files}
+    return {(partition, file_id) for partition, files in stats for _, file_id, *_ in files}
 
 
-def _stats_of(body: Mapping[str, Any]) -> Mapping[str, Any]:
+def _stats_of(body: Mapping[str, Any]) -> Mapping[str, Sequence[WriteStat]]:
     """What a write says of each file that it wrote, by partition."""
-    found: Mapping[str, Any] = body.get("partitionToWriteStats") or {}
+    found: Mapping[str, Sequence[WriteStat]] = body.get("partitionToWriteStats") or {}
     return found
 
 

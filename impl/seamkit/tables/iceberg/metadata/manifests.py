@@ -486,4 +486,4 @@ def _read(
     if length is not None and length != len(content):
         raise InputError(f"{where}: {len(content)} bytes, its list says {length}")
     container = AvroContainer(content, where, storage.bound)
-    return Records.by_ids(container, _WANTED, where), container.properties
+    return Records.of(container, _WANTED, where, by_ids=True), container.properties
