@@ -109,7 +109,8 @@ class SeambenchSerde:
             for step in steps:
                 at_once.serialize(batches[step.batch], out, _rows(step))
             return out.getvalue()
-        serializer = serde.iterative(request.fields, request.options, arena)
+        begun = batches[0].num_rows if batches else 0  # as an operator would expect them
+        serializer = serde.iterative(request.fields, request.options, arena, begun)
         for step in steps:
             rows = _rows(step)
             if step.do == "append":

@@ -46,6 +46,10 @@ void seam_byte_output_clear(struct seam_byte_output *stream);
  * one step asks for it. */
 int64_t seam_byte_output_growth(int64_t held_bytes, int64_t asked_bytes, int32_t tiny);
 
+/* Takes the first range now, of as many bytes as append would for so many; nothing if there is one.
+ * The arena may give less. */
+int seam_byte_output_set_aside(struct seam_byte_output *stream, int64_t size_bytes,
+                               struct seam_error *error);
 int seam_byte_output_append(struct seam_byte_output *stream, const void *bytes, int64_t size_bytes,
                             struct seam_error *error);
 /* Bits [begin, end) of a bitmap with the lowest bit first. The stream must be one of bits. */

@@ -28,6 +28,11 @@ struct seam_presto_stream;
 int seam_presto_stream_new(const struct seam_presto_program *program,
                            struct seam_stream_arena *arena, int32_t flags,
                            struct seam_presto_stream **out, struct seam_error *error);
+/* Takes the first ranges of a stream of no rows for about so many of them, as Velox's numRows does:
+ * their values (of texts 10 bytes each) and offsets, at every level. Flags come with the first
+ * null. More rows or fewer may follow; after clear nothing is set aside. */
+int seam_presto_stream_set_aside(struct seam_presto_stream *stream, int64_t rows,
+                                 struct seam_error *error);
 /* NULL is ignored. Like clear, to be called before the arena is cleared. */
 void seam_presto_stream_free(struct seam_presto_stream *stream);
 /* Back to no rows. The ranges stay the arena's until it is cleared. */

@@ -82,6 +82,11 @@ static int extend(struct seam_byte_output *stream, int64_t asked_bytes, struct s
     return SEAM_OK;
 }
 
+int seam_byte_output_set_aside(struct seam_byte_output *stream, int64_t size_bytes,
+                               struct seam_error *error) {
+    return stream->n_ranges == 0 && size_bytes > 0 ? extend(stream, size_bytes, error) : SEAM_OK;
+}
+
 /* The range to write to, with room for a byte or bit at least; `asked` (in the stream's unit) says
  * how much is still to come. */
 static int writable(struct seam_byte_output *stream, int64_t asked, struct seam_byte_range **out,

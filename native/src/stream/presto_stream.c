@@ -37,6 +37,30 @@ int seam_presto_stream_new(const struct seam_presto_program *program,
     return SEAM_OK;
 }
 
+enum { TEXT_BYTES = 10 };
+
+int seam_presto_stream_set_aside(struct seam_presto_stream *stream, int64_t rows,
+                                 struct seam_error *error) {
+    if (rows < 0 || rows > INT32_MAX) {
+        return seam_fail(error, SEAM_BAD_ARGUMENT, -1,
+                         "memory is set aside for 0 rows to 2^31 - 1, not for %lld",
+                         (long long)rows);
+    }
+    for (int32_t i = 0; i < stream->n_types; i++) {
+        struct stream_column *column = &stream->columns[i];
+        const struct presto_type *type = column->type;
+        int64_t width = type->encoding == PRESTO_VARIABLE_WIDTH ? TEXT_BYTES : type->wire_bytes;
+        int code = seam_byte_output_set_aside(&column->values, rows * width, error);
+        if (code == SEAM_OK && column->offsets != NULL) {
+            code = seam_byte_output_set_aside(column->offsets, 4 * rows, error);
+        }
+        if (code != SEAM_OK) {
+            return code;
+        }
+    }
+    return SEAM_OK;
+}
+
 /* The memory of `offsets` is the stream's, that of `nulls` its own. */
 static void clear_column(struct stream_column *column) {
     seam_byte_output_clear(&column->values);

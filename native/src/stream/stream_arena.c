@@ -99,6 +99,7 @@ int seam_stream_arena_range(struct seam_stream_arena *arena, int64_t bytes,
                          (long long)bytes);
     }
     int64_t n_pages = seam_pages_of(bytes);
+    bytes = arena->whole_pages ? n_pages * SEAM_PAGE_BYTES : bytes;
     if (n_pages > SEAM_LARGEST_RUN_PAGES) {
         return large_range(arena, n_pages, out, error);
     }

@@ -64,7 +64,9 @@ class OpenBatch:
 class PrestoIterativeSerializer:
     """An `IterativeSerializer` of Presto pages; their `encodings` is taken as `flatten`."""
 
-    def __init__(self, schema: PageSchema, options: PageOptions, arena: StreamArena) -> None:
+    def __init__(
+        self, schema: PageSchema, options: PageOptions, arena: StreamArena, rows: int = 0
+    ) -> None:
         if options.layout != "plain" or options.hash_tables or options.preserve_encodings:
             raise UsageError(
                 "an iterative serializer writes plain values without hash tables: leave out the "
@@ -81,6 +83,10 @@ class PrestoIterativeSerializer:
         )
         check(code, self._error)
         self.pointer: Any = ffi.gc(out[0], lib.seam_presto_stream_free)
+        if rows:
+            code = lib.seam_presto_stream_set_aside(self.pointer, rows, self._error)
+            check(code, self._error, by_caller=True)
+            arena.hold(self)
 
     @property
     def num_rows(self) -> int:
@@ -223,11 +229,15 @@ class PrestoVectorSerde:
         self._allocator = allocator or TrackedAllocator()
 
     def iterative(
-        self, fields: Sequence[SerdeField], options: Mapping[str, Any], arena: StreamArena
+        self,
+        fields: Sequence[SerdeField],
+        options: Mapping[str, Any],
+        arena: StreamArena,
+        rows: int = 0,
     ) -> PrestoIterativeSerializer:
-        """A serializer of no rows."""
+        """A serializer of no rows, with ranges set aside for `rows` of them."""
         known = PageOptions.of(options)
-        return PrestoIterativeSerializer(page_schema(fields, known.timestamps), known, arena)
+        return PrestoIterativeSerializer(page_schema(fields, known.timestamps), known, arena, rows)
 
     def batch(
         self, fields: Sequence[SerdeField], options: Mapping[str, Any]

@@ -78,9 +78,21 @@ class VectorSerde(Protocol):
     name: str
 
     def iterative(
-        self, fields: Sequence[SerdeField], options: Mapping[str, Any], arena: StreamArena
+        self,
+        fields: Sequence[SerdeField],
+        options: Mapping[str, Any],
+        arena: StreamArena,
+        rows: int = 0,
     ) -> IterativeSerializer:
-        """A serializer of no rows."""
+        """A serializer of no rows.
+
+        Args:
+            fields: the columns.
+            options: what decides bytes.
+            arena: where it takes memory.
+            rows: how many will come, about (Velox's `numRows`): memory for them may be taken at
+                once, which changes no byte. 0 where nobody knows.
+        """
         ...
 
     def batch(self, fields: Sequence[SerdeField], options: Mapping[str, Any]) -> BatchSerializer:

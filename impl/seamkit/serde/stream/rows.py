@@ -152,9 +152,14 @@ class RowVectorSerde:
         return {**options, "framing": "velox-group"}
 
     def iterative(
-        self, fields: Sequence[SerdeField], options: Mapping[str, Any], arena: StreamArena
+        self,
+        fields: Sequence[SerdeField],
+        options: Mapping[str, Any],
+        arena: StreamArena,
+        rows: int = 0,
     ) -> RowIterativeSerializer:
-        """A serializer of no rows."""
+        """A serializer of no rows. `rows` sets nothing aside, as in Velox: their sizes vary."""
+        del rows
         known = RowOptions.of(self._options(options))
         return RowIterativeSerializer(self._codec_of(fields, known), known, arena)
 

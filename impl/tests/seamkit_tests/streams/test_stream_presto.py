@@ -335,6 +335,74 @@ def test_single_values_are_no_columns(allocator: TrackedAllocator) -> None:
             serde.serialize_value(field, {}, column)
 
 
+@pytest.mark.parametrize(
+    ("type_", "value", "pages"),
+    [
+        ("bigint", 7, 8),
+        ("array(real)", [0.5], 4 + 4),
+        ("row(x integer)", {"x": 1}, 4 + 4),
+        ("map(integer, bigint)", [(1, 2)], 4 + 4 + 8),
+        ("varchar", "01234567", 8 + 2),  # for 10 bytes of each: an arena's range may be shorter
+        ("boolean", True, 2),  # one is enough; an arena takes two
+    ],
+)
+def test_ranges_are_set_aside_for_rows_to_come(
+    allocator: TrackedAllocator, type_: str, value: Any, pages: int
+) -> None:
+    """For 4096 rows as many pages as a row has bytes: then no append takes memory but for flags."""
+    fields = [SerdeField("a", type_)]
+    arena = StreamArena(allocator)
+    serializer = PrestoVectorSerde(allocator).iterative(fields, {}, arena, 4096)
+    before = arena.size_bytes
+    assert before == pages * 4096
+    with pytest.raises(UsageError, match="1 streams still write"):
+        arena.clear()
+    schema = schema_of(SerdeRequest("presto", fields, {}))
+    batch = pa.RecordBatch.from_pydict({"a": [value] * 4096}, schema)
+    serializer.append(batch)
+    assert arena.size_bytes - before == (8192 if type_ == "varchar" else 0)
+    assert _flushed(serializer)[21:] == _expected(fields, {}, [(batch, list(range(4096)))])
+    serializer.clear()
+    arena.clear()
+    assert arena.size_bytes == 0
+    serializer.append(batch, [0])
+    assert arena.size_bytes == 2 * 4096
+    serializer.clear()
+    arena.clear()
+
+
+@pytest.mark.parametrize("rows", [1, 3, 1000])
+def test_more_rows_may_come_than_were_expected(allocator: TrackedAllocator, rows: int) -> None:
+    """Or fewer, or none: the page is the same."""
+    fields = [SerdeField("a", "map(varchar, row(x bigint))")]
+    batch = _batch(Random(3), fields, {}, 40)
+    pages = []
+    for expected in (0, rows):
+        arena = StreamArena(allocator)
+        serializer = PrestoVectorSerde(allocator).iterative(fields, {}, arena, expected)
+        pages.append(_flushed(serializer))
+        serializer.append(batch)
+        pages.append(_flushed(serializer))
+        serializer.clear()
+        arena.clear()
+    assert pages[:2] == pages[2:]
+
+
+@pytest.mark.parametrize("rows", [-1, 1 << 31])
+def test_no_memory_is_set_aside_for_rows_that_cannot_be(
+    allocator: TrackedAllocator, rows: int
+) -> None:
+    """A page has fewer than 2^31 rows, and not less than none; memory that is not there is told."""
+    fields = [SerdeField("a", "bigint")]
+    with pytest.raises(UsageError, match=f"0 rows to 2\\^31 - 1, not for {rows}"):
+        PrestoVectorSerde(allocator).iterative(fields, {}, StreamArena(allocator), rows)
+    small = TrackedAllocator(100_000)
+    arena = StreamArena(small)
+    with pytest.raises(NativeMemoryError):
+        PrestoVectorSerde(small).iterative(fields, {}, arena, 1 << 20)
+    arena.clear()
+
+
 @pytest.mark.parametrize("codec", ["lz4", "zstd"])
 def test_pages_may_be_compressed_and_checked(allocator: TrackedAllocator, codec: str) -> None:
     """The flush of the iterative serializer is a page like any other."""

@@ -71,6 +71,24 @@ def test_an_arena_is_cleared_after_its_streams(arena: StreamArena) -> None:
     streams[0].clear()
 
 
+def test_ranges_may_be_whole_pages(allocator: TrackedAllocator) -> None:
+    """As Velox cut them at first: a page for each short stream, and for a byte more another one."""
+    arena = StreamArena(allocator, whole_pages=True)
+    streams = [ByteOutputStream(arena) for _ in range(64)]
+    for stream in streams:
+        stream.write(b"12345678")
+        assert stream.pointer.room_bytes == PAGE_BYTES
+    assert arena.size_bytes == 64 * PAGE_BYTES
+    streams[0].write(b"x" * (PAGE_BYTES - 7))
+    assert (streams[0].pointer.room_bytes, arena.size_bytes) == (2 * PAGE_BYTES, 66 * PAGE_BYTES)
+    assert streams[0].getvalue() == b"12345678" + b"x" * (PAGE_BYTES - 7)
+    for stream in streams:
+        stream.clear()
+    arena.clear()
+    with pytest.raises(UsageError, match="tiny or whole pages, not both"):
+        StreamArena(allocator, tiny_ranges=True, whole_pages=True)
+
+
 def test_a_tiny_stream_takes_128_bytes(arena: StreamArena) -> None:
     """A stream of one value costs 128 bytes, not a page: 64 of them share the first two pages."""
     streams = [ByteOutputStream(arena) for _ in range(64)]
