@@ -17,8 +17,10 @@ import pyarrow.compute as pc
 from seambase.errors import InputError
 
 _WHOLE = re.compile(r"[+-]?\d{1,19}", re.ASCII)
+#: What Spark's cast takes; delta-rs writes `-inf` where Spark writes `-Infinity`.
 _REAL = re.compile(
-    r"[+-]?(\d+\.?\d*([eE][+-]?\d{1,4})?|\.\d+([eE][+-]?\d{1,4})?|Infinity)|NaN", re.ASCII
+    r"[+-]?(\d+\.?\d*(e[+-]?\d{1,4})?|\.\d+(e[+-]?\d{1,4})?|inf(inity)?)|nan",
+    re.ASCII | re.IGNORECASE,
 )
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _TIME = re.compile(
