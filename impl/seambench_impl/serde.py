@@ -9,20 +9,23 @@ from __future__ import annotations
 import io
 from collections.abc import Mapping, Sequence
 
+import numpy as np
 import pyarrow as pa
 
 from seambase.serde import CODECS, SerdeRequest
 from seambase.types import TYPE_WORDS
 from seambench import __version__
 from seambench.contracts.common import Kind, Stage
-from seambench.contracts.serde import StreamStep
+from seambench.contracts.serde import Operated, StreamStep
 from seambench_impl.stages.serde import page_stages, row_stages
 from seamkit.core.memory import TrackedAllocator
 from seamkit.core.pools import MemoryPool
+from seamkit.gluten.rows import columns_to_rows, rows_to_columns
 from seamkit.serde.presto.read import deserialize as read_pages
 from seamkit.serde.presto.write import serialize as write_page
 from seamkit.serde.rows.serde import deserialize as read_rows
 from seamkit.serde.rows.serde import serialize as write_rows
+from seamkit.serde.rows.unsafe_row import UnsafeRows
 from seamkit.serde.selection import Rows
 from seamkit.serde.stream.arena import StreamArena
 from seamkit.serde.stream.byte_stream import ByteInputStream
@@ -31,6 +34,9 @@ from seamkit.serde.stream.result import VectorResult
 
 _FORMATS = ("presto", "unsaferow", "compactrow")
 _VECTOR_SERDES = {"presto": "Presto", "unsaferow": "UnsafeRow", "compactrow": "CompactRow"}
+
+#: Bounds of what operators make at once, where a request states none.
+_BATCH_BYTES, _BATCH_ROWS = 64 << 20, 4096
 
 Bytes = bytes | bytearray | memoryview
 
@@ -47,7 +53,7 @@ class SeambenchSerde:
     capabilities: Mapping[str, bool] = dict.fromkeys(
         (
             *("serialize", "deserialize", "re-encode", "strict", "limits", "checksum"),
-            *("stream", "reread"),
+            *("stream", "reread", "operate", "batch-rows", "thresholds"),
             *("encodings.dictionary", "encodings.rle", "dialects.velox", "nulls-first"),
             *("timestamps.micros", "timestamps.lossless", "writers.velox"),
             *(f"framings.{framing}" for framing in ("be32", "packed", "velox-group")),
@@ -138,6 +144,24 @@ class SeambenchSerde:
             serde.deserialize(source, request.fields, request.options, result)
             blocks.append(result.allocator.counters().total_blocks)
         return [result.batch()], blocks
+
+    def operate(self, request: SerdeRequest, batches: Sequence[pa.RecordBatch]) -> Operated:
+        """Columns to rows and back as Gluten's converters do; see the contract."""
+        options = request.options
+        codec = UnsafeRows(request.fields, options.get("writer", "spark"), self._allocator)
+        most = int(options.get("threshold_bytes", _BATCH_BYTES))
+        calls: list[list[bytes]] = []
+        for batch in batches:
+            for rows in columns_to_rows(codec, batch, most):
+                spans = zip(rows.offsets.tolist(), rows.lengths.tolist(), strict=True)
+                calls.append([bytes(rows.data[at : at + size]) for at, size in spans])
+        listed = [row for call in calls for row in call]
+        lengths = np.array([len(row) for row in listed], np.int64)
+        batch_rows = int(options.get("batch_rows", _BATCH_ROWS))
+        made = rows_to_columns(
+            codec, b"".join(listed), lengths, batch_rows=batch_rows, batch_bytes=most
+        )
+        return Operated(calls, list(made))
 
     def stages(self, batch: pa.RecordBatch) -> list[Stage]:
         """Pages and rows written and read."""

@@ -31,6 +31,21 @@ class StreamStep:
     range: Sequence[int] | None = None
 
 
+@dataclass(frozen=True)
+class Operated:
+    """What operators between columns and rows made.
+
+    Attributes:
+        calls: the rows of each call that turned columns into rows, all in their order.
+        batches: what was made of these rows again.
+        held: batches, converters and other memory that were not given back when all was read.
+    """
+
+    calls: Sequence[Sequence[bytes]]
+    batches: Sequence[pa.RecordBatch]
+    held: int = 0
+
+
 class Serde(Protocol):
     """Turns record batches into bytes and back.
 
@@ -39,7 +54,8 @@ class Serde(Protocol):
     (the words of the format's types, without parameters); `codecs.lz4`, ...; `checksum`,
     `dialects.velox`, `nulls-first`, `timestamps.lossless`, ...; `encodings.dictionary`,
     `encodings.rle`; `writers.velox`, `framings.packed`, ...; `re-encode`, `strict` (damaged bytes
-    are refused), `limits`; `stream` and `reread` for the methods below of these names.
+    are refused), `limits`; `stream`, `reread` and `operate` for the methods below of these names;
+    `batch-rows`, `thresholds` where that takes the options `batch_rows`, `threshold_bytes`.
 
     An implementation may also offer `live_blocks() -> int`, blocks of memory still held for results
     handed out. With
@@ -49,7 +65,11 @@ class Serde(Protocol):
       or groups of rows (`framing` is `velox-group`);
     - `reread(request, data, times) -> (batches, blocks)`: the one page or group in `data`, read so
       many times into a result whose batches nobody holds in between; the batches of the last time,
-      and how many blocks of memory were allocated afresh until the end of each.
+      and how many blocks of memory were allocated afresh until the end of each;
+    - `operate(request, batches) -> Operated`: columns through an engine's operator into rows, and
+      these through its other operator into columns. Each batch is converted in calls of as many
+      rows as fit `threshold_bytes`, or of one row; a batch of rows ends at `batch_rows` rows or
+      `threshold_bytes` bytes, whichever comes first, and has at least one row.
     """
 
     name: str

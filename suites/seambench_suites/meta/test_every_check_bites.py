@@ -29,6 +29,7 @@ from seambench.conformance.load import load_cases
 from seambench.contracts.outcomes import Mismatch
 from seambench.contracts.registry import resolve
 from seambench.contracts.seam import Case
+from seambench.contracts.serde import Operated
 from seambench.seams.exchange import check as exchange_check
 from seambench.seams.scan.cases import ScanCase
 from seambench.seams.scan.ways import drawn
@@ -375,6 +376,36 @@ def _rereads(blocks: Sequence[int], *, keep: bool = True) -> Bend:
     return bend
 
 
+def _operates(**change: Callable[[Operated], Any]) -> Bend:
+    """A serde whose operators made something else."""
+
+    def bend(serde: Any) -> Any:
+        def operate(request: Any, batches: Any) -> Operated:
+            made: Operated = serde.operate(request, batches)
+            return replace(made, **{name: other(made) for name, other in change.items()})
+
+        return Bent(serde, operate=operate)
+
+    return bend
+
+
+def _hears(**options: Any) -> Bend:
+    """A serde whose operators go by other bounds."""
+    return _asked(lambda given: {**given, **options}, "operate")
+
+
+def _joined(made: Operated) -> list[list[bytes]]:
+    """The rows of all calls as if they were of one."""
+    return [[row for call in made.calls for row in call]]
+
+
+def _swapped(made: Operated) -> list[pa.RecordBatch]:
+    """The last row of the last batch in place of its first."""
+    last = made.batches[-1]
+    return [*made.batches[:-1], last.take(pa.array([last.num_rows - 1] * last.num_rows))]
+
+
+_CALLS, _ANY = "serde/operators/several-batches/operate", "serde/operators/values/columns_1/operate"
 _PAGE = "serde/presto/bigint_1_rows/"
 _SERDES = [
     Wrong("serde/presto/*dictionary*/decode", _asked(_keeps, "deserialize"), "is still encoded"),
@@ -400,6 +431,21 @@ _SERDES = [
     ),
     Wrong("serde/stream/ranges/stream", written(lambda content: content[:-1], "stream"), ""),
     Wrong("serde/stream/encodings-kept/stream", _given(_plain, "stream"), "has columns"),
+    Wrong(_ANY, _operates(calls=lambda made: made.calls[:-1]), "expected, "),
+    Wrong(
+        _ANY,
+        _operates(calls=lambda made: [[bytes(len(row)) for row in call] for call in made.calls]),
+        "has other bytes",
+    ),
+    Wrong(_CALLS, _operates(calls=_joined), "calls of"),
+    Wrong(_CALLS, _hears(threshold_bytes=79), "calls of"),
+    Wrong("serde/operators/batch-rows/*", _hears(batch_rows=3), "batches of"),
+    Wrong(
+        _ANY, _operates(batches=lambda m: [*m.batches, m.batches[0].slice(0, 0)]), "without rows"
+    ),
+    Wrong(_ANY, _operates(batches=lambda made: made.batches[:-1]), "are missing"),
+    Wrong(_ANY, _operates(batches=_swapped), "batch 0"),
+    Wrong(_ANY, _operates(held=lambda _: 1), "not given back"),
     Wrong("serde/stream/*/reread", _rereads([2, 2, 2], keep=False), "read 3 times"),
     Wrong("serde/stream/*/reread", _rereads([1, 2, 3]), "blocks allocated until"),
     Wrong("serde/stream/*/reread", _rereads([0, 0, 0]), "no block of memory"),

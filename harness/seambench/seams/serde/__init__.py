@@ -48,6 +48,9 @@ _WORDS = {
     "limits": "options `size_limit` and `depth_limit`",
     "stream": "collects rows in many steps and flushes them",
     "reread": "reads again into a result, and counts its memory",
+    "operate": "an engine's operators from columns to rows and back",
+    "batch-rows": "operators whose batches have a bound of rows",
+    "thresholds": "operators whose calls and batches have a bound of bytes",
 }
 
 

@@ -33,6 +33,10 @@ stream (`seambench.contracts.serde.StreamStep`: `do`, `batch`, `rows`, `range`) 
 `layouts` in `[expect]` what encodings a page must have; `bytes` in its place are those that an
 engine made of the steps. A set makes its own steps (`seambench.seams.serde.streams`).
 
+Operation `operate` has an engine's operators turn columns into rows and these into columns again,
+by the options `threshold_bytes` and `batch_rows` (`seambench.seams.serde.operators`). `times` has
+the columns and their values stand side by side so often.
+
     set = "unsaferow"                  # folder below golden/
     format = "compactrow"
     without = ["interval"]             # types that the format does not have
@@ -139,7 +143,7 @@ def edited(data: bytes, edit: ByteEdit) -> bytes:
 
 OPERATIONS: Sequence[str] = ("decode", "encode", "re-encode", "truncate", "flip", "garble")
 #: What is asked only where a file says so.
-_ON_REQUEST: Sequence[str] = ("stream", "reread")
+_ON_REQUEST: Sequence[str] = ("stream", "reread", "operate")
 _WRITING: Sequence[str] = ("encode", "re-encode", "stream")
 DAMAGE: Sequence[str] = ("truncate", "flip", "garble")
 _GOLDEN_RULE = "bytes of the engine decode to its values, and its values encode to them"
@@ -171,6 +175,7 @@ class _Rule(CaseFile):
     golden: str = ""
     edit: Sequence[ByteEdit] = ()
     given: Sequence[str] = ()
+    times: int = 1
     arrow: Mapping[str, str] = field(default_factory=dict)
     step: Sequence[StreamStep] = ()
     dress: Mapping[str, str] = field(default_factory=dict)
@@ -364,6 +369,8 @@ def common_needs(vector: Vector) -> list[str]:
             needs.append(f"{option}{'' if option == 'timestamps' else 's'}.{options[option]}")
     needs += [f"framings.{options['framing']}"] if "framing" in options else []
     needs += ["limits"] if {"size_limit", "depth_limit"} & set(options) else []
+    needs += ["batch-rows"] if "batch_rows" in options else []
+    needs += ["thresholds"] if "threshold_bytes" in options else []
     needs += [f"encodings.{trait}" for trait in ("rle", "dictionary") if trait in vector.traits]
     kinds = frozenset().union(*(kinds_of(type_) for type_ in vector.types))
     needs += [f"types.{kind}" for kind in sorted(kinds)]
@@ -379,10 +386,13 @@ def _lint(rule: _Rule | _Set, file: Path) -> None:
     if isinstance(rule, _Set):
         return
     known = bool(rule.step) and bool(rule.bytes or rule.golden)
+    known = known or (bool(rule.given) and list(rule.operations) == ["operate"])
     if [bool(rule.expect.batches), bool(rule.expect.refused), known].count(True) != 1:
         raise UsageError(f"{file}: expect either batches or refused, or bytes of a stream")
     if sum(map(bool, (rule.page, rule.bytes, rule.golden))) > 1:
         raise UsageError(f"{file}: the bytes come from pages, bytes or a golden file, not from two")
+    if rule.times < 1 or (rule.times > 1 and (rule.page or rule.bytes or rule.golden)):
+        raise UsageError(f"{file}: values stand side by side at least once, and bytes do not")
     if rule.expect.refused and "encode" in rule.operations and not rule.given:
         raise UsageError(f"{file}: nothing is given that could be encoded")
     if bool(rule.step) != ("stream" in rule.operations) or (rule.step and not rule.given):
@@ -393,13 +403,22 @@ def _lint(rule: _Rule | _Set, file: Path) -> None:
 
 def _of_rule(rule: _Rule, root: Path) -> Vector:
     """The vector of a case file."""
-    fields = [SerdeField(*column) for column in rule.columns]
+    fields = [SerdeField(*column) for column in _side_by_side(rule)]
     request = SerdeRequest(rule.format, fields, dict(rule.options))
     types = parse_schema(request)
     timestamps = str(rule.options.get("timestamps", "millis"))
     texts = rule.given if rule.step else rule.expect.batches or rule.given
-    batches = [_expected(json.loads(text), types, timestamps) for text in texts]
+    contents = [json.loads(text) for text in texts]
+    contents = [one if isinstance(one, int) else one * rule.times for one in contents]
+    batches = [_expected(content, types, timestamps) for content in contents]
     return Vector(request, types, batches, _bytes(rule, root))
+
+
+def _side_by_side(rule: _Rule) -> list[Sequence[Any]]:
+    """The columns, as often as the file says; names tell which time it is."""
+    if rule.times == 1:
+        return list(rule.columns)
+    return [(f"{name}_{at}", *rest) for at in range(rule.times) for name, *rest in rule.columns]
 
 
 def _expected(content: Any, types: Sequence[SerdeType], timestamps: str) -> Expected:

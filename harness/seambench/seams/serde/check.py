@@ -20,6 +20,7 @@ from seambench.contracts.serde import Serde
 from seambench.seams.serde.cases import DAMAGE, SerdeCase, common_needs
 from seambench.seams.serde.damage import check_damage
 from seambench.seams.serde.given import batches_of
+from seambench.seams.serde.operators import check_operators, operated
 from seambench.seams.serde.streams import check_reread, check_stream, write_stream
 from seambench.seams.serde.values import flat_type
 from seambench.seams.serde.vectors import Vector, decode_problem
@@ -33,6 +34,8 @@ def check_serde(case: SerdeCase, serde: Serde) -> None:
         check_stream(case, serde)
     elif case.operation == "reread":
         check_reread(vector, serde)
+    elif case.operation == "operate":
+        check_operators(vector, serde)
     elif case.operation in DAMAGE:
         check_damage(case.operation, vector, serde)
     else:
@@ -44,6 +47,8 @@ def attempt_serde(case: SerdeCase, serde: Serde) -> None:
     vector = case.vector()
     if case.operation == "stream":
         write_stream(case, serde)
+    elif case.operation == "operate":
+        operated(vector, serde)
     elif case.operation == "encode":
         serde.serialize(vector.request, batches_of(vector, case.given_types))
     else:
