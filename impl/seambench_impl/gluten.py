@@ -1,26 +1,29 @@
-"""Native batches in Spark, as the column seam times them."""
+"""Operators of our backends in Spark, as the serde seam judges and times them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-import pyarrow as pa
-
 from seambench import __version__
-from seambench.contracts.common import Kind, Stage
-from seambench_impl.peers.spark.operators import SparkOperators
-from seambench_impl.peers.spark.plans import native_stages
+from seambench_impl.peers import XFAILS
+from seambench_impl.peers.spark.operators import BackendOperators
+from seambench_impl.peers.spark.plans import ArrowPlans, BackendPlans
 
 
-class GlutenOperators(SparkOperators):
-    """Our operators where Spark has its own: only steps to time, in a JVM of this process."""
+class GlutenOperators(BackendOperators):
+    """Batches behind handles; native code makes rows of them, and them of rows."""
 
     name = "gluten"
-    kind: Kind = "reference"
+    plans = BackendPlans
 
     def __init__(self) -> None:
+        super().__init__()
         self.version = __version__
 
-    def stages(self, batch: pa.RecordBatch) -> Sequence[Stage]:
-        """The steps `columnar-to-row` and `row-to-columnar`; see `SparkOperators.stages`."""
-        return native_stages(batch)
+
+class GlutenArrowOperators(GlutenOperators):
+    """Vectors of Arrow's Java library: Spark's operator reads them, Java makes them of rows."""
+
+    name = "gluten-arrow"
+    xfails = XFAILS / "gluten-arrow.toml"
+    plans = ArrowPlans
+    without = ("types.interval", "thresholds")
+    believes = True

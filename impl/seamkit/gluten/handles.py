@@ -25,9 +25,11 @@ from itertools import pairwise
 from types import MappingProxyType
 from typing import Any, Literal, NoReturn
 
+import numpy as np
 import pyarrow as pa
 
 from seambase.errors import RefusedError, UsageError
+from seambase.foreign_arrow import stream_of
 from seamkit.core.arrow_data import ExportedBatch, address, batch_of
 from seamkit.core.memory import Closing, TrackedAllocator
 from seamkit.offheap.columns.table import OffHeapTable
@@ -213,6 +215,7 @@ class _Entry:
     rows: _TableRows | _BatchRows
     num_rows: int
     references: int = 1
+    exported: ExportedBatch | None = None
 
 
 @dataclass
@@ -362,6 +365,18 @@ class HandleRegistry(Closing):
         with self._lock:  # nobody may close it meanwhile
             return self._entry(handle).rows.load()
 
+    def structure(self, handle: int) -> int:
+        """The address of an `ArrowArray` of the rows behind a handle; it is good as long as that.
+
+        All its arrays begin with their first element, which vectors of Java's library ask for: a
+        slice is copied.
+        """
+        with self._lock:
+            entry = self._entry(handle)
+            if entry.exported is None:
+                entry.exported = _exported_whole(entry.rows.load())
+            return address(entry.exported.array)
+
     # -------------------------------------------------------------------------------------- end
 
     def close(self) -> None:
@@ -382,6 +397,29 @@ class HandleRegistry(Closing):
                 f"{len(left)} native batches were never released: {handles or 'none'}; "
                 f"{structs} batches of C structures neither released nor moved on"
             )
+
+
+def _exported_whole(batch: pa.RecordBatch) -> ExportedBatch:
+    exported = ExportedBatch(batch)
+    if _begins_whole(address(exported.array)):
+        return exported
+    with pa.ipc.open_stream(stream_of([batch], batch.schema)) as reader:  # cuts to what is used
+        return ExportedBatch(reader.read_next_batch())
+
+
+def _words(at: int, count: int) -> list[int]:
+    """Words of memory that others hold meanwhile."""
+    found: list[int] = np.frombuffer(pa.foreign_buffer(at, 8 * count), np.int64).tolist()
+    return found
+
+
+def _begins_whole(array: int) -> bool:
+    """Whether the `ArrowArray` at an address and those within begin with their first elements.
+
+    Its words are: length, nulls, offset, number of buffers and of children, where these are.
+    """
+    _, _, offset, _, children, _, where = _words(array, 7)
+    return offset == 0 and all(map(_begins_whole, _words(where, children) if children else ()))
 
 
 def through_kinds(

@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from seambase.errors import SeambenchError, UsageError
+from seambase.errors import InputError, SeambenchError, UsageError
 from seambase.serde import SerdeField
 from seambase.type_fields import fields_of
 from seamkit.core.memory import TrackedAllocator
@@ -35,17 +35,20 @@ _T = TypeVar("_T")
 
 
 def _told(method: Callable[_P, _T]) -> Callable[_P, _T]:
-    """Errors of ours reach Java with the name of their class and their sentence on a line."""
+    """Errors of ours reach Java with the name of their class and their sentence on a line.
+
+    Others by their words: Spark could not send Python's own from a task.
+    """
 
     @wraps(method)
     def call(*args: _P.args, **kwargs: _P.kwargs) -> _T:
         try:
             return method(*args, **kwargs)
-        except SeambenchError as error:
-            known = next(
-                k for k in type(error).__mro__ if k.__module__ == SeambenchError.__module__
-            )
-            text = f"\n{known.__module__}.{known.__name__}: {error}"
+        except Exception as error:
+            ours = (k for k in type(error).__mro__ if k.__module__ == SeambenchError.__module__)
+            known = next(ours, None)
+            name = f"\n{known.__module__}.{known.__name__}" if known else type(error).__name__
+            text = f"{name}: {error}"
             raise start().JClass("java.lang.RuntimeException")(text) from error
 
     return call
@@ -87,6 +90,24 @@ class _Rows:
         return int(self._words.ctypes.data)
 
 
+def _words(address: int, count: int) -> np.ndarray[Any, Any]:
+    """Words of memory that Java holds meanwhile."""
+    return np.frombuffer(pa.foreign_buffer(address, 8 * count), np.int64)
+
+
+def _array_of(words: Iterator[int], kind: pa.DataType) -> pa.Array:
+    """The next vector that `VectorWords` of `java/ArrowBatches.java` tells, copied."""
+    rows, count = next(words), next(words)
+    buffers = [_copied(next(words), next(words)) for _ in range(count)]
+    buffers += [None] * (kind.num_buffers - count)  # nulls alone have a place for a bitmap
+    children = [_array_of(words, kind.field(i).type) for i in range(kind.num_fields)]
+    return pa.Array.from_buffers(kind, rows, buffers, children=children)
+
+
+def _copied(address: int, size: int) -> pa.Buffer:
+    return pa.py_buffer(pa.foreign_buffer(address, size).to_pybytes() if size else b"")
+
+
 @dataclass(frozen=True)
 class KeptBatches:
     """Batches that tasks keep for somebody who waits for them.
@@ -105,18 +126,11 @@ class KeptBatches:
 
 
 class NativeCalls:
-    """The native side of one session.
+    """The native side of one session. Rows, and batches made of rows, are the allocator's."""
 
-    Rows, and batches made of rows, are the allocator's. Rows of a call have at most
-    `threshold_bytes`, unless one row alone has more.
-    """
-
-    def __init__(
-        self, handles: HandleRegistry, allocator: TrackedAllocator, threshold_bytes: int
-    ) -> None:
+    def __init__(self, handles: HandleRegistry, allocator: TrackedAllocator) -> None:
         self._handles = handles
         self._allocator = allocator
-        self._threshold = threshold_bytes
         self._numbers = itertools.count(1)
         self._lock = threading.Lock()
         self._scans: list[tuple[Scan, pa.Schema]] = []
@@ -196,10 +210,15 @@ class NativeCalls:
         self._handles.release(handle)
 
     @_told
-    def openRows(self) -> int:  # noqa: N802
+    def arrowArray(self, handle: int) -> int:  # noqa: N802
+        """The C structure of a batch."""
+        return self._handles.structure(handle)
+
+    @_told
+    def openRows(self, threshold: int) -> int:  # noqa: N802
         """Begin to turn batches into rows."""
         number = next(self._numbers)
-        self._rows[number] = _Rows(self._allocator, self._threshold)
+        self._rows[number] = _Rows(self._allocator, threshold)
         return number
 
     @_told
@@ -225,12 +244,29 @@ class NativeCalls:
         self, converter: int, address: int, lengths: int, rows: int
     ) -> int:
         """A batch of rows that lie end to end."""
-        sizes = np.frombuffer(pa.foreign_buffer(lengths, 8 * rows), np.int64)
+        sizes = _words(lengths, rows)
         data = pa.foreign_buffer(address, int(sizes.sum()))
-        batch = self._columns[converter].deserialize(data, lengths=sizes)
+        return self._handle(self._columns[converter].deserialize(data, lengths=sizes))
+
+    def _handle(self, batch: pa.RecordBatch) -> int:
+        """A batch with columns behind a handle."""
         native = self._handles.hold(batch)
         assert native.indicator is not None
         return native.indicator.handle
+
+    @_told
+    def vectorsToColumns(self, converter: int, words: int) -> int:  # noqa: N802
+        """A copy of vectors of Arrow's Java library."""
+        count = int(_words(words, 1)[0])
+        told = iter(_words(words + 8, count).tolist())
+        schema = self._columns[converter].program.schema
+        arrays = [_array_of(told, kind) for kind in schema.types]
+        batch = pa.RecordBatch.from_arrays(arrays, schema=schema)
+        try:
+            batch.validate(full=True)  # Spark looks into no text
+        except pa.ArrowInvalid as error:
+            raise InputError(f"Spark's rows hold what Arrow's columns cannot: {error}") from error
+        return self._handle(batch)
 
     @_told
     def closeColumns(self, converter: int) -> None:  # noqa: N802

@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
+from weakref import WeakKeyDictionary
 
 import pyarrow as pa
 
@@ -30,10 +31,16 @@ from seamkit.spark.calls import KeptBatches, NativeCalls
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-_SOURCES = ("NativeBatches", "NativeSource", "NativeOperators", "NativeExtension")
+#: How batches lie between operators; see `NativeSpark`.
+BackendName = Literal["native", "arrow"]
+_SOURCES = (
+    *("NativeBatches", "NativeSource", "NativeOperators", "ArrowBatches", "ArrowColumns"),
+    *("Backends", "NativeExtension"),
+)
 _JAVA = Path(__file__).with_name("java")
 _OWN_ERROR = re.compile(rf"^{re.escape(SeambenchError.__module__)}\.(\w+): (.+)$", re.MULTILINE)
 _THRESHOLD_BYTES = 64 << 20
+_BATCH_ROWS = 4096
 
 
 @functools.cache
@@ -52,11 +59,15 @@ class NativeSpark(Closing):
     Args:
         threads: how many tasks run at a time; None for one a core.
         conf: further settings of Spark; they win over those made here.
-        threshold_bytes: most bytes of rows that one call makes of a batch.
+        threshold_bytes: most bytes of rows that one call makes of a batch, or a batch is made of.
+        batch_rows: most rows of a batch that is made of rows.
+        backend: how batches lie between operators. `native`: behind handles, and native code
+            turns them into rows and back. `arrow`: in vectors of Arrow's Java library, which
+            Spark's own code reads and Java fills.
 
     Raises:
         UnavailableError: no Java, no pyspark, no jpype1.
-        UsageError: this process has a Spark session already.
+        UsageError: this process has a Spark session already; a backend that is none.
     """
 
     def __init__(
@@ -64,20 +75,31 @@ class NativeSpark(Closing):
         threads: int | None = None,
         conf: Mapping[str, str] | None = None,
         threshold_bytes: int = _THRESHOLD_BYTES,
+        batch_rows: int = _BATCH_ROWS,
+        backend: BackendName = "native",
     ) -> None:
+        if backend not in get_args(BackendName):
+            known = ", ".join(get_args(BackendName))
+            raise UsageError(f"backend = {backend!r}: one of {known} is meant")
+        if threshold_bytes < 1 or batch_rows < 1:
+            raise UsageError("threshold_bytes and batch_rows are at least 1")
         with needs("seamkit[jvm]", "a Spark session in this process"):
             from pyspark import SparkContext
             from pyspark.sql import SparkSession
         if SparkContext._active_spark_context is not None:
             raise UsageError("this process has a Spark session already: stop it first")
         self._classes = native_classes()
+        self._plans: WeakKeyDictionary[DataFrame, Any] = WeakKeyDictionary()
         self._allocator = TrackedAllocator()
         self.handles = HandleRegistry(self._allocator)
-        self._calls = NativeCalls(self.handles, self._allocator, threshold_bytes)
+        self._calls = NativeCalls(self.handles, self._allocator)
         self._set_calls(
             self._classes.jpype.JProxy(
                 self._classes.java_class("seamkit.NativeCalls"), inst=self._calls
             )
+        )
+        self._batches.backend = self._classes.java_class("seamkit.Backends").of(
+            backend, threshold_bytes, batch_rows
         )
         self._server = self._start_server()
         atexit.register(self.stop)  # the server's threads would keep Java running
@@ -90,8 +112,12 @@ class NativeSpark(Closing):
 
     # ---------------------------------------------------------------------------------- start
 
+    @property
+    def _batches(self) -> Any:
+        return self._classes.java_class("seamkit.NativeBatches")
+
     def _set_calls(self, calls: Any) -> None:
-        self._classes.java_class("seamkit.NativeBatches").calls = calls
+        self._batches.calls = calls
 
     def _start_server(self) -> Any:
         """The server through which pyspark calls this process's JVM."""
@@ -176,9 +202,10 @@ class NativeSpark(Closing):
 
         with self.kept_batches() as kept:
             try:
-                text = self._java.seamkit.NativeOutput.collect(frame._jdf, kept.number)
+                java = self._java.seamkit.NativeOutput
+                text = java.collect(frame._jdf, self._plan(frame), kept.number)
             except Py4JJavaError as error:
-                raise _own(error) from error
+                raise _failure(error) from error
             numbers = [int(number) for number in text.split(",") if number]
             batches = [self.handles.load(number) for number in numbers if number > 0]
         rows = -sum(number for number in numbers if number < 0)
@@ -186,11 +213,22 @@ class NativeSpark(Closing):
 
     def explain(self, frame: DataFrame) -> str:
         """The plan that `to_arrow` runs, in Spark's words."""
-        return str(self._java.seamkit.NativeOutput.plan(frame._jdf).toString())
+        return str(self._plan(frame).toString())
+
+    def _plan(self, frame: DataFrame) -> Any:
+        """The plan of a frame's batches, the same one as long as there is the frame."""
+        if frame not in self._plans:
+            self._plans[frame] = self._java.seamkit.NativeOutput.plan(frame._jdf)
+        return self._plans[frame]
 
     def in_use(self) -> int:
-        """Readers, converters and handles that tasks have not ended; 0 when no query runs."""
-        return self._calls.in_use + self.handles.counters().live
+        """Readers, converters, handles and memory of Arrow's Java library that tasks hold.
+
+        0 when no query runs.
+        """
+        java = self._classes.java_class("org.apache.spark.sql.util.ArrowUtils")
+        held = int(java.rootAllocator().getAllocatedMemory() > 0)
+        return self._calls.in_use + self.handles.counters().live + held
 
     def kept_batches(self) -> AbstractContextManager[KeptBatches]:
         """For programs that run operators themselves: batches kept until the block ends."""
@@ -271,10 +309,18 @@ def _table(frame: DataFrame, batches: list[pa.RecordBatch], rows: int) -> pa.Tab
     return to_arrow_schema(frame.schema).empty_table()
 
 
-def _own(error: Exception) -> SeambenchError:
-    """An error of ours that a task raised, and Spark wrapped; else one with Spark's first line."""
+def own_error(error: Exception) -> SeambenchError | None:
+    """An error of ours that Java raised, and may have wrapped; None if it is another's."""
     if found := _OWN_ERROR.findall(str(error)):
         name, message = found[-1]
-        return getattr(errors, name, SeambenchError)(message)
+        kind: type[SeambenchError] = getattr(errors, name, SeambenchError)
+        return kind(message)
+    return None
+
+
+def _failure(error: Exception) -> SeambenchError:
+    """What a query failed with: an error of ours, or one with Spark's first line."""
     text = str(getattr(error, "java_exception", error)).splitlines()
-    return SeambenchError(f"Spark failed: {text[0] if text else 'no message'}"[:400])
+    return own_error(error) or SeambenchError(
+        f"Spark failed: {text[0] if text else 'no message'}"[:400]
+    )

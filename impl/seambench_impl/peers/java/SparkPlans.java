@@ -1,6 +1,7 @@
 package seambench;
 
 import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -37,9 +38,8 @@ import org.apache.spark.sql.vectorized.ColumnVector;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
 import scala.collection.IndexedSeq;
 import scala.collection.Seq;
+import seamkit.Backend;
 import seamkit.NativeBatches;
-import seamkit.NativeColumnarToRowExec;
-import seamkit.NativeRowToColumnarExec;
 
 /**
  * Operators over batches and rows that are there already, run on the calling thread.
@@ -67,11 +67,13 @@ public final class SparkPlans {
         return new WholeStageCodegenExec(new ColumnarToRowExec(new InputAdapter(leaf)), 1).execute();
     }
 
-    /** The native operator over a batch behind a handle. */
-    public static RDD nativeRows(long handle, int rows, StructType schema, int passes) {
-        ColumnarBatch batch = NativeBatches.of(handle, schema.size(), rows);
-        SparkPlan leaf = new ItemsExec(Collections.singletonList(batch), schema, passes, true);
-        return new NativeColumnarToRowExec(leaf).execute();
+    /** A backend's operator over batches of it. */
+    public static RDD backendRows(Backend backend, List batches, StructType schema, int passes) {
+        SparkPlan leaf = new ItemsExec(batches, schema, passes, true);
+        SparkPlan plan = backend.columnarToRow(leaf);
+        return plan instanceof ColumnarToRowExec
+                ? sparkRows(batches, schema, passes)
+                : plan.execute();
     }
 
     /** Spark's operator over rows. */
@@ -79,10 +81,9 @@ public final class SparkPlans {
         return new RowToColumnarExec(new ItemsExec(rows, schema, passes, false)).executeColumnar();
     }
 
-    /** The native operator over rows. */
-    public static RDD nativeColumns(List rows, StructType schema, int passes) {
-        SparkPlan leaf = new ItemsExec(rows, schema, passes, false);
-        return new NativeRowToColumnarExec(leaf).executeColumnar();
+    /** A backend's operator over rows. */
+    public static RDD backendColumns(Backend backend, List rows, StructType schema, int passes) {
+        return backend.rowToColumnar(new ItemsExec(rows, schema, passes, false)).executeColumnar();
     }
 
     /** Nothing but the rows, for what is no operator. */
@@ -100,6 +101,20 @@ public final class SparkPlans {
             found.add(projection.apply((InternalRow) rows.get(i)).copy());
         }
         return found;
+    }
+
+    /**
+     * Rows of a batch by Spark's projection. Spark's `copy` of a row reads every number of an array,
+     * also those that are null, which vectors of Arrow's library refuse.
+     */
+    private static List unsafeRowsOf(ColumnarBatch batch, StructType schema) {
+        ArrayList rows = new ArrayList();
+        UnsafeProjection projection = UnsafeProjection.create(schema);
+        Iterator all = batch.rowIterator();
+        while (all.hasNext()) {
+            rows.add(projection.apply((InternalRow) all.next()).copy());
+        }
+        return rows;
     }
 
     /** A batch of vectors of Arrow's Java library, of a stream of one batch. */
@@ -163,13 +178,13 @@ public final class SparkPlans {
         return rows;
     }
 
-    /** Copies of the rows of a plan's batches. */
-    public static List copiesOfBatches(RDD rdd) {
+    /** Copies of the rows of each of a plan's batches: a list of lists. */
+    public static List copiesByBatch(RDD rdd) {
         ArrayList found = new ArrayList();
         Task task = new Task(rdd);
         try {
             while (task.items.hasNext()) {
-                found.addAll(SparkColumns.rows((ColumnarBatch) task.items.next()));
+                found.add(SparkColumns.rows((ColumnarBatch) task.items.next()));
             }
         } finally {
             task.end();
@@ -177,17 +192,53 @@ public final class SparkPlans {
         return found;
     }
 
-    /** Keeps the handles of a plan's native batches for a collection. */
-    public static void keepBatches(RDD rdd, long collection) {
+    /**
+     * The rows of a plan as they came: their bytes end to end, the bytes of each, and of each
+     * whether it lies behind the one before, as rows of one call do that native code wrote.
+     */
+    public static Object[] bytesOfRows(RDD rdd) {
+        ByteArrayOutputStream data = new ByteArrayOutputStream();
+        ArrayList lengths = new ArrayList();
+        ArrayList follows = new ArrayList();
+        long end = -1;
         Task task = new Task(rdd);
         try {
             while (task.items.hasNext()) {
-                ColumnarBatch batch = (ColumnarBatch) task.items.next();
-                NativeBatches.calls.keep(collection, NativeBatches.handle(batch));
+                UnsafeRow row = (UnsafeRow) task.items.next();
+                byte[] bytes = row.getBytes();
+                data.write(bytes, 0, bytes.length);
+                lengths.add(Integer.valueOf(bytes.length));
+                boolean off = row.getBaseObject() == null;
+                follows.add(Boolean.valueOf(off && row.getBaseOffset() == end));
+                end = row.getBaseOffset() + bytes.length;
             }
         } finally {
             task.end();
         }
+        return new Object[] {data.toByteArray(), lengths, follows};
+    }
+
+    /** Keeps a plan's batches for a collection: their handles, or below zero numbers of rows. */
+    public static List keepBatches(RDD rdd, StructType schema, Backend backend, long collection) {
+        Task task = new Task(rdd);
+        ArrayList found = new ArrayList();
+        try {
+            scala.collection.Iterator batches = task.items;
+            while (batches.hasNext()) {
+                ColumnarBatch batch = (ColumnarBatch) batches.next();
+                if (batch.numCols() == 0) {
+                    found.add(Long.valueOf(-batch.numRows()));
+                    continue;
+                }
+                long handle = backend.handle(batch, schema);
+                NativeBatches.calls.keep(collection, handle);
+                NativeBatches.calls.release(handle);
+                found.add(Long.valueOf(handle));
+            }
+        } finally {
+            task.end();
+        }
+        return found;
     }
 
     /** Writes rows into vectors of Arrow's Java library, as Spark does for Python. */
@@ -207,7 +258,7 @@ public final class SparkPlans {
                 }
                 writer.finish();
                 if (copies != null) {
-                    copies.addAll(SparkColumns.rows(arrowBatch(root)));
+                    copies.add(unsafeRowsOf(arrowBatch(root), schema));
                 }
                 writer.reset();
             }
@@ -346,11 +397,11 @@ final class ItemsIterator implements Iterator {
     }
 
     public boolean hasNext() {
-        return pass < passes;
+        return pass < passes && items.length > 0;
     }
 
     public Object next() {
-        if (pass >= passes) {
+        if (!hasNext()) {
             throw new NoSuchElementException();
         }
         Object item = items[at++];

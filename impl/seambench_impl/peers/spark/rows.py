@@ -46,23 +46,24 @@ def spark_helpers() -> tuple[JavaClasses, Any, Any]:
     return peer, columns, rows
 
 
-def _framing(request: SerdeRequest) -> str:
-    """The framing of a request; every other option must be one that Spark has no choice in."""
+def framing_of(request: SerdeRequest, name: str, meant: Sequence[str] = ()) -> str:
+    """The framing of a request; other options must be those meant, or leave Spark no choice."""
     if request.format != "unsaferow":
-        raise RefusedError(f"spark-jvm: format {request.format!r} is not Spark's")
+        raise RefusedError(f"{name}: format {request.format!r} is not Spark's")
     options = dict(request.options)
     framing = str(options.pop("framing", "be32"))
     if framing not in _FRAMINGS:
-        raise RefusedError(f"spark-jvm: Spark has no framing {framing!r}")
+        raise RefusedError(f"{name}: Spark has no framing {framing!r}")
     if options.pop("writer", "spark") != "spark":
-        raise RefusedError("spark-jvm: Spark writes its own rows only")
-    for name in options:
-        if name not in ("lengths", "offsets") or framing != "packed":
-            raise RefusedError(f"spark-jvm: Spark knows no option {name} with framing {framing}")
+        raise RefusedError(f"{name}: Spark writes its own rows only")
+    for option in options:
+        spans = option in ("lengths", "offsets") and framing == "packed"
+        if not spans and option not in meant:
+            raise RefusedError(f"{name}: Spark knows no option {option} with framing {framing}")
     return framing
 
 
-def _spans(request: SerdeRequest, size: int) -> tuple[list[int], list[int]]:
+def spans_of(request: SerdeRequest, size: int) -> tuple[list[int], list[int]]:
     """Offsets and lengths of packed rows within `size` bytes."""
     lengths = [int(length) for length in request.options.get("lengths", ())]
     if "lengths" not in request.options and size:
@@ -110,7 +111,7 @@ class SparkJvmSerde:
 
     def serialize(self, request: SerdeRequest, batches: Sequence[pa.RecordBatch]) -> bytes:
         """Rows of all batches, one after the other."""
-        framing = _framing(request)
+        framing = framing_of(request, self.name)
         types = parse_schema(request)
         write = self._rows.writeStream if framing == "be32" else self._rows.writePacked
         with self._peer.inside():
@@ -128,7 +129,7 @@ class SparkJvmSerde:
         self, request: SerdeRequest, data: bytes | bytearray | memoryview
     ) -> list[pa.RecordBatch]:
         """One batch of all rows."""
-        framing = _framing(request)
+        framing = framing_of(request, self.name)
         types = parse_schema(request)
         with self._peer.inside():
             schema = self._schema(request, types)
@@ -155,7 +156,7 @@ class SparkJvmSerde:
         content = jpype.JArray(jpype.JByte)(np.frombuffer(data, np.int8))
         if framing == "be32":
             return self._rows.readStream(content, schema)
-        offsets, lengths = _spans(request, len(content))
+        offsets, lengths = spans_of(request, len(content))
         ints = jpype.JArray(jpype.JInt)
         return self._rows.readPacked(content, schema.size(), ints(offsets), ints(lengths))
 

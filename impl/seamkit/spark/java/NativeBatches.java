@@ -1,7 +1,9 @@
 package seamkit;
 
+import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.Decimal;
+import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.vectorized.ColumnVector;
 import org.apache.spark.sql.vectorized.ColumnarArray;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
@@ -30,8 +32,14 @@ public interface NativeCalls {
     /** One user less of a handle. */
     void release(long handle);
 
-    /** Begins to turn batches into rows; returns the number of a converter. */
-    long openRows();
+    /**
+     * The ArrowArray of a batch, whose arrays all begin with their first element; it is good as
+     * long as the handle.
+     */
+    long arrowArray(long handle);
+
+    /** Begins to turn batches into rows, so many bytes a call; returns the number of a converter. */
+    long openRows(long thresholdBytes);
 
     /**
      * Rows of a batch from one row on, as many as fit the converter's buffer: the address of four
@@ -49,6 +57,9 @@ public interface NativeCalls {
     /** A batch of rows that lie end to end; lengths have 64 bits. Returns its handle. */
     long rowsToColumns(long converter, long address, long lengths, int rows);
 
+    /** A copy of a batch of Arrow's vectors, told as `VectorWords` does. Returns its handle. */
+    long vectorsToColumns(long converter, long words);
+
     /** Ends a converter. */
     void closeColumns(long converter);
 
@@ -62,10 +73,28 @@ public interface NativeCalls {
     int pushFilters(int scan, String filters);
 }
 
+/** How batches lie, and the operators between them and rows: what a session has one of. */
+public interface Backend {
+    /** A batch of a reader's, of which this side has the handle; closing it releases that. */
+    ColumnarBatch batch(long handle, StructType schema, int rows);
+
+    /** The operator that makes rows of a plan of such batches. */
+    SparkPlan columnarToRow(SparkPlan child);
+
+    /** The operator that makes such batches of a plan of rows. */
+    SparkPlan rowToColumnar(SparkPlan child);
+
+    /** A handle of a batch with columns, which its caller is to release. */
+    long handle(ColumnarBatch batch, StructType schema);
+}
+
 /** Makes columnar batches of handles, and finds the handle of one. */
 public final class NativeBatches {
     /** The native side; set when a session starts. */
     public static volatile NativeCalls calls;
+
+    /** How the session keeps its batches; set when it starts. */
+    public static volatile Backend backend;
 
     private NativeBatches() {}
 

@@ -1,5 +1,6 @@
 package seamkit;
 
+import java.util.Arrays;
 import java.util.NoSuchElementException;
 import org.apache.spark.Partition;
 import org.apache.spark.TaskContext;
@@ -17,18 +18,27 @@ import org.apache.spark.util.TaskCompletionListener;
 import scala.collection.AbstractIterator;
 import scala.collection.IndexedSeq;
 import scala.collection.Iterator;
+import scala.collection.JavaConverters;
 import scala.collection.Seq;
 import scala.reflect.ClassTag$;
 
 /** An operator with one child, whose columns and distribution it keeps. */
-abstract class NativeOperator extends SparkPlan {
-    final SparkPlan child;
+public abstract class NativeOperator extends SparkPlan {
+    public final SparkPlan child;
 
-    NativeOperator(SparkPlan child) {
+    public NativeOperator(SparkPlan child) {
         this.child = child;
     }
 
-    abstract NativeOperator over(SparkPlan other);
+    /** The same operator over another child. */
+    public abstract NativeOperator over(SparkPlan other);
+
+    /** What its constructor takes behind the child. */
+    public abstract Object[] settings();
+
+    public Seq otherCopyArgs() {
+        return JavaConverters.asScalaBuffer(Arrays.asList(settings())).toList();
+    }
 
     public Seq children() {
         return scala.collection.immutable.Nil$.MODULE$.$colon$colon(child);
@@ -63,7 +73,9 @@ abstract class NativeOperator extends SparkPlan {
     }
 
     public boolean equals(Object other) {
-        return canEqual(other) && child.equals(((NativeOperator) other).child);
+        return canEqual(other)
+                && child.equals(((NativeOperator) other).child)
+                && Arrays.equals(settings(), ((NativeOperator) other).settings());
     }
 
     public int hashCode() {
@@ -73,27 +85,73 @@ abstract class NativeOperator extends SparkPlan {
 
 /** Rows of native batches, written by native code and read where they lie. */
 public final class NativeColumnarToRowExec extends NativeOperator {
-    public NativeColumnarToRowExec(SparkPlan child) {
+    private final long thresholdBytes;
+
+    /** Rows come so many bytes a call, or one at a time. */
+    public NativeColumnarToRowExec(SparkPlan child, long thresholdBytes) {
         super(child);
+        this.thresholdBytes = thresholdBytes;
     }
 
-    NativeOperator over(SparkPlan other) {
-        return new NativeColumnarToRowExec(other);
+    public NativeOperator over(SparkPlan other) {
+        return new NativeColumnarToRowExec(other, thresholdBytes);
+    }
+
+    public Object[] settings() {
+        return new Object[] {Long.valueOf(thresholdBytes)};
     }
 
     public RDD doExecute() {
-        return new NativeRowsRDD(child.executeColumnar(), output().size());
+        return new NativeRowsRDD(child.executeColumnar(), output().size(), thresholdBytes);
     }
 }
 
-/** Native batches of rows, which are copied end to end and turned into columns by native code. */
-public final class NativeRowToColumnarExec extends NativeOperator {
-    public NativeRowToColumnarExec(SparkPlan child) {
+/** What makes batches of the rows of one task. */
+public interface BatchBuilder {
+    /** Takes a row, before which the batch has so many rows of so many bytes. */
+    void add(UnsafeRow row, int count, long used);
+
+    /** The batch of the rows since the last one, which its user closes. */
+    ColumnarBatch finish(int count);
+
+    /** Gives back what the task held; comes once, after the last batch is closed. */
+    void end();
+}
+
+/** Makes the builders of tasks. */
+public interface BatchBuilders extends java.io.Serializable {
+    /** The name by which plans show the operator. */
+    String operator();
+
+    /** One for rows of a schema, and batches of at most so many. */
+    BatchBuilder of(StructType schema, int batchRows);
+}
+
+/** Batches of rows, as a builder makes them. */
+public final class RowToBatchesExec extends NativeOperator {
+    private final BatchBuilders builders;
+    private final int batchRows;
+    private final long batchBytes;
+
+    /** A batch ends at so many rows or bytes, whichever comes first, and has at least one row. */
+    public RowToBatchesExec(
+            SparkPlan child, BatchBuilders builders, int batchRows, long batchBytes) {
         super(child);
+        this.builders = builders;
+        this.batchRows = batchRows;
+        this.batchBytes = batchBytes;
     }
 
-    NativeOperator over(SparkPlan other) {
-        return new NativeRowToColumnarExec(other);
+    public NativeOperator over(SparkPlan other) {
+        return new RowToBatchesExec(other, builders, batchRows, batchBytes);
+    }
+
+    public Object[] settings() {
+        return new Object[] {builders, Integer.valueOf(batchRows), Long.valueOf(batchBytes)};
+    }
+
+    public String nodeName() {
+        return builders.operator();
     }
 
     public boolean supportsColumnar() {
@@ -105,17 +163,19 @@ public final class NativeRowToColumnarExec extends NativeOperator {
     }
 
     public RDD doExecuteColumnar() {
-        return new NativeColumnsRDD(child.execute(), schema());
+        return new BatchesRDD(child.execute(), schema(), builders, batchRows, batchBytes);
     }
 }
 
 /** Rows of the partitions of batches. */
 final class NativeRowsRDD extends RDD {
     private final int fields;
+    private final long thresholdBytes;
 
-    NativeRowsRDD(RDD batches, int fields) {
+    NativeRowsRDD(RDD batches, int fields, long thresholdBytes) {
         super(batches, ClassTag$.MODULE$.apply(InternalRow.class));
         this.fields = fields;
+        this.thresholdBytes = thresholdBytes;
     }
 
     public Partition[] getPartitions() {
@@ -124,17 +184,25 @@ final class NativeRowsRDD extends RDD {
 
     public Iterator compute(Partition split, TaskContext context) {
         RDD batches = parent(0, elementClassTag());
-        return new NativeRows(batches.iterator(split, context), fields, context);
+        Iterator found = batches.iterator(split, context);
+        return new NativeRows(found, fields, thresholdBytes, context);
     }
 }
 
 /** Batches of the partitions of rows. */
-final class NativeColumnsRDD extends RDD {
+final class BatchesRDD extends RDD {
     private final StructType schema;
+    private final BatchBuilders builders;
+    private final int batchRows;
+    private final long batchBytes;
 
-    NativeColumnsRDD(RDD rows, StructType schema) {
+    BatchesRDD(
+            RDD rows, StructType schema, BatchBuilders builders, int batchRows, long batchBytes) {
         super(rows, ClassTag$.MODULE$.apply(ColumnarBatch.class));
         this.schema = schema;
+        this.builders = builders;
+        this.batchRows = batchRows;
+        this.batchBytes = batchBytes;
     }
 
     public Partition[] getPartitions() {
@@ -143,7 +211,11 @@ final class NativeColumnsRDD extends RDD {
 
     public Iterator compute(Partition split, TaskContext context) {
         RDD rows = parent(0, elementClassTag());
-        return new NativeColumns(rows.iterator(split, context), schema, context);
+        BatchBuilder builder = builders.of(schema, batchRows);
+        UnsafeProjection projection = UnsafeProjection.create(schema);
+        RowBatches found = new RowBatches(projection, builder, batchRows, batchBytes);
+        context.addTaskCompletionListener((TaskCompletionListener) found);
+        return found.of(rows.iterator(split, context));
     }
 }
 
@@ -163,12 +235,12 @@ final class NativeRows extends AbstractIterator implements TaskCompletionListene
     private long offsets;
     private long lengths;
 
-    NativeRows(Iterator batches, int fields, TaskContext context) {
+    NativeRows(Iterator batches, int fields, long thresholdBytes, TaskContext context) {
         this.batches = batches;
         this.fields = fields;
         this.row = new UnsafeRow(fields);
         if (fields > 0) {
-            this.converter = NativeBatches.calls.openRows();
+            this.converter = NativeBatches.calls.openRows(thresholdBytes);
             context.addTaskCompletionListener((TaskCompletionListener) this);
         } else {
             row.pointTo(new byte[0], Platform.BYTE_ARRAY_OFFSET, 0);
@@ -230,51 +302,33 @@ final class NativeRows extends AbstractIterator implements TaskCompletionListene
 }
 
 /** Batches of rows; a batch is good until the next one or the task's end. */
-final class NativeColumns extends AbstractIterator implements TaskCompletionListener {
-    /** A batch ends at so many rows or bytes, whichever comes first, and has at least one row. */
-    private static final int MAX_ROWS = 4096;
-    private static final long MAX_BYTES = 64L << 20;
-    private static final int MANY_BYTES = 1024;
-
-    private final Iterator rows;
-    private final int fields;
+final class RowBatches extends AbstractIterator implements TaskCompletionListener {
     private final UnsafeProjection projection;
-    private long converter;
-    private long capacity = 1 << 20;
-    private long data;
-    private long lengths;
+    private final BatchBuilder builder;
+    private final int batchRows;
+    private final long batchBytes;
+    private Iterator rows;
     private UnsafeRow waiting;
     private ColumnarBatch batch;
 
-    NativeColumns(Iterator rows, StructType schema, TaskContext context) {
-        this.rows = rows;
-        this.fields = schema.size();
-        this.projection = UnsafeProjection.create(schema);
-        context.addTaskCompletionListener((TaskCompletionListener) this);
-        if (fields > 0) {
-            String[] types = new String[fields];
-            for (int i = 0; i < fields; i++) {
-                types[i] = SparkTypes.text(schema.apply(i).dataType());
-            }
-            this.converter = NativeBatches.calls.openColumns(schema.fieldNames(), types);
-            this.data = Platform.allocateMemory(capacity);
-            this.lengths = Platform.allocateMemory(8L * MAX_ROWS);
-        }
+    RowBatches(
+            UnsafeProjection projection, BatchBuilder builder, int batchRows, long batchBytes) {
+        this.projection = projection;
+        this.builder = builder;
+        this.batchRows = batchRows;
+        this.batchBytes = batchBytes;
+    }
+
+    RowBatches of(Iterator from) {
+        rows = from;
+        return this;
     }
 
     public void onTaskCompletion(TaskContext context) {
-        long open = converter;
-        converter = 0;
         try {
             release();
         } finally {
-            Platform.freeMemory(data);
-            Platform.freeMemory(lengths);
-            data = 0;
-            lengths = 0;
-            if (open != 0) {
-                NativeBatches.calls.closeColumns(open);
-            }
+            builder.end();
         }
     }
 
@@ -297,43 +351,99 @@ final class NativeColumns extends AbstractIterator implements TaskCompletionList
         release();
         int count = 0;
         long used = 0;
-        while (count < MAX_ROWS && hasNext()) {
+        while (count < batchRows && hasNext()) {
             UnsafeRow row = waiting != null ? waiting : unsafe(rows.next());
             waiting = null;
             long size = row.getSizeInBytes();
-            if (count > 0 && used + size > MAX_BYTES) {
+            if (count > 0 && used + size > batchBytes) {
                 waiting = row;
                 break;
             }
-            if (fields > 0) {
-                reserve(used, used + size);
-                copy(row.getBaseObject(), row.getBaseOffset(), data + used, size);
-                Platform.putLong(null, lengths + 8L * count, size);
-            }
+            builder.add(row, count, used);
             used += size;
             count++;
         }
+        batch = builder.finish(count);
+        return batch;
+    }
+
+    private UnsafeRow unsafe(Object row) {
+        return row instanceof UnsafeRow ? (UnsafeRow) row : projection.apply((InternalRow) row);
+    }
+}
+
+/** Native batches: rows are copied end to end, and native code makes columns of them. */
+public final class NativeBuilders implements BatchBuilders {
+    public static final NativeBuilders INSTANCE = new NativeBuilders();
+
+    private NativeBuilders() {}
+
+    public String operator() {
+        return "NativeRowToColumnar";
+    }
+
+    public BatchBuilder of(StructType schema, int batchRows) {
+        return new NativeBuilder(schema, batchRows);
+    }
+}
+
+/** The rows of a task, and the converter that takes them. */
+final class NativeBuilder implements BatchBuilder {
+    private static final int MANY_BYTES = 1024;
+
+    private final int fields;
+    private long converter;
+    private long capacity = 1 << 20;
+    private long data;
+    private long lengths;
+
+    NativeBuilder(StructType schema, int batchRows) {
+        this.fields = schema.size();
+        if (fields > 0) {
+            this.converter = SparkTypes.open(schema);
+            this.data = Platform.allocateMemory(capacity);
+            this.lengths = Platform.allocateMemory(8L * batchRows);
+        }
+    }
+
+    public void end() {
+        Platform.freeMemory(data);
+        Platform.freeMemory(lengths);
+        data = 0;
+        lengths = 0;
+        long open = converter;
+        converter = 0;
+        if (open != 0) {
+            NativeBatches.calls.closeColumns(open);
+        }
+    }
+
+    public void add(UnsafeRow row, int count, long used) {
+        if (fields > 0) {
+            long size = row.getSizeInBytes();
+            reserve(used, used + size);
+            copy(row.getBaseObject(), row.getBaseOffset(), data + used, size);
+            Platform.putLong(null, lengths + 8L * count, size);
+        }
+    }
+
+    public ColumnarBatch finish(int count) {
         long handle =
                 fields > 0
                         ? NativeBatches.calls.rowsToColumns(converter, data, lengths, count)
                         : 0;
-        batch = NativeBatches.of(handle, fields, count);
-        return batch;
+        return NativeBatches.of(handle, fields, count);
     }
 
     /** A row is whole words, and mostly few of them: a call into the JVM would cost more. */
     private static void copy(Object base, long offset, long target, long size) {
-        if (size > MANY_BYTES) {
+        if (size > MANY_BYTES || (size & 7) != 0) {
             Platform.copyMemory(base, offset, null, target, size);
             return;
         }
         for (int at = 0; at < size; at += 8) {
             Platform.putLong(null, target + at, Platform.getLong(base, offset + at));
         }
-    }
-
-    private UnsafeRow unsafe(Object row) {
-        return row instanceof UnsafeRow ? (UnsafeRow) row : projection.apply((InternalRow) row);
     }
 
     private void reserve(long used, long needed) {
@@ -346,8 +456,17 @@ final class NativeColumns extends AbstractIterator implements TaskCompletionList
 }
 
 /** Spark's types as text, names of fields quoted. */
-final class SparkTypes {
+public final class SparkTypes {
     private SparkTypes() {}
+
+    /** Begins to make batches of a schema; returns the number of a converter. */
+    public static long open(StructType schema) {
+        String[] types = new String[schema.size()];
+        for (int i = 0; i < types.length; i++) {
+            types[i] = text(schema.apply(i).dataType());
+        }
+        return NativeBatches.calls.openColumns(schema.fieldNames(), types);
+    }
 
     static String text(DataType type) {
         if (type instanceof ArrayType) {

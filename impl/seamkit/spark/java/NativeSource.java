@@ -142,7 +142,7 @@ public final class NativeScan implements Scan, Batch {
     }
 
     public PartitionReaderFactory createReaderFactory() {
-        return new NativeReaderFactory(table.scan, schema.fieldNames(), condition);
+        return new NativeReaderFactory(table.scan, schema, condition);
     }
 
     public boolean equals(Object other) {
@@ -172,12 +172,12 @@ final class NativePartition implements InputPartition {
 /** Makes the readers of a scan's parts, in their tasks. */
 final class NativeReaderFactory implements PartitionReaderFactory {
     private final int scan;
-    private final String[] columns;
+    private final StructType schema;
     private final int condition;
 
-    NativeReaderFactory(int scan, String[] columns, int condition) {
+    NativeReaderFactory(int scan, StructType schema, int condition) {
         this.scan = scan;
-        this.columns = columns;
+        this.schema = schema;
         this.condition = condition;
     }
 
@@ -191,20 +191,21 @@ final class NativeReaderFactory implements PartitionReaderFactory {
 
     public PartitionReader createColumnarReader(InputPartition partition) {
         int part = ((NativePartition) partition).number;
-        long reader = NativeBatches.calls.openPart(scan, part, columns, condition);
-        return new NativeReader(reader, columns.length);
+        String[] columns = schema.fieldNames();
+        return new NativeReader(
+                NativeBatches.calls.openPart(scan, part, columns, condition), schema);
     }
 }
 
 /** Reads one part. A batch is good until the next one or the end. */
 final class NativeReader implements PartitionReader {
-    private final int columns;
+    private final StructType schema;
     private long reader;
     private ColumnarBatch batch;
 
-    NativeReader(long reader, int columns) {
+    NativeReader(long reader, StructType schema) {
         this.reader = reader;
-        this.columns = columns;
+        this.schema = schema;
     }
 
     public boolean next() {
@@ -214,7 +215,7 @@ final class NativeReader implements PartitionReader {
             return false;
         }
         int rows = (int) Platform.getLong(null, at + 8);
-        batch = NativeBatches.of(Platform.getLong(null, at), columns, rows);
+        batch = NativeBatches.backend.batch(Platform.getLong(null, at), schema, rows);
         return true;
     }
 

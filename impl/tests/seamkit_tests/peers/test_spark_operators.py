@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from seambase.errors import RefusedError
 from seambench.bench import throughput
 from seambench.bench.apart import Here
 from seambench.bench.throughput import ThroughputOptions, measure_throughput
-from seambench.contracts.column import ColumnRequest
 from seambench_impl.peers.spark import plans as spark_plans
-from seambench_impl.peers.spark.operators import SparkOperators
 from seamkit_tests.samples.lacking import OrSkipped
 from seamkit_tests.samples.pyspark_marks import QUIET
 
@@ -24,21 +21,15 @@ def test_every_operator_gives_the_rows_back(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(spark_plans, "WARM_UP_SECONDS", 0.0)
     # All over the one session; in processes of their own each would start Spark anew.
     monkeypatch.setattr(throughput, "Apart", lambda _: Here())
-    names = ("gluten", "spark-operators", "spark-arrow")
-    options = ThroughputOptions("column", names, rows=(500,), samples=1)
+    names = ("gluten", "gluten-arrow", "spark-operators", "spark-arrow")
+    options = ThroughputOptions("serde", names, rows=(500,), samples=1)
     records = {one.implementation.name: one for one in measure_throughput(options)}
     for name in names:
         outcomes = {timing.case: timing.outcome for timing in records[name].timings}
         assert outcomes == {
-            "column/columnar-to-row/500": "pass",
-            "column/row-to-columnar/500": "pass",
+            "serde/unsaferow/columnar-to-row/500": "pass",
+            "serde/unsaferow/row-to-columnar/500": "pass",
         }
     assert spark_plans.session().in_use() == 0
     spark_plans.session().stop()
     spark_plans.session.cache_clear()
-
-
-def test_operators_have_no_tables() -> None:
-    """They offer steps to time, and no case."""
-    with pytest.raises(RefusedError, match="off-heap"):
-        SparkOperators().chunks(ColumnRequest(["a"], ["int"], [[1]], ["a"], None, 1, [1]))

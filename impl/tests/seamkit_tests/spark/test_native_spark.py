@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 import pyarrow as pa
@@ -23,6 +23,9 @@ from seamkit_tests.samples.batch_scan import BatchScan
 from seamkit_tests.samples.hive_tables import text_table
 from seamkit_tests.samples.lacking import OrSkipped
 from seamkit_tests.samples.pyspark_marks import QUIET
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 pytestmark = [pytest.mark.jvm, *QUIET]
 
@@ -48,13 +51,35 @@ ROWS = pa.RecordBatch.from_pydict(
 )
 
 
-@pytest.fixture(scope="module")
-def spark() -> Iterator[NativeSpark]:
-    """Spark in this process, whose converters take few rows a call; skipped without a Java."""
+@pytest.fixture(scope="module", params=["native", "arrow"])
+def spark(request: pytest.FixtureRequest) -> Iterator[NativeSpark]:
+    """Spark in this process, with either backend; skipped without a Java.
+
+    Its converters take few rows a call, and make small batches.
+    """
     with OrSkipped():
-        native = NativeSpark(threads=2, threshold_bytes=8192)
+        native = NativeSpark(
+            threads=2,
+            threshold_bytes=8192,
+            batch_rows=70,
+            backend=request.param,
+            # So small a table is kept in columns that Spark's own code reads.
+            conf={"spark.sql.inMemoryColumnarStorage.enableVectorizedReader": "true"},
+        )
     with native:
         yield native
+
+
+def _operators(spark: NativeSpark, frame: DataFrame) -> list[str]:
+    """Names of the operators in the plan that gives a frame's batches, from the top."""
+    lines = spark.explain(frame).split("+- == Initial Plan ==")[0].splitlines()
+    found = [re.sub(r"^[ +:*()0-9-]*", "", line).split() for line in lines]
+    return [words[0] for words in found if words]
+
+
+def _is_native(spark: NativeSpark) -> bool:
+    """Whether a session's batches lie behind handles."""
+    return _operators(spark, spark.session.range(1))[0] == "NativeRowToColumnar"
 
 
 @pytest.fixture(autouse=True)
@@ -89,11 +114,65 @@ def test_every_type_comes_through(spark: NativeSpark) -> None:
 def test_the_plan_has_the_native_operators(spark: NativeSpark) -> None:
     """`explain` shows them where Spark would have put its own."""
     frame = spark.register("planned", scan([ROWS])).filter("id > 3").select("text")
-    plan = spark.explain(frame)
-    operators = ["NativeRowToColumnar", "Project", "Filter", "NativeColumnarToRow", "BatchScan"]
-    found = [re.sub(r"^[ +:*()0-9-]*", "", line).split()[0] for line in plan.splitlines()]
-    assert found == operators
-    assert " ColumnarToRow" not in plan
+    native = ["NativeRowToColumnar", "Project", "Filter", "NativeColumnarToRow", "BatchScan"]
+    # Spark's operator stands in a stage of compiled code, above which is a line of its own.
+    arrow = ["ArrowRowToColumnar", "Project", "Filter", "ColumnarToRow", "BatchScan"]
+    assert _operators(spark, frame) == (native if _is_native(spark) else arrow)
+
+
+def test_what_a_scan_gives_leaves_as_it_is(spark: NativeSpark) -> None:
+    """Where nothing changes a scan's batches they are not turned into rows and back."""
+    frame = spark.register("passed", scan([ROWS.slice(0, 9), ROWS.slice(9)])).select("id", "text")
+    assert _operators(spark, frame) == ["BatchScan"]
+    assert spark.to_arrow(frame).to_pylist() == ROWS.select(["id", "text"]).to_pylist()
+
+
+def test_scans_that_are_put_together(spark: NativeSpark) -> None:
+    """Spark hands batches of a union on as they are, which the operator above has to know."""
+    spark.register("first", scan([ROWS.slice(0, 5)]))
+    spark.register("second", scan([ROWS.slice(5, 20)], [ROWS.slice(25)]))
+    frame = spark.session.sql("SELECT * FROM first UNION ALL SELECT * FROM second")
+    assert "Union" in _operators(spark, frame)
+    assert spark.to_arrow(frame).to_pylist() == ROWS.to_pylist()
+    assert [row["id"] for row in frame.collect()] == list(range(300))
+    count = spark.session.sql("SELECT sum(id) FROM (SELECT * FROM first UNION ALL TABLE second)")
+    assert count.collect()[0][0] == sum(range(300))
+
+
+def test_rows_become_batches_within_a_plan(spark: NativeSpark) -> None:
+    """A union of a scan and of a table that Spark keeps in columns of its own has one kind."""
+    names = ["id", "small", "real"]
+    spark.register("ours", scan([ROWS.slice(0, 200)]))
+    kept = spark.register("others", scan([ROWS.slice(200)])).select(*names).cache()
+    assert kept.count() == 100
+    kept.createOrReplaceTempView("kept")
+    frame = spark.session.table("ours").select(*names).unionAll(spark.session.table("kept"))
+    want = duckdb.from_arrow(ROWS).select(", ".join(names))
+    totals = ["sum(id) AS a", "count(small) AS b", "max(id) AS c"]
+    for wanted, rows in (
+        (frame, want),
+        (frame.selectExpr(*totals), want.aggregate(", ".join(totals))),
+    ):
+        assert [tuple(row) for row in wanted.collect()] == rows.fetchall()
+        found = [tuple(row.values()) for row in spark.to_arrow(wanted).to_pylist()]
+        assert found == rows.fetchall()
+    operators = _operators(spark, frame)
+    own = "NativeRowToColumnar" if _is_native(spark) else "ArrowRowToColumnar"
+    assert own in operators[operators.index("Union") :]
+    kept.unpersist(blocking=True)
+
+
+def test_plans_that_change_as_they_run_end_in_batches(spark: NativeSpark) -> None:
+    """Spark itself asks for batches on top of such a plan, and gets the backend's."""
+    spark.register("grouped", scan([ROWS.slice(0, 100)], [ROWS.slice(100)]))
+    frame = spark.session.sql("SELECT text, count(*) AS n, sum(price) AS p FROM grouped GROUP BY 1")
+    want = duckdb.from_arrow(ROWS).aggregate("text, count(*) AS n, sum(price) AS p", "text")
+    found = spark.to_arrow(frame).to_pylist()
+    assert sorted(map(str, found)) == sorted(map(str, want.to_arrow_table().to_pylist()))
+    operators = _operators(spark, frame)
+    assert operators[0] == "AdaptiveSparkPlan"
+    assert ("NativeRowToColumnar" if _is_native(spark) else "ArrowRowToColumnar") in operators
+    assert "RowToColumnar" not in operators
 
 
 def test_plain_sources_keep_sparks_own_operator(spark: NativeSpark, tmp_path: object) -> None:
@@ -161,6 +240,23 @@ def test_an_error_of_a_reader_keeps_its_class_and_sentence(spark: NativeSpark) -
         spark.to_arrow(frame)
 
 
+def test_text_that_is_none_is_refused(spark: NativeSpark) -> None:
+    """Spark takes any bytes for text where it is told to; Arrow's columns hold UTF-8 alone."""
+    frame = spark.session.sql("SELECT CAST(X'61FF' AS STRING) AS t")
+    with pytest.raises(InputError, match=r"(?i)utf-?8"):
+        spark.to_arrow(frame)
+
+
+def test_what_a_backend_has_no_vector_for_is_refused(spark: NativeSpark) -> None:
+    """Arrow's Java library has none of Spark's calendar intervals; rows hold them."""
+    frame = spark.session.sql("SELECT make_interval(1, 2, 0, 3) AS gap")
+    if _is_native(spark):
+        assert spark.to_arrow(frame).num_rows == 1
+    else:
+        with pytest.raises(RefusedError, match=r"column gap: .* interval"):
+            spark.to_arrow(frame)
+
+
 def test_an_error_of_a_query_frees_what_was_made(spark: NativeSpark) -> None:
     """Spark's own errors come as one sentence, from whichever task."""
     spark.register("asserted", scan([ROWS], [ROWS]))
@@ -198,6 +294,13 @@ def test_what_spark_has_no_type_for_is_refused(spark: NativeSpark) -> None:
         spark.register("refused", scan([rows]))
 
 
+def test_a_backend_that_is_none_is_refused(spark: NativeSpark) -> None:
+    """By its name, whatever session there is."""
+    del spark
+    with pytest.raises(UsageError, match=r"velox.*native, arrow"):
+        NativeSpark(backend="velox")  # type: ignore[arg-type]
+
+
 def test_one_session_at_a_time(spark: NativeSpark) -> None:
     """A process has one Spark; a second is refused and the first goes on."""
     with pytest.raises(UsageError, match="already"):
@@ -218,6 +321,7 @@ def test_the_documents_block_runs(
     names: dict[str, Any] = {}
     exec(block.replace("/data/orders", str(folder)), names)  # noqa: S102
 
-    assert "NativeColumnarToRow" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert ("NativeColumnarToRow" if _is_native(spark) else "ColumnarToRow") in shown
     rows = sorted(tuple(row.values()) for row in names["table"].to_pylist())
     assert rows == [("1-URGENT", 1), ("5-LOW", 2)]
