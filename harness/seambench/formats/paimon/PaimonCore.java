@@ -37,9 +37,11 @@ import org.apache.paimon.types.DataField;
 import org.apache.paimon.types.DataType;
 import org.apache.paimon.types.DataTypeRoot;
 import org.apache.paimon.types.DecimalType;
+import org.apache.paimon.types.LocalZonedTimestampType;
 import org.apache.paimon.types.MapType;
 import org.apache.paimon.types.RowKind;
 import org.apache.paimon.types.RowType;
+import org.apache.paimon.types.TimestampType;
 import org.apache.paimon.utils.JsonSerdeUtil;
 
 /** Carries out steps of golden tables through Paimon's own core, and reads what came of them. */
@@ -51,10 +53,26 @@ public class PaimonCore {
     /** The table, or the branch that a step names. */
     private static FileStoreTable open(String path, JsonNode step) throws Exception {
         FileStoreTable table = open(path);
-        return step.has("on") ? table.switchToBranch(step.get("on").asText()) : table;
+        return step.has("on")
+                ? (FileStoreTable) call(table, "switchToBranch", texts(step, "on"))
+                : table;
     }
 
-    /** One step, as JSON: create, set, tag, branch, write or compact; reads do nothing. */
+    private static String[] texts(JsonNode step, String key) {
+        return new String[] {step.get(key).asText()};
+    }
+
+    /** Calls what older versions lack, by its name. */
+    private static Object call(FileStoreTable table, String name, String[] texts)
+            throws Exception {
+        Class[] kinds = new Class[texts.length];
+        for (int i = 0; i < texts.length; i++) {
+            kinds[i] = String.class;
+        }
+        return FileStoreTable.class.getMethod(name, kinds).invoke(table, (Object[]) texts);
+    }
+
+    /** One step, as JSON: create, set, evolve, tag, branch, write or compact; reads do nothing. */
     public static void step(String path, String text, String temporary) throws Exception {
         JsonNode step = new ObjectMapper().readTree(text);
         if (step.has("create")) {
@@ -69,12 +87,15 @@ public class PaimonCore {
                                 (String) option.getKey(), ((JsonNode) option.getValue()).asText()));
             }
             new SchemaManager(LocalFileIO.create(), new Path(path)).commitChanges(changes);
+        } else if (step.has("evolve")) {
+            evolve(path, step.get("evolve"));
         } else if (step.has("tag")) {
-            open(path, step).createTag(step.get("tag").asText());
+            call(open(path, step), "createTag", texts(step, "tag"));
         } else if (step.has("branch") && step.has("from")) {
-            open(path).createBranch(step.get("branch").asText(), step.get("from").asText());
+            String[] names = {step.get("branch").asText(), step.get("from").asText()};
+            call(open(path), "createBranch", names);
         } else if (step.has("branch")) {
-            open(path).createBranch(step.get("branch").asText());
+            call(open(path), "createBranch", texts(step, "branch"));
         } else if (step.has("write")) {
             write(open(path, step), step.get("write"), temporary, step.has("overwrite"), false);
         } else if (!step.has("read")) {
@@ -87,10 +108,7 @@ public class PaimonCore {
         Iterator columns = step.get("create").fields();
         while (columns.hasNext()) {
             Map.Entry column = (Map.Entry) columns.next();
-            String type = ((JsonNode) column.getValue()).toString();
-            schema.column(
-                    (String) column.getKey(),
-                    (DataType) JsonSerdeUtil.fromJson(type, DataType.class));
+            schema.column((String) column.getKey(), type((JsonNode) column.getValue()));
         }
         schema.primaryKey(texts(step.get("keys")));
         schema.partitionKeys(texts(step.get("partition")));
@@ -100,6 +118,27 @@ public class PaimonCore {
             schema.option((String) option.getKey(), ((JsonNode) option.getValue()).asText());
         }
         new SchemaManager(LocalFileIO.create(), new Path(path)).createTable(schema.build());
+    }
+
+    /** Columns: a word and a name; then another name, or a type. */
+    private static void evolve(String path, JsonNode change) throws Exception {
+        String word = at(change, 0).asText();
+        String name = at(change, 1).asText();
+        List changes = new ArrayList();
+        if (word.equals("rename")) {
+            changes.add(SchemaChange.renameColumn(name, at(change, 2).asText()));
+        } else if (word.equals("drop")) {
+            changes.add(SchemaChange.dropColumn(name));
+        } else if (word.equals("add")) {
+            changes.add(SchemaChange.addColumn(name, type(at(change, 2))));
+        } else {
+            changes.add(SchemaChange.updateColumnType(name, type(at(change, 2))));
+        }
+        new SchemaManager(LocalFileIO.create(), new Path(path)).commitChanges(changes);
+    }
+
+    private static DataType type(JsonNode stated) throws Exception {
+        return (DataType) JsonSerdeUtil.fromJson(stated.toString(), DataType.class);
     }
 
     private static JsonNode at(JsonNode array, int i) {
@@ -180,7 +219,8 @@ public class PaimonCore {
         if (root == DataTypeRoot.BOOLEAN) {
             return Boolean.valueOf(value.asBoolean());
         }
-        if (root == DataTypeRoot.TIMESTAMP_WITHOUT_TIME_ZONE) {
+        if (root == DataTypeRoot.TIMESTAMP_WITHOUT_TIME_ZONE
+                || root == DataTypeRoot.TIMESTAMP_WITH_LOCAL_TIME_ZONE) {
             return Timestamp.fromMicros(value.asLong());
         }
         if (root == DataTypeRoot.ROW) {
@@ -291,8 +331,10 @@ public class PaimonCore {
             return row.getBoolean(i) ? "bool:True" : "bool:False";
         }
         if (root == DataTypeRoot.TIMESTAMP_WITHOUT_TIME_ZONE) {
-            String text = row.getTimestamp(i, 6).toLocalDateTime().toString();
-            return "timestamp:" + (text.length() == 16 ? text + ":00" : text);
+            return time(row.getTimestamp(i, ((TimestampType) type).getPrecision()));
+        }
+        if (root == DataTypeRoot.TIMESTAMP_WITH_LOCAL_TIME_ZONE) {
+            return time(row.getTimestamp(i, ((LocalZonedTimestampType) type).getPrecision()));
         }
         if (root == DataTypeRoot.ROW) {
             RowType inner = (RowType) type;
@@ -327,6 +369,12 @@ public class PaimonCore {
             return whole.toString();
         }
         return "str:" + row.getString(i).toString();
+    }
+
+    private static String time(Timestamp value) {
+        String text = value.toLocalDateTime().toString();
+        return "timestamp:"
+                + (text.length() == 16 ? text + ":00" : text.length() == 23 ? text + "000" : text);
     }
 
     /** A value within another: texts in quotes, so that none can look like two. */

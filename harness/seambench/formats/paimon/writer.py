@@ -17,11 +17,12 @@ nulls, then eight for each number (MurmurHashUtils.hashBytesByWords in paimon-co
 Golden tables that Paimon's Java core writes: what its connector for Spark is too old for.
 
 The core has no SQL. A step is a table with one of the keys `create` (columns and their types, with
-`keys`, `partition` and `options` beside it), `set` (options), `write` (rows: kind, then values;
-the text `null` is null; with `overwrite` in place of all others), `compact`, `tag` (a name) and
-`branch` (a name, `from` a tag). `on` beside it names the branch that is written to or read. The
-step `read` changes nothing: its witness is what the core reads with these options of a scan, each
-row behind its kind. `PaimonCore.java` carries steps out, compiled when it is used.
+`keys`, `partition` and `options` beside it), `set` (options), `evolve` (`rename`, `add`, `drop` or
+`type`, the column, and what it is then), `write` (rows: kind, then values; the text `null` is null;
+with `overwrite` in place of all others), `compact`, `tag` (a name) and `branch` (a name, `from` a
+tag). `on` beside it names the branch that is written to or read. The step `read` changes nothing:
+its witness is what the core reads with these options of a scan, each row behind its kind.
+`PaimonCore.java` carries steps out, compiled when it is used.
 """
 
 from __future__ import annotations

@@ -164,7 +164,30 @@ class PaimonTypes(LosslessTypes):
         return bool(both and have.unit == want.unit)
 
 
-_TYPES = PaimonTypes()
+class UnmarkedTimes(PaimonTypes):
+    """Type rules where a column of timestamps always was one, in the same unit.
+
+    In Parquet Paimon 0.6 has their numbers alone: milliseconds of types of up to three digits,
+    microseconds of up to six. Of any other column a number is none.
+    """
+
+    def promotes(self, have: pa.DataType, want: pa.DataType) -> bool:
+        """Also where a file has the number of a timestamp."""
+        return _is_number_of(have, want) or super().promotes(have, want)
+
+    def promote(self, column: pa.Array, want: pa.DataType) -> pa.Array:
+        """The values in the table's type."""
+        if _is_number_of(column.type, want):
+            return pc.cast(column, want)
+        return super().promote(column, want)
+
+
+def _is_number_of(have: pa.DataType, want: pa.DataType) -> bool:
+    kinds = pa.types
+    return bool(kinds.is_int64(have) and kinds.is_timestamp(want) and want.unit in ("ms", "us"))
+
+
+_TYPES, _UNMARKED = PaimonTypes(), UnmarkedTimes()
 
 
 def open_data_file(
@@ -180,7 +203,8 @@ def open_data_file(
     `is_live`: it is one of a snapshot, whose rows lie in the order of their keys.
     """
     own_storage, path = located(storage, folder, entry.name, entry.external_path)
-    reader = _reader(own_storage, path)
+    written = schema if entry.schema_id == schema.id else schemas.load(entry.schema_id)
+    reader = _reader(own_storage, path, _UNMARKED if _keeps_times(written, schema) else _TYPES)
     if isinstance(reader, ParquetReader) and reader.size_bytes != entry.size_bytes:
         raise InputError(
             f"{reader.name}: {reader.size_bytes} bytes, the manifest says {entry.size_bytes}"
@@ -189,7 +213,6 @@ def open_data_file(
         raise InputError(
             f"{reader.name}: {counted(reader.num_rows, 'row')}, the manifest says {entry.rows}"
         )
-    written = schema if entry.schema_id == schema.id else schemas.load(entry.schema_id)
     expected = [own.name for own in written.fields]
     if entry.write_columns is not None:
         expected = [name for name in expected if name in entry.write_columns]
@@ -280,10 +303,21 @@ def _check_ranges(reader: FileReader, entry: FileEntry, written: TableSchema) ->
     )
 
 
-def _reader(storage: Storage, path: str) -> FileReader:
+def _keeps_times(written: TableSchema, schema: TableSchema) -> bool:
+    """Whether columns with timestamps have the types that they were written with."""
+    before = {own.id: own.type for own in written.fields}
+    return written is schema or all(
+        before.get(own.id, own.type) == own.type
+        for own in schema.fields
+        if own.children or pa.types.is_timestamp(own.type)
+    )
+
+
+def _reader(storage: Storage, path: str, rules: PaimonTypes) -> FileReader:
+    """The reader of a file; where files tell no more than they must, by rules of Parquet's."""
     kind = path.rpartition(".")[2]
     if kind == "parquet":
-        return ParquetReader(storage, path, _TYPES)
+        return ParquetReader(storage, path, rules)
     if kind == "orc":
         return OrcReader(storage, path, _TYPES)
     if kind == "avro":
