@@ -167,6 +167,34 @@ def test_hashes_of_spark(case: dict[str, Any]) -> None:
     assert np.int32(np.uint32(_hash("spark", _int(7), column))) == case["after_int_7"]
 
 
+_PRINTED = json.loads((_GOLDEN / "starrocks-hashes.json").read_text())
+
+
+@pytest.mark.parametrize(
+    ("function", "case"),
+    [(function, case) for function in ("crc32", "fnv") for case in _PRINTED[function]],
+    ids=lambda one: one if isinstance(one, str) else f"{one['type']}-{one['value']}",
+)
+@pytest.mark.parametrize("encoding", ["plain", "dictionary", "sliced"])
+def test_hashes_that_starrocks_prints(function: Any, case: dict[str, Any], encoding: str) -> None:
+    """Values that its own tests expect of its own classes, all 32 bits."""
+    column = _spark_array(case["type"], case["value"])
+    if encoding == "dictionary":
+        column = column.dictionary_encode()
+    elif encoding == "sliced":
+        column = pa.concat_arrays([column, column]).slice(1)
+    assert _hash(function, column) == case["hash"]
+
+
+@pytest.mark.parametrize("drivers", [97, 1000, 1024])
+@pytest.mark.parametrize("case", _PRINTED["xorshift32"], ids=lambda case: hex(case["state"]))
+def test_the_turn_of_a_hash_that_starrocks_prints(case: dict[str, int], drivers: int) -> None:
+    """A row's driver comes of its turned hash, by the rest or by its share of 32 bits."""
+    state, turned = np.array([case["state"]], np.uint32), case["turned"]
+    assert parts_of(state, 1, drivers, "modulo").tolist() == [turned % drivers]
+    assert parts_of(state, 1, drivers, "multiply").tolist() == [turned * drivers >> 32]
+
+
 @pytest.mark.parametrize("unit", ["s", "ms"])
 @pytest.mark.parametrize("function", ["fnv", "crc32", "xxh3", "spark"])
 def test_timestamps_without_microseconds_are_refused(function: Any, unit: str) -> None:
