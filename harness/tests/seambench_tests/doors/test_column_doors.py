@@ -7,6 +7,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
@@ -154,6 +155,9 @@ def test_a_request_is_one_line() -> None:
         "fetch_size": 16,
         "chunks": 2,
     }
+    as_text = json.loads(column_request(replace(request, form="text")))
+    assert as_text.pop("form") == "text"
+    assert as_text == json.loads(column_request(request))
 
 
 def test_rows_are_arrow_data() -> None:

@@ -15,7 +15,12 @@ from seambench.contracts.column import ColumnChunk
 from seambench.contracts.outcomes import ProtocolError
 from seambench.seams.column.cases import ColumnCase
 from seambench.seams.column.chain import read_chain
-from seambench.seams.column.oracle import TypeTree, expected_slots, parse_type
+from seambench.seams.column.oracle import (
+    TypeTree,
+    expected_slots,
+    parse_type,
+    requested_parts,
+)
 from seambench.seams.column.values import column_values
 from seambench_suites.cases import ROOT
 
@@ -194,3 +199,45 @@ def test_texts_of_decimals_have_no_needless_zeros() -> None:
     values = column_values(parse_type("decimal(18,2)"), 3, "none", "seed")
 
     assert values == ["0.00", "0.01", "-0.01"]
+
+
+#: Of a column its type, its values, and the parts of its chain by hand: name, and bytes.
+_TEXTS: list[tuple[str, list[Any], list[tuple[str, bytes]]]] = [
+    (
+        "date",
+        ["2000-02-29", None],
+        [("offsets", b"\0\0\0\0\n\0\0\0\n\0\0\0"), ("bytes", b"2000-02-29")],
+    ),
+    (
+        "timestamp",
+        ["1969-12-31 23:59:59.000000", "1969-12-31 23:59:59.0000019"],
+        [
+            ("offsets", b"\0\0\0\0\x13\0\0\0\x2d\0\0\0"),
+            ("bytes", b"1969-12-31 23:59:591969-12-31 23:59:59.000001"),
+        ],
+    ),
+    (
+        "decimal(9,3)",
+        ["-0.5", "7"],
+        [("offsets", b"\0\0\0\0\6\0\0\0\x0b\0\0\0"), ("bytes", b"-0.5007.000")],
+    ),
+    ("decimal(20,0)", ["0", "-12"], [("offsets", b"\0\0\0\0\1\0\0\0\4\0\0\0"), ("bytes", b"0-12")]),
+    ("int", [1, -1], [("data", b"\1\0\0\0\xff\xff\xff\xff")]),
+]
+
+
+@pytest.mark.parametrize(("type_", "values", "parts"), _TEXTS)
+def test_the_text_form_is_what_it_is_by_hand(
+    type_: str, values: list[Any], parts: list[tuple[str, bytes]]
+) -> None:
+    """Worked out from rows, and followed through a chain: these buffers behind the null flags."""
+    flags = bytes(value is None for value in values)
+    wanted = [("nulls", flags), *parts]
+    slots = expected_slots(["v"], [type_], [[value] for value in values], ["v"], (), "text")
+    assert [(slot["kind"], bytes.fromhex(slot["hex"])) for slot in slots] == wanted
+
+    blocks = [ctypes.create_string_buffer(content, len(content)) for _, content in wanted]
+    chain = (ctypes.c_int64 * (len(blocks) + 1))(len(values), *map(ctypes.addressof, blocks))
+    asked = requested_parts(["v"], [type_], ["v"], (), form="text")
+    found = read_chain(ctypes.addressof(chain), asked)
+    assert [(slot.kind, slot.content) for slot in found.slots] == wanted
