@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -186,6 +187,22 @@ class Records:
         """The values of a column, null where the records lack it."""
         column = self.needed(name, kind) if needed else self.column(name, kind)
         return [None] * len(self) if column is None else column.to_pylist()
+
+    def lists(self, name: str, kind: type, *, needed: bool = False) -> list[Any]:
+        """The lists of a column; equal ones are one object, as most records have the same."""
+        column = self.needed(name, list) if needed else self.column(name, list)
+        if column is None:
+            return [None] * len(self)
+        if column.type.value_type.id not in {*_IDS_OF[kind], _NULL}:
+            raise self._refused(name, f"of the type {column.type}")
+        flat, ends = column.values.to_pylist(), column.offsets.to_pylist()
+        known: dict[tuple[Any, ...], tuple[Any, ...]] = {}
+        found = (tuple(flat[begin:end]) for begin, end in pairwise(ends))
+        valid = column.is_valid().to_pylist()
+        return [
+            known.setdefault(one, one) if there else None
+            for one, there in zip(found, valid, strict=True)
+        ]
 
     def pairs(self, name: str, kind: type) -> Pairs | None:
         """A column of maps with numbers as keys; None where the records have no value of it."""

@@ -9,7 +9,7 @@ values of maps are Parquet's own levels and have neither.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
@@ -17,10 +17,12 @@ from typing import Any
 import pyarrow as pa
 
 from seambase.errors import InputError
+from seambase.values import value_class
 from seambase.wording import counted
 from seamkit.files.columns import Finder, FoundReader, Place, field_id, id_and_name, places
 from seamkit.files.parquet import ParquetReader
 from seamkit.files.reader import FileReader
+from seamkit.files.statistics import FileStatistics
 from seamkit.files.variants.reader import with_whole_variants
 from seamkit.scan.units import DataFile, Mask, ReadUnit, UnitsInTime
 from seamkit.tables.agreement import check_stated
@@ -59,6 +61,10 @@ class Planner:
         """Which types of files may stand for those of the table."""
         return DeltaTypes(has_feature(self.protocol, *WIDENING))
 
+    @cached_property
+    def _table(self) -> OpenTable:
+        return OpenTable(self.files, self.schema, self.types, self.tracking)
+
     @property
     def root(self) -> str:
         """The table, for messages."""
@@ -95,21 +101,21 @@ class Planner:
         `known` are columns with one value for all rows, beside those of its partition; `own` are
         columns that the file has beside the table's.
         """
-        schema = replace(self.schema, fields=[*self.schema.fields, *own]) if own else self.schema
-        opened = partial(open_data_file, self.files, add, schema, self.types, self.tracking)
+        live = opened = LiveFile(add, self._table)
+        if own:
+            schema = replace(self.schema, fields=[*self.schema.fields, *own])
+            opened = LiveFile(add, replace(self._table, schema=schema))
         partition, group = self._partition(add)
-        rows, known_of = stated_rows(add), partial(file_statistics, add, self.schema.plain)
-        place = self.files.place(add.path)
         return ReadUnit(
             name=add.path,
             files=[
                 DataFile(
-                    place,
+                    self.files.place(add.path),
                     add.size_bytes,
-                    opened,
-                    rows=rows,
-                    statistics=known_of,
-                    identity=partial(data_identity, self.files, add.path),
+                    opened.open,
+                    rows=stated_rows(add),
+                    statistics=live.statistics,
+                    identity=live.identity,
                 )
             ],
             partition={**partition, **known} if known else partition,
@@ -164,10 +170,36 @@ class Planner:
         return values
 
 
-def data_identity(files: TableFiles, path: str) -> Hashable | None:
-    """What tells a data file from any other."""
-    storage, plain = files.locate(path)
-    return storage.file_identity(plain)
+@dataclass(frozen=True)
+class OpenTable:
+    """What the data files of a version share; see `open_data_file`."""
+
+    files: TableFiles
+    schema: TableSchema
+    types: DeltaTypes
+    tracking: RowTracking | None
+
+
+@value_class
+class LiveFile:
+    """A data file, and what its unit asks of it."""
+
+    add: AddFile
+    table: OpenTable
+
+    def open(self) -> FileReader:
+        """Open it."""
+        table = self.table
+        return open_data_file(table.files, self.add, table.schema, table.types, table.tracking)
+
+    def statistics(self, names: Collection[str]) -> FileStatistics:
+        """What the log says of some of its columns."""
+        return file_statistics(self.add, self.table.schema.plain, names)
+
+    def identity(self) -> Hashable | None:
+        """What tells it from any other."""
+        storage, plain = self.table.files.locate(self.add.path)
+        return storage.file_identity(plain)
 
 
 def open_data_file(

@@ -10,8 +10,8 @@ FORMAT = TableFormat(
     table="seamkit.tables.delta.table:DeltaTable",
     words=(
         "changes:all_but",
-        "planning:open_data_file",
-        "stats:file_statistics",
+        "planning:LiveFile.open",
+        "planning:LiveFile.statistics",
         "vectors:read_vector",
     ),
     mark="_delta_log",

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -20,8 +20,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.description import StoredFile
+from seambase.values import value_class
 from seambase.wording import counted
 from seamkit.core.tasks import gc_paused
+from seamkit.files.reader import FileReader
 from seamkit.files.roaring import Positions
 from seamkit.files.statistics import FileStatistics
 from seamkit.scan.units import Changes, DataFile, KeyMask, Mask, ReadUnit
@@ -151,27 +153,27 @@ class Planner:
             for deleted, _ in index.equality(entry):
                 columns = {**columns, **deleted.columns}
         shared = self._shared(entry)
-        values = shared.values
-        spec = self.metadata.specs[entry.partition.spec_id]
-        rows = FileRows(values, entry.first_row_id, entry.sequence_number, spec)
-        opened = partial(self.opener.open, entry, columns, rows)
+        files = self.opener.files
+        own = shared.files if columns is self._columns else replace(shared.files, columns=columns)
+        live = LiveFile(entry, own)
+        name = files.shown(entry.path)
         return ReadUnit(
-            name=self.opener.files.shown(entry.path),
+            name=name,
             files=[
                 DataFile(
-                    self.opener.files.place(entry.path),
+                    files.storage.place(name),
                     entry.size_bytes,
-                    opened,
+                    live.open,
                     entry.records,
-                    partial(statistics_of, entry, self._counted, values),
+                    live.statistics,
                     has_footer=entry.format != "AVRO",
-                    identity=partial(identity_of, self.opener, (entry,)),
+                    identity=live.identity,
                 )
             ],
             partition=shared.named,
             changes=changes,
             reason=reason,
-            guarantee=partial(bounds_of, entry, spec, self._counted, values),
+            guarantee=live.bounds,
             changed_by=[self._stored(one) for index in indexes for one in index.entries(entry)],
             group=shared.group,
             bucket=shared.bucket,
@@ -226,7 +228,9 @@ class Planner:
         if key not in self._partitions:
             values = self._values(entry)
             named = {one.name: values[one.id] for one in self.schema.fields if one.id in values}
-            self._partitions[key] = _Shared(values, named, self._group(entry), self._bucket(entry))
+            spec = self.metadata.specs[entry.partition.spec_id]
+            files = PartitionFiles(self.opener, self._columns, self._counted, values, spec)
+            self._partitions[key] = _Shared(files, named, self._group(entry), self._bucket(entry))
         return self._partitions[key]
 
     def _values(self, entry: Entry) -> dict[int, pa.Scalar]:
@@ -243,9 +247,9 @@ class Planner:
 
 @dataclass(frozen=True)
 class _Shared:
-    """What files of one partition share; the columns with one value by id and by name."""
+    """What units of one partition share; the columns with one value by name."""
 
-    values: dict[int, pa.Scalar]
+    files: PartitionFiles
     named: Mapping[str, pa.Scalar]
     group: str
     bucket: tuple[ColumnBuckets, int] | None
@@ -257,26 +261,52 @@ def _shown(one: PartitionField, entry: Entry) -> Any:
     return partition_value(value, pa.date32(), entry.where) if one.transform == "day" else value
 
 
-def bounds_of(
-    entry: Entry,
-    spec: PartitionSpec,
-    fields: Sequence[Field],
-    apart: Collection[int],
-    names: Collection[str],
-) -> pc.Expression | None:
-    """What its partition says of a file; of columns with one value in it the unit tells that."""
-    return guarantee(entry, spec, _flat(fields, apart), names)
+@dataclass(frozen=True)
+class PartitionFiles:
+    """What data files of one partition share.
+
+    Attributes:
+        columns: that may be asked of them, by name.
+        counted: of which manifests say what a file's rows hold.
+        values: of columns with one value in each file, by field id.
+    """
+
+    opener: FileOpener
+    columns: Mapping[str, Column]
+    counted: Sequence[Field]
+    values: Mapping[int, pa.Scalar]
+    spec: PartitionSpec
+
+    @cached_property
+    def told(self) -> Sequence[Field]:
+        """The columns of which the manifest tells more than the unit itself does."""
+        return [one for one in self.counted if not one.children and one.id not in self.values]
 
 
-def statistics_of(
-    entry: Entry, fields: Sequence[Field], apart: Collection[int], names: Collection[str]
-) -> FileStatistics:
-    """What the manifest says of some columns of a file but those with one value in it."""
-    return file_statistics(entry, [one for one in _flat(fields, apart) if one.name in names])
+@value_class
+class LiveFile:
+    """A data file, and what its unit asks of it."""
 
+    entry: Entry
+    within: PartitionFiles
 
-def _flat(fields: Sequence[Field], apart: Collection[int]) -> list[Field]:
-    return [field for field in fields if not field.children and field.id not in apart]
+    def open(self) -> FileReader:
+        """Open it."""
+        entry, within = self.entry, self.within
+        rows = FileRows(within.values, entry.first_row_id, entry.sequence_number, within.spec)
+        return within.opener.open(entry, within.columns, rows)
+
+    def bounds(self, names: Collection[str]) -> pc.Expression | None:
+        """What its partition says of it; of columns with one value in it the unit tells that."""
+        return guarantee(self.entry, self.within.spec, self.within.told, names)
+
+    def statistics(self, names: Collection[str]) -> FileStatistics:
+        """What the manifest says of some columns but those with one value in it."""
+        return file_statistics(self.entry, [one for one in self.within.told if one.name in names])
+
+    def identity(self) -> Hashable | None:
+        """What tells it from any other."""
+        return identity_of(self.within.opener, (self.entry,))
 
 
 def mask_of(opener: FileOpener, entry: Entry, index: DeleteIndex) -> tuple[Mask | None, str]:

@@ -343,7 +343,7 @@ def _entries(
     return entries, taken + _BYTES_AN_ENTRY * len(entries)
 
 
-def _or(values: Sequence[int | None], other: Any) -> list[Any]:
+def _or(values: Sequence[Any], other: Any) -> list[Any]:
     return [other if value is None else value for value in values]
 
 
@@ -369,13 +369,11 @@ def _sequence_numbers(
     return numbers
 
 
-def _equality_ids(file: Records) -> Iterator[Sequence[int]]:
-    column = file.column("135", list)
-    if column is None or column.null_count == len(column):
-        return repeat((), len(file))
-    if column.values.null_count or not pa.types.is_integer(column.type.value_type):
+def _equality_ids(file: Records) -> Sequence[Sequence[int]]:
+    found = _or(file.lists("135", int), ())
+    if any(None in ids for ids in {*found}):
         raise InputError(f"{file.where}: an entry has equality ids that are no numbers")
-    return (tuple(ids or ()) for ids in column.to_pylist())
+    return found
 
 
 def _first_row_ids(

@@ -157,10 +157,10 @@ class FileEntry:
     max_sequence: int
     schema_id: int
     level: int
-    extra_files: Sequence[str]
+    extra_files: tuple[str, ...]
     deleted_rows: int | None
     external_path: str | None
-    value_stats: tuple[bytes, bytes, Sequence[int | None] | None]
+    value_stats: tuple[bytes, bytes, tuple[int | None, ...] | None]
     value_stats_columns: Sequence[str] | None
     write_columns: Sequence[str] | None
     where: str
@@ -168,14 +168,14 @@ class FileEntry:
     @property
     def identity(self) -> tuple[object, ...]:
         """What an addition and a deletion of one file have in common."""
-        return self.partition, self.bucket, self.level, self.name, tuple(self.extra_files)
+        return self.partition, self.bucket, self.level, self.name, self.extra_files
 
     @property
     def stated(self) -> tuple[Hashable, ...]:
         """What is said of the values of its rows."""
         low, high, nulls = self.value_stats
         keys = self.partition, self.min_key, self.max_key, self.min_sequence, self.max_sequence
-        return *keys, low, high, None if nulls is None else tuple(nulls)
+        return *keys, low, high, nulls
 
     @property
     def has_footer(self) -> bool:
@@ -353,17 +353,17 @@ def _files_of(entries: Records) -> Iterator[FileEntry]:
         file.values("_MAX_SEQUENCE_NUMBER", int, needed=True),
         file.values("_SCHEMA_ID", int, needed=True),
         file.values("_LEVEL", int, needed=True),
-        file.values("_EXTRA_FILES", list, needed=True),
+        file.lists("_EXTRA_FILES", str, needed=True),
         deleted,
         file.values("_EXTERNAL_PATH", str),
         zip(
             stats.values("_MIN_VALUES", bytes, needed=True),
             stats.values("_MAX_VALUES", bytes, needed=True),
-            stats.values("_NULL_COUNTS", list),
+            stats.lists("_NULL_COUNTS", int),
             strict=True,
         ),
-        file.values("_VALUE_STATS_COLS", list),
-        file.values("_WRITE_COLS", list),
+        file.lists("_VALUE_STATS_COLS", str),
+        file.lists("_WRITE_COLS", str),
         repeat(entries.where),
     )
 
