@@ -1,9 +1,14 @@
-"""A scan as a relation of DuckDB."""
+"""A scan as a relation of DuckDB.
+
+DuckDB takes a dataset of Arrow's for one of a single row, and orders joins by that. Its own sources
+tell a number: a dataset that is one of them, too, is read as before and tells ours. Nothing but the
+order of its work rests on it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import reduce
+from collections.abc import Callable, Sequence
+from functools import cache, partial, reduce
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -33,9 +38,53 @@ def duckdb_relation(
             )
     kinds = list(zip(shown.columns, shown.types, strict=True))
     parts = [_read_parquet(files, kinds, connection) for files in plan.files]
+    about = partial(about_rows, plan.rest_rows, plan.rest_bytes)
     if rest is not None or not parts:
-        parts.append(shown if rest is None else connection.from_arrow(rest))
+        parts.append(shown if rest is None else connection.from_arrow(sized(rest, about)))
     return reduce(lambda whole, part: whole.union(part), parts)
+
+
+#: Where nobody tells a number of rows, a guess by the bytes of files.
+_BYTES_A_ROW = 50
+
+
+def about_rows(rows: int | None, size_bytes: int | None) -> int | None:
+    """About how many rows there are, by what is known of them."""
+    return rows if rows is not None or size_bytes is None else -(-size_bytes // _BYTES_A_ROW)
+
+
+def sized(rows: ds.Dataset, about: Callable[[], int | None]) -> ds.Dataset:
+    """A dataset that tells DuckDB about how many rows it has, whenever a query names it."""
+    kind = _sized_kind()
+    return rows if kind is None else kind(rows, about)
+
+
+@cache
+def _sized_kind() -> Any:
+    """The class of such datasets; None where DuckDB has no such sources."""
+    import pyarrow.dataset as ds
+
+    try:
+        from duckdb._sources.pyarrow import PyArrowDatasetSource
+    except ImportError:
+        return None
+
+    class Sized(ds.Dataset, PyArrowDatasetSource):  # type: ignore[misc]  # no types of either
+        def __init__(self, rows: ds.Dataset, about: Callable[[], int | None]) -> None:
+            PyArrowDatasetSource.__init__(self, rows)
+            self._about = about
+
+        @property
+        def schema(self) -> pa.Schema:
+            return self.obj.schema
+
+        def scanner(self, **request: Any) -> Any:
+            return self.obj.scanner(**request)
+
+        def rows(self) -> int | None:
+            return self._about()
+
+    return Sized
 
 
 def _read_parquet(

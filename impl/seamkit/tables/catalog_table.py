@@ -118,6 +118,11 @@ class CatalogTable(Table):
         module: Any = importlib.import_module(_DIFFERENCES)
         return list(module.differences(stated, self.schema))
 
+    @property
+    def about_rows(self) -> int | None:
+        """How many rows the metastore was told of; None where nobody counted."""
+        return _number(self.entry.parameters.get("numRows")) or None
+
     def statistics(self) -> TableStatistics:
         """What the metastore tells of the table: estimates, of the time when they were gathered."""
         parameters = self.entry.parameters

@@ -6,8 +6,9 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Unpack
 
-from seambase.errors import UsageError
+from seambase.errors import SeambenchError, UsageError
 from seamkit.scan.scan import Scan
+from seamkit.tables.catalog_table import CatalogTable
 from seamkit.tables.opening import open_table
 from seamkit.tables.table import ScanKeywords, Table
 
@@ -56,19 +57,66 @@ def register_later(
 ) -> None:
     """Give a table a name in a schema of DuckDB, the current one if that is empty.
 
-    The table is planned by each query that names it, under that query's filter.
+    The table is planned by each query that names it, under that query's filter. The first one also
+    learns about how many rows there are.
     """
     from seambase.dataset import ScanDataset, without_views
+    from seamkit.engines.in_duckdb import sized
+
+    is_there = False
+    known: list[int | None] = []
+
+    def about() -> int | None:
+        if not is_there:  # DuckDB asks while it makes the view, too
+            return None
+        if not known:
+            known.append(_about_rows(table))
+        return known[0]
 
     def open_stream(columns: list[str], condition: pc.Expression | None) -> pa.RecordBatchReader:
         return table.scan(filter=condition).narrowed(columns, None).to_reader()
 
     shown = without_views(table.shown_schema)
-    view = connection.from_arrow(ScanDataset(shown, open_stream))
-    if not schema:
+    view = connection.from_arrow(sized(ScanDataset(shown, open_stream), about))
+    if schema:
+        _create_view_in(connection, schema, name, view)
+    else:
         view.create_view(name)
-        return
-    # A relation's view goes into the current schema: a name with points would be one word.
+    is_there = True
+
+
+def _about_rows(table: Table) -> int | None:
+    """About how many rows a table has, by what its metastore or its metadata tell.
+
+    None where its folders would have to be listed for it, and where it cannot be planned: who reads
+    it is told why.
+    """
+    from seamkit.engines.in_duckdb import about_rows
+    from seamkit.tables.hive.table import HiveTable
+
+    if isinstance(table, CatalogTable):
+        if table.about_rows is not None:
+            return table.about_rows
+        table = table.own
+    if isinstance(table, HiveTable):
+        return None
+    try:
+        known = table.scan().statistics(footers=False)
+    except SeambenchError:
+        return None
+    rows, size_bytes = (
+        None if one is None else one.value for one in (known.rows, known.size_bytes)
+    )
+    return about_rows(rows, size_bytes)
+
+
+def _create_view_in(
+    connection: duckdb.DuckDBPyConnection,
+    schema: str,
+    name: str,
+    view: duckdb.DuckDBPyRelation,
+) -> None:
+    """A view in a schema: a relation's goes into the current one, and its name is one word."""
     [before] = connection.execute("SELECT current_database(), current_schema()").fetchall()
     connection.execute(f"CREATE SCHEMA IF NOT EXISTS {_quoted(schema)}")
     connection.execute(f"USE {_quoted(before[0])}.{_quoted(schema)}")

@@ -1,4 +1,4 @@
-"""Numbers in Parquet are timestamps where their column always was one: so Paimon 0.6 writes them."""
+"""Numbers in Parquet are times where their column always was one: so Paimon 0.6 writes them."""
 
 from __future__ import annotations
 
