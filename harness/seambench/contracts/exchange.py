@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from seambase.encodings import plain_schema
 from seambase.errors import UsageError
-from seambase.sorting import SortKey
+from seambase.values import SortKey
 from seambench.contracts.common import Kind
 
 PartitionKind = Literal["hash", "bucket", "broadcast", "random", "single"]

@@ -7,8 +7,8 @@ lacks are added here. Type promotions are Avro's, and those of the table format'
 
 from __future__ import annotations
 
+from seamkit.avro.data_file import RecordReader, read_container, record_reader
 from seamkit.avro.decoder import AvroDecoder, BlockPiece, cut_block, whole_block
-from seamkit.avro.records import RecordReader, read_container, record_reader
 from seamkit.avro.schema import AvroType, arrow_schema, arrow_type, parse_schema
 
 __all__ = [

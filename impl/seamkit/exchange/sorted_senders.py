@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from seambase.encodings import plain_schema
 from seambase.errors import UsageError
-from seambase.sorting import SortKey
+from seambase.values import SortKey
 from seamkit.core._seam import ffi, lib
 from seamkit.core.arrow_data import ExportedBatch, address, batch_without_views
 from seamkit.core.errors import check, new_error

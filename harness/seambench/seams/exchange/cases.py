@@ -46,8 +46,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.errors import UsageError
-from seambase.sorting import SortKey
 from seambase.types import SerdeType, arrow_type, parse_spark
+from seambase.values import SortKey
 from seambench.conformance.answered import engine_of
 from seambench.contracts.data_files import CaseFile, case_files, read_case_file
 from seambench.contracts.exchange import ExchangeRequest, Order, PartitionKind

@@ -19,7 +19,7 @@ from typing import Any
 import pyarrow as pa
 
 from seambase.errors import SeambenchError, UsageError
-from seambase.sorting import SortKey
+from seambase.values import SortKey
 from seambench.contracts import registry
 from seambench.contracts.exchange import Distributed, ExchangeRequest, ListeningReceiver
 from seambench.seams.exchange.doors import CommandExchange

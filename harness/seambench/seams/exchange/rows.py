@@ -10,8 +10,8 @@ from typing import Any, Literal
 import pyarrow as pa
 
 from seambase.errors import UsageError
-from seambase.sorting import SortKey
 from seambase.types import SerdeType
+from seambase.values import SortKey
 
 Encoding = Literal["plain", "dictionary", "run", "view", "large", "sliced"]
 

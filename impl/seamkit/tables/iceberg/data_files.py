@@ -45,8 +45,15 @@ from seamkit.tables.agreement import check_partition, check_stated
 from seamkit.tables.iceberg.metadata.document import PartitionSpec
 from seamkit.tables.iceberg.metadata.location import TableFiles
 from seamkit.tables.iceberg.metadata.manifests import Entry
-from seamkit.tables.iceberg.metadata.schema import Field, bound_value, default_value, in_order
-from seamkit.tables.iceberg.transforms import parts_of
+from seamkit.tables.iceberg.metadata.schema import (
+    LAST_UPDATED,
+    ROW_ID,
+    Field,
+    bound_value,
+    default_value,
+    in_order,
+)
+from seamkit.tables.iceberg.pruning import parts_of
 
 
 class _IcebergTypes(LosslessTypes):
@@ -193,11 +200,6 @@ def _mapped(field: pa.Field, mapping: NameMapping, name: str | None = None) -> P
     return Place(field.name, (field.name,) if id_ is None else (id_, field.name), children)
 
 
-_ROW_ID = Field(2147483540, "_row_id", pa.int64(), required=False)
-_LAST_UPDATED = Field(2147483539, "_last_updated_sequence_number", pa.int64(), required=False)
-LINEAGE = (_ROW_ID, _LAST_UPDATED)
-"""Columns of row lineage (version 3): a file has them, or they follow from its entry."""
-
 Column = Sequence[Field]
 """A field, behind the structs that it lies in."""
 
@@ -274,9 +276,9 @@ class IcebergFinder:
     def _lineage(self, root: Field) -> Make | None:
         """What the entry says of rows where the file does not; None for other columns."""
         # By id: a plan from another process has a Field of its own.
-        if root.id == _LAST_UPDATED.id:
+        if root.id == LAST_UPDATED.id:
             return OrValue(pa.scalar(self.rows.sequence_number, pa.int64()))
-        if root.id == _ROW_ID.id and self.rows.first_row_id is not None:
+        if root.id == ROW_ID.id and self.rows.first_row_id is not None:
             return partial(or_number, self.rows.first_row_id)
         return None
 

@@ -27,7 +27,7 @@ from seamkit.files.reader import FileReader
 from seamkit.files.roaring import Positions
 from seamkit.files.statistics import FileStatistics
 from seamkit.scan.units import Changes, DataFile, KeyMask, Mask, ReadUnit
-from seamkit.tables.iceberg.data_files import LINEAGE, Column, FileOpener, FileRows, file_statistics
+from seamkit.tables.iceberg.data_files import Column, FileOpener, FileRows, file_statistics
 from seamkit.tables.iceberg.deletes import (
     DeletedKeys,
     DeleteIndex,
@@ -50,6 +50,7 @@ from seamkit.tables.iceberg.metadata.manifests import (
     read_list,
 )
 from seamkit.tables.iceberg.metadata.schema import (
+    LINEAGE,
     Field,
     Schema,
     bound_value,

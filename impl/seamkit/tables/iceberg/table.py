@@ -33,10 +33,10 @@ from seamkit.tables.iceberg.changes import (
     line_between,
     snapshots_between,
 )
-from seamkit.tables.iceberg.data_files import LINEAGE, FileOpener, NameMapping, name_mapping
+from seamkit.tables.iceberg.data_files import FileOpener, NameMapping, name_mapping
 from seamkit.tables.iceberg.metadata.document import Reference, Snapshot, View, chosen_view, load
 from seamkit.tables.iceberg.metadata.location import TableFiles, newest_metadata, split_address
-from seamkit.tables.iceberg.metadata.schema import Schema
+from seamkit.tables.iceberg.metadata.schema import LINEAGE, Schema
 from seamkit.tables.iceberg.planning import Planner
 from seamkit.tables.states import refuse_taken_names
 from seamkit.tables.table import TableState, utc_time

@@ -16,8 +16,8 @@ import pytest
 from seambase.errors import InputError
 from seambase.foreign_arrow import sound, sound_stream
 from seambase.serde import SerdeRequest
-from seambase.sorting import SortKey
 from seambase.type_fields import fields_of
+from seambase.values import SortKey
 from seambench_impl.peers.arrow_ipc import ArrowIpcSerde
 from seamkit.exchange.formats.formats import chunk_format
 from seamkit.exchange.logic.messages import Chunk, Request

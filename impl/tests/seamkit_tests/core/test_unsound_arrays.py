@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 
 from seambase.errors import InputError
-from seambase.sorting import SortKey
 from seambase.type_fields import fields_of
+from seambase.values import SortKey
 from seamkit.core.memory import TrackedAllocator
 from seamkit.exchange.partition import Function, Partitioner, PartitionRule, hash_rows
 from seamkit.exchange.sorted_senders import SortedMerge

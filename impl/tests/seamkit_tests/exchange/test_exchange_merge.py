@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seambase.errors import InputError, RefusedError, UsageError
-from seambase.sorting import SortKey
+from seambase.values import SortKey
 from seamkit.core.memory import TrackedAllocator
 from seamkit.exchange.sorted_senders import SortedMerge
 

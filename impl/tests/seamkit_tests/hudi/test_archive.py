@@ -156,10 +156,10 @@ def test_a_strict_read_misses_files_of_archived_writes(
     table = HudiTable(str(root))
     (found,) = table.slices()
     paths = [
-        stat["path"]
+        path
         for _, body in table.timeline().archive.bodies(["deltacommit"])
         for stats in body["partitionToWriteStats"].values()
-        for stat in stats
+        for path, *_ in stats
     ]
     path = next(log.path for log in found.logs if log.path in paths)
     assert table.scan(strict=True).count_rows() == 4  # a, b, c, d

@@ -33,7 +33,7 @@ def _without_fields(plan: Any) -> None:
     """Columns are named, and the way to them is empty."""
     for one in _objects(plan):
         if one.get("$") == "iceberg.PartitionFiles":
-            one["columns"] = dict.fromkeys(one["columns"], [])
+            one["columns"] = {name: [] for name in one["columns"]}
 
 
 def _without_columns(plan: Any) -> None:

@@ -28,8 +28,7 @@ from seamkit.files.statistics import that_may_match
 from seamkit.tables.iceberg.metadata.document import PartitionField, PartitionSpec
 from seamkit.tables.iceberg.metadata.manifests import DATA, Entry, Partition, PartitionSummary
 from seamkit.tables.iceberg.metadata.schema import Field, partition_value
-from seamkit.tables.iceberg.pruning import manifest_guarantee
-from seamkit.tables.iceberg.transforms import parts_of
+from seamkit.tables.iceberg.pruning import manifest_guarantee, parts_of
 
 _DAYS = pa.date32()
 _MICROS, _ZONED = pa.timestamp("us"), pa.timestamp("us", "UTC")

@@ -10,7 +10,7 @@ import fastavro
 import pytest
 
 from seambase.errors import RefusedError
-from seamkit.avro.records import read_container
+from seamkit.avro.data_file import read_container
 from seamkit_tests.samples.paimon_tables import rows_of_table, unpack_paimon
 
 

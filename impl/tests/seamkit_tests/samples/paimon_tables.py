@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow import orc
 
-from seamkit.avro.records import read_container
+from seamkit.avro.data_file import read_container
 from seamkit.tables.paimon.table import PaimonTable
 from seamkit_tests import SUITES_GOLDEN
 from seamkit_tests.samples.golden_tables import unpack

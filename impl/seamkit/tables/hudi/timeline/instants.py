@@ -13,8 +13,7 @@ import pyarrow as pa
 
 from seambase.errors import InputError, UsageError
 from seamkit.avro import parse_schema, read_container
-from seamkit.avro.data_file import Records
-from seamkit.avro.records import AvroContainer
+from seamkit.avro.data_file import AvroContainer, Records
 from seamkit.files.reader import check_names
 from seamkit.tables.hudi.config.properties import TableConfig
 

@@ -20,8 +20,7 @@ import pyarrow as pa
 from seambase.errors import InputError, RefusedError
 from seambase.values import value_class
 from seambase.wording import counted
-from seamkit.avro.data_file import Pairs, Records, Wanted
-from seamkit.avro.records import AvroContainer
+from seamkit.avro.data_file import AvroContainer, Pairs, Records, Wanted
 from seamkit.tables.iceberg.metadata.document import Snapshot, TableMetadata
 from seamkit.tables.iceberg.metadata.location import TableFiles
 from seamkit.tables.iceberg.metadata.schema import partition_value

@@ -102,6 +102,12 @@ class Schema:
         return pa.schema([own.arrow for own in self.fields])
 
 
+ROW_ID = Field(2147483540, "_row_id", pa.int64(), required=False)
+LAST_UPDATED = Field(2147483539, "_last_updated_sequence_number", pa.int64(), required=False)
+LINEAGE = (ROW_ID, LAST_UPDATED)
+"""Columns of row lineage (version 3): a file has them, or they follow from its entry."""
+
+
 def read_schema(declared: Any, where: str) -> Schema:
     """A schema out of the JSON of metadata."""
     try:
