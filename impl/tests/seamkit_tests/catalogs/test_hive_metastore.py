@@ -364,6 +364,12 @@ def test_partitions_of_a_hive_table(port: int, tmp_path: Path) -> None:
     found = _named(address)
     assert _rows(found) == _rows(own)
     assert found.statistics().rows == Figure(7, "estimate")
+    connection, names = duckdb.connect(), ["default.fewer", "default.parts"]
+    catalog = seamkit.open_catalog(f"hive://127.0.0.1:{port}")
+    assert catalog.register(connection, "default", tables=names) == names
+    for view, told in (("parts", 7), ("fewer", 1)):  # DuckDB's own word where nobody counted
+        [(_, plan)] = connection.sql(f"EXPLAIN FROM {view}").fetchall()
+        assert f"~{told} row" in plan
     assert set(found.statistics().columns) == set(own.schema.names)
     assert len(_rows(seamkit.open_table(fewer))) < len(_rows(own))
     assert _rows(seamkit.open_table(spread)) == _rows(own)
