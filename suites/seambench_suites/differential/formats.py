@@ -23,7 +23,7 @@ from seambench_suites.hudi.spark_answers import ask_spark, questions, scan_reque
 from seambench_suites.hudi.version_rules import why_otherwise
 from seambench_suites.iceberg.random_tables import random_table as random_iceberg
 from seambench_suites.paimon import version_rules as paimon_rules
-from seambench_suites.paimon.random_functions import random_functions
+from seambench_suites.paimon.random_functions import random_functions, random_items
 from seambench_suites.paimon.random_tables import random_life
 
 Answer = Mapping[str, Any]
@@ -120,6 +120,7 @@ FORMATS: Mapping[str, RandomFormat] = {
         {
             "rows": lambda seed, by: paimon_rules.table_of(seed, random_life(seed), by),
             "functions": lambda seed, by: paimon_rules.table_of(seed, random_functions(seed), by),
+            "items": lambda seed, by: paimon_rules.table_of(seed, random_items(seed), by),
         },
         paimon_rules.write_steps,
         paimon_rules.scan_request,
