@@ -101,7 +101,7 @@ def _is_long(kind: pa.DataType) -> bool:
 
 
 def _may_be_double(bound: Decimal) -> bool:
-    """Whether a bound is what a double is printed as, in short or to the last digit of a whole one."""
+    """Whether a bound is what a double is printed as, in short or as a whole number."""
     short = len(bound.normalize(_WIDE).as_tuple().digits) <= _DOUBLE_SHOWS
     return short or Decimal(float(bound)) == bound
 
