@@ -12,7 +12,7 @@ from seambase.errors import RefusedError
 from seambench.contracts.common import Kind
 from seambench.contracts.scan import Scan, ScanRequest
 from seambench_impl.jni.hive import HiveFiles
-from seambench_impl.jni.hudi import java_loader, read_unit_in_java
+from seambench_impl.jni.hudi import java_loader, read_slice, read_unit_in_java
 from seambench_impl.jni.paimon import VERSIONS, PaimonSplits, paimon_loader
 from seambench_impl.scan import AutoReader
 from seambench_impl.scan_formats import HIVE, HUDI, PAIMON, ReaderFormat
@@ -95,7 +95,7 @@ class JniReader(AutoReader):
             paimon_loader(self._paimon)
             return _paimon_splits(request, self._paimon, self._more)
         java_loader()
-        return partial(read_unit_in_java, more=self._more) if self._more else read_unit_in_java
+        return partial(read_slice, self._more) if self._more else read_unit_in_java
 
 
 def local_folder(request: ScanRequest) -> str:

@@ -89,16 +89,23 @@ def _refuse_blocks(changes: SliceChanges) -> None:
 
 
 def read_unit_in_java(
-    unit: ReadUnit,
-    schema: pa.Schema,
-    batch_rows: int,
-    context: ReadContext,
-    more: Mapping[str, str] | None = None,
+    unit: ReadUnit, schema: pa.Schema, batch_rows: int, context: ReadContext
 ) -> Iterator[pa.RecordBatch]:
     """The rows of a slice by Hudi's own reader, as a plan may name it; see `HudiSlices.read`.
 
     What it would read wrongly is refused before; somebody else's scanner is asked for it.
     """
+    yield from read_slice({}, unit, schema, batch_rows, context)
+
+
+def read_slice(
+    more: Mapping[str, str],
+    unit: ReadUnit,
+    schema: pa.Schema,
+    batch_rows: int,
+    context: ReadContext,
+) -> Iterator[pa.RecordBatch]:
+    """The same with further parameters."""
     assert isinstance(unit.changes, SliceChanges)  # so the merge path is planned
     _refuse_blocks(unit.changes)
     yield from HudiSlices(java_loader(), SCANNER, more).read(unit, schema, batch_rows, context)
