@@ -29,7 +29,7 @@ def plural(word: str, count: int = 2) -> str:
     """A word for so many: some kinds of files are plurals already."""
     if count == 1 or word.endswith("s"):
         return word
-    return f"{word[:-1]}ies" if word.endswith("ry") else f"{word}s"
+    return f"{word[:-1]}ies" if word.endswith("ry") else f"{word}{'e' * word.endswith('ch')}s"
 
 
 def counted(count: int, word: str) -> str:

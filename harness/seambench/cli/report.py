@@ -8,6 +8,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from seambase.errors import UsageError
+from seambase.wording import counted
 from seambench.cli.shared.common import Results, Site
 
 
@@ -139,5 +140,5 @@ def _regressions(history: Path) -> None:
     for problem in problems:
         typer.echo(f"no results: {problem.file}: {problem.reason}", err=True)
     unexplained = sum(not step.reason for _, step in found)
-    typer.echo(f"{len(found)} regressions, {unexplained} not acknowledged", err=True)
+    typer.echo(f"{counted(len(found), 'regression')}, {unexplained} not acknowledged", err=True)
     raise typer.Exit(1 if problems or unexplained else 0)

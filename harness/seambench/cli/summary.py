@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from seambase.wording import counted
 from seambench.cli.shared.common import NOTE
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def print_summary(records: Sequence[Record], out: Console) -> None:
             _print_table(records, datasets, f"{title}: median seconds", case.__eq__, out)
     queries = {case for case in cases if not case.startswith("scan/")}
     if queries:
-        title = f"{len(queries)} queries: geometric mean of their median seconds"
+        title = f"{counted(len(queries), 'query')}: geometric mean of their median seconds"
         _print_table(records, datasets, title, queries.__contains__, out)
     out.print(f"[dim]{NOTE}[/dim]")
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from seambase.errors import UsageError
+from seambase.wording import counted
 from seambench.contracts.formats import Damage
 from seambench.contracts.tables import Edit, Origin
 
@@ -100,7 +101,7 @@ class _Target:
 def _truncate(on: _Target, edit: Edit) -> None:
     data = on.files[edit.file].read_bytes()
     if not 0 < edit.count <= len(data):
-        raise UsageError(f"cannot cut {edit.count} of {len(data)} bytes off {edit.file}")
+        raise UsageError(f"cannot cut {edit.count} of {counted(len(data), 'byte')} off {edit.file}")
     on.files[edit.file].write_bytes(data[: len(data) - edit.count])
 
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from seambase.errors import UsageError
+from seambase.wording import counted
 
 
 def position(data: bytes, name: str) -> int:
     """No place in such a file has a name of its own."""
-    raise UsageError(f"{name!r} is no position: start or end, with +N or -N, in {len(data)} bytes")
+    raise UsageError(
+        f"{name!r} is no position: start or end, with +N or -N, in {counted(len(data), 'byte')}"
+    )
 
 
 def name_parts(name: str) -> Mapping[str, str]:

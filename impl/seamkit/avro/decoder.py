@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from seambase.errors import InputError, RefusedError
+from seambase.wording import counted
 from seamkit.avro.plan import Column, Plan, plan_column
 from seamkit.avro.schema import AvroType, parse_schema
 from seamkit.core._seam import ffi, lib
@@ -277,7 +278,9 @@ def _open(content: Any, where: str) -> tuple[Any, int]:
     """The bytes of a data block, and how many records it says it has."""
     view = ffi.from_buffer("uint8_t[]", content)
     if len(view) < 8:
-        raise InputError(f"{where}: an Avro data block of {len(view)} bytes has no header.")
+        raise InputError(
+            f"{where}: an Avro data block of {counted(len(view), 'byte')} has no header."
+        )
     version, count = struct.unpack_from(">ii", ffi.buffer(view, 8))
     if version not in _BLOCK_VERSIONS:
         raise RefusedError(f"{where}: Avro data block of unknown content version {version}.")

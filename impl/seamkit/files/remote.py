@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from seambase.errors import UnavailableError, UsageError, without_secrets
 from seambase.extras import how_to_install
+from seambase.wording import counted
 from seamkit.files.ranges import FarFile, Ranges
 
 _T = TypeVar("_T")
@@ -264,7 +265,7 @@ class RemoteFiles:
     def _range(self, path: str, begin: int, end: int) -> bytes:
         data = bytes(self._fs.cat_file(path, start=begin, end=end))
         if len(data) != end - begin:
-            raise OSError(f"{len(data)} bytes came where {end - begin} were asked for")
+            raise OSError(f"{counted(len(data), 'byte')} came where {end - begin:,} were asked for")
         return data
 
     @property

@@ -173,7 +173,7 @@ def _read_bitmap_32(reader: _Reader, most: int) -> list[_Container]:
     else:
         raise ValueError(f"its cookie is {cookie}")
     if count > 1 << 16:
-        raise ValueError(f"it has {count} containers")
+        raise ValueError(f"it has {counted(count, 'container')}")
     heads = reader.words(2 * count).reshape(-1, 2)
     cardinalities = heads[:, 1] + 1
     if cardinalities.sum() > most:

@@ -43,6 +43,7 @@ import pyarrow.compute as pc
 
 from seambase.errors import InputError, RefusedError
 from seambase.foreign_arrow import stream_of
+from seambase.wording import counted
 from seamkit.files.storage import Storage
 from seamkit.ranges.hints import arguments, fits, parameters, parts
 from seamkit.scan.units import ReadContext, ReadPlan
@@ -337,7 +338,9 @@ class Decoder:
             raise self._broken(f"{word!r} is no function, or its arguments are no list")
         names = list(parameters(function))
         if len(stated) > len(names):
-            raise self._broken(f"{word} has {len(stated)} arguments, it takes {len(names)}")
+            raise self._broken(
+                f"{word} has {counted(len(stated), 'argument')}, it takes {len(names)}"
+            )
         return self._made_of(function, names[: len(stated)], stated, word, by_name=False)
 
     def _made_of(

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Self
 
 from seambase.command.terminal import Status
+from seambase.wording import counted
 
 SWITCH = "SEAMKIT_PROGRESS"
 """The variable of the environment that is 0 where nobody wants to see it."""
@@ -63,4 +64,4 @@ class Progress:
                 status.update(self._text(began))
 
     def _text(self, began: float) -> str:
-        return f"reading, {self.rows:,} rows so far, {time.monotonic() - began:.0f} s"
+        return f"reading, {counted(self.rows, 'row')} so far, {time.monotonic() - began:.0f} s"

@@ -32,6 +32,7 @@ import pyarrow.compute as pc
 from seambase.description import StoredFile
 from seambase.scan import ScanWarning
 from seambase.values import value_class
+from seambase.wording import counted
 from seamkit.core.memory import TrackedAllocator
 from seamkit.core.tasks import gc_paused
 from seamkit.files.reader import FileReader
@@ -316,8 +317,8 @@ class Runs:
     def __post_init__(self) -> None:
         if not self.runs or not self.keys or not 0 <= self.descending <= len(self.order):
             raise ValueError(
-                f"{len(self.runs)} runs by {len(self.keys)} keys, {self.descending} of "
-                f"{len(self.order)} columns of order descending"
+                f"{counted(len(self.runs), 'run')} by {counted(len(self.keys), 'key')}, "
+                f"{self.descending} of {len(self.order)} columns of order descending"
             )
 
     @property

@@ -22,6 +22,7 @@ import cramjam
 
 from seambase.errors import InputError, UsageError
 from seambase.extras import needs
+from seambase.wording import counted
 from seamkit.core.memory import Block, TrackedAllocator
 from seamkit.core.unpack import check_growth
 
@@ -162,7 +163,8 @@ def decompress(
         ) from error
     if len(out) != size_bytes:
         raise InputError(
-            f"{codec} yields {len(out)} bytes where {size_bytes} were announced (at byte {offset})"
+            f"{codec} yields {counted(len(out), 'byte')} where {size_bytes:,} were announced "
+            f"(at byte {offset})"
         )
     return out
 

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.errors import UsageError
+from seambase.wording import counted
 from seamkit.serde.selection import Rows, row_numbers
 
 
@@ -95,7 +96,7 @@ class LazyVector:
             self._loaded = self._load(np.flatnonzero(self._known))
         if len(self._loaded) != self._rows:
             raise UsageError(
-                f"a lazy column of {self._rows} rows was loaded with {len(self._loaded)}"
+                f"a lazy column of {counted(self._rows, 'row')} was loaded with {len(self._loaded)}"
             )
         return self._loaded
 

@@ -218,7 +218,7 @@ def _show_ways_on(
         if not left:
             continue
         out.print(
-            f"{escape(name)}: {left:,} of {len(cases):,} cases were not offered; what stating "
+            f"{escape(name)}: {left:,} of {counted(len(cases), 'case')} not offered; what stating "
             f"more would add (seambench list capabilities says what {seam}'s words mean):",
             soft_wrap=True,
         )

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from seambase.wording import counted
 from seambench.cli.shared.common import console, plain_table
 from seambench.contracts.outcomes import Word
 
@@ -85,5 +86,6 @@ def _next_steps(found: Mapping[str, Found]) -> list[str]:
         if one.failed:
             case = one.failed[0]
             again = ["seambench", "check", "--seam", "scan", "--impl", name, "--case", case]
-            return [f"{shlex.join(again)}    # {len(one.failed)} cases of {name} fail the run"]
+            failed = counted(len(one.failed), "case")
+            return [f"{shlex.join(again)}    # of {name} fail the run: {failed}"]
     return ["seambench run --reader NAME    # your own among them; docs/doors.md says how"]

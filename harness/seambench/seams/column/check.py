@@ -90,7 +90,7 @@ def masked_difference(golden: str | None, content: bytes | None) -> str | None:
     if golden is None or content is None:
         return None if golden is None and content is None else "a buffer on one side only"
     if len(golden) != 2 * len(content):
-        return f"{len(golden) // 2} bytes expected, {len(content)} came"
+        return f"{counted(len(golden) // 2, 'byte')} expected, {len(content):,} came"
     text = content.hex()
     for known in _KNOWN.finditer(golden):
         begin, end = known.span()

@@ -24,6 +24,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from seambase.wording import counted
 from seambench.conformance.doors.facts import REQUEST_VERSION
 from seambench.contracts.column import ColumnRequest
 from seambench.contracts.outcomes import NotOffered
@@ -99,7 +100,7 @@ def _array(tree: TypeTree, values: Sequence[Any]) -> pa.Array:
 def _children(tree: TypeTree, rows: Sequence[Sequence[Any]]) -> list[pa.Array]:
     """The parts of structs or entries, each row as long as the type has parts."""
     if any(len(row) != len(tree.children) for row in rows):
-        raise ValueError(f"a {tree.kind} has {len(tree.children)} parts")
+        raise ValueError(f"a {tree.kind} has {counted(len(tree.children), 'part')}")
     return [_array(child, [row[at] for row in rows]) for at, child in enumerate(tree.children)]
 
 

@@ -48,6 +48,7 @@ import pyarrow.compute as pc
 from seambase.errors import UsageError
 from seambase.types import SerdeType, arrow_type, parse_spark
 from seambase.values import SortKey
+from seambase.wording import counted
 from seambench.conformance.answered import engine_of
 from seambench.contracts.data_files import CaseFile, case_files, read_case_file
 from seambench.contracts.exchange import ExchangeRequest, Order, PartitionKind
@@ -349,7 +350,9 @@ def _batch(file: Path, encoding: Encoding) -> pa.RecordBatch:
             for name, type_ in zip(read.fields, types, strict=True)
         ]
     if read.expect.parts is not None and len(read.expect.parts) != count:
-        raise UsageError(f"{file}: {count} rows, but {len(read.expect.parts)} parts")
+        raise UsageError(
+            f"{file}: {counted(count, 'row')}, but {counted(len(read.expect.parts), 'part')}"
+        )
     arrays = [
         *(arrow_array(v, arrow_type(t)) for v, t in zip(columns, types, strict=True)),
         pa.array(range(count), pa.int64()),

@@ -16,6 +16,7 @@ from typing import Any
 import pyarrow as pa
 
 from seambase import errors
+from seambase.wording import counted
 from seambench.conformance.refusals import NO_REFUSAL
 from seambench.contracts.exchange import (
     Counted,
@@ -270,7 +271,7 @@ def _check_once(case: ExchangeCase, numbers: Mapping[int, Sequence[int]], count:
         came = Counter(number for part in side for number in numbers.get(part, ()))
         for number in range(count):
             if came[number] != 1 and not (came[number] == 0 and _is_dropped(case, number)):
-                what = "is lost" if came[number] == 0 else f"came {came[number]} times"
+                what = "is lost" if came[number] == 0 else f"came {counted(came[number], 'time')}"
                 raise Mismatch(f"row {number} of {count} {what} (parts {side.start} and on)")
 
 

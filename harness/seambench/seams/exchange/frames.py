@@ -24,6 +24,7 @@ import pyarrow as pa
 
 from seambase.errors import InputError
 from seambase.foreign_arrow import sound_stream, stream_of
+from seambase.wording import counted
 
 FRAME_VERSION = 1
 #: A frame that says it is larger is refused before it is read.
@@ -100,6 +101,6 @@ def read_frame(read: Callable[[int], bytes]) -> Frame | None:
         return Frame(kind, body=body)
     layout = {"D": _DATA, "E": _SEQUENCE, "A": _SEQUENCE}.get(kind)
     if layout is None or len(body) < layout.size or (kind != "D" and len(body) != layout.size):
-        raise InputError(f"there is no frame {kind!r} with {len(body)} bytes")
+        raise InputError(f"there is no frame {kind!r} with {counted(len(body), 'byte')}")
     words = layout.unpack_from(body)
     return Frame(kind, words[0], words[1] if kind == "D" else 0, body[layout.size :])

@@ -202,7 +202,7 @@ def _check_invariants(case: ScanCase, scanner: Scanner, request: ScanRequest, ro
     nothing = scanner.open(replace(request, columns=[]))
     counted = sum(batch.num_rows for batch in nothing.to_reader())
     if counted != len(rows):
-        raise Mismatch(f"{counted} rows counted without columns, {len(rows)} read with them")
+        raise Mismatch(f"counted without columns: {counted:,}; read with them: {len(rows):,}")
     _check_way(case, scanner, request)
     if scanner.capabilities.get("pushdown"):
         _check_filters(scanner.open(request), rows, names)

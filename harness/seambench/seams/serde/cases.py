@@ -60,6 +60,7 @@ from seambase.errors import UsageError
 from seambase.pages.reader import frame
 from seambase.serde import SerdeField, SerdeRequest
 from seambase.types import SerdeType, parse_schema
+from seambase.wording import counted
 from seambench.contracts.data_files import (
     CaseFile,
     asked_for,
@@ -134,7 +135,7 @@ def edited(data: bytes, edit: ByteEdit) -> bytes:
     """Bytes after one edit."""
     at = edit.at if edit.at >= 0 else len(data) + edit.at
     if not 0 <= at <= len(data):
-        raise UsageError(f"an edit at {edit.at}, but there are {len(data)} bytes")
+        raise UsageError(f"an edit at {edit.at}, but there are {counted(len(data), 'byte')}")
     if edit.op == "truncate":
         return data[:at]
     patch = bytes.fromhex(edit.hex)

@@ -21,6 +21,7 @@ from seambase import errors
 from seambase.pages.reader import HEADER_BYTES, Page, frame, page_options, read_pages
 from seambase.serde import SerdeRequest
 from seambase.walk import Met
+from seambase.wording import counted
 from seambench.conformance.private_process import open_to_itself
 from seambench.conformance.refusals import NO_REFUSAL
 from seambench.contracts.outcomes import Mismatch, NotOffered
@@ -139,7 +140,7 @@ def _check_result(defect: Damaged, batches: Sequence[pa.RecordBatch], vector: Ve
         except pa.ArrowInvalid as error:
             raise Mismatch(f"{defect.what} gives an invalid batch: {error}") from error
         if batch.get_total_buffer_size() > 2 * SIZE_LIMIT:
-            raise Mismatch(f"{defect.what} gives {batch.get_total_buffer_size()} bytes")
+            raise Mismatch(f"{defect.what} gives {counted(batch.get_total_buffer_size(), 'byte')}")
     if defect.verdict == "same" and (problem := decode_problem(vector, batches)):
         raise Mismatch(f"{defect.what}: {problem}")
     if isinstance(defect.verdict, int):

@@ -222,7 +222,7 @@ def _times(value: Any, type_: SerdeType, factor: int) -> Any:
 def decode_problem(vector: Vector, batches: Sequence[pa.RecordBatch]) -> str | None:
     """What tells decoded batches from what they should be; None if nothing does."""
     if len(batches) != len(vector.batches):
-        return f"{len(vector.batches)} batches expected, {len(batches)} came"
+        return f"{counted(len(vector.batches), 'batch')} expected, {len(batches):,} came"
     names = [field.name for field in vector.request.fields]
     for number, (want, batch) in enumerate(zip(vector.batches, batches, strict=True)):
         if batch.schema.names != names:

@@ -132,6 +132,10 @@ def first_difference(want: bytes, have: bytes) -> str:
     """Where two byte strings part."""
     for at, (a, b) in enumerate(zip(want, have, strict=False)):
         if a != b:
-            lengths = "" if len(want) == len(have) else f" ({len(want)} bytes against {len(have)})"
+            lengths = (
+                ""
+                if len(want) == len(have)
+                else f" ({counted(len(want), 'byte')} against {len(have):,})"
+            )
             return f"byte {at} must be {a:02x}, it is {b:02x}{lengths}"
-    return f"{len(want)} bytes expected, {len(have)} came"
+    return f"{counted(len(want), 'byte')} expected, {len(have):,} came"

@@ -258,7 +258,7 @@ def test_what_was_not_offered_is_counted_by_outcomes(capsys: pytest.CaptureFixtu
     seen = [Outcome("scan", "x", "c0", "not-offered"), Outcome("scan", "x", "c1", "fail")]
     show_end("scan", seen, [_Case(["a"]), _Case(["b"])], {"x": frozenset()})
 
-    assert "x: 1 of 2 cases were not offered" in capsys.readouterr().out
+    assert "x: 1 of 2 cases not offered" in capsys.readouterr().out
 
 
 def test_failures_that_are_alike_are_one_group() -> None:

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from seambase.errors import InputError, RefusedError
 from seambase.extras import needs
+from seambase.wording import counted
 from seamkit.core._seam import ffi, lib
 from seamkit.core.errors import check, new_error
 from seamkit.core.memory import TrackedAllocator
@@ -76,14 +77,18 @@ class ChunkReader:
             raise InputError("a chunk without slots and null flags, and none came before it")
         levels = list(message.encode_level) or [0] * len(self.schema)
         if len(levels) != len(self.schema):
-            raise InputError(f"{len(self.schema)} columns have {len(levels)} encode levels")
+            raise InputError(
+                f"{counted(len(self.schema), 'column')} have {len(levels)} encode levels"
+            )
         open_ = _OpenChunk(self._data(message, packed), self.allocator, self.size_limit)
         version = open_.number(4, "version")
         if version != VERSION:
             raise InputError(f"a chunk of version {version}, not {VERSION} (at byte 0)")
         rows = open_.number(4, "number of rows")
         if rows > lib.SEAM_VECTOR_LIMIT:
-            raise InputError(f"a chunk of {rows} rows; the most are 2^31 - 16 (at byte 4)")
+            raise InputError(
+                f"a chunk of {counted(rows, 'row')}; the most are 2^31 - 16 (at byte 4)"
+            )
         arrays: list[Any] = []
         for const, stretch in itertools.groupby(range(len(levels)), lambda i: meta.is_consts[i]):
             if const:
@@ -126,7 +131,7 @@ class ChunkReader:
         if codec != "none":
             return decompress(codec, data, size, self.allocator)
         if size != len(data):
-            raise InputError(f"a chunk of {len(data)} bytes says that it has {size}")
+            raise InputError(f"a chunk of {counted(len(data), 'byte')} says that it has {size:,}")
         return data
 
     def _read(self, open_: _OpenChunk, begin: int, places: _Places, rows: int) -> list[Any]:
@@ -175,8 +180,8 @@ class ChunkReader:
             return _runs(column, [rows] if rows else [], value.slice(0, min(rows, 1)))
         if rows * max(value.nbytes, 8) > self.size_limit:
             raise RefusedError(
-                f"column '{path}': a constant for {rows} rows takes more than size_limit, "
-                f"{self.size_limit} bytes (at byte {start})"
+                f"column '{path}': a constant for {counted(rows, 'row')} takes more than "
+                f"size_limit, {self.size_limit} bytes (at byte {start})"
             )
         return value.take(pa.array(np.zeros(rows, np.int64)))
 

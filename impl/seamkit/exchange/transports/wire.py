@@ -7,6 +7,7 @@ from typing import Any
 
 from seambase.errors import InputError
 from seambase.extras import needs
+from seambase.wording import counted
 from seamkit.core.payloads import flat
 from seamkit.exchange.formats.protobuf import PARAMS, RESULT
 from seamkit.exchange.logic.messages import Answer, Chunk, QueryStatistics, Request
@@ -97,7 +98,9 @@ def _params(message: bytes) -> Any:
 
 def _request(params: Any, payloads: Sequence[Any]) -> tuple[int, Request]:
     if len(payloads) != len(params.chunks):
-        raise InputError(f"{len(params.chunks)} chunks came with {len(payloads)} payloads")
+        raise InputError(
+            f"{counted(len(params.chunks), 'chunk')} came with {counted(len(payloads), 'payload')}"
+        )
     chunks = []
     for part, driver, payload in zip(params.chunks, params.driver_sequences, payloads, strict=True):
         if len(payload) != part.data_size:

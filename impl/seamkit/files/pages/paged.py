@@ -21,6 +21,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from seambase.errors import InputError
+from seambase.wording import counted
 from seamkit.core._seam import ffi, lib
 from seamkit.core.arrow_data import batch_of
 from seamkit.core.errors import check, new_error
@@ -442,8 +443,9 @@ def _check_page(page: memoryview, rows: int, offset: int, where: str) -> int:
     own = header.n_values if header.n_rows < 0 else header.n_rows
     if header.type not in (_DATA, _DATA_V2) or header.n_values != rows or own != rows:
         raise InputError(
-            f"{where}: offset index: first_row_index: {rows} rows, but the page there is of type "
-            f"{header.type} and has {header.n_values} values (at byte {offset})"
+            f"{where}: offset index: first_row_index: {counted(rows, 'row')}, but the "
+            f"page there is of type {header.type} and has {counted(header.n_values, 'value')} "
+            f"(at byte {offset})"
         )
     return int(header.header_bytes + header.uncompressed_bytes)
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from seambase.errors import UsageError
+from seambase.wording import counted
 from seamkit.core._seam import ffi, lib
 from seamkit.core.errors import check, new_error
 from seamkit.core.memory import TrackedAllocator
@@ -108,7 +109,9 @@ class ByteInputStream:
     def seek(self, position: int) -> int:
         """Go to any position, the end included."""
         if not 0 <= position <= len(self):
-            raise UsageError(f"position {position} is outside a stream of {len(self)} bytes")
+            raise UsageError(
+                f"position {position} is outside a stream of {counted(len(self), 'byte')}"
+            )
         self._check(lib.seam_byte_input_seek(self._stream, position, self._error))
         return position
 

@@ -221,7 +221,8 @@ class DeltaTable(FolderTable):
             table=root,
             schema=_with_columns(feed.schema.arrow, FEED_COLUMNS),
             units=units,
-            heading=f"changes of versions {window[0]} to {window[-1]}, {len(units)} reads of files",
+            heading=f"changes of versions {window[0]} to {window[-1]}, "
+            f"{counted(len(units), 'read')} of files",
             warnings=warnings,
         )
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from seambase.description import StoredFile
 from seambase.errors import InputError
+from seambase.wording import counted
 from seamkit.files.roaring import Positions
 from seamkit.files.vectors import FRAME_BYTES, read_framed, unframed, vector_positions
 from seamkit.tables.delta.log.actions import TableFiles, VectorDescriptor
@@ -94,7 +95,9 @@ def _inline(vector: VectorDescriptor, where: str) -> bytes:
     except ValueError as error:
         raise InputError(f"{where}: {error}") from error
     if not len(data) - 4 < vector.size_bytes <= len(data):
-        raise InputError(f"{where}: {len(data)} bytes, the log says {vector.size_bytes}")
+        raise InputError(
+            f"{where}: {counted(len(data), 'byte')}, the log says {vector.size_bytes:,}"
+        )
     return data[: vector.size_bytes]
 
 

@@ -203,7 +203,7 @@ class SequenceReader(FileReader):
             for _ in range(count):
                 yield self._unwrapped(bytes(values.take(lengths.varint())), header)
             if lengths.left() or values.left():
-                raise file.wrong(f"a block with more than its {count} records")
+                raise file.wrong(f"a block with more than its {counted(count, 'record')}")
 
     def _check_mark(self, file: _Bytes, header: _Header) -> None:
         if bytes(file.take(_MARK_BYTES)) != header.mark:
@@ -215,5 +215,5 @@ class SequenceReader(FileReader):
         size = inner.varint() if header.of_text else inner.int32()
         content = bytes(inner.take(size))
         if inner.left():
-            raise inner.wrong(f"a value of {len(value)} bytes that holds {size}")
+            raise inner.wrong(f"a value of {counted(len(value), 'byte')} that holds {size}")
         return content

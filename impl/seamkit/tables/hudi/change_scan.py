@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 
 from seambase.filters import filter_columns
 from seambase.scan import ScanReport, ToldWarnings
+from seambase.wording import counted
 from seamkit.core.arrow_data import HeldRows, concat_batches
 from seamkit.core.memory import TrackedAllocator
 from seamkit.scan.arguments import ScanOptions
@@ -102,7 +103,7 @@ class ChangeScan(Scan):
     def explain(self, *, engine: bool = False) -> str:
         """The writes that are compared; no engine's own reader takes part."""
         del engine
-        lines = [f"{len(self._moments)} writes, each compared before and after"]
+        lines = [f"{counted(len(self._moments), 'write')}, each compared before and after"]
         return "\n".join([*lines, *(f"  {instant}" for instant, _, _ in self._moments)])
 
     @property

@@ -19,6 +19,7 @@ from urllib.parse import unquote
 
 from seambase.errors import InputError, RefusedError
 from seambase.values import value_class
+from seambase.wording import counted
 from seamkit.files.reader import check_names
 from seamkit.files.storage import WHOLE, Storage
 
@@ -171,7 +172,9 @@ def parse_line(line: bytes, where: str) -> tuple[str, Mapping[str, Any]]:
     if not known:
         return next(iter(found)), {}
     if len(known) > 1:
-        raise InputError(f"{where}: the line has {len(known)} actions: {', '.join(known)}")
+        raise InputError(
+            f"{where}: the line has {counted(len(known), 'action')}: {', '.join(known)}"
+        )
     [name] = known
     content = found[name]
     if not isinstance(content, dict):

@@ -34,6 +34,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.errors import InputError
+from seambase.wording import counted
 from seamkit.files.equalities import named_values
 from seamkit.files.parquet import ParquetReader
 from seamkit.files.storage import Storage
@@ -103,8 +104,8 @@ def _filter_of(data: memoryview, kind: bytes, where: str) -> KeyFilter | None:
     good = n_bits >= 1 and 1 <= n_hashes <= _MOST_HASHES and 1 <= count <= len(data)
     if not good or len(data) != at + count * step:
         raise InputError(
-            f"{where}: the filter of its record keys has {len(data)} bytes, and says that it has "
-            f"{count} times {n_bits} bits and {n_hashes} hashes"
+            f"{where}: the filter of its record keys has {counted(len(data), 'byte')}, and says "
+            f"that it has {count} times {n_bits} bits and {n_hashes} hashes"
         )
     begins = [at + i * step for i in range(count)]
     if any(_HEAD.unpack_from(data, begin) != head for begin in begins):

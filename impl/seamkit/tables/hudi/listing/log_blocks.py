@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from seambase.errors import InputError, RefusedError
 from seambase.scan import ScanWarning
+from seambase.wording import counted
 from seamkit.avro.schema import field_paths
 from seamkit.files.storage import Storage
 from seamkit.tables.hudi.config.properties import TableConfig
@@ -58,8 +59,8 @@ def read_ordered_blocks(
         name = source.storage.full(log.path)
         if len(content) < log.size_bytes:
             raise InputError(
-                f"{name}: {len(content)} bytes, but it was listed with {log.size_bytes}; the file "
-                "was cut, or the table changes: plan the scan again"
+                f"{name}: {counted(len(content), 'byte')}, but was listed with {log.size_bytes:,}; "
+                "the file was cut, or the table changes: plan the scan again"
             )
         own = read_blocks(content, file=name, warnings=warnings, strict=source.strict)
         blocks += own

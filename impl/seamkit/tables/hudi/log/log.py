@@ -42,6 +42,7 @@ from typing import Any
 
 from seambase.errors import InputError, RefusedError
 from seambase.scan import ScanWarning
+from seambase.wording import counted
 from seamkit.avro import record_reader
 from seamkit.core.memory import TrackedAllocator
 from seamkit.tables.hudi.log.deletes import DeleteKeys, read_delete_keys
@@ -312,7 +313,7 @@ class _Reader:
         entries: dict[str, str] = {}
         count = self.int32("the number of header entries")
         if count < 0:
-            raise InputError(f"{self.where}: the header claims {count} entries.")
+            raise InputError(f"{self.where}: the header claims {counted(count, 'entry')}.")
         for _ in range(count):
             key = self.int32("a header key")
             if not 0 <= key < len(_HEADERS):

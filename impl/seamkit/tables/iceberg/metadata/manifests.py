@@ -481,6 +481,6 @@ def _read(
     where = storage.full(plain)
     content = storage.read(plain, most_bytes=_MOST_BYTES)
     if length is not None and length != len(content):
-        raise InputError(f"{where}: {len(content)} bytes, its list says {length}")
+        raise InputError(f"{where}: {counted(len(content), 'byte')}, its list says {length:,}")
     container = AvroContainer(content, where, storage.bound)
     return Records.of(container, _WANTED, where, by_ids=True), container.properties

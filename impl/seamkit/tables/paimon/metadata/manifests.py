@@ -49,7 +49,7 @@ def row_values(data: bytes, types: Sequence[pa.DataType], where: str) -> list[pa
     fixed = ((len(types) + _HEADER_BITS + 63) // 64) * 8
     if len(data) < 4 + fixed + 8 * len(types):
         raise InputError(
-            f"{where}: a row of {len(data)} bytes is too short for {len(types)} fields"
+            f"{where}: a row of {counted(len(data), 'byte')} is too short for {len(types)} fields"
         )
     if struct.unpack_from(">i", data)[0] != len(types):
         count = struct.unpack_from(">i", data)[0]
@@ -376,7 +376,9 @@ def _batches(
     where = storage.full(path)
     content = storage.read(path)
     if size_bytes is not None and len(content) != size_bytes:
-        raise InputError(f"{where}: {len(content)} bytes where {size_bytes} are stated")
+        raise InputError(
+            f"{where}: {counted(len(content), 'byte')} where {size_bytes:,} are stated"
+        )
     is_orc = content[:3] == _ORC
     reader = OrcReader(storage, path) if is_orc else AvroReader(storage, path, content=content)
     for batch in reader.batches(reader.schema, _BATCH_ROWS, use_threads=False):
