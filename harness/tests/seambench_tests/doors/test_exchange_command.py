@@ -178,7 +178,7 @@ def test_frames_have_these_bytes() -> None:
         ("ffffffff41", "a frame of 4294967295 bytes"),
         ("0200", "a frame of 0 bytes"),
         ("0900000041", "breaks off after 1"),
-        ("020000004100", "no frame 'A' with 1 bytes"),
+        ("020000004100", "no frame 'A' with 1 byte"),
         ("0a00000041000000000000000000", "no frame 'A' with 9 bytes"),
         ("010000005a", "no frame 'Z'"),
     ],

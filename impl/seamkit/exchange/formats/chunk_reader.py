@@ -77,9 +77,7 @@ class ChunkReader:
             raise InputError("a chunk without slots and null flags, and none came before it")
         levels = list(message.encode_level) or [0] * len(self.schema)
         if len(levels) != len(self.schema):
-            raise InputError(
-                f"{counted(len(self.schema), 'column')} have {len(levels)} encode levels"
-            )
+            raise InputError(f"{len(self.schema)} columns have {len(levels)} encode levels")
         open_ = _OpenChunk(self._data(message, packed), self.allocator, self.size_limit)
         version = open_.number(4, "version")
         if version != VERSION:

@@ -662,7 +662,7 @@ def test_grpc_calls_of_strangers_are_refused() -> None:
         (HELLO, pa.array([1]), b"\x10\x01", "a batch of"),
         (HELLO, [None], b"\x10\x01", "1 payloads are null"),
         (HELLO, [b"abc"], b"\xff\xff\xff", "not a PTransmitChunkParams"),
-        (HELLO, [b"abc"], b"\x10\x01", "0 chunks came with 1 payloads"),
+        (HELLO, [b"abc"], b"\x10\x01", "0 chunks came with 1 payload"),
         (HELLO, [b"abc"], None, "with app_metadata"),
         (HELLO, [], b"\x10\x01", "with app_metadata"),
     ],
