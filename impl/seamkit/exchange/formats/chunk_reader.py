@@ -84,9 +84,7 @@ class ChunkReader:
             raise InputError(f"a chunk of version {version}, not {VERSION} (at byte 0)")
         rows = open_.number(4, "number of rows")
         if rows > lib.SEAM_VECTOR_LIMIT:
-            raise InputError(
-                f"a chunk of {counted(rows, 'row')}; the most are 2^31 - 16 (at byte 4)"
-            )
+            raise InputError(f"a chunk of {rows} rows; the most are 2^31 - 16 (at byte 4)")
         arrays: list[Any] = []
         for const, stretch in itertools.groupby(range(len(levels)), lambda i: meta.is_consts[i]):
             if const:
