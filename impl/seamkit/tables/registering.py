@@ -92,13 +92,12 @@ def _about_rows(table: Table) -> int | None:
     it is told why.
     """
     from seamkit.engines.in_duckdb import about_rows
-    from seamkit.tables.hive.table import HiveTable
 
     if isinstance(table, CatalogTable):
         if table.about_rows is not None:
             return table.about_rows
         table = table.own
-    if isinstance(table, HiveTable):
+    if table.is_folders_alone:
         return None
     try:
         known = table.scan().statistics(footers=False)

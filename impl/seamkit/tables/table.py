@@ -10,7 +10,7 @@ import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
+from typing import TYPE_CHECKING, ClassVar, Literal, TypedDict, Unpack
 
 import pyarrow as pa
 
@@ -148,9 +148,14 @@ _INSTEAD = {
 
 
 class Table(Hinted, ABC):
-    """A table of any format. What is read goes through `scan`; `to_pandas` and others call it."""
+    """A table of any format. What is read goes through `scan`; `to_pandas` and others call it.
+
+    Attributes:
+        is_folders_alone: whether nothing but its folders tells which files it has.
+    """
 
     instead = _INSTEAD
+    is_folders_alone: ClassVar[bool] = False
 
     @property
     @abstractmethod

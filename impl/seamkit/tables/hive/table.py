@@ -67,6 +67,7 @@ class HiveTable(FolderTable):
     """
 
     title = "Hive"
+    is_folders_alone = True
     queries = get_args(_Query)
 
     def __init__(
