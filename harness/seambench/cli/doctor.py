@@ -136,7 +136,12 @@ def _seams() -> Iterator[Finding]:
     from seambench.contracts import registry
 
     for seam in registry.seams():
-        names = registry.names(seam, without=(None,))
+        try:
+            names = registry.names(seam, without=(None,))
+        except SeambenchError as error:
+            advice = "mend it, or install anew what announces it"
+            yield Finding(f"{seam} seam", False, str(error), advice)
+            continue
         found = f"{counted(len(names), 'implementation')}: {', '.join(names)}"
         yield Finding(
             f"{seam} seam", bool(names), found, "`seambench list implementations` says why"

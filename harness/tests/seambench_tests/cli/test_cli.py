@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from seambench.cli import main
 from seambench.cli.app import app
 from seambench.cli.shared.common import parse_queries
 from seambench.cli.summary import geometric_mean
+from seambench.contracts import registry
 from seambench_tests.samples.ends import check_nothing_heavy_is_imported, run_main
 
 FAKES = "seambench_tests.samples.fakes:"
@@ -130,6 +132,26 @@ def test_doctor_tells_what_to_do(
     assert {"Java", "memory", "cores", "data folder", "Hudi's jar"} <= set(findings)
     assert findings["JPype"]["found"].startswith("jpype1 1.")
     assert seambench("doctor", "--data", tmp_path).code == 0
+
+
+def test_doctor_tells_of_what_is_announced_and_is_none(
+    seambench: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A scanner among the columns takes their line, and no other."""
+    broken = EntryPoint(
+        "column.broken", "seambench_tests.samples.fakes:EmptyScanner", "seambench.impl"
+    )
+    monkeypatch.setattr(
+        registry,
+        "entry_points",
+        lambda group: [*entry_points(group=group), *([broken] if group == broken.group else [])],
+    )
+    done = seambench("doctor", "--json", "--data", tmp_path)
+    findings = {finding["subject"]: finding for finding in json.loads(done.out)["findings"]}
+
+    assert done.code == 0
+    assert "no implementation of the column seam" in findings["column seam"]["found"]
+    assert findings["scan seam"]["ok"]
 
 
 @pytest.mark.parametrize(
