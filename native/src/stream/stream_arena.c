@@ -70,7 +70,7 @@ int seam_page_runs_add(struct seam_page_runs *runs, int64_t n_pages, struct seam
 void seam_stream_arena_init(struct seam_stream_arena *arena, struct seam_allocator *allocator) {
     arena->run = 0;
     arena->run_offset_bytes = 0;
-    arena->tiny_ranges = 0;
+    arena->tiny_ranges = arena->whole_pages = 0;
     seam_page_runs_init(&arena->runs, allocator);
     seam_page_runs_init(&arena->large, allocator);
 }
