@@ -78,7 +78,7 @@ def _named(deletes: Sequence[Any], path: str, rows: int) -> Iterator[int]:
 
 def key_test(file: DataFile, mask: KeyMask, context: ReadContext) -> Callable[[Row], bool]:
     """Whether a row of an Iceberg file is deleted by key; its columns of keys are given."""
-    sequence: int = stated(file.open)["entry"].sequence_number
+    sequence: int = stated(file.open)["self"].entry.sequence_number
     tests = [_key_test(schema.names, test, sequence) for schema, test in mask.keys]
     for _, test in mask.keys:
         test(context)  # it checks what it reads

@@ -22,11 +22,10 @@ def stated(call: Callable[..., Any]) -> Mapping[str, Any]:
     They are what a plan written as JSON holds (`seamkit.ranges.codec`): files, schemas, vectors.
     The object of a method is `self`.
     """
-    if not isinstance(call, partial):
-        return {}
-    bound = inspect.signature(call.func).bind_partial(*call.args).arguments
-    owner = getattr(call.func, "__self__", None)
-    return bound if owner is None else {"self": owner, **bound}
+    bare, given = (call.func, call.args) if isinstance(call, partial) else (call, ())
+    owner = getattr(bare, "__self__", None)
+    own = {} if owner is None else {"self": owner}
+    return own | inspect.signature(bare).bind_partial(*given).arguments
 
 
 def word(call: Callable[..., Any]) -> str:
