@@ -32,7 +32,12 @@ class Filter:
     columns: tuple[str, ...]
 
     def __str__(self) -> str:
-        return f"DuckDB: {self.sql}"
+        return f"DuckDB: {self._shown}"
+
+    @property
+    def _shown(self) -> str:
+        """The expression as it was given: without the line break before the last parenthesis."""
+        return f"{self.sql[:-1].rstrip()})"
 
     def keep(self, batch: pa.RecordBatch) -> pa.Array:
         """For each row whether the filter is true; NULL where that is not known.
@@ -57,7 +62,7 @@ class Filter:
                 found = connection.sql(query).to_arrow_table().column("keep")
             except duckdb.Error as error:
                 raise UsageError(
-                    f"the filter {self.sql} fails on a row: {_first_line(error)}"
+                    f"the filter {self._shown} fails on a row: {_first_line(error)}"
                 ) from error
             finally:
                 connection.unregister("rows")

@@ -290,9 +290,11 @@ def test_a_filter_in_sql_without_duckdb_says_what_to_install(
 
 
 def test_a_filter_that_fails_on_a_row_is_the_caller_s() -> None:
-    """A cast that a value does not take is told with the filter."""
-    with pytest.raises(UsageError, match="fails on a row"):
-        filtered_scan(MemoryScan, ["s"], "CAST(s AS INTEGER) > 1", ROWS.schema).to_table()
+    """A cast that a value does not take is told with the filter, as it was given, in one line."""
+    scan = filtered_scan(MemoryScan, ["s"], "CAST(s AS INTEGER) > 1", ROWS.schema)
+    with pytest.raises(UsageError, match=r"filter \(CAST\(s AS INTEGER\) > 1\) fails on a row"):
+        scan.to_table()
+    assert "DuckDB: (CAST(s AS INTEGER) > 1)" in scan.explain().splitlines()[-1]
 
 
 def test_a_dataset_shows_its_columns() -> None:
