@@ -197,6 +197,7 @@ _INSTEAD = {
     "load_catalog": _CATALOG,
     "connect": "call register(connection, name, table) with a connection of DuckDB",
     "load_table": _OPEN,
+    "open": _OPEN,
     "read": _OPEN,
     "read_delta": _OPEN,
     "read_iceberg": _OPEN,
