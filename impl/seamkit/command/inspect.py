@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from seambase.command.terminal import JSON_SCHEMA, parse_options, plain_text, print_json
-from seambase.errors import InputError, UsageError
+from seambase.errors import InputError, RefusedError, UsageError
 
 if TYPE_CHECKING:
     from seambase.serde import SerdeRequest
@@ -34,10 +34,10 @@ def inspect(given: argparse.Namespace) -> int:
         show_statistics(given)
         return 0
     met: list[Met] = []
-    problem: Exception | None = None
+    problem: InputError | RefusedError | None = None
     try:
         _meet(given, kind, met)
-    except InputError as error:
+    except (InputError, RefusedError) as error:
         problem = error
     # Of a table it is told what its metadata say, which lies at no place.
     has_places = any(field.offset or field.length for field in met)
@@ -46,8 +46,21 @@ def inspect(given: argparse.Namespace) -> int:
     for field in met:
         _tell(field, given.json, has_places)
     if problem is not None:
-        raise InputError(f"{given.table}: broken {problem}") from problem
+        raise _told(given, kind, problem) from problem
     return 0
+
+
+def _told(
+    given: argparse.Namespace, kind: str, problem: InputError | RefusedError
+) -> InputError | RefusedError:
+    """The error with the file's name, which pages do not know, and what the file was taken for."""
+    told = str(problem)
+    is_refused = isinstance(problem, RefusedError)
+    if not told.startswith(given.table.rstrip("/")):
+        told = f"{given.table}: {'' if is_refused else 'broken '}{told}"
+    if kind == "presto" and given.format is None:
+        told += "; it was taken for pages of Presto: --format says what else"
+    return RefusedError(told) if is_refused else InputError(told)
 
 
 def _format_of(source: str) -> str:

@@ -77,6 +77,37 @@ def test_broken_pages_show_where_they_break(run: Any, tmp_path: Path, cut: int, 
 
 
 @pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (b"root:x:0:0:root:/root:/bin/bash\n", "at byte 4, codec marker: encrypted pages are not"),
+        (b'{"commitInfo":{"timestamp":1}}\n', "broken at byte 4, codec marker: 109 has bits"),
+    ],
+)
+def test_what_is_no_page_says_what_it_was_taken_for(
+    run: Any, tmp_path: Path, text: bytes, said: str
+) -> None:
+    """A file of any other kind is named, with the format that was tried where none was stated."""
+    file = tmp_path / "passwd"
+    file.write_bytes(text)
+    code, out, err = run("inspect", str(file))
+    stated = run("inspect", str(file), "--format", "presto")
+
+    assert code == stated[0] == 2
+    assert f"{file}: {said}" in err
+    assert "taken for pages of Presto: --format" in err
+    assert "taken for" not in stated[2]
+    assert "codec marker" in out
+
+
+def test_a_folder_that_is_no_table_is_named_once(run: Any, tmp_path: Path) -> None:
+    """Who looks for a table names the folder, and nothing in it is broken."""
+    code, out, err = run("inspect", f"{tmp_path}/")
+
+    assert (code, out) == (2, "")
+    assert err.startswith(f"seamkit: {tmp_path} is empty, or is not there")
+
+
+@pytest.mark.parametrize(
     ("page", "schema", "said"),
     [
         ("bigint_16_rows", "c varchar", "at byte 25, encoding: varchar needs VARIABLE_WIDTH"),
