@@ -5,12 +5,16 @@ from __future__ import annotations
 import argparse
 import importlib
 import sys
-from collections.abc import Sequence
-from typing import Any, NoReturn
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from seambase.wording import did_you_mean
 
 #: Names of the commands.
 COMMANDS = ("scan", "plan", "tables", "inspect", "page")
 
+#: What others call an option, and what it is called here.
+_INSTEAD = {"--select": "--columns", "--version": "--as-of", "--where": "--filter"}
 _EPILOG = (
     "Ends with 0: right; 1: an unexpected error, or output that nobody took; 2: wrong usage, or an "
     "input that is refused; 130: interrupted."
@@ -22,7 +26,10 @@ _OUTPUT = "FILE.arrow|.parquet|.csv|.jsonl, or - (Arrow stream)."
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command; its exit code."""
-    given = _parser().parse_args(arguments)
+    parser = _parser()
+    given, rest = parser.parse_known_args(arguments)
+    if rest:
+        parser.error(f"unrecognized arguments: {' '.join(rest)}{_meant(given.options, rest)}")
     module, _, name = given.run.partition(":")
     command: Any = getattr(importlib.import_module(module), name)
     return int(command(given))
@@ -32,11 +39,6 @@ class _Parser(argparse.ArgumentParser):
     def _print_message(self, message: str, file: Any = None) -> None:
         # argparse passes over what cannot be written, and ends with 0.
         (file or sys.stderr).write(message)
-
-    def error(self, message: str) -> NoReturn:
-        if "unrecognized arguments: --where" in message:
-            message += ": say --filter"
-        super().error(message)
 
 
 class _Version(argparse.Action):
@@ -63,8 +65,16 @@ def _command(commands: Any, name: str, target: str, about: str) -> argparse.Argu
     made: argparse.ArgumentParser = commands.add_parser(
         name, help=about, description=about, epilog=_EPILOG, allow_abbrev=False
     )
-    made.set_defaults(run=target)
+    made.set_defaults(run=target, options=made._option_string_actions)
     return made
+
+
+def _meant(known: Iterable[str], rest: Sequence[str]) -> str:
+    """The option that the first unknown one may stand for, as the end of a sentence."""
+    unknown = next((word.partition("=")[0] for word in rest if word.startswith("--")), "")
+    if unknown in _INSTEAD and _INSTEAD[unknown] in known:
+        return f": say {_INSTEAD[unknown]}"
+    return did_you_mean(unknown, [name for name in known if name.startswith("--")])
 
 
 def _scan(commands: Any) -> None:

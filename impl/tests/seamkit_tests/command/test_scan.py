@@ -275,9 +275,21 @@ def test_what_is_no_plan_is_refused(seamkit: Any, tmp_path: Path) -> None:
     assert "not readable" in seamkit("scan", "--unit", tmp_path / "none.json").err
 
 
-def test_an_option_of_another_name_is_told(seamkit: Any, table: Path) -> None:
-    """What SQL calls WHERE is the filter of Python and of this command."""
-    done = seamkit("scan", table, "--where", "id = 1")
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["--where", "id = 1"], "--where id = 1: say --filter"),
+        (["--column", "id", "--where", "id = 1"], "where id = 1; did you mean '--columns'?"),
+        (["--columns=id", "--limits=3"], "--limits=3; did you mean '--limit'?"),
+        (["--zz9"], "unrecognized arguments: --zz9"),
+        (["another"], "unrecognized arguments: another"),
+    ],
+)
+def test_an_option_of_another_name_is_told(
+    seamkit: Any, table: Path, given: list[str], said: str
+) -> None:
+    """Of the first option that a command lacks it is said which one is meant, if one is like it."""
+    done = seamkit("scan", table, *given)
 
     assert done.code == 2
-    assert done.err.endswith("unrecognized arguments: --where id = 1: say --filter\n")
+    assert done.err.endswith(f"{said}\n")
