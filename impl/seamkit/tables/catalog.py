@@ -215,6 +215,8 @@ def open_catalog(
 
     if root.startswith(metastore.SCHEME):
         return Catalog(root, MetastoreNames.parse(root), opened)
+    if root.startswith("thrift://"):  # as Hive and Spark are configured
+        raise UsageError(f"{root}: hive://HOST:PORT is meant")
     if root.startswith(iceberg.SCHEME):
         return Catalog(root, IcebergNames(root), opened)
     require_folder(root)

@@ -127,6 +127,7 @@ def test_a_table_is_no_catalog_and_the_other_way_round(folder: Path) -> None:
         "hive://host:99999",
         "iceberg://",
         "iceberg://a/b.c",
+        "thrift://host:9083",
     ):
         with pytest.raises(UsageError, match="is meant"):
             seamkit.open_catalog(address)
