@@ -144,7 +144,7 @@ def start_of(
     link = matrix_link(wrong[0], kind="wrong") if wrong else "matrix.html"
     right = _right(newest, known, floors)
     costs = _cost(loaded), _cost(visitors) if visitors else None
-    return Start(_finding(newest, wrong), link, right, *costs, _winners(comparing))
+    return Start(_finding(newest, wrong, floors), link, right, *costs, _winners(comparing))
 
 
 def _floors() -> set[tuple[str, str]]:
@@ -152,8 +152,10 @@ def _floors() -> set[tuple[str, str]]:
     return {key for key, peer in catalogue().items() if peer.floor}
 
 
-def _finding(newest: Sequence[Column], wrong: Sequence[Column]) -> str:
-    """What was found, in a sentence or two."""
+def _finding(
+    newest: Sequence[Column], wrong: Sequence[Column], floors: Collection[tuple[str, str]] = ()
+) -> str:
+    """What was found, in a sentence or two; floors are counted, and wrong by what they are."""
     if not newest:
         return "No conformance was recorded yet."
     cases = len({case for column in newest for case in column.outcomes})
@@ -161,7 +163,9 @@ def _finding(newest: Sequence[Column], wrong: Sequence[Column]) -> str:
     found = len({(c.seam, c.name if c.is_peer else "") for c in newest})
     count = counted(found, "implementation")
     if not wrong:
-        return f"{cases:,} cases, {count}: none gives wrong rows without a word."
+        is_apart = any(counts_of(c)["wrong"] for c in newest if (c.seam, c.name) in floors)
+        none = "none but a floor" if is_apart else "none"
+        return f"{cases:,} cases, {count}: {none} gives wrong rows without a word."
     said = [
         f"{'' if c.is_peer else 'our '}{named(c.name, c.version)} ({counted(_ways(c), 'way')})"
         for c in wrong[:4]

@@ -80,7 +80,8 @@ def test_ours_are_one_line_and_floors_are_not_wrong() -> None:
     assert [row.label for row in right.ours] == ["seamkit"]
     assert [row.label for row in right.variants] == ["merge"]
     assert ([row.label for row in right.floors], right.peers) == (["pyarrow"], [])
-    assert "none gives wrong rows" in found.finding
+    assert "none but a floor gives wrong rows" in found.finding
+    assert "none gives wrong rows" in _start(_column("auto", "native", right=["a/b"])).finding
 
 
 def test_cases_that_are_gone_count_nowhere() -> None:
