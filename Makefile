@@ -29,12 +29,12 @@ test: $(TOX)  ## lint, types, C tests, Python tests, quick conformance
 	$(TOLD) $(TOX) run -e conformance,tests || failed=1; exit $$failed
 
 beyond: $(TOX)  ## what needs engines, a browser or the history: Spark, a JVM, an object store, the page, asv
-	failed=0; $(PAIRED) -e spark,history,jvm,storage || failed=1; \
-	$(TOX) run -e site || failed=1; exit $$failed
+	failed=0; $(TOLD) $(PAIRED) -e spark,history,jvm,storage || failed=1; \
+	$(TOLD) $(TOX) run -e site || failed=1; exit $$failed
 
 nightly: $(TOX)  ## all that takes hours, and what changed since it last ran; make nightly ARGS="--only damage-*"
-	$(if $(ARGS),,$(TOX) run -q -e oldest,oldest-tests)
-	$(TOX) run -q -e nightly $(if $(ARGS),-- $(ARGS))
+	$(if $(ARGS),,$(TOLD) $(TOX) run -q -e oldest,oldest-tests)
+	$(TOLD) $(TOX) run -q -e nightly $(if $(ARGS),-- $(ARGS))
 
 all: test beyond  ## everything CI runs
 
