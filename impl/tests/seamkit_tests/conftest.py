@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
+import seamkit
 from seamkit.core.memory import TrackedAllocator
+from seamkit.files.kept import CACHE_BYTES
 
 #: Modules whose tests hand out off-heap memory, by the beginnings of their names.
 _WATCHED = ("test_column", "test_connector")
@@ -32,6 +34,8 @@ def _no_live_blocks(
     monkeypatch.setattr(TrackedAllocator, "__init__", remember)
     yield
     if any(allocator.counters().live_blocks for allocator in made):
+        seamkit.keep_at_most(0)  # what is kept of tables for later reads
+        seamkit.keep_at_most(CACHE_BYTES)
         gc.collect()  # arrays that a caught exception still holds
     live = [allocator.counters().live_blocks for allocator in made]
     assert not any(live), f"blocks alive after the test, by allocator: {live}"

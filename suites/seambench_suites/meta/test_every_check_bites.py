@@ -241,7 +241,7 @@ _COLUMNS = [
                 for c in found
             ]
         ),
-        "bytes expected",
+        "1 byte expected",
     ),
     Wrong("column/offheap/type*", members(parse_type=None), "no parse_type"),
     Wrong("column/offheap/type*", members(parse_type=lambda _: {}), "parsed was {}"),

@@ -79,13 +79,14 @@ WIDE = 120
 
 
 def console(piped: int = 200) -> Console:
-    """For tables: standard output; so wide where that is no terminal and COLUMNS is not set.
+    """For tables: standard output; so wide where that is no terminal.
 
-    Lines that are searched stay whole; what is only read, in a pager or a log, asks for `NARROW`.
+    Lines that are searched stay whole; what is only read, in a pager or a log, asks for `NARROW`,
+    or as many columns as COLUMNS says.
     """
     from rich.console import Console
 
-    known = sys.stdout.isatty() or "COLUMNS" in os.environ
+    known = sys.stdout.isatty() or (piped == NARROW and "COLUMNS" in os.environ)
     return Console(width=None if known else piped, highlight=False)
 
 

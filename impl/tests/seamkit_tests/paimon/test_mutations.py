@@ -137,7 +137,9 @@ def test_a_list_of_manifests_that_ends_with_its_header_is_refused(tmp_path: Path
     content = file.read_bytes()
     file.write_bytes(content[: content.index(content[-16:]) + 16])
 
-    with pytest.raises(InputError, match=f"{file.name}: .* bytes where {len(content)} are stated"):
+    with pytest.raises(
+        InputError, match=f"{file.name}: .* bytes where {len(content):,} are stated"
+    ):
         PaimonTable(str(table)).scan(as_of="2").to_table()
 
 
