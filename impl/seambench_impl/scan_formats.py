@@ -208,6 +208,7 @@ PAIMON = ReaderFormat(
         "merge.partial-update",
         "paimon.after-0.9",
         "paimon.avro",
+        "paimon.before-0.9",
         "paimon.evolution",
         "paimon.manifests-orc",
         "paimon.orc",

@@ -16,6 +16,7 @@ _CAPABILITIES = {
     "paimon.vectors": "deletion vectors",
     "paimon.evolution": "columns renamed, dropped, added and widened, by field id",
     "paimon.after-0.9": "options and forms of tables that came after Paimon 0.9",
+    "paimon.before-0.9": "tables that Paimon 0.6, 0.7 and 0.8 wrote",
     "paimon.avro": "data files in Avro",
     "paimon.manifests-orc": "manifests in ORC",
     "paimon.orc": "data files in ORC",
