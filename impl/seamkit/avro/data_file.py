@@ -113,11 +113,8 @@ class AvroContainer:
                     )
                 try:
                     record = read(stream)
-                except Exception as error:  # fastavro raises whatever the bytes lead it to
-                    reason = str(error) or "it ends too early"
-                    raise InputError(
-                        f"{where}: record {number} is not readable ({reason})"
-                    ) from error
+                except Exception as error:
+                    raise _unreadable(f"{where}: record {number}", error) from error
                 yield record
             if stream.tell() != len(block):
                 raise InputError(f"{where}: bytes follow its {count} records")
@@ -153,12 +150,14 @@ def _header(stream: io.BytesIO, where: str) -> dict[str, bytes]:
         raise InputError(f"{where}: no Avro file")
     try:
         entries: dict[str, bytes] = fastavro.schemaless_reader(stream, _HEADER, None)
-    except Exception as error:  # fastavro raises whatever the bytes lead it to
-        reason = str(error) or "it ends too early"
-        raise InputError(
-            f"{where}: the header of an Avro file is not readable ({reason})"
-        ) from error
+    except Exception as error:
+        raise _unreadable(f"{where}: the header of an Avro file", error) from error
     return entries
+
+
+def _unreadable(what: str, error: Exception) -> InputError:
+    """What an error of fastavro's tells, which raises whatever the bytes lead it to."""
+    return InputError(f"{what} is not readable ({str(error) or 'it ends too early'})")
 
 
 def _long(stream: io.BytesIO, where: str) -> int:

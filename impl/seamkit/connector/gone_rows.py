@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from seambase.errors import InputError, RefusedError
 from seamkit.connector.plain_values import alike
-from seamkit.connector.planned import Row, rows_of, stated, word
+from seamkit.connector.planned import Row, reader_rows, stated, word
 from seamkit.files.storage import Storage, read_part
 from seamkit.scan.units import DataFile, KeyMask, Mask, ReadContext
 from seamkit.tables.iceberg.data_files import FileRows
@@ -58,8 +58,8 @@ def _of_file(files: Any, add: Any) -> Set[int]:
 
 def _retracts(opened: Callable[[], Any]) -> Iterator[int]:
     """Rows of a Paimon file that take others back: updates' old rows, and deletes."""
-    batches = opened().batches(pa.schema([(_KIND, pa.int8())]), 4096, use_threads=False)
-    return (at for at, row in enumerate(rows_of(batches)) if row[_KIND] in (1, 3))
+    rows = reader_rows(opened(), pa.schema([(_KIND, pa.int8())]))
+    return (at for at, row in enumerate(rows) if row[_KIND] in (1, 3))
 
 
 def _named(deletes: Sequence[Any], path: str, rows: int) -> Iterator[int]:
@@ -70,8 +70,7 @@ def _named(deletes: Sequence[Any], path: str, rows: int) -> Iterator[int]:
     }
     schema = pa.schema([("file_path", pa.string()), ("pos", pa.int64())])
     for one in deletes:
-        reader = one.opener.open(one.entry, columns, FileRows())
-        for row in rows_of(reader.batches(schema, 4096, use_threads=False)):
+        for row in reader_rows(one.opener.open(one.entry, columns, FileRows()), schema):
             if row["file_path"] == path and row["pos"] < rows:
                 yield row["pos"]
 
@@ -104,8 +103,7 @@ def _deleted_keys(deleted: Any, sequence: int) -> Iterator[tuple[Any, ...]]:
     }
     for entry in deleted.entries:
         if sequence < entry.sequence_number:
-            reader = deleted.opener.open(entry, own, FileRows())
-            for row in rows_of(reader.batches(deleted.schema, 4096, use_threads=False)):
+            for row in reader_rows(deleted.opener.open(entry, own, FileRows()), deleted.schema):
                 yield _key(row, deleted.schema.names)
 
 

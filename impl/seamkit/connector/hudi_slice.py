@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, Self, cast
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Self, cast
 
 import pyarrow as pa
 
 from seambase.errors import RefusedError, UsageError
-from seambase.scan import ScanWarning
+from seamkit.connector.planned import PlannedScanner
 from seamkit.connector.slice_rows import PlannedSlice, merged_rows
 from seamkit.core.memory import TrackedAllocator
 from seamkit.offheap.columns.types import ColumnType, Kind, from_arrow
@@ -20,10 +22,8 @@ from seamkit.offheap.connector.parameters import (
     split_columns,
     split_names,
 )
-from seamkit.offheap.connector.rows import RowScanner
 from seamkit.scan.scan import Scan
 from seamkit.scan.unit_scan import UnitScan
-from seamkit.scan.units import ReadContext
 from seamkit.tables.hudi.table import HudiTable
 
 #: What BE states besides; neither says anything that the table does not.
@@ -40,14 +40,11 @@ _OWN = (
 )
 
 
-class HudiSliceScanner(RowScanner):
+class HudiSliceScanner(PlannedScanner):
     """The merged rows of a slice (Java: `HudiSliceScanner` of StarRocks' hudi-reader).
 
-    Attributes:
-        warnings: damage that was skipped as Hudi's own reader skips it; complete at the end.
+    Its warnings are of damage that was skipped as Hudi's own reader skips it.
     """
-
-    warnings: list[ScanWarning]
 
     @classmethod
     def from_parameters(
@@ -74,28 +71,9 @@ class HudiSliceScanner(RowScanner):
         scan = table.scan(names, as_of=as_of, path="merge")
         _check_types(scan.schema, columns, table)
         changes = _slice(scan, table, parameters, as_of)
-        warnings: list[ScanWarning] = []
-        context = ReadContext(allocator or TrackedAllocator(), warnings)
-        scanner = cls(
-            names,
-            [columns[name] for name in names],
-            _tuples(changes, names, context),
-            fetch_size,
-            required=required,
-            nested=common.nested,
-            zone=common.zone,
-            allocator=allocator,
-        )
-        scanner.warnings = warnings
-        scanner.predicate = common.predicate
-        return scanner
-
-
-def _tuples(
-    planned: PlannedSlice, names: list[str], context: ReadContext
-) -> Iterator[tuple[Any, ...]]:
-    for row in merged_rows(planned, names, context):
-        yield tuple(row.get(name) for name in names)
+        types = {name: columns[name] for name in names}
+        rows = partial(merged_rows, changes, names)
+        return cls.over(types, rows, fetch_size, replace(common, required=required), allocator)
 
 
 def _slice(scan: Scan, table: HudiTable, parameters: Parameters, as_of: str | None) -> PlannedSlice:

@@ -5,12 +5,18 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import pyarrow as pa
 
 from seambase.errors import RefusedError
-from seamkit.scan.units import DataFile
+from seambase.scan import ScanWarning
+from seamkit.core.memory import TrackedAllocator
+from seamkit.files.reader import FileReader
+from seamkit.offheap.columns.types import ColumnType
+from seamkit.offheap.connector.parameters import Common
+from seamkit.offheap.connector.rows import RowScanner
+from seamkit.scan.units import DataFile, ReadContext
 
 Row = Mapping[str, Any]
 _BATCH_ROWS = 4096
@@ -36,7 +42,12 @@ def word(call: Callable[..., Any]) -> str:
 
 def file_rows(file: DataFile, schema: pa.Schema) -> Iterator[Row]:
     """The rows of a file in order, each with the columns of a schema."""
-    yield from rows_of(file.open().batches(schema, _BATCH_ROWS, use_threads=False))
+    yield from reader_rows(file.open(), schema)
+
+
+def reader_rows(reader: FileReader, schema: pa.Schema) -> Iterator[Row]:
+    """The same of an open file."""
+    return rows_of(reader.batches(schema, _BATCH_ROWS, use_threads=False))
 
 
 def rows_of(batches: Iterator[pa.RecordBatch]) -> Iterator[Row]:
@@ -71,3 +82,39 @@ def refuse_nan(value: Any, name: str, where: str) -> None:
             f"{where}: the column {name!r}, by which rows are merged, has NaN, which has no "
             "place in the order of the table's own engine"
         )
+
+
+class PlannedScanner(RowScanner):
+    """The rows of what somebody planned.
+
+    Attributes:
+        warnings: what was skipped; complete at the end.
+    """
+
+    warnings: list[ScanWarning]
+
+    @classmethod
+    def over(
+        cls,
+        types: Mapping[str, ColumnType],
+        rows: Callable[[ReadContext], Iterator[Row]],
+        fetch_size: int,
+        common: Common,
+        allocator: TrackedAllocator | None,
+    ) -> Self:
+        """One whose rows have columns of these names and types."""
+        warnings: list[ScanWarning] = []
+        found = rows(ReadContext(allocator or TrackedAllocator(), warnings))
+        scanner = cls(
+            list(types),
+            list(types.values()),
+            (tuple(row[name] for name in types) for row in found),
+            fetch_size,
+            required=common.required,
+            nested=common.nested,
+            zone=common.zone,
+            allocator=allocator,
+        )
+        scanner.warnings = warnings
+        scanner.predicate = common.predicate
+        return scanner

@@ -159,7 +159,11 @@ def _field(schema: pa.Schema, name: str) -> pa.Field | None:
 
 
 def merged_rows(planned: PlannedSlice, names: Sequence[str], context: ReadContext) -> Iterator[Row]:
-    """Base rows as the logs leave them, then rows that only the logs have."""
+    """Base rows as the logs leave them, then rows that only the logs have; each has all names."""
+    return ({name: row.get(name) for name in names} for row in _merged(planned, names, context))
+
+
+def _merged(planned: PlannedSlice, names: Sequence[str], context: ReadContext) -> Iterator[Row]:
     slice_, rules = planned.slice_, _Rules.of(planned.source, names)
     if not slice_.logs:
         yield from _base_rows(slice_, rules)

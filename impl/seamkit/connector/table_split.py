@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar, Self
+from dataclasses import replace
+from functools import partial
+from typing import ClassVar, Self
 
 from seambase.errors import RefusedError, UsageError
-from seambase.scan import ScanWarning
 from seamkit.connector.change_rows import scan_rows
-from seamkit.connector.planned import is_fine
+from seamkit.connector.planned import PlannedScanner, is_fine
 from seamkit.core.memory import TrackedAllocator
 from seamkit.offheap.columns.types import from_arrow
 from seamkit.offheap.connector.parameters import Common, Parameters, needed
-from seamkit.offheap.connector.rows import RowScanner
 from seamkit.ranges.plan_file import scan_from_json
 from seamkit.scan.unit_scan import UnitScan
-from seamkit.scan.units import ReadContext
 from seamkit.tables.opening import recognised_format
 
 
-class _SplitScanner(RowScanner):
+class _SplitScanner(PlannedScanner):
     """The rows of a split, merged and without those that deletes take out.
 
     A split is a plan of one unit or more, as `seamkit plan TABLE` and `seamkit.scan_to_json` write
@@ -27,11 +25,9 @@ class _SplitScanner(RowScanner):
 
     Attributes:
         format: whose tables are read.
-        warnings: what was skipped; complete at the end.
     """
 
     format: ClassVar[str]
-    warnings: list[ScanWarning]
 
     @classmethod
     def from_parameters(
@@ -59,28 +55,9 @@ class _SplitScanner(RowScanner):
         names = scan.schema.names
         required = names if common.required is None else common.required
         read = [name for name in names if name in required]
-        warnings: list[ScanWarning] = []
-        context = ReadContext(allocator or TrackedAllocator(), warnings)
-        scanner = cls(
-            read,
-            [from_arrow(scan.schema.field(name).type) for name in read],
-            _tuples(scan, read, context),
-            fetch_size,
-            required=required,
-            nested=common.nested,
-            zone=common.zone,
-            allocator=allocator,
-        )
-        scanner.warnings = warnings
-        scanner.predicate = common.predicate
-        return scanner
-
-
-def _tuples(
-    scan: UnitScan, names: Sequence[str], context: ReadContext
-) -> Iterator[tuple[Any, ...]]:
-    for row in scan_rows(scan, names, context):
-        yield tuple(row[name] for name in names)
+        types = {name: from_arrow(scan.schema.field(name).type) for name in read}
+        rows = partial(scan_rows, scan, read)
+        return cls.over(types, rows, fetch_size, replace(common, required=required), allocator)
 
 
 class PaimonSplitScanner(_SplitScanner):

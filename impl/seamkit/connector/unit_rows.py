@@ -80,8 +80,7 @@ def unit_rows(unit: ReadUnit, schema: pa.Schema, context: ReadContext) -> Iterat
         return merged_rows(unit, changes, schema, lambda file: _gone(file, masks.get(file.name)))
     if not isinstance(changes, Mask | KeyMask | None):
         planned = cast("PlannedSlice", changes)
-        rows = slice_rows.merged_rows(planned, schema.names, context)
-        return ({name: row.get(name) for name in schema.names} for row in rows)
+        return slice_rows.merged_rows(planned, schema.names, context)
     return (row for file in unit.files for row in _left(file, changes, schema, context))
 
 

@@ -147,12 +147,17 @@ def test_a_text_that_is_none_is_refused(
     assert allocator.counters().live_blocks == 0
 
 
-def test_its_author_looks_at_a_table(trips: Path) -> None:
-    """As the author's own test does: no native side, the rows of the chunk by column and row."""
+def _made(trips: Path, fields: str) -> Any:
+    """A scanner as its author makes one, of two rows a chunk."""
     java = compiled_package("trips", trips, connector_classes())
     parameters = java.jpype.JClass("java.util.HashMap")()
-    parameters.put("required_fields", "id,rider,raw")
-    scanner = java.java_class(f"{_TRIPS}.TripScanner")(2, parameters)
+    parameters.put("required_fields", fields)
+    return java.java_class(f"{_TRIPS}.TripScanner")(2, parameters)
+
+
+def test_its_author_looks_at_a_table(trips: Path) -> None:
+    """As the author's own test does: no native side, the rows of the chunk by column and row."""
+    scanner = _made(trips, "id,rider,raw")
     scanner.open()
     assert scanner.getNextOffHeapChunk() != 0
     table = scanner.getOffHeapTable()
@@ -166,10 +171,7 @@ def test_its_author_looks_at_a_table(trips: Path) -> None:
 
 def test_its_author_looks_at_texts(trips: Path) -> None:
     """In the text form a date is what a string is; a number of bytes that it has not is refused."""
-    java = compiled_package("trips", trips, connector_classes())
-    parameters = java.jpype.JClass("java.util.HashMap")()
-    parameters.put("required_fields", "day,begin,paid,stops")
-    scanner = java.java_class(f"{_TRIPS}.TripScanner")(2, parameters)
+    scanner = _made(trips, "day,begin,paid,stops")
     scanner.useTextForm()
     scanner.open()
     scanner.getNextOffHeapChunk()
@@ -178,7 +180,7 @@ def test_its_author_looks_at_texts(trips: Path) -> None:
         "2000-02-29\t2000-02-29 12:34:56.789\t-12.30\t[1969-12-31, NULL]"
     )
     assert str(table.column(0).getUTF8String(0)) == "2000-02-29"
-    with pytest.raises(java.jpype.JException, match="has values of 0 bytes, not 4"):
+    with pytest.raises(connector_classes().jpype.JException, match="has values of 0 bytes, not 4"):
         table.column(0).getInt(0)
     table.close()
     scanner.close()
