@@ -33,7 +33,7 @@ from seambench.report.views.random_tables import asked_ways, by_path, random_tab
 from seambench.report.views.reported import by_status, findings_of, upstream
 from seambench.report.views.runs import RunSet, is_of_tables, is_scan, run_sets
 from seambench.report.views.slices import slice_tables
-from seambench.report.views.start import RATIO, start_of
+from seambench.report.views.start import RATIO, newer_of, start_of
 from seambench.report.views.throughput import Family, Group, families
 from seambench.report.views.today import Known
 from seambench.report.views.vouched import vouched
@@ -173,6 +173,7 @@ def _environment(pages: Pages) -> jinja2.Environment:
         "size": size,
         "mark": mark,
         "own": own,
+        "newer_of": newer_of,
         "folded": partial(_folded, own - mains),
         "called": partial(_called, mains),
         "heat": _heat,

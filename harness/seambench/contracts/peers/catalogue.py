@@ -9,6 +9,7 @@ A package announces a folder of them as an entry point of the group `seambench.p
     requires = ["pandas"]              # what else its adapter needs, besides pyarrow
     pyarrow = ">=20,<22"               # where the newest will not do
     floor = true                       # it reads files, and knows nothing of the tables' format
+    superseded = "0.7.0"               # a release of its project of which the peer cannot be had
 
     [[states]]                         # what it says it can do, by its own documents
     words = ["query.snapshot", "as-of"]
@@ -31,7 +32,7 @@ from seambase.errors import UsageError
 #: Between the name of a peer and its version.
 AT = "@"
 
-_KEYS = {"seam", "package", "versions", "requires", "pyarrow", "floor", "states"}
+_KEYS = {"seam", "package", "versions", "requires", "pyarrow", "floor", "superseded", "states"}
 _STATED = {"words", "since", "until", "link"}
 
 
@@ -68,12 +69,18 @@ class Peer:
     requires: Sequence[str] = ()
     pyarrow: str = ""
     floor: bool = False
+    superseded: str = ""
 
     @property
     def others(self) -> list[str]:
         """Names of the packages that its adapter needs besides its own and pyarrow."""
         words = (re.match(r"[\w.-]+", one) for one in self.requires)
         return [word.group() for word in words if word]
+
+    def newer(self, version: str) -> str:
+        """The release of its project that a version is behind of; empty if the catalogue has it."""
+        is_behind = self.superseded and numbers(version) < numbers(self.superseded)
+        return self.superseded if is_behind else ""
 
     def capabilities(self, version: str) -> Mapping[str, bool]:
         """What a version states."""

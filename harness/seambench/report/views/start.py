@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from seambase.wording import counted
@@ -27,6 +27,8 @@ from seambench.report.views.today import Known
 
 #: Per cent of the rows updated, where one figure must do.
 RATIO = 20.0
+#: What a reader can be that says nothing of how a format is read today.
+_FLOOR, _PAST = "a floor", "an old release"
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,7 @@ class Right:
         formats: names of table formats.
         peers: readers of others, the most wrong first.
         floors: readers of files that know nothing of the formats these files belong to.
+        past: readers of others that cannot be had as their projects are today.
         ours: the library, as users read with it.
         variants: its other paths.
         others: implementations of the other seams, where groups are no formats.
@@ -84,6 +87,7 @@ class Right:
     formats: Sequence[str]
     peers: Sequence[RightRow]
     floors: Sequence[RightRow]
+    past: Sequence[RightRow]
     ours: Sequence[RightRow]
     variants: Sequence[RightRow]
     others: Sequence[tuple[Column, Sequence[Share]]]
@@ -93,6 +97,7 @@ class Right:
         """Rows in the order of the page, each part with what it is."""
         return [
             ("", self.peers),
+            ("old releases: no newer one of these readers can be had", self.past),
             ("floors: they read files, and know nothing of the table", self.floors),
             ("the library of this project", self.ours),
         ]
@@ -136,26 +141,32 @@ def start_of(
     others; `comparing` are families in which several compete, `known` the cases of today.
     """
     newest = newest_versions(columns)
-    floors = _floors()
     wrong = sorted(
-        (c for c in newest if counts_of(c)["wrong"] and (c.seam, c.name) not in floors),
+        (c for c in newest if counts_of(c)["wrong"] and not _apart(c)),
         key=lambda c: (-_ways(c), -counts_of(c)["wrong"]),
     )
     link = matrix_link(wrong[0], kind="wrong") if wrong else "matrix.html"
-    right = _right(newest, known, floors)
+    right = _right(newest, known)
     costs = _cost(loaded), _cost(visitors) if visitors else None
-    return Start(_finding(newest, wrong, floors), link, right, *costs, _winners(comparing))
+    return Start(_finding(newest, wrong), link, right, *costs, _winners(comparing))
 
 
-def _floors() -> set[tuple[str, str]]:
-    """Peers that the catalogue says know nothing of the formats whose files they read."""
-    return {key for key, peer in catalogue().items() if peer.floor}
+def newer_of(name: str, version: str, seam: str = "scan") -> str:
+    """The release of its project that a peer's version is behind of and cannot be had in."""
+    peer = catalogue().get((seam, name))
+    return peer.newer(version) if peer else ""
 
 
-def _finding(
-    newest: Sequence[Column], wrong: Sequence[Column], floors: Collection[tuple[str, str]] = ()
-) -> str:
-    """What was found, in a sentence or two; floors are counted, and wrong by what they are."""
+def _apart(column: Column) -> str:
+    """Why a reader accuses nobody of today, by what the catalogue says of it; mostly empty."""
+    peer = catalogue().get((column.seam, column.name))
+    if peer and peer.floor:
+        return _FLOOR
+    return _PAST if peer and peer.newer(column.version) else ""
+
+
+def _finding(newest: Sequence[Column], wrong: Sequence[Column]) -> str:
+    """What was found, in a sentence or two; floors and old releases are counted, and no more."""
     if not newest:
         return "No conformance was recorded yet."
     cases = len({case for column in newest for case in column.outcomes})
@@ -163,8 +174,8 @@ def _finding(
     found = len({(c.seam, c.name if c.is_peer else "") for c in newest})
     count = counted(found, "implementation")
     if not wrong:
-        is_apart = any(counts_of(c)["wrong"] for c in newest if (c.seam, c.name) in floors)
-        none = "none but a floor" if is_apart else "none"
+        excused = sorted({_apart(c) for c in newest if counts_of(c)["wrong"]})
+        none = f"none but {' and '.join(excused)}" if excused else "none"
         return f"{cases:,} cases, {count}: {none} gives wrong rows without a word."
     said = [
         f"{'' if c.is_peer else 'our '}{named(c.name, c.version)} ({counted(_ways(c), 'way')})"
@@ -182,7 +193,7 @@ def _ways(column: Column) -> int:
     return ways_of(column, "wrong")
 
 
-def _right(newest: Sequence[Column], known: Known, floors: Collection[tuple[str, str]]) -> Right:
+def _right(newest: Sequence[Column], known: Known) -> Right:
     names = {format_.name for format_ in announced_formats()}
     of_formats: list[Column] = []
     others: list[tuple[Column, Sequence[Share]]] = []
@@ -205,8 +216,9 @@ def _right(newest: Sequence[Column], known: Known, floors: Collection[tuple[str,
     best = max(own, key=lambda row: sum(one.stated for one in row.asked if one), default=None)
     return Right(
         formats=listed,
-        peers=[row for row in peers if (row.column.seam, row.column.name) not in floors],
-        floors=[row for row in peers if (row.column.seam, row.column.name) in floors],
+        peers=[row for row in peers if not _apart(row.column)],
+        floors=[row for row in peers if _apart(row.column) == _FLOOR],
+        past=[row for row in peers if _apart(row.column) == _PAST],
         ours=[replace(best, label="seamkit")] if best else [],
         variants=[row for row in own if row is not best],
         others=others,

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from seambench.conformance.load import load_cases
 from seambench.contracts.outcomes import Word
 from seambench.report.views.load import Loaded
 from seambench.report.views.outcomes import Column
-from seambench.report.views.start import Start, start_of
+from seambench.report.views.start import Start, newer_of, start_of
 from seambench.report.views.today import without_gone
 
 KNOWN = {"scan": {"delta": 4, "hudi": 2}}
@@ -82,6 +84,19 @@ def test_ours_are_one_line_and_floors_are_not_wrong() -> None:
     assert ([row.label for row in right.floors], right.peers) == (["pyarrow"], [])
     assert "none but a floor gives wrong rows" in found.finding
     assert "none gives wrong rows" in _start(_column("auto", "native", right=["a/b"])).finding
+
+
+@pytest.mark.parametrize(("version", "is_past"), [("0.9.0", True), ("1.4.2", False)])
+def test_an_old_release_is_no_headline(version: str, is_past: bool) -> None:
+    """Who cannot be had as its project is today stands below, with the newer release."""
+    old = replace(_column("spark-paimon", "peer", wrong=["paimon/a"]), version=version)
+    found = start_of(Loaded(), [old], [], {"scan": {"paimon": 1}})
+    labels = [[row.label for row in rows] for rows in (found.right.past, found.right.peers)]
+
+    assert labels == ([["spark-paimon"], []] if is_past else [[], ["spark-paimon"]])
+    assert ("none but an old release gives wrong rows" in found.finding) == is_past
+    assert (f"spark-paimon {version} (1 way)" in found.finding) != is_past
+    assert newer_of("spark-paimon", version) == ("1.4.2" if is_past else "")
 
 
 def test_cases_that_are_gone_count_nowhere() -> None:

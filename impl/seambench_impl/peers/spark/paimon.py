@@ -8,6 +8,8 @@ from typing import Any
 
 from seambase.errors import InputError
 from seambench.contracts.common import Kind
+from seambench.contracts.peers.catalogue import known_peer, stated
+from seambench.contracts.peers.environments import version_inside
 from seambench.contracts.scan import ScanRequest
 from seambench.formats.paimon import bundle
 from seambench_impl.peers import XFAILS
@@ -15,27 +17,23 @@ from seambench_impl.peers.paimon_java import check_paimon_request, paimon_option
 from seambench_impl.peers.peer_scan import installed_version
 from seambench_impl.peers.spark.frames import SparkScan, open_frame
 
-_PAIMON_VERSION = "0.9.0"
-_WORDS = (
-    *("formats.paimon", "query.snapshot", "query.incremental", "as-of", "partitioned"),
-    *("merge.aggregation", "merge.deduplicate", "merge.first-row", "merge.partial-update"),
-    *("paimon.avro", "paimon.evolution", "paimon.manifests-orc", "paimon.orc", "paimon.tags"),
-    *("paimon.vectors", "sql"),
-)
-
 
 class SparkPaimonReader:
     """Spark 3.5 with Paimon's connector on `local[*]`; its version is the connector's."""
 
     name = "spark-paimon"
     kind: Kind = "peer"
-    capabilities: Mapping[str, bool] = dict.fromkeys(_WORDS, True)
     #: What conformance is known to find in it.
     xfails = XFAILS / "spark-paimon.toml"
 
     def __init__(self) -> None:
         installed_version("pyspark", self.name, "spark")
-        self.version = _PAIMON_VERSION
+        self.version = version_inside(self.name) or known_peer("scan", self.name).versions[-1]
+        # Only in this process: rows of other versions are handed over by a process of their own.
+        self.capabilities: Mapping[str, bool] = {
+            **stated("scan", self.name, self.version),
+            "sql": True,
+        }
 
     def open(self, request: ScanRequest) -> SparkScan:
         """Start Spark if need be, and let Paimon plan the read."""
