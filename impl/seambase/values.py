@@ -1,11 +1,21 @@
-"""Plain values: keys of an order, and the classes of those of which a table may have very many."""
+"""Plain values: decimals, keys of an order, and classes of what a table may have very many of."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from decimal import Context, Decimal
 from typing import TypeVar, dataclass_transform
 
 _Class = TypeVar("_Class")
+
+#: For arithmetic with decimals: that of Python's own context rounds to 28 digits, or to what the
+#: caller has set, even where only the sign or the point is changed.
+EXACT = Context(prec=120)
+
+
+def decimal_of(unscaled: int, scale: int) -> Decimal:
+    """The decimal of which a whole number has the digits, `scale` of them behind the point."""
+    return EXACT.scaleb(Decimal(unscaled), -scale)
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))

@@ -284,6 +284,34 @@ def partitioned() -> None:
     made.keep()
 
 
+def decimals() -> None:
+    """Decimals of 38 digits in ranges of files, and as partitions."""
+    columns = {"k": "int", "p": "decimal(38,3)", "n": "decimal(38,10)"}
+    made = Making("decimals", "decimals of 38 digits in ranges, and as partitions", columns)
+    with made.table.update_spec() as update:
+        update.add_identity("p")
+    whole = "12345678901234567890123456789012345"
+    rows: list[Row] = [
+        {"k": k, "p": p and Decimal(p), "n": n and Decimal(n)}
+        for k, (p, n) in enumerate(
+            [
+                (f"{whole}.671", "1234567890123456789012345678.9012345649"),
+                (f"{whole}.674", "-1234567890123456789012345678.9012345651"),
+                (f"-{whole}.676", "9999999999999999999999999999.9999999999"),
+                ("9" * 35 + ".999", "-9999999999999999999999999999.9999999999"),
+                ("0.001", None),
+                (None, "1.0000000001"),
+            ]
+        )
+    ]
+    made.append(rows[:2], "append two rows")
+    made.append(rows[2:], "append four rows")
+    made.at.ask("newest", rows)
+    made.at.ask("partition", rows[:1], where=f"p = {whole}.671")
+    made.at.ask("range", rows[:1], where="n = 1234567890123456789012345678.9012345649")
+    made.keep()
+
+
 def replaced() -> None:
     """Partitions replaced by those that came, and a branch."""
     columns = {"k": "int", "p": "string"}
@@ -335,6 +363,7 @@ if __name__ == "__main__":
         changed,
         evolved,
         partitioned,
+        decimals,
         replaced,
         sunk,
     )

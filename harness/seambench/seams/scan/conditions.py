@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from seambase.values import EXACT
+
 if TYPE_CHECKING:
     import polars as pl
     import pyarrow.compute as pc
@@ -194,7 +196,7 @@ _NEAR: tuple[tuple[type, Callable[[Any], Any]], ...] = (
     (bool, lambda value: not value),
     (int, lambda value: value + 1 if value < 100 else value - 1),
     # Towards zero, with as many digits behind the point: the column's type holds it.
-    (Decimal, lambda value: (value / 2).quantize(value)),
+    (Decimal, lambda value: EXACT.divide(value, Decimal(2)).quantize(value, context=EXACT)),
     (float, lambda value: math.nextafter(value, math.inf)),
     (str, lambda value: value[:-1] if len(value) > 1 else value + "a"),
     (dt.datetime, lambda value: value + dt.timedelta(microseconds=1)),

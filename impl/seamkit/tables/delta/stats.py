@@ -12,13 +12,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Mapping, Sequence
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.errors import InputError
+from seambase.values import EXACT, decimal_of
 from seamkit.files.statistics import ColumnRange, FileStatistics
 from seamkit.tables.delta.log.actions import AddFile
 from seamkit.tables.delta.partition_values import partition_value
@@ -30,12 +31,11 @@ _ROWS_FIRST = re.compile(r'\{"numRecords":(\d{1,18})[,}]')
 _DOUBLE_KEEPS, _DOUBLE_SHOWS = 15, 17
 #: How far a decimal made a double may be off: roundings of its digits, of ten's power and of both.
 _DOUBLE_IS_OFF = Decimal("1e-15")
-_WIDE = Context(prec=80)
 #: What delta-rs says of decimals without digits behind the point that are beyond it.
 _FIRST_INT64, _LAST_INT64 = -(2**63), 2**63 - 1
 #: What broken statistics raise: numbers of no type, fields in another's place, endless nesting.
 _BROKEN = (
-    *(InputError, ValueError, OverflowError),
+    *(InputError, ValueError, ArithmeticError),
     *(KeyError, TypeError, AttributeError, RecursionError),
 )
 
@@ -102,7 +102,7 @@ def _is_long(kind: pa.DataType) -> bool:
 
 def _may_be_double(bound: Decimal) -> bool:
     """Whether a bound is what a double is printed as, in short or as a whole number."""
-    short = len(bound.normalize(_WIDE).as_tuple().digits) <= _DOUBLE_SHOWS
+    short = len(bound.normalize(EXACT).as_tuple().digits) <= _DOUBLE_SHOWS
     return short or Decimal(float(bound)) == bound
 
 
@@ -117,9 +117,9 @@ def _value(value: Any, kind: pa.DataType, outwards: str) -> pa.Scalar | None:
         if bound == (_LAST_INT64 if outwards == ROUND_CEILING else _FIRST_INT64):
             return None
         if _is_long(kind) and _may_be_double(bound):
-            away = abs(bound) * _DOUBLE_IS_OFF
-            bound += away if outwards == ROUND_CEILING else -away
-            bound = bound.quantize(Decimal(1).scaleb(-kind.scale), outwards, _WIDE)
+            away = EXACT.multiply(bound.copy_abs(), _DOUBLE_IS_OFF)
+            widen = EXACT.add if outwards == ROUND_CEILING else EXACT.subtract
+            bound = widen(bound, away).quantize(decimal_of(1, kind.scale), outwards, EXACT)
         return pc.cast(pa.scalar(bound), kind)
     if pa.types.is_string(kind) and isinstance(value, str):
         return pa.scalar(value, kind)

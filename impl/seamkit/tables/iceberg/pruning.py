@@ -19,7 +19,6 @@ import re
 import struct
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from functools import partial
 from typing import Any
 
@@ -27,6 +26,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.errors import RefusedError
+from seambase.values import EXACT, decimal_of
 from seamkit.core.arrow_data import repeated
 from seamkit.core.bucket_hash import iceberg_buckets
 from seamkit.files.equalities import named_values
@@ -73,8 +73,8 @@ def _truncated(
     if pa.types.is_integer(kind):
         return pa.scalar(value, kind), pa.scalar(value + width, kind)
     if pa.types.is_decimal(kind):
-        step = Decimal(width).scaleb(-kind.scale)
-        return pa.scalar(value, kind), pa.scalar(value + step, kind)
+        beyond = EXACT.add(value, decimal_of(width, kind.scale))
+        return pa.scalar(value, kind), pa.scalar(beyond, kind)
     if pa.types.is_string(kind):
         return pa.scalar(value, kind), None
     return None

@@ -245,6 +245,8 @@ def test_any_mixture_is_read_or_refused(parts: list[bytes]) -> None:
     assert skipped + sum(len(FIRST) for _ in blocks) == len(content)
 
 
+#: All digits of Hudi's decimals among ordering values.
+_LONG = Decimal("123456789012345.678901234567891")
 DELETES: list[tuple[Any, str, Any]] = [
     (None, "null", None),
     (("BooleanWrapper", {"value": True}), "boolean", True),
@@ -257,6 +259,7 @@ DELETES: list[tuple[Any, str, Any]] = [
     (("StringWrapper", {"value": "näch"}), "string", "näch"),
     (("DateWrapper", {"value": 19000}), "date", 19000),
     (("DecimalWrapper", {"value": Decimal("-1.5")}), "decimal", Decimal("-1.5")),
+    (("DecimalWrapper", {"value": _LONG}), "decimal", _LONG),
     (("TimeWrapper", {"value": 5}), "time-micros", 5),
     (("TimestampWrapper", {"value": 7}), "timestamp-micros", 7),
     (("ArrayWrapper", {"wrappedValues": None}), "array", None),

@@ -24,6 +24,7 @@ from pyiceberg.types import (
     TimestamptzType,
 )
 
+from seambase.values import decimal_of
 from seamkit.files.statistics import that_may_match
 from seamkit.tables.iceberg.metadata.document import PartitionField, PartitionSpec
 from seamkit.tables.iceberg.metadata.manifests import DATA, Entry, Partition, PartitionSummary
@@ -33,6 +34,7 @@ from seamkit.tables.iceberg.pruning import manifest_guarantee, parts_of
 _DAYS = pa.date32()
 _MICROS, _ZONED = pa.timestamp("us"), pa.timestamp("us", "UTC")
 _WHOLE, _TEXT, _DECIMAL = pa.int64(), pa.string(), pa.decimal128(9, 2)
+_LONG = pa.decimal128(38, 3)
 _TYPES: dict[pa.DataType, PrimitiveType] = {
     _DAYS: DateType(),
     _MICROS: TimestampType(),
@@ -40,6 +42,7 @@ _TYPES: dict[pa.DataType, PrimitiveType] = {
     _WHOLE: LongType(),
     _TEXT: StringType(),
     _DECIMAL: DecimalType(9, 2),
+    _LONG: DecimalType(38, 3),
 }
 
 
@@ -65,6 +68,7 @@ _DRAWN: dict[pa.DataType, tuple[Callable[[random.Random], Any], Any]] = {
     _WHOLE: (lambda dice: dice.randint(-500, 500), 5000),
     _TEXT: (lambda dice: "".join(dice.choices("abcé", k=dice.randrange(6))), None),
     _DECIMAL: (lambda dice: Decimal(dice.randint(-50_000, 50_000)).scaleb(-2), Decimal(5000)),
+    _LONG: (lambda dice: decimal_of(dice.randint(-(10**37), 10**37), 3), decimal_of(10**38 - 1, 3)),
 }
 _CASES = [
     *(
@@ -74,7 +78,7 @@ _CASES = [
     ),
     *(("hour", kind) for kind in (_MICROS, _ZONED)),
     *(("identity", kind) for kind in _TYPES),
-    *(("truncate[7]", kind) for kind in (_WHOLE, _DECIMAL)),
+    *(("truncate[7]", kind) for kind in (_WHOLE, _DECIMAL, _LONG)),
     *(("truncate[2]", kind) for kind in (_TEXT,)),
 ]
 

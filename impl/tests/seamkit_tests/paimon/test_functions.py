@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import random
 import sys
+from decimal import localcontext
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
 from seambase.errors import InputError, RefusedError, UnavailableError
+from seambase.values import decimal_of
 from seamkit.tables.paimon.merge_engines.engines import make_function
 from seamkit.tables.paimon.merge_engines.sketches import check_hll
 
@@ -124,6 +126,22 @@ def test_broken_sets_are_errors() -> None:
                 except (InputError, RefusedError):
                     refused += 1
         assert refused > 50 * len(whole)
+
+
+@pytest.mark.parametrize("digits", [3, 28])
+@pytest.mark.parametrize("kind", [pa.decimal128(18, 3), pa.decimal128(38, 3)], ids=str)
+def test_sums_of_decimals_are_exact(kind: pa.Decimal128Type, digits: int) -> None:
+    """To their last digit, of a row that is taken back from nothing, too, whatever Python keeps."""
+    most = decimal_of(10**kind.precision - 1, 3)
+    column = pa.array([most, None, decimal_of(1, 3)], kind)
+    sums = make_function("sum", column, {}, "here")
+    with localcontext(prec=digits):
+        kept = [sums.retract(None, 0), sums.agg(None, 0), sums.agg(sums.retract(None, 2), 0)]
+        assert sums.result(kept).to_pylist() == [
+            decimal_of(-(10**kind.precision) + 1, 3),
+            most,
+            decimal_of(10**kind.precision - 2, 3),
+        ]
 
 
 def test_sums_of_a_sketch_must_be_those_of_its_registers() -> None:

@@ -11,7 +11,6 @@ import functools
 import io
 import struct
 from dataclasses import dataclass
-from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
@@ -21,6 +20,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from seambase.errors import InputError, RefusedError
+from seambase.values import decimal_of
 from seamkit.avro import parse_schema
 from seamkit.avro.decoder import finish_native_decoder, new_native_decoder
 from seamkit.avro.plan import Column, Plan
@@ -191,7 +191,7 @@ def _raw_value(word: str, datum: bytes) -> Any:
 
 def _plain(word: str, value: Any) -> Any:
     if word == "decimal":
-        return Decimal(int.from_bytes(value, "big", signed=True)).scaleb(-_DECIMAL_SCALE)
+        return decimal_of(int.from_bytes(value, "big", signed=True), _DECIMAL_SCALE)
     return value
 
 

@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.errors import InputError, RefusedError
+from seambase.values import decimal_of
 from seamkit.files.columns import VARIANT, Key
 
 _FLAT: Mapping[str, pa.DataType] = {
@@ -236,7 +237,7 @@ def bound_value(data: bytes, kind: pa.DataType) -> pa.Scalar | None:
         except pa.ArrowException:
             return None
     if tests.is_decimal(kind) and 0 < len(data) <= 16:
-        number = Decimal(int.from_bytes(data, "big", signed=True)).scaleb(-kind.scale)
+        number = decimal_of(int.from_bytes(data, "big", signed=True), kind.scale)
         try:
             return pa.scalar(number, kind)
         except pa.ArrowException:
@@ -368,7 +369,7 @@ def _timestamp(value: Any, kind: pa.DataType) -> Any:
 
 def _decimal(value: Any, kind: pa.DataType) -> Decimal:
     if isinstance(value, bytes):
-        return Decimal(int.from_bytes(value, "big", signed=True)).scaleb(-kind.scale)
+        return decimal_of(int.from_bytes(value, "big", signed=True), kind.scale)
     if isinstance(value, Decimal):
         return value
     raise TypeError

@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.errors import RefusedError
+from seambase.values import EXACT, decimal_of
 
 FieldOptions = Mapping[str, str]
 """Options of one field, without `fields.NAME.` in front."""
@@ -289,16 +290,15 @@ class _Numbers(Computing):
         if pa.types.is_decimal(kind):
             step = decimal.Decimal(1).scaleb(-kind.scale)
             try:
-                rounded = value.quantize(step, decimal.ROUND_HALF_UP, _DIGITS)
+                rounded = value.quantize(step, decimal.ROUND_HALF_UP, EXACT)
             except decimal.InvalidOperation:
                 return None
             return rounded if len(rounded.as_tuple().digits) <= kind.precision else None
         return value
 
 
-_DIGITS = decimal.Context(prec=100)
 #: Any quotient of two decimals that has an end, has it within so many digits.
-_EXACT = decimal.Context(prec=200, traps=[decimal.Inexact])
+_ENDING = decimal.Context(prec=200, traps=[decimal.Inexact])
 
 
 #: Paimon adds decimals of so many digits as whole numbers of 64 bits, whether the sum fits or not.
@@ -315,8 +315,8 @@ class Sum(_Numbers):
         kind = self.column.type
         if not pa.types.is_decimal(kind) or kind.precision > _WORD_DIGITS:
             return super().fitting(value)
-        half, whole = 1 << 63, int(_DIGITS.scaleb(value, kind.scale))
-        return _DIGITS.scaleb(decimal.Decimal((whole + half) % (2 * half) - half), -kind.scale)
+        half, whole = 1 << 63, int(EXACT.scaleb(value, kind.scale))
+        return decimal_of((whole + half) % (2 * half) - half, kind.scale)
 
     def result(self, kept: Sequence[Any]) -> pa.Array:
         """The sums; one that does not fit is refused where Paimon hands it out all the same."""
@@ -324,7 +324,7 @@ class Sum(_Numbers):
         if pa.types.is_decimal(kind):
             most = decimal.Decimal(1).scaleb(kind.precision - kind.scale)
             for value in kept:
-                if value is not None and abs(value) >= most:
+                if value is not None and value.copy_abs() >= most:
                     raise RefusedError(
                         f"{self.where}: the sum {value} does not fit {kind}; Paimon hands it out "
                         "with more digits than its type has"
@@ -334,7 +334,7 @@ class Sum(_Numbers):
     def together(self, kept: Any, value: Any) -> Any:
         """Added."""
         if isinstance(kept, decimal.Decimal):
-            return self.fitting(_DIGITS.add(kept, value))
+            return self.fitting(EXACT.add(kept, value))
         with np.errstate(over="ignore", invalid="ignore"):
             return self.fitting(kept + value)
 
@@ -343,10 +343,10 @@ class Sum(_Numbers):
         value = self.values[row]
         if value is None:
             return kept
+        if isinstance(value, decimal.Decimal):
+            return self.fitting(EXACT.subtract(kept or decimal.Decimal(), value))
         if kept is None:
             return self.fitting(-value)
-        if isinstance(kept, decimal.Decimal):
-            return self.fitting(_DIGITS.subtract(kept, value))
         with np.errstate(over="ignore", invalid="ignore"):
             return self.fitting(kept - value)
 
@@ -359,7 +359,7 @@ class Product(_Numbers):
     def together(self, kept: Any, value: Any) -> Any:
         """Multiplied."""
         if isinstance(kept, decimal.Decimal):
-            return self.fitting(_DIGITS.multiply(kept, value))
+            return self.fitting(EXACT.multiply(kept, value))
         with np.errstate(over="ignore", invalid="ignore"):
             return self.fitting(kept * value)
 
@@ -377,7 +377,7 @@ class Product(_Numbers):
             quotient = abs(kept) // abs(value)
             return self.fitting(quotient if (kept < 0) == (value < 0) else -quotient)
         try:
-            return self.fitting(_EXACT.divide(kept, value))
+            return self.fitting(_ENDING.divide(kept, value))
         except decimal.Inexact as error:
             raise RefusedError(
                 f"{self.where}: product takes back {value} of {kept}, which has no end of digits; "

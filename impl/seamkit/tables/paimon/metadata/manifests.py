@@ -15,7 +15,6 @@ from __future__ import annotations
 import struct
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Context, Decimal
 from functools import partial
 from itertools import repeat
 from typing import Any
@@ -23,7 +22,7 @@ from typing import Any
 import pyarrow as pa
 
 from seambase.errors import InputError, RefusedError
-from seambase.values import value_class
+from seambase.values import decimal_of, value_class
 from seambase.wording import counted
 from seamkit.avro.data_file import AvroReader, Records
 from seamkit.files.orc import OrcReader
@@ -32,7 +31,6 @@ from seamkit.tables.paimon.metadata.snapshots import ManifestList, Snapshot
 
 _HEADER_BITS = 8
 _COMPACT_DIGITS = 18
-_DIGITS = Context(prec=77)
 _IN_SLOT = 0x80
 _NUMBERS = {
     "int8": "<b",
@@ -85,7 +83,7 @@ def _value(row: bytes, at: int, kind: pa.DataType) -> pa.Scalar:
             unscaled = struct.unpack_from("<q", row, at)[0]
         else:
             unscaled = int.from_bytes(_bytes(row, at), "big", signed=True)
-        return pa.scalar(Decimal(unscaled).scaleb(-kind.scale, _DIGITS), kind)
+        return pa.scalar(decimal_of(unscaled, kind.scale), kind)
     if pa.types.is_timestamp(kind):
         return pa.scalar(_ticks(row, at, kind.unit), pa.int64()).cast(kind)
     raise ValueError("a nested type is no value of a row here")
