@@ -13,9 +13,11 @@ from typing import Any
 import duckdb
 
 from seambase.dataset import original_errors
-from seambase.errors import RefusedError, UsageError
+from seambase.errors import RefusedError, UnavailableError, UsageError
 from seambase.scan import Query
 from seambench.contracts import registry
+from seambench.contracts.peers.catalogue import peer_of
+from seambench.contracts.peers.environments import python_of
 from seambench.contracts.scan import Answering, Related, Scan, Scanner, ScanRequest
 from seambench.data import Dataset, State
 from seambench.engines.digest import quote
@@ -70,7 +72,9 @@ def reader_of(
     try:
         query, state = _view_of(scanner)
         _require_formats(scanner, dataset)
-    except RefusedError as error:
+        if versioned := peer_of("scan", name):
+            python_of(*versioned)  # it is installed before, and not while it is timed
+    except (RefusedError, UnavailableError) as error:
         return Reader(name, dataset, threads, problem=error)
     return Reader(name, dataset, threads, query, state)
 

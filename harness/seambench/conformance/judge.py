@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from seambase.errors import RefusedError, SeambenchError, UnavailableError
@@ -58,22 +58,24 @@ def outcome_of(check: Callable[[], int | None]) -> Verdict:
     return Verdict("pass", answer=answer or 0)
 
 
-def missing_capability(case: Case, implementation: Any) -> str | None:
+def missing_capability(case: Case, stated: Mapping[str, bool]) -> str | None:
     """The first capability that a case needs and an implementation does not state."""
-    stated = implementation.capabilities
     return next((need for need in case.needs if not stated.get(need)), None)
 
 
-def _lacks_features_alone(case: Case, implementation: Any) -> bool:
-    """Whether all that an implementation does not state is what it may meet without being asked."""
-    stated = implementation.capabilities
-    return all(need in case.must_honour for need in case.needs if not stated.get(need))
+def lacked(case: Case, stated: Mapping[str, bool]) -> str:
+    """The capability for lack of which a case is not put; empty if it is.
+
+    What one may meet without being asked for it is put to those, too, who do not state it.
+    """
+    lacks = [need for need in case.needs if not stated.get(need)]
+    return lacks[0] if any(need not in case.must_honour for need in lacks) else ""
 
 
 def _judge(seam: Seam, case: Case, implementation: Any) -> int | None:
-    missing = missing_capability(case, implementation)
-    if missing is not None and not _lacks_features_alone(case, implementation):
-        raise NotOffered(f"no {missing}")
+    if lack := lacked(case, implementation.capabilities):
+        raise NotOffered(f"no {lack}")
+    missing = missing_capability(case, implementation.capabilities)
     held = _held(implementation)
     answer = None
     if missing is not None:

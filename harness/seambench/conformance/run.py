@@ -12,10 +12,12 @@ from typing import Any
 from seambase.errors import UsageError
 from seambench.conformance.crew import Crew
 from seambench.conformance.isolate import Isolated, Limits
+from seambench.conformance.judge import lacked, missing_capability
 from seambench.conformance.load import begins_of, choose_cases, load_cases
 from seambench.conformance.xfails import Xfails, judge, load_xfails
 from seambench.contracts.outcomes import Difference, Outcome
-from seambench.contracts.peers.catalogue import AT
+from seambench.contracts.peers.catalogue import AT, peer_of
+from seambench.contracts.peers.environments import environment, made_environments
 from seambench.contracts.registry import find_seam
 from seambench.contracts.seam import Case, PassRun
 
@@ -79,6 +81,9 @@ class Run:
         """
         excuses = dict.fromkeys(self.xfails)
         for name, cases in self.asked():
+            if known := self._not_installed(name, cases):
+                yield from known
+                continue
             with Crew(self.seam, name, self.limits, min(self.jobs, _jobs_for(cases))) as crew:
                 yield from crew.map(self.check_one, cases)
                 self.stated[name] = crew.first.capabilities
@@ -98,6 +103,29 @@ class Run:
         outcome = _outcome(case, process.name, process.version, answer)
         files = [*self.xfails, *([process.xfails] if process.xfails else [])]
         return judge(outcome, [load_xfails(file) for file in files])
+
+    def _not_installed(self, name: str, cases: Sequence[Case]) -> list[Outcome]:
+        """What comes of cases of which the catalogue says that a peer's version offers none.
+
+        Nothing is installed for them. It is empty where one has to be put, or nothing is known; one
+        that is installed already shows whether it refuses what it must.
+        """
+        peer, version = peer_of(self.seam, name) or (None, "")
+        if peer is None or version not in peer.versions:
+            return []
+        stated = peer.capabilities(version)
+        is_made = environment(peer, version) in made_environments(peer).get(version, ())
+        if not all(lacked(c, stated) if is_made else missing_capability(c, stated) for c in cases):
+            return []
+        self.stated[name] = frozenset(stated)
+        found = []
+        for case in cases:
+            reason = f"no {missing_capability(case, stated)}"
+            if not lacked(case, stated):
+                reason += f"; whether it refuses shows after `seambench peers install {name}`"
+            answer = {"outcome": "not-offered", "reason": reason}
+            found.append(_outcome(case, name, version, answer))
+        return found
 
     def extra_pass(self, name: str) -> Iterator[Outcome]:
         """Run an extra pass of the seam."""

@@ -36,7 +36,7 @@ def check_ways(case: ScanCase, scanner: Scanner, request: Mapping[str, Any]) -> 
 
     `closed` is why no setting opens the outlet; the empty text where one does.
     """
-    if missing := missing_capability(case, scanner):
+    if missing := missing_capability(case, scanner.capabilities):
         raise NotOffered(f"no {missing}")
     ways = pairwise() if case.one_of_many else all_ways()
     with unpacked(case, scanner) as asked:

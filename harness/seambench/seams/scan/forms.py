@@ -64,7 +64,7 @@ def check_form(case: ScanCase, scanner: Scanner, request: Mapping[str, Any]) -> 
     """Put a case to a reader over the table in the form that the request names; empty for none."""
     needs = case.table.format.form(request["form"]).needs if request["form"] else ()
     case = replace(case, form=request["form"], extra_needs=[*case.extra_needs, *needs])
-    if missing := missing_capability(case, scanner):
+    if missing := missing_capability(case, scanner.capabilities):
         raise NotOffered(f"no {missing}")
     with unpacked(case, scanner) as asked:
         types = [str(field.type) for field in scanner.open(replace(asked, where=None)).schema]

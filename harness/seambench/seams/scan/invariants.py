@@ -45,7 +45,7 @@ _WAYS: Mapping[str, Callable[[ScanRequest], ScanRequest]] = {
 
 def hold_invariants(case: ScanCase, scanner: Scanner) -> str:
     """Ask for a case's rows in every way; a digest of them as a multiset."""
-    missing = missing_capability(case, scanner)
+    missing = missing_capability(case, scanner.capabilities)
     if missing or case.refused:
         raise NotOffered(f"no {missing}" if missing else "a refusal is expected")
     with unpacked(case, scanner) as request:

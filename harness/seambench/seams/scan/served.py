@@ -18,7 +18,7 @@ from seambench.contracts.peers.catalogue import Peer
 from seambench.contracts.peers.environments import MARK, python_of
 from seambench.contracts.registry import resolve
 from seambench.contracts.scan import Scan, ScanRequest
-from seambench.seams.scan.doors import CommandScanner
+from seambench.seams.scan.doors import CommandScanner, Read
 
 
 class ServedScanner(CommandScanner):
@@ -27,15 +27,20 @@ class ServedScanner(CommandScanner):
     path = "served"
 
     def __init__(self, peer: Peer, version: str) -> None:
-        """Make its environment, if it is not there yet."""
+        """Note what it states; its environment is made when it is first read with."""
+        self._peer = peer
         self.name = f"{peer.name}@{version}"
         self.version = version
         self.capabilities: Mapping[str, bool] = peer.capabilities(version)
         self.timeout = 600.0
         self.facts = Facts(self.name, version, self.capabilities)
-        python = str(python_of(peer, version))
+
+    def start(self, request: ScanRequest) -> Read:
+        """Start the program in its environment, for one read."""
+        python = str(python_of(self._peer, self.version))
         clean = ["env", f"{MARK}={self.name}", "PYTHONPATH=", "PYTHONNOUSERSITE=1"]
         self.arguments = [*clean, python, "-m", __name__, self.name]
+        return super().start(request)
 
 
 def main() -> None:

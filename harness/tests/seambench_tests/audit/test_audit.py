@@ -14,6 +14,7 @@ from seambase.description import StoredFile, TableDescription, UnitDescription
 from seambase.errors import InputError
 from seambase.scan import ScanReport, ScanWarning
 from seambench.contracts.common import Kind
+from seambench.contracts.peers import environments
 from seambench.contracts.scan import ScanRequest
 from seambench.seams.scan.audit import measure
 from seambench.seams.scan.audit.model import Audit
@@ -92,13 +93,17 @@ class _Reader:
 
 
 def _audited(
-    reader: _Reader, monkeypatch: pytest.MonkeyPatch, seconds: float = 60.0, most: int = 1 << 20
+    reader: _Reader,
+    monkeypatch: pytest.MonkeyPatch,
+    seconds: float = 60.0,
+    most: int = 1 << 20,
+    peers: Sequence[str] = (),
 ) -> tuple[Audit, list[str]]:
     """What an audit says at the end, and what it told meanwhile."""
     clock = SimpleNamespace(monotonic=reader.clock, perf_counter=reader.clock)
     monkeypatch.setattr(measure, "time", clock)
     told: list[str] = []
-    plan = Plan(ScanRequest("t"), seconds, most, peers=())
+    plan = Plan(ScanRequest("t"), seconds, most, peers=peers)
     return audit(reader, plan, told.append), told
 
 
@@ -146,3 +151,15 @@ def test_rows_are_told_as_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (whole.rows, part.rows) == (4, None)
     assert ["rows", "4"] in sections(whole)[0].rows
     assert ["rows", "not counted whole"] in sections(part)[0].rows
+
+
+def test_a_peer_that_states_no_such_format_is_not_installed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its version's documents tell that it would not read the table."""
+    monkeypatch.setattr(environments, "_commands", lambda *_: [["sh", "-c", "exit 1"]])
+    found, _ = _audited(_Reader("a"), monkeypatch, peers=["hudi-rs@0.4.0"])
+
+    assert [(one.version, one.outcome, one.reason) for one in found.peers] == [
+        ("0.4.0", "refused", "it does not state formats.toy with query.snapshot")
+    ]

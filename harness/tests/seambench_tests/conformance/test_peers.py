@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
-from seambase.errors import UnavailableError, UsageError
+from seambase.errors import RefusedError, UnavailableError, UsageError
+from seambench.bench.readers import reader_of
+from seambench.conformance.run import Run
 from seambench.conformance.xfails import Xfail, Xfails
 from seambench.contracts import registry
 from seambench.contracts.outcomes import Outcome
@@ -154,6 +159,53 @@ def test_what_cannot_be_installed_is_unavailable(
     with pytest.raises(UnavailableError, match=rf"some@1\.0 cannot be installed: {told}"):
         environments.python_of(PEER, "1.0")
     assert list(bare.iterdir()) == []
+
+
+@pytest.fixture
+def none_made(bare: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Environments that cannot be made."""
+    monkeypatch.setattr(environments, "_commands", lambda *_: [["sh", "-c", "exit 1"]])
+    return bare
+
+
+@pytest.mark.parametrize(
+    ("name", "pattern", "outcome", "says"),
+    [
+        ("hudi-rs@0.4.0", "scan/hudi/event-v9/*", "not-offered", "no table-version.9; whether it"),
+        ("deltalake@1.6.6", "scan/hudi/event-v9/*", "not-offered", "no formats.hudi"),
+        ("hudi-rs@0.4.0", "scan/hudi/event-v6/*", "unavailable", "cannot be installed"),
+    ],
+)
+def test_nothing_is_installed_for_what_a_version_does_not_state(
+    none_made: Path, name: str, pattern: str, outcome: str, says: str
+) -> None:
+    """The catalogue answers where no case would be put; else the version has to be there."""
+    found = list(Run("scan", [name], patterns=[pattern]).check())
+
+    assert {one.outcome for one in found} == {outcome}
+    assert all(says in one.reason for one in found)
+    assert none_made.exists() == (outcome == "unavailable")
+
+
+@pytest.mark.parametrize(
+    ("formats", "kind", "says"),
+    [
+        (["delta"], RefusedError, "does not state formats.delta"),
+        (["hudi"], UnavailableError, "cannot be installed"),
+    ],
+)
+@pytest.mark.usefixtures("none_made")
+def test_a_version_is_installed_before_it_is_timed(
+    formats: Sequence[str], kind: type[Exception], says: str
+) -> None:
+    """And for tables alone whose format it states."""
+    scanner = registry.resolve("scan", "hudi-rs@0.4.0")
+    reader = reader_of(
+        "hudi-rs@0.4.0", scanner, cast("Any", SimpleNamespace(formats=formats)), None
+    )
+
+    assert isinstance(reader.problem, kind)
+    assert says in str(reader.problem)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from seambase.description import TableDescription
 from seambase.errors import SeambenchError, UsageError
 from seambench.conformance.isolate import Isolated, Limits
 from seambench.contracts import registry
-from seambench.contracts.peers.catalogue import AT, catalogue, numbers
+from seambench.contracts.peers.catalogue import AT, catalogue, numbers, peer_of
 from seambench.contracts.peers.environments import environment, made_environments
 from seambench.contracts.scan import Parted, Scan, Scanner, ScanRequest
 from seambench.engines.digest import rows_of
@@ -116,7 +116,13 @@ class _Questions:
         self._folder.cleanup()
 
     def put_to(self, name: str, budget: Budget) -> PeerAnswer:
-        """Ask one reader."""
+        """Ask one reader; a peer's version that states no such format is not installed for it."""
+        format_name = self._ours.table.format
+        if versioned := peer_of("scan", name):
+            stated_by, version = versioned
+            if not _reads(stated_by.capabilities(version), format_name):
+                told = f"it does not state formats.{format_name} with query.snapshot"
+                return PeerAnswer(name=name, version=version, outcome="refused", reason=told)
         # A third each to start and to answer: one that hangs leaves time for others.
         timeout = max(_LEAST_SECONDS, budget.seconds_left / 3)
         limits = Limits(timeout, start_seconds=timeout)
