@@ -86,9 +86,9 @@ def keep_at_most(most_bytes: int) -> None:
     """Bound what scans of this process keep of files for later scans.
 
     These are footers and page indexes of Parquet files, what tables say of themselves (instants and
-    file slices of Hudi, manifests of Iceberg and Paimon, versions of Delta), and for queries of
-    DuckDB, Polars and Spark decoded logs and which rows of a file are gone. It is 512 MiB by
-    default.
+    file slices of Hudi, metadata and manifests of Iceberg, manifests of Paimon, versions of Delta),
+    and for queries of DuckDB, Polars and Spark decoded logs and which rows of a file are gone. It
+    is 512 MiB by default.
 
     Args:
         most_bytes: 0 to keep nothing, and to forget what is kept.

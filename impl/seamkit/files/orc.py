@@ -36,6 +36,7 @@ class OrcReader(FileReader):
         self._rules = rules
         self.name = storage.full(path)
         self._content = storage.open(path)
+        self.size_bytes: int = self._content.size()
         try:
             self._file = orc.ORCFile(self._content)
             self.schema = self._file.schema.remove_metadata()

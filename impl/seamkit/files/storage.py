@@ -18,8 +18,7 @@ import io
 import os
 import re
 import stat
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -252,9 +251,7 @@ class Storage:
 
     def identity(self, folder: str) -> object:
         """What two paths have in common that lead to one folder; None where there are no links."""
-        full = self._inside(folder)
-        with _naming(full):
-            return self._files.identity(full)
+        return self._ask(self._files.identity, folder)
 
     def ahead(self, files: Iterable[str] = (), folders: Iterable[str] = ()) -> None:
         """Say what will soon be read whole, and listed, once each.
@@ -268,31 +265,27 @@ class Storage:
     def list(self, folder: str = "") -> list[FileStatus]:
         """Entries of one folder, by name; an absent folder has none."""
         prefix = f"{folder}/" if folder else ""
-        full = self._inside(folder)
-        with _naming(full):
-            try:
-                entries = self._files.entries(full)
-            except FileNotFoundError:
+        try:
+            entries = self._ask(self._files.entries, folder)
+        except InputError as error:
+            if isinstance(error.__cause__, FileNotFoundError):
                 return []
+            raise
         for name, _ in entries:
             if not name.isascii() and "\udc80" <= max(name) <= "\udcff":
-                raise InputError(f"{full}: the name {name!a} in it is not UTF-8")
+                raise InputError(f"{self.full(folder)}: the name {name!a} in it is not UTF-8")
         return [FileStatus(name, prefix + name, size) for name, size in sorted(entries)]
 
     def exists(self, path: str) -> bool:
         """Whether there is a file or folder of that name."""
-        full = self._inside(path)
-        with _naming(full):
-            return self._files.exists(full)
+        return self._ask(self._files.exists, path)
 
     def read(self, path: str, *, most_bytes: int = MOST_BYTES) -> bytes:
         """The whole file, for the small ones; none of its kind is longer than `most_bytes`."""
-        full = self._inside(path)
-        with _naming(full):
-            content = self._files.read(full, most_bytes + 1)
+        content = self._ask(self._files.read, path, most_bytes + 1)
         if len(content) > most_bytes:
             raise InputError(
-                f"{full}: longer than {most_bytes} bytes, more than such a file can have"
+                f"{self.full(path)}: longer than {most_bytes} bytes, more than such a file can have"
             )
         return content
 
@@ -307,15 +300,11 @@ class Storage:
 
     def map(self, path: str) -> pa.Buffer:
         """The whole file, mapped if it is local and large; the buffer keeps the mapping alive."""
-        full = self._inside(path)
-        with _naming(full):
-            return self._files.map(full)
+        return self._ask(self._files.map, path)
 
     def open(self, path: str) -> pa.NativeFile:
         """The file for random access."""
-        full = self._inside(path)
-        with _naming(full):
-            return self._files.open(full)
+        return self._ask(self._files.open, path)
 
     def file_identity(self, path: str) -> Hashable | None:
         """What tells a file from any other, and from itself once it is written anew.
@@ -362,9 +351,20 @@ class Storage:
 
     def modified_millis(self, path: str) -> int:
         """When the file was last changed, in milliseconds since 1970."""
+        return self._ask(self._files.modified_millis, path)
+
+    def _ask(self, ask: Callable[..., _T], path: str, *how: int) -> _T:
+        """Ask for something in the table's folder; what goes wrong tells the path, and why."""
         full = self._inside(path)
-        with _naming(full):
-            return self._files.modified_millis(full)
+        try:
+            return ask(full, *how)
+        except FileNotFoundError as error:
+            raise InputError(
+                f"{full}: no such file; if a cleaner or a compaction removed it since the scan was "
+                "planned, plan the scan again"
+            ) from error
+        except OSError as error:
+            raise InputError(f"{full}: {error.strerror or error}") from error
 
 
 class _LocalFiles:
@@ -431,17 +431,3 @@ def _local_path(root: str) -> str:
     if root.startswith("file:/") and not root.startswith("file://"):
         return root.removeprefix("file:")
     return root.removeprefix("file://")
-
-
-@contextmanager
-def _naming(path: str) -> Iterator[None]:
-    """What goes wrong below tells the path, and why."""
-    try:
-        yield
-    except FileNotFoundError as error:
-        raise InputError(
-            f"{path}: no such file; if a cleaner or a compaction removed it since the scan was "
-            "planned, plan the scan again"
-        ) from error
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}") from error

@@ -242,8 +242,10 @@ def int96_columns(footer: pq.FileMetaData, names: Collection[str]) -> list[str]:
 
 def paths_twice(footer: pq.FileMetaData) -> frozenset[str]:
     """Paths that two columns have: one that is called `s.b` beside the field b of a struct s."""
-    paths = Counter(footer.schema.column(number).path for number in range(footer.num_columns))
-    return frozenset(path for path, count in paths.items() if count > 1)
+    paths = [footer.schema.column(number).path for number in range(footer.num_columns)]
+    if len(paths) == len(set(paths)):
+        return frozenset()
+    return frozenset(path for path, count in Counter(paths).items() if count > 1)
 
 
 def most_of_pages(chunk: pq.ColumnChunkMetaData) -> int | float:

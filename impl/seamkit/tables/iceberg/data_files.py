@@ -139,9 +139,11 @@ def _check_mapping(parsed: Any) -> None:
         _check_mapping(one.get("fields") or [])
 
 
-def file_columns(schema: pa.Schema, mapping: NameMapping | None, where: str) -> Place:
+def file_columns(
+    schema: pa.Schema, has_ids: bool, mapping: NameMapping | None, where: str
+) -> Place:
     """The columns of a file, as children of a place that stands for its rows."""
-    if not schema.names or _has_ids(list(schema)):
+    if not schema.names or has_ids:
         return Place("", (), places(schema, id_and_name))
     if mapping is None:
         raise RefusedError(
@@ -405,12 +407,12 @@ class FileOpener:
     def open(self, entry: Entry, columns: Mapping[str, Column], rows: FileRows) -> FoundReader:
         """Open a file; `columns` are what may be asked of it, by name."""
         reader = self.checked(entry)
-        own, has_ids = None, True
+        own = None
         if isinstance(reader, AvroReader):
             own = avro_columns(reader.writer_schema, reader.name)
+        has_ids = own is not None or _has_ids(list(reader.schema))
         if own is None:
-            own = file_columns(reader.schema, self.mapping, reader.name)
-            has_ids = _has_ids(list(reader.schema))
+            own = file_columns(reader.schema, has_ids, self.mapping, reader.name)
         roots = [root for column in columns.values() for root in column[:1]]
         whole = with_whole_variants(reader, roots, own)
         found = FoundReader(whole, IcebergFinder(own, columns, rows, reader.name))
@@ -433,14 +435,13 @@ class FileOpener:
         reader.once(("as stated", *told, *columns), check)
         return found
 
-    def checked(self, entry: Entry) -> FileReader:
+    def checked(self, entry: Entry) -> OrcReader | AvroReader | ParquetReader:
         """A file that is as long, and has as many rows, as its manifest says."""
-        storage, plain = self.files.locate(entry.path)
         reader = self._reader(entry)
-        with storage.open(plain) as content:
-            size = content.size()
-        if size != entry.size_bytes:
-            raise InputError(f"{reader.name}: {size} bytes, its manifest says {entry.size_bytes}")
+        if reader.size_bytes != entry.size_bytes:
+            raise InputError(
+                f"{reader.name}: {reader.size_bytes} bytes, its manifest says {entry.size_bytes}"
+            )
         if reader.num_rows != entry.records:
             raise InputError(
                 f"{reader.name}: {counted(reader.num_rows, 'row')}, its manifest says "
@@ -448,7 +449,7 @@ class FileOpener:
             )
         return reader
 
-    def _reader(self, entry: Entry) -> FileReader:
+    def _reader(self, entry: Entry) -> OrcReader | AvroReader | ParquetReader:
         storage, plain = self.files.locate(entry.path)
         if entry.format == "ORC":
             return OrcReader(storage, plain, ICEBERG_TYPES)

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 import pytest
 
 from seambase.errors import InputError, RefusedError, SeambenchError
+from seamkit.tables.iceberg.metadata.manifests import read_list
 from seamkit.tables.iceberg.table import IcebergTable
 from seamkit_tests.samples.iceberg_tables import unpack_iceberg
 
@@ -334,3 +335,26 @@ def test_row_ids_go_on_from_file_to_file(tmp_path: Path) -> None:
 def _row_ids(folder: Path) -> list[int]:
     found = IcebergTable(str(folder)).scan(columns=["_row_id"]).to_table()
     return list(found.column("_row_id").to_pylist())
+
+
+def test_metadata_and_lists_are_parsed_once_until_they_are_written_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A later table of the same folder has what an earlier one was given, unless a file changed."""
+    monkeypatch.setattr("seamkit.files.kept._SETTLED_NS", -(10**12))
+    folder = unpack_iceberg("equality", tmp_path)
+    first, again = IcebergTable(str(folder)), IcebergTable(str(folder))
+    assert again._metadata is first._metadata
+    snapshot = first._metadata.current
+    assert snapshot is not None
+    lists = [read_list(one._files, snapshot, one._metadata) for one in (first, again)]
+    assert lists[0] is lists[1]
+
+    text = Path(first.metadata_file).read_text()
+    Path(first.metadata_file).write_text(text.replace('"location"', '"told":1,"location"'))
+    path = folder / first._files.shown(str(snapshot.manifest_list))
+    path.write_bytes(path.read_bytes()[:-40])
+    later = IcebergTable(str(folder))
+    assert later._metadata is not first._metadata
+    with pytest.raises(InputError, match=path.name):
+        later.scan()

@@ -11,8 +11,9 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
+from operator import itemgetter
 from typing import Any
 
 import pyarrow as pa
@@ -27,6 +28,7 @@ _VERSIONS = (1, 2, 3)
 _MOST_BYTES = 1 << 30
 #: What compressed metadata may become: JSON is made smaller by a tenth to a thirtieth.
 _SMALL_BYTES, _GROWTH = 128 << 20, 64
+_GROWN = 4  # what JSON takes in memory, by its length
 _GZIP = b"\x1f\x8b"
 _FIRST_PARTITION_ID = 1000
 _NUMBERED = re.compile(r"(?:^|/)v(\d{1,18})(?:\.gz)?\.metadata\.json(?:\.gz)?$")
@@ -187,7 +189,15 @@ class TableMetadata:
 
 
 def load(storage: Storage, path: str) -> TableMetadata:
-    """Read a metadata file."""
+    """Read a metadata file, or what an earlier read made of it."""
+    found, _ = storage.kept(
+        [path], partial(_load, storage, path), itemgetter(1), "metadata of Iceberg"
+    )
+    return found
+
+
+def _load(storage: Storage, path: str) -> tuple[TableMetadata, int]:
+    """Read a metadata file; what it says, and what that takes in memory, about."""
     where = storage.full(path)
     content = _unzipped(storage.read(path, most_bytes=_MOST_BYTES), where)
     try:
@@ -205,7 +215,7 @@ def load(storage: Storage, path: str) -> TableMetadata:
             f"{_VERSIONS[-1]} are"
         )
     try:
-        return _metadata(parsed, version, where)
+        return _metadata(parsed, version, where), _GROWN * len(content)
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise InputError(f"{where}: not readable as metadata of a table ({error!r})") from error
 

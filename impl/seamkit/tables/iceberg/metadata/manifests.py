@@ -163,15 +163,21 @@ def read_list(files: TableFiles, snapshot: Snapshot, metadata: TableMetadata) ->
     """The manifests of a snapshot."""
     if snapshot.manifest_list is None:
         return [_unlisted(files, path, metadata) for path in snapshot.manifests]
-    rows, header = _read(files, snapshot.manifest_list)
-    where = rows.where
-    owner = header.get("snapshot-id")  # the specification asks no writer for it
+    storage, plain = files.locate(snapshot.manifest_list)
+    where = storage.full(plain)
+    listed: str = snapshot.manifest_list
+    owner, found = storage.kept(
+        [plain],
+        lambda: _listed(files, listed, metadata),
+        lambda made: _BYTES_AN_ENTRY * len(made[1]),
+        "manifests that a list of Iceberg names",
+        tuple((spec.id, len(spec.fields)) for spec in metadata.specs.values()),
+    )
     if owner is not None and owner != str(snapshot.id).encode():
         raise InputError(
             f"{where}: it is the list of snapshot {owner.decode(errors='replace'):.20}, and "
             f"snapshot {snapshot.id} names it"
         )
-    found = _manifests(rows, metadata)
     if snapshot.totals.get("total-data-files") and not found:
         # A list that is cut behind its header is a whole Avro file.
         raise InputError(f"{where}: it has no manifests, and snapshot {snapshot.id} has files")
@@ -186,6 +192,14 @@ def read_list(files: TableFiles, snapshot: Snapshot, metadata: TableMetadata) ->
                 f"{snapshot.id} has {newest}"
             )
     return found
+
+
+def _listed(
+    files: TableFiles, path: str, metadata: TableMetadata
+) -> tuple[bytes | None, list[Manifest]]:
+    """The snapshot that a list says it is of, for which the format asks no writer, and the list."""
+    rows, header = _read(files, path)
+    return header.get("snapshot-id"), _manifests(rows, metadata)
 
 
 def _unlisted(files: TableFiles, path: str, metadata: TableMetadata) -> Manifest:
