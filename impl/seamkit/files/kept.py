@@ -12,13 +12,18 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Hashable
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from seambase.errors import UsageError
+from seamkit.files.kept_on_disk import Form, KeptOnDisk
 
 CACHE_BYTES = 512 << 20
 """What may be kept, unless `keep_at_most` says otherwise."""
+
+DISK_BYTES = 4 << 30
+"""What may be kept on disk where that is asked for, unless `keep_on_disk` says otherwise."""
 
 # A file may be written twice within one tick of the clock that its times come from.
 _SETTLED_NS = 100_000_000
@@ -27,6 +32,7 @@ _SETTLED_NS = 100_000_000
 class Kept:
     """Things by key, within a number of bytes; those used longest ago leave first.
 
+    What has a form there is written to `folder`, too, if there is one, and comes back from it.
     Threads may share it.
     """
 
@@ -35,6 +41,7 @@ class Kept:
         self._entries: OrderedDict[Hashable, tuple[Any, int]] = OrderedDict()
         self._bytes = 0
         self._lock = threading.Lock()
+        self.folder: KeptOnDisk | None = None
 
     @property
     def most_bytes(self) -> int:
@@ -46,17 +53,27 @@ class Kept:
         """What is kept now, as those who gave it counted."""
         return self._bytes
 
-    def get(self, key: Hashable) -> Any:
+    def get(self, key: Hashable, form: Form | None = None) -> Any:
         """What was put under a key; None if it is not there."""
         with self._lock:
             entry = self._entries.get(key)
-            if entry is None:
-                return None
-            self._entries.move_to_end(key)
-            return entry[0]
+            if entry is not None:
+                self._entries.move_to_end(key)
+                return entry[0]
+        folder = self.folder if self._most_bytes else None
+        found = None if folder is None or form is None else folder.get(key, form)
+        if found is None:
+            return None
+        self._put(key, *found)
+        return found[0]
 
-    def put(self, key: Hashable, value: Any, size_bytes: int) -> None:
+    def put(self, key: Hashable, value: Any, size_bytes: int, form: Form | None = None) -> None:
         """Keep a value in the place of the one that was there, unless it is too large for all."""
+        self._put(key, value, size_bytes)
+        if form is not None and self.folder is not None and self._most_bytes:
+            self.folder.put(key, value, form)
+
+    def _put(self, key: Hashable, value: Any, size_bytes: int) -> None:
         with self._lock:
             if key in self._entries:
                 self._bytes -= self._entries.pop(key)[1]
@@ -91,7 +108,8 @@ def keep_at_most(most_bytes: int) -> None:
     is 512 MiB by default.
 
     Args:
-        most_bytes: 0 to keep nothing, and to forget what is kept.
+        most_bytes: 0 to keep nothing, and to forget what is kept; a folder of `keep_on_disk` is
+            not used then.
 
     Raises:
         UsageError: no whole number from 0 on.
@@ -99,6 +117,29 @@ def keep_at_most(most_bytes: int) -> None:
     if isinstance(most_bytes, bool) or not isinstance(most_bytes, int) or most_bytes < 0:
         raise UsageError(f"most_bytes is {most_bytes!r}: a whole number from 0 on is meant")
     KEPT.resize(most_bytes)
+
+
+def keep_on_disk(folder: str | PathLike[str] | None, most_bytes: int = DISK_BYTES) -> None:
+    """Keep decoded logs, and which rows of files are gone, in a folder for later processes, too.
+
+    Nothing is written to disk unless this is called. It holds from then on for all scans of this
+    process whose queries keep something (see `keep_at_most`), and for the workers of a Spark
+    session. What is there is known by the identity of the files that it was made of, and checked
+    when it is read; what is broken or made by another version of this library is removed. Several
+    processes may use a folder at once; what was used longest ago leaves first.
+
+    Args:
+        folder: on a disk of this machine; it is made if it is not there, and must be yours alone.
+            None to use none from now on; what is there stays.
+        most_bytes: what all of it may take.
+
+    Raises:
+        UsageError: the folder cannot be made, or others may look into it; or no whole number from 1
+            on.
+    """
+    if isinstance(most_bytes, bool) or not isinstance(most_bytes, int) or most_bytes < 1:
+        raise UsageError(f"most_bytes is {most_bytes!r}: a whole number from 1 on is meant")
+    KEPT.folder = None if folder is None else KeptOnDisk.at(folder, most_bytes)
 
 
 def file_identity(path: str) -> Hashable | None:

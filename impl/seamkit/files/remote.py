@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import hashlib
+import os
 import random
 import re
 import threading
@@ -39,6 +40,7 @@ _UNKNOWN_BYTES = 64 << 20
 
 _SECRET = re.compile("secret|pass|token|key|auth|sas|credential|signature|cookie|header|connection")
 _LEAST_SECRET = 4
+_PROCESS = os.urandom(16)
 
 
 @dataclass(frozen=True)
@@ -130,6 +132,8 @@ class RemoteFiles:
         self._tags: dict[str, Hashable] = {}
         # Another user's table may be another one. Secrets themselves are not kept.
         told = repr((root.partition("://")[0], sorted(options.items()))).encode()
+        if b" at 0x" in told:  # an object without words of its own is another in another process
+            told += _PROCESS
         secrets = {*_texts(options), *re.findall(r"://[^/@]*:([^/@]+)@", root)}
         self._secrets = sorted(secrets, key=len, reverse=True)
         self._store = hashlib.sha256(told).hexdigest()

@@ -12,17 +12,20 @@ import threading
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from seambase.errors import InputError
+from seamkit.core.arrow_data import ExportedBatch, batch_of
 from seamkit.core.memory import TrackedAllocator
 from seamkit.files.kept import CACHE_BYTES, Kept
+from seamkit.files.kept_on_disk import Form
 from seamkit.files.reader import FileReader
 from seamkit.scan.arguments import DEFAULT_BATCH_ROWS
-from seamkit.scan.core_merges import KEEP, REMOVE, RowNumbers
+from seamkit.scan.core_merges import KEEP, REMOVE, RowNumbers, assemble
 from seamkit.scan.masks import GoneRows, SharedMask, left_of
 from seamkit.scan.merge_path import GroupRange, RowSources, UnitMerge
 from seamkit.scan.native_path import Wanted
@@ -72,41 +75,59 @@ class Matches:
         return self.sources.nbytes + self.rest.nbytes + self.n_events * self.rest.itemsize
 
 
+def _pack_matches(kept: tuple[object, Matches]) -> pa.RecordBatch:
+    _, found = kept
+    return _pack_words([found.sources, found.rest, np.array([found.n_events], np.int32)])
+
+
+def _unpack_matches(batch: pa.RecordBatch) -> tuple[tuple[None, Matches], int]:
+    sources, rest, (n_events,) = _words_of(batch, np.int32)
+    found = Matches(sources, rest, int(n_events))
+    return (None, found), found.size_bytes
+
+
+def _pack_words(words: Sequence[npt.NDArray[Any]]) -> pa.RecordBatch:
+    return pa.record_batch({"words": pa.array([w.tobytes() for w in words], pa.large_binary())})
+
+
+def _words_of(batch: pa.RecordBatch, kind: type[np.generic]) -> list[npt.NDArray[Any]]:
+    return [np.frombuffer(row.as_buffer(), kind) for row in batch.column("words")]
+
+
+def _unpack_gone(batch: pa.RecordBatch) -> tuple[tuple[None, Sequence[Bits]], int]:
+    return (None, _words_of(batch, np.uint8)), batch.nbytes
+
+
+def _pack_column(kept: tuple[object, pa.RecordBatch]) -> pa.RecordBatch:
+    _, column = kept
+    return column.replace_schema_metadata({"type": str(column.schema.field(0).type)})
+
+
+def _unpack_column(batch: pa.RecordBatch) -> tuple[tuple[None, pa.RecordBatch], int]:
+    told = (batch.schema.metadata or {}).get(b"type", b"").decode()
+    if told != str(batch.schema.field(0).type):
+        raise ValueError(f"a column of {told}, a type that is not known here")
+    return (None, batch.replace_schema_metadata(None)), batch.nbytes
+
+
+_MATCHES = Form(_pack_matches, _unpack_matches)
+_GONE = Form(lambda kept: _pack_words(kept[1]), _unpack_gone)
+_COLUMN = Form(_pack_column, _unpack_column)
+
 _CHANGED = "a log of the table changed while it was read; plan the scan again"
 
 
 @dataclass(frozen=True)
-class _OverEvents:
-    """Events of which something is known, or shall be: `seamkit.scan.units.Events`."""
+class _MatchedEvents:
+    """Rows of events that met their file before: `seamkit.scan.units.Events`."""
 
-    events: Events
-
-    @property
-    def data(self) -> pa.RecordBatch:
-        return self.events.data
-
-    @property
-    def fills(self) -> bool:
-        return self.events.fills
-
-    def columns(self, reader: FileReader) -> Sequence[str]:
-        return self.events.columns(reader)
-
-    def put_together(
-        self,
-        batch: pa.RecordBatch,
-        sources: RowNumbers,
-        losers: RowNumbers | None,
-        allocator: TrackedAllocator,
-    ) -> pa.RecordBatch:
-        return self.events.put_together(batch, sources, losers, allocator)
-
-
-@dataclass(frozen=True)
-class _MatchedEvents(_OverEvents):
-    """Events that met their file before."""
-
+    data: pa.RecordBatch
     matches: Matches
+    fills: bool = False
+
+    @cached_property
+    def _exported(self) -> ExportedBatch:
+        return ExportedBatch(self.data)
 
     def columns(self, reader: FileReader) -> Sequence[str]:
         del reader
@@ -121,22 +142,53 @@ class _MatchedEvents(_OverEvents):
             raise InputError(f"{source} changed while it was read; plan the scan again")
         return found
 
+    def put_together(
+        self,
+        batch: pa.RecordBatch,
+        sources: RowNumbers,
+        losers: RowNumbers | None,
+        allocator: TrackedAllocator,
+    ) -> pa.RecordBatch:
+        del losers
+        return assemble(batch, self.data, self._exported, sources, allocator)
+
     def rest(self) -> RowNumbers:
         return self.matches.rest
 
 
 @dataclass(frozen=True)
-class _NotedEvents(_OverEvents):
+class _NotedEvents:
     """Events that meet all rows of their file now; what comes of it is noted."""
 
+    events: Events
     keep: Callable[[Matches], None]
     sources: list[RowNumbers] = field(default_factory=list)
+
+    @property
+    def data(self) -> pa.RecordBatch:
+        return self.events.data
+
+    @property
+    def fills(self) -> bool:
+        return self.events.fills
+
+    def columns(self, reader: FileReader) -> Sequence[str]:
+        return self.events.columns(reader)
 
     def meet(
         self, batch: pa.RecordBatch, first_row: int, source: str, losers: RowNumbers | None
     ) -> RowNumbers:
         self.sources.append(self.events.meet(batch, first_row, source, losers))
         return self.sources[-1]
+
+    def put_together(
+        self,
+        batch: pa.RecordBatch,
+        sources: RowNumbers,
+        losers: RowNumbers | None,
+        allocator: TrackedAllocator,
+    ) -> pa.RecordBatch:
+        return self.events.put_together(batch, sources, losers, allocator)
 
     def rest(self) -> RowNumbers:
         rest = self.events.rest()
@@ -169,17 +221,13 @@ class CachedChanges:
     def load(self, names: Sequence[str], context: ReadContext) -> Events | Positions:
         """See `Keyed.load`."""
         known = self.matches
-        if known is not None:  # of no use with some of the events
-            context = replace(context, condition=None)
+        if known is not None:
+            data = self.cache.data(self.changes, names, known.n_events, context)
+            return _MatchedEvents(data, known)
         loaded = self.cache.load(self.changes, names, context)
-        if isinstance(loaded, np.ndarray) or loaded.fills:
+        if isinstance(loaded, np.ndarray) or loaded.fills or not self.whole:
             return loaded
-        if known is None:
-            keep = partial(self.cache.keep_matches, self.changes)
-            return _NotedEvents(loaded, keep) if self.whole else loaded
-        if loaded.data.num_rows != known.n_events:
-            raise InputError(_CHANGED)
-        return _MatchedEvents(loaded, known)
+        return _NotedEvents(loaded, partial(self.cache.keep_matches, self.changes))
 
 
 _BYTES_A_KEY = 64  # of the index and the keys in it, about
@@ -215,44 +263,61 @@ class EventsCache:
     def matches(self, changes: Keyed) -> Matches | None:
         """What a unit's events do to its file, where that is known."""
         store, key = self._place(changes)
-        known = store.get(("matches", key))
+        known = store.get(("matches", key), _MATCHES)
         return None if known is None else known[1]
 
     def load(
         self, changes: Keyed, names: Sequence[str], context: ReadContext
     ) -> LoadedEvents | Positions:
         """The events of a unit; see `Keyed.load`."""
-        with self._lock:
-            alone = self._alone.setdefault(id(changes), threading.Lock())
-        with alone:
+        with self._alone_with(changes):
             store, key = self._place(changes)
             known = store.get(("events", key))
             whole = replace(context, condition=None)
-            if known is None:
-                before = len(context.warnings)
-                loaded = changes.load(names, whole if key in self._in_part else context)
-                if isinstance(loaded, np.ndarray) or loaded.fills:
-                    return loaded
-                if not loaded.whole:
-                    self._in_part.add(key)
-                    return loaded
-                events = loaded
-                # What is warned of is warned of in every scan; and files may have changed.
-                if len(context.warnings) > before or self._place(changes) != (store, key):
-                    store, key = self._own, id(changes)
-                self._keep(store, key, changes, events)
-            else:
-                events = known[1]
-            missing = [n for n in names if events.data.schema.get_field_index(n) < 0]
-            if missing:
-                # Keys and what orders them are known: of the logs these columns alone are decoded.
-                further = changes.further(missing, whole)
-                if further.num_rows != events.data.num_rows:
-                    raise InputError(_CHANGED)
-                events = events.beside(further)
-                if self._place(changes) == (store, key) or store is self._own:
-                    self._keep(store, key, changes, events)
-        return events.fork(names, context.allocator)
+            if known is not None:
+                bare: LoadedEvents = known[1]
+                data = self._data(changes, names, bare.data.num_rows, whole)
+                return bare.over(data).fork(names, context.allocator)
+            before = len(context.warnings)
+            events = changes.load(names, whole if key in self._in_part else context)
+            if isinstance(events, np.ndarray) or events.fills:
+                return events
+            if not events.whole:
+                self._in_part.add(key)
+                return events
+            # What is warned of is warned of in every scan; and files may have changed.
+            if len(context.warnings) > before or self._place(changes) != (store, key):
+                store, key = self._own, id(changes)
+            bare = events.over(events.data.select([]))
+            # An object that is kept keeps its id.
+            store.put(("events", key), (changes, bare), events.data.num_rows * _BYTES_A_KEY)
+            _keep_columns(store, key, changes, events.data)
+            return events.fork(names, context.allocator)
+
+    def data(
+        self, changes: Keyed, names: Sequence[str], n_events: int, context: ReadContext
+    ) -> pa.RecordBatch:
+        """Columns of the rows of so many events, which met their file before."""
+        with self._alone_with(changes):
+            return self._data(changes, names, n_events, replace(context, condition=None))
+
+    def _data(
+        self, changes: Keyed, names: Sequence[str], n_events: int, context: ReadContext
+    ) -> pa.RecordBatch:
+        """Those that are kept, and the others: of the logs these alone are decoded."""
+        store, key = self._place(changes)
+        kept = {name: store.get(("column", key, name), _COLUMN) for name in names}
+        found = {n: one[1] for n, one in kept.items() if one and one[1].num_rows == n_events}
+        missing = [name for name in kept if name not in found]
+        if missing:
+            further = changes.further(missing, context)
+            if further.num_rows != n_events:
+                raise InputError(_CHANGED)
+            if store is self._own or self._place(changes) == (store, key):
+                _keep_columns(store, key, changes, further)
+            found |= {name: further.select([name]) for name in missing}
+        schema = pa.schema([found[name].schema.field(0) for name in names])
+        return batch_of([found[name].column(0) for name in names], schema, n_events)
 
     def keep_matches(self, changes: Keyed, matches: Matches) -> None:
         """Keep them beside the events that they were found with, if these are kept."""
@@ -260,12 +325,12 @@ class EventsCache:
         events = store.get(("events", key))
         if events is None or events[1].data.num_rows != matches.n_events:
             return
-        store.put(("matches", key), (changes, matches), matches.size_bytes)
+        store.put(("matches", key), (changes, matches), matches.size_bytes, _MATCHES)
 
     def gone(self, unit: ReadUnit) -> Sequence[Bits] | None:
         """For each file of a unit which of its rows are gone, where that is known."""
         store, key = self._place_of_gone(unit)
-        known = store.get(("gone", key))
+        known = store.get(("gone", key), _GONE)
         return None if known is None else known[1]
 
     def keep_gone(
@@ -278,7 +343,8 @@ class EventsCache:
             return found
         if self._place_of_gone(unit) == place:
             store, key = place
-            store.put(("gone", key), (unit.changes, found), sum(bits.nbytes for bits in found))
+            taken = sum(bits.nbytes for bits in found)
+            store.put(("gone", key), (unit.changes, found), taken, _GONE)
         return found
 
     def _place_of_gone(self, unit: ReadUnit) -> tuple[Kept, Hashable]:
@@ -296,11 +362,15 @@ class EventsCache:
             return self._own, id(changes)
         return self._shared, identity
 
-    @staticmethod
-    def _keep(store: Kept, key: Hashable, changes: Keyed, events: LoadedEvents) -> None:
-        taken = events.data.get_total_buffer_size() + events.data.num_rows * _BYTES_A_KEY
-        # An object that is kept keeps its id.
-        store.put(("events", key), (changes, events), taken)
+    def _alone_with(self, changes: Keyed) -> threading.Lock:
+        with self._lock:
+            return self._alone.setdefault(id(changes), threading.Lock())
+
+
+def _keep_columns(store: Kept, key: Hashable, changes: Keyed, data: pa.RecordBatch) -> None:
+    for name in data.schema.names:
+        column = data.select([name])
+        store.put(("column", key, name), (changes, column), column.get_total_buffer_size(), _COLUMN)
 
 
 class UnitMatches:

@@ -221,8 +221,8 @@ class LoadedEvents(Events, Protocol):
         """Whether all are there; not so where the condition of a read left some out."""
         ...
 
-    def beside(self, further: pa.RecordBatch) -> LoadedEvents:
-        """These events with more columns of the rows of `data`, as `Keyed.further` gives them."""
+    def over(self, data: pa.RecordBatch) -> LoadedEvents:
+        """These events with other columns of the rows of `data`, as `Keyed.further` gives them."""
         ...
 
     def fork(self, names: Sequence[str], allocator: TrackedAllocator) -> LoadedEvents:

@@ -70,11 +70,9 @@ class FoldedEvents:
         """New rows."""
         return self.index.rest()
 
-    def beside(self, further: pa.RecordBatch) -> FoldedEvents:
-        """More columns."""
-        columns = [*self.data.columns, *further.columns]
-        names = [*self.data.schema.names, *further.schema.names]
-        return replace(self, data=pa.RecordBatch.from_arrays(columns, names=names))
+    def over(self, data: pa.RecordBatch) -> FoldedEvents:
+        """Other columns."""
+        return replace(self, data=data)
 
     def fork(self, names: Sequence[str], allocator: TrackedAllocator) -> FoldedEvents:
         """For another read."""

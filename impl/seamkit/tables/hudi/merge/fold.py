@@ -573,10 +573,8 @@ class SliceLog:
             )
         return rest
 
-    def beside(self, further: pa.RecordBatch) -> SliceLog:
-        """This log with columns of another reading of the same slice."""
-        schema = pa.schema([*self.data.schema, *further.schema])
-        data = batch_of([*self.data.columns, *further.columns], schema, self.data.num_rows)
+    def over(self, data: pa.RecordBatch) -> SliceLog:
+        """The same events with other columns of their rows."""
         return replace(self, data=data, exported=ExportedBatch(data))
 
     def fork(self, names: Sequence[str], allocator: TrackedAllocator) -> SliceLog:

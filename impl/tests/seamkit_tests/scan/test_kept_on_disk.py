@@ -1,0 +1,526 @@
+"""What is kept in a folder spares later processes the logs, and never changes a row."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import threading
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+import seamkit
+from seamkit.files import kept_on_disk, remote
+from seamkit.files.kept import KEPT
+from seamkit.files.kept_on_disk import Form, KeptOnDisk
+from seamkit.files.remote import RemoteFiles, Retry
+from seamkit.scan.events_cache import UnitMatches
+from seamkit.scan.units import ReadUnit
+from seamkit_tests.samples.delta_tables import unpack_delta
+from seamkit_tests.samples.golden_tables import unpack_table
+from seamkit_tests.samples.hudi_scans import counted_loads
+from seamkit_tests.samples.iceberg_tables import unpack_iceberg
+from seamkit_tests.samples.paimon_tables import unpack_paimon
+
+pytestmark = pytest.mark.usefixtures("nothing_kept")
+
+Rows = Counter[str]
+
+
+@pytest.fixture
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Where things are kept, as long as the test runs."""
+    place = tmp_path_factory.mktemp("kept")
+    seamkit.keep_on_disk(place)
+    yield place
+    seamkit.keep_on_disk(None)
+
+
+@pytest.fixture
+def worked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """Grows by each decoding of logs, and by each file whose rows that are gone are worked out."""
+    worked: list[Any] = counted_loads(monkeypatch)
+    original = UnitMatches._gone
+
+    def noted(self: UnitMatches, unit: ReadUnit, context: Any) -> Any:
+        worked.append(unit.name)
+        return original(self, unit, context)
+
+    monkeypatch.setattr(UnitMatches, "_gone", noted)
+    return worked
+
+
+def _anew() -> None:
+    """Forget what is in memory, as a process that begins knows nothing."""
+    seamkit.keep_at_most(0)
+    seamkit.keep_at_most(1 << 28)
+
+
+def _bag(rows: pa.Table) -> Rows:
+    return Counter(map(repr, rows.to_pylist()))
+
+
+def _relation(table: Path) -> Rows:
+    connection = duckdb.connect()
+    connection.execute("SET TimeZone = 'UTC'")
+    return _bag(seamkit.open_table(table).scan().relation(connection).to_arrow_table())
+
+
+def _dataset(table: Path) -> Rows:
+    return _bag(seamkit.open_table(table).scan().dataset().to_table())
+
+
+def _lazy(table: Path) -> Rows:
+    frame = seamkit.open_table(table).scan().lazy().collect()
+    return Counter(map(repr, frame.iter_rows()))
+
+
+def _stream(table: Path) -> Rows:
+    opened = seamkit.open_table(table)
+    column = pc.field(opened.scan().schema.names[-1])
+    some = opened.scan(filter=column.is_null() | column.is_valid())
+    return _bag(some.to_reader().read_all())
+
+
+def _parts(table: Path) -> Rows:
+    """As a task of Spark asks for them."""
+    scan, told = seamkit.open_table(table).scan(), Rows()
+    for number in range(scan.n_parts):
+        part = scan.masked_part(number, scan.schema.names, None)
+        told.update(_bag(part.rows.to_table()))
+        told[f"gone of {part.file}"] += int(part.gone.sum())
+    return told
+
+
+_DOORS = [_relation, _dataset, _lazy, _stream, _parts]
+_UNPACK: dict[str, Callable[[str, Path], Path]] = {
+    "hudi": unpack_table,
+    "delta": unpack_delta,
+    "iceberg": unpack_iceberg,
+    "paimon": unpack_paimon,
+}
+_KEYED = ["mor-v9-types", "mor-v6-types", "mor-v9-types-parquet-blocks"]
+_MASKED = [
+    ("delta", "vectors-update"),
+    ("iceberg", "equality-and-positions"),
+    ("iceberg", "vectors"),
+    ("paimon", "pk-levels"),
+    ("paimon", "vectors"),
+]
+
+
+def _held(table: Path, read: Callable[[Path], Rows], worked: list[Any]) -> None:
+    """A later process has the same rows, and does no more for them than a second read in one."""
+    first = read(table)
+    once = len(worked)
+    assert read(table) == first
+    again = len(worked) - once
+    assert again < once
+    _anew()
+    before = len(worked)
+    assert read(table) == first
+    assert len(worked) == before + again
+
+    seamkit.keep_on_disk(None)
+    _anew()
+    before = len(worked)
+    assert read(table) == first
+    assert len(worked) == before + once
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("read", _DOORS)
+@pytest.mark.parametrize("name", _KEYED)
+def test_a_later_process_decodes_no_log(
+    name: str, read: Callable[[Path], Rows], tmp_path: Path, worked: list[Any]
+) -> None:
+    """By any door, and its rows are those of a process that keeps nothing there."""
+    _held(unpack_table(name, tmp_path), read, worked)
+
+
+@pytest.mark.parametrize("read", _DOORS)
+@pytest.mark.parametrize("other", _DOORS)
+def test_what_one_door_has_kept_another_may_read(
+    read: Callable[[Path], Rows],
+    other: Callable[[Path], Rows],
+    tmp_path: Path,
+    folder: Path,
+) -> None:
+    """Each brings some of it; rows stay as they are without."""
+    table = unpack_table("mor-v9-types", tmp_path)
+    seamkit.keep_on_disk(None)
+    expected = read(table)
+    _anew()
+    seamkit.keep_on_disk(folder)
+    other(table)
+    _anew()
+    assert read(table) == expected
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(("format_", "name"), _MASKED)
+def test_a_later_process_works_out_no_mask(
+    format_: str, name: str, tmp_path: Path, worked: list[Any]
+) -> None:
+    """Deletes and sorted runs are bits of the files, which a later process finds."""
+    _held(_UNPACK[format_](name, tmp_path), _relation, worked)
+
+
+_PROCESS = """
+import sys, duckdb, seamkit
+from seamkit.files import kept
+from seamkit.tables.hudi.merge.fold import SliceChanges
+
+kept._SETTLED_NS = -(1 << 62)
+seamkit.keep_on_disk(sys.argv[1], int(sys.argv[3]))
+decoded = []
+for method in ("load", "further"):
+    def noted(self, *args, _original=getattr(SliceChanges, method)):
+        decoded.append(args[0])
+        return _original(self, *args)
+    setattr(SliceChanges, method, noted)
+connection = duckdb.connect()
+connection.execute("SET TimeZone = 'UTC'")
+rows = seamkit.open_table(sys.argv[2]).scan().relation(connection).to_arrow_table()
+print(bool(decoded), sorted(map(repr, rows.to_pylist())))
+"""
+
+
+def _process(folder: Path, table: Path, most_bytes: int = 1 << 30) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", _PROCESS, str(folder), str(table), str(most_bytes)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+
+def test_processes_share_a_folder(tmp_path: Path) -> None:
+    """Two that write at once, and one that comes later and decodes nothing; texts hash anew."""
+    table, folder = unpack_table("mor-v9-types", tmp_path / "table"), tmp_path / "kept"
+    both = [_process(folder, table), _process(folder, table)]
+    (first, _), (second, _) = (one.communicate(timeout=120) for one in both)
+    last, _ = _process(folder, table).communicate(timeout=120)
+    assert last.startswith("False [")
+    assert len({one.partition(" ")[2] for one in (first, second, last)}) == 1
+    names = [path.name for path in folder.iterdir()]
+    assert names
+    assert not [name for name in names if name.startswith(".")]
+
+
+def test_nothing_is_written_unless_asked_for(tmp_path: Path, monkeypatch: Any) -> None:
+    """Nor after it was turned off, nor where nothing is kept in memory."""
+    monkeypatch.setattr(KeptOnDisk, "put", None)
+    monkeypatch.setattr(KeptOnDisk, "get", None)
+    table = unpack_table("mor-v9-types", tmp_path / "table")
+    expected = _relation(table)
+    seamkit.keep_on_disk(tmp_path / "kept")
+    seamkit.keep_on_disk(None)
+    _anew()
+    assert _relation(table) == expected
+    seamkit.keep_on_disk(tmp_path / "kept")
+    seamkit.keep_at_most(0)
+    try:
+        assert _relation(table) == expected
+    finally:
+        seamkit.keep_on_disk(None)
+    assert not [*(tmp_path / "kept").iterdir()]
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_commit_between_two_processes_is_seen(tmp_path: Path) -> None:
+    """Before it, after it, and once it is undone."""
+    table = unpack_table("mor-v9-types", tmp_path / "table")
+    completed = max((table / ".hoodie/timeline").glob("*.deltacommit"))
+    aside = tmp_path / completed.name
+    answers = []
+    for _ in range(2):
+        completed.rename(aside)
+        answers.append(_relation(table))
+        _anew()
+        aside.rename(completed)
+        answers.append(_relation(table))
+        _anew()
+    seamkit.keep_on_disk(None)
+    assert answers[1] == answers[3] == _relation(table)
+    assert answers[0] == answers[2] != answers[1]
+
+
+@pytest.mark.usefixtures("folder")
+def test_another_table_under_the_same_names_is_read_anew(tmp_path: Path, worked: list[Any]) -> None:
+    """Copied over the first: paths and sizes are the same, the files are others."""
+    table = unpack_table("mor-v9-types", tmp_path / "table")
+    rows = _relation(table)
+    once = len(worked)
+    copy = shutil.copytree(table, tmp_path / "copy")
+    shutil.rmtree(table)
+    copy.rename(table)
+    _anew()
+    assert _relation(table) == rows
+    assert len(worked) == 2 * once
+
+
+_NUMBERS = Form(
+    lambda value: pa.record_batch({"n": pa.array(value, pa.int32())}),
+    lambda batch: (batch.column(0).to_pylist(), batch.nbytes),
+)
+
+
+def _only(folder: Path) -> Path:
+    (path,) = folder.iterdir()
+    return path
+
+
+@pytest.mark.parametrize("other", [b"", b"SEAMKEPT", b"x" * 500])
+def test_damage_anywhere_is_a_miss_that_is_removed(tmp_path: Path, other: bytes) -> None:
+    """Each byte turned, each length cut, bytes at the end, another entry under the name."""
+    place = KeptOnDisk.at(tmp_path / "kept", 1 << 20)
+    place.put(("a", 1), [1, 2, 3], _NUMBERS)
+    path = _only(place.folder)
+    whole = path.read_bytes()
+    place.put(("a", 2), [4, 5, 6], _NUMBERS)
+    (second,) = (one for one in place.folder.iterdir() if one != path)
+    turned = (
+        whole[:i] + bytes([whole[i] ^ (1 << i % 8)]) + whole[i + 1 :] for i in range(len(whole))
+    )
+    cut = (whole[:n] for n in range(len(whole)))
+    for damaged in (*turned, *cut, whole + b"\0", second.read_bytes(), other):
+        path.write_bytes(damaged)
+        assert place.get(("a", 1), _NUMBERS) is None
+        assert not path.exists()
+    place.put(("a", 1), [1, 2, 3], _NUMBERS)
+    assert place.get(("a", 1), _NUMBERS) == ([1, 2, 3], 12)
+    assert path.read_bytes() == whole
+
+
+def test_a_damaged_entry_costs_no_row(tmp_path: Path, worked: list[Any], folder: Path) -> None:
+    """Whatever of it is hit, the logs are decoded again."""
+    table = unpack_table("mor-v9-types", tmp_path)
+    rows, random = _relation(table), np.random.default_rng(3)
+    for _ in range(8):
+        for path in folder.iterdir():
+            content = bytearray(path.read_bytes())
+            content[random.integers(len(content))] ^= 1 << random.integers(8)
+            path.write_bytes(content[: random.integers(1, 2 * len(content))])
+        before = len(worked)
+        _anew()
+        assert _relation(table) == rows
+        assert len(worked) > before
+
+
+@pytest.mark.parametrize("what", ["folder", "pipe", "link"])
+def test_what_is_no_file_is_a_miss(tmp_path: Path, what: str) -> None:
+    """Nobody waits for a pipe, or follows a link."""
+    place = KeptOnDisk.at(tmp_path / "kept", 1 << 20)
+    place.put("a", [1], _NUMBERS)
+    path = _only(place.folder)
+    aside = path.rename(tmp_path / "aside")
+    if what == "folder":
+        path.mkdir()
+    elif what == "pipe":
+        os.mkfifo(path)
+    else:
+        path.symlink_to(aside)
+    assert place.get("a", _NUMBERS) is None
+    place.put("a", [1], _NUMBERS)
+
+
+@pytest.mark.parametrize(
+    ("key", "other"),
+    [
+        (("a", 1), ("a", "1")),
+        (("a", 1), ("a", True)),
+        (("a", ("b", "c")), ("a", "b", "c")),
+        (("a,b",), ("a", "b")),
+        (("a", b"x"), ("a", "x")),
+        (("a", None), ("a", "None")),
+        ((frozenset({"a", "b"}),), (("a", "b"),)),
+    ],
+)
+def test_keys_that_differ_have_entries_of_their_own(tmp_path: Path, key: Any, other: Any) -> None:
+    """Also where their parts look alike."""
+    place = KeptOnDisk.at(tmp_path / "kept", 1 << 20)
+    place.put(key, [1], _NUMBERS)
+    assert place.get(other, _NUMBERS) is None
+    place.put(other, [2], _NUMBERS)
+    assert place.get(key, _NUMBERS) == ([1], 4)
+    assert place.get(other, _NUMBERS) == ([2], 4)
+
+
+@pytest.mark.parametrize("key", [object(), f"{object()}", (1, [2]), {"a": 1}])
+def test_a_key_of_this_process_alone_is_not_written(tmp_path: Path, key: Any) -> None:
+    """The place of an object in memory means another one elsewhere."""
+    place = KeptOnDisk.at(tmp_path / "kept", 1 << 20)
+    place.put(("a", key), [1], _NUMBERS)
+    assert not [*place.folder.iterdir()]
+    assert place.get(("a", key), _NUMBERS) is None
+
+
+def test_credentials_without_words_are_of_one_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An object at the same place in another process's memory may let another user in."""
+    who = {"who": object()}
+    here = [
+        RemoteFiles("memory://a", options, Retry())._store for options in (who, who, {"who": "a"})
+    ]
+    monkeypatch.setattr(remote, "_PROCESS", b"another")
+    there = [RemoteFiles("memory://a", options, Retry())._store for options in (who, {"who": "a"})]
+    assert here[0] == here[1] != there[0]
+    assert here[2] == there[1]
+
+
+def test_another_version_finds_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may decode otherwise."""
+    place = KeptOnDisk.at(tmp_path / "kept", 1 << 20)
+    place.put("a", [1], _NUMBERS)
+    monkeypatch.setattr(kept_on_disk, "_versions", lambda: "another ")
+    assert place.get("a", _NUMBERS) is None
+
+
+def test_what_was_used_longest_ago_leaves_first(tmp_path: Path) -> None:
+    """Within the bytes of the folder, whoever wrote it; other files there are let alone."""
+    room = 1 << 16
+    place, beside = (KeptOnDisk.at(tmp_path / "kept", room) for _ in range(2))
+    (place.folder / "own").write_bytes(b"x" * room)
+    abandoned = place.folder / f"{kept_on_disk._UNFINISHED}x"
+    abandoned.write_bytes(b"x")
+    os.utime(abandoned, (0, 0))
+    for number in range(60):
+        (place, beside)[number % 2].put(("n", number), [number] * 600, _NUMBERS)
+        assert place.get(("n", 0), _NUMBERS) is not None
+        entries = [p for p in place.folder.iterdir() if p.name not in ("own", abandoned.name)]
+        assert sum(path.stat().st_size for path in entries) <= room * 9 // 8
+        for age, path in enumerate(sorted(entries, key=lambda p: p.stat().st_mtime_ns)):
+            os.utime(path, ns=(age, age))  # no clock is so fine
+    found = [n for n in range(60) if place.get(("n", n), _NUMBERS)]
+    assert found == [0, *range(60 - len(found) + 1, 60)]
+    assert len(found) > 10
+    assert (place.folder / "own").exists()
+    assert not abandoned.exists()
+
+
+def test_what_is_larger_than_the_folder_is_not_written(tmp_path: Path) -> None:
+    """And pushes nothing out."""
+    place = KeptOnDisk.at(tmp_path / "kept", 4000)
+    place.put("a", [1], _NUMBERS)
+    place.put("b", [1] * 2000, _NUMBERS)
+    assert place.get("a", _NUMBERS) == ([1], 4)
+    assert place.get("b", _NUMBERS) is None
+
+
+def test_a_full_disk_is_told_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing fails, nothing unfinished stays, what was there is read on."""
+    place = KeptOnDisk.at(tmp_path / "kept", 1 << 20)
+    place.put("a", [1], _NUMBERS)
+
+    def full(_self: Path, _target: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "replace", full)
+    with pytest.warns(RuntimeWarning, match="No space left"):
+        place.put("b", [1], _NUMBERS)
+    place.put("c", [1], _NUMBERS)
+    assert place.get("a", _NUMBERS) == ([1], 4)
+    assert len([*place.folder.iterdir()]) == 1
+
+
+def test_a_folder_that_is_gone_is_told_once(tmp_path: Path) -> None:
+    """As a full disk is."""
+    place = KeptOnDisk.at(tmp_path / "kept", 1 << 20)
+    place.folder.rmdir()
+    assert place.get("a", _NUMBERS) is None
+    with pytest.warns(RuntimeWarning, match="nothing more is kept there"):
+        place.put("a", [1], _NUMBERS)
+    place.put("a", [1], _NUMBERS)
+
+
+def test_a_type_that_another_process_may_not_know_is_a_miss(tmp_path: Path) -> None:
+    """Its stored form alone would be of another type."""
+
+    class Own(pa.ExtensionType):  # type: ignore[misc]  # pyarrow has no types
+        def __init__(self) -> None:
+            super().__init__(pa.int32(), "seamkit.tests.own")
+
+        def __arrow_ext_serialize__(self) -> bytes:
+            return b""
+
+        @classmethod
+        def __arrow_ext_deserialize__(cls, _storage: pa.DataType, _told: bytes) -> Own:
+            return cls()
+
+    from seamkit.scan.events_cache import _COLUMN
+
+    place = KeptOnDisk.at(tmp_path / "kept", 1 << 20)
+    column = pa.record_batch(
+        {"a": pa.ExtensionArray.from_storage(Own(), pa.array([1], pa.int32()))}
+    )
+    place.put("a", (None, column), _COLUMN)
+    assert _only(place.folder)
+    assert place.get("a", _COLUMN) is None
+
+
+def test_who_has_an_entry_keeps_it_when_it_is_removed(tmp_path: Path) -> None:
+    """The mapping stays, whoever evicts the file meanwhile."""
+    form = Form(_NUMBERS.pack, lambda batch: (batch, 0))
+    place = KeptOnDisk.at(tmp_path / "kept", 1 << 20)
+    place.put("a", [7] * 10_000, form)
+    found = place.get("a", form)
+    assert found is not None
+    _only(place.folder).unlink()
+    assert found[0].column(0).to_pylist() == [7] * 10_000
+
+
+def test_threads_write_and_read_at_once(tmp_path: Path) -> None:
+    """While entries are evicted: what is found is what was written."""
+    places = [KeptOnDisk.at(tmp_path / "kept", 1 << 15) for _ in range(4)]
+    wrong: list[Any] = []
+
+    def work(place: KeptOnDisk) -> None:
+        for number in range(120):
+            key = number % 17
+            place.put(("k", key), [key] * 500, _NUMBERS)
+            found = place.get(("k", key), _NUMBERS)
+            if found is not None and found[0] != [key] * 500:
+                wrong.append(found)
+
+    threads = [threading.Thread(target=work, args=(place,)) for place in places]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert not wrong
+    assert not [p for p in places[0].folder.iterdir() if p.name.startswith(".")]
+
+
+@pytest.mark.parametrize("mode", [0o755, 0o770, 0o707])
+def test_a_folder_that_others_look_into_is_refused(tmp_path: Path, mode: int) -> None:
+    """Or write to; one that is made is for its user alone."""
+    seamkit.keep_on_disk(tmp_path / "a" / "b")
+    seamkit.keep_on_disk(None)
+    assert (tmp_path / "a" / "b").stat().st_mode & 0o777 == 0o700
+    (tmp_path / "a" / "b").chmod(mode)
+    with pytest.raises(seamkit.UsageError, match="chmod 700"):
+        seamkit.keep_on_disk(tmp_path / "a" / "b")
+    assert KEPT.folder is None
+
+
+def test_a_file_is_no_folder(tmp_path: Path) -> None:
+    """The message says where and why."""
+    (tmp_path / "a").write_text("")
+    with pytest.raises(seamkit.UsageError, match="nothing can be kept there"):
+        seamkit.keep_on_disk(tmp_path / "a")
+
+
+@pytest.mark.parametrize("absurd", [0, -1, True, 1.5, "1"])
+def test_absurd_bounds_are_refused(tmp_path: Path, absurd: Any) -> None:
+    """The bound is a whole number of bytes, and no folder is made."""
+    with pytest.raises(seamkit.UsageError, match="most_bytes"):
+        seamkit.keep_on_disk(tmp_path / "kept", absurd)
+    assert not (tmp_path / "kept").exists()
