@@ -148,16 +148,23 @@ def engine_files(
             return why
         else:
             stored[field.name] = own
-    if any(value.is_valid and _is_lost(value.type) for value in values.values()):
+    if any(map(_is_lost, values.values())):
         return "an engine would not be told the value of a column exactly"
     if why := _why_not_their_bytes(file, list({own.name for own in stored.values()})):
         return why
     return EngineFiles([path], schema, stored, values)
 
 
-def _is_lost(kind: pa.DataType) -> bool:
-    """Whether values of a type are not the same as Python's, as which engines are told them."""
-    return bool(pa.types.is_nested(kind) or (pa.types.is_timestamp(kind) and kind.unit == "ns"))
+def _is_lost(value: pa.Scalar) -> bool:
+    """Whether a value is not the same as Python's, as which engines are told it."""
+    kind = value.type
+    if pa.types.is_nested(kind) or (pa.types.is_timestamp(kind) and kind.unit == "ns"):
+        return bool(value.is_valid)
+    try:
+        value.as_py()
+    except (ValueError, OverflowError):  # a day or a time beyond those of Python's
+        return True
+    return False
 
 
 def _why_not_its_names(reader: ParquetReader) -> str | None:

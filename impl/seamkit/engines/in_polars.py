@@ -57,18 +57,23 @@ def _scan_parquet(files: EngineFiles, types: pl.Schema) -> pl.LazyFrame:
     taken = {own.name for own in files.stored.values()}
     shown = {name: own.name for name, own in files.stored.items()}
     # Beside the file's columns: a selection of nothing but values would have one row.
-    for number, (name, value) in enumerate(files.values.items()):
-        shown[name] = next(n for n in _names_of_values(number) if n not in taken)
-        rows = rows.with_columns(pl.lit(value.as_py()).alias(shown[name]))
+    for number, (name, scalar) in enumerate(files.values.items()):
+        value = scalar.as_py()
+        shown[name] = next(n for n in _names_of_values(number, value) if n not in taken)
+        rows = rows.with_columns(pl.lit(value).alias(shown[name]))
     # By selectors: the name of a plain column may be a pattern of many.
     return rows.select(
         cs.by_name(shown[name]).cast(kind).alias(name) for name, kind in types.items()
     )
 
 
-def _names_of_values(number: int) -> Iterator[str]:
-    """Names for a value beside the columns of files, which may call one of them so."""
-    return (f"value {number}" + "'" * more for more in itertools.count())
+def _names_of_values(number: int, value: object) -> Iterator[str]:
+    """Names for a value beside the columns of files, which may call one of them so.
+
+    That of a zero with a sign has one: Polars reads files of equal values as one, under the first.
+    """
+    sign = "-" if str(value) == "-0.0" else ""
+    return (f"value {number}{sign}" + "'" * more for more in itertools.count())
 
 
 def _scan_rest(dataset: ds.Dataset, types: pl.Schema) -> pl.LazyFrame:

@@ -222,7 +222,8 @@ def _files_of(unit: ReadUnit, schema: pa.Schema, *, masks: bool) -> list[EngineF
 
 def _key(files: EngineFiles) -> object:
     """What files that are read together have in common."""
-    values = tuple((name, value.type, value.as_py()) for name, value in files.values.items())
+    # As texts: to Python a zero equals that of the other sign, and no NaN another.
+    values = tuple((name, value.type, repr(value.as_py())) for name, value in files.values.items())
     stored = tuple((name, own.name, own.type) for name, own in files.stored.items())
     return values, stored
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import math
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
@@ -113,6 +114,21 @@ def partitioned() -> None:
     at.keep()
 
 
+def signs() -> None:
+    """Partitions of floats and doubles that equal each other and are not the same."""
+    columns = {"k": "int", "f": "float", "d": "double"}
+    note = "partitions of zeros with both signs, NaN and infinities"
+    at = table("signs", note, columns, partition=["f", "d"])
+    by = ["f", "d"]
+    pairs = [(0.0, -0.0), (-0.0, 0.0), (0.0, 0.0), (math.nan, -math.inf), (math.inf, math.nan)]
+    rows: list[Row] = [{"k": k, "f": f, "d": d} for k, (f, d) in enumerate(pairs)]
+    append(at, rows[:2], "append two rows by f, d", partition_by=by)
+    append(at, rows[2:], "append three rows", partition_by=by)
+    at.ask("newest", rows)
+    at.ask("zeros", rows[:3], where="f = 0")
+    at.keep()
+
+
 def commit_delete(at: Recipe, where: str, said: str) -> int:
     """Delete rows by a condition."""
     deltalake.DeltaTable(str(at.path)).delete(where)
@@ -219,5 +235,13 @@ def optimized() -> None:
 
 
 if __name__ == "__main__":
-    recipes: Sequence[Callable[[], None]] = (types, holes, partitioned, merged, evolved, optimized)
+    recipes: Sequence[Callable[[], None]] = (
+        types,
+        holes,
+        partitioned,
+        signs,
+        merged,
+        evolved,
+        optimized,
+    )
     carry_out(recipes)

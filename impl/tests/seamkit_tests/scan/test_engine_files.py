@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -49,6 +50,36 @@ def test_a_masked_file_is_read_without_the_rows_that_are_gone(tmp_path: Path) ->
     assert sorted(scan.lazy().collect().rows()) == sorted(expected)
     assert _plan_of(scan, "true").count("Parquet Scan") == 2
     assert scan.engine_plan(masks=True).rest is None
+
+
+@pytest.mark.parametrize("kind", [pa.float32(), pa.float64()], ids=str)
+def test_zeros_of_both_signs_are_two_partitions(tmp_path: Path, kind: pa.DataType) -> None:
+    """To Python one equals the other, and no NaN another: these are read at once."""
+    values = [0.0, -0.0, 0.0, math.nan, math.nan]
+    units = [
+        write_unit(tmp_path, f"f{at}", _ROWS.slice(at, 1), partition={"x": pa.scalar(value, kind)})
+        for at, value in enumerate(values)
+    ]
+    scan = UnitScan(plan(_ROWS.schema.append(pa.field("x", kind)), *units), ["id", "x"])
+
+    expected = [repr(row) for row in enumerate(values)]
+    assert [*map(repr, _rows(scan))] == expected
+    assert sorted(map(repr, scan.lazy().collect().rows())) == expected
+    assert len(scan.engine_plan().files) == 3
+
+
+@pytest.mark.parametrize(
+    "kind", [pa.date32(), pa.timestamp("us"), pa.timestamp("us", "UTC")], ids=str
+)
+def test_partitions_of_times_beyond_pythons_stay(tmp_path: Path, kind: pa.DataType) -> None:
+    """No engine is told such a value: the rows come from us."""
+    stored = pa.int32() if pa.types.is_date(kind) else pa.int64()
+    far = pa.scalar(5_000_000 * (1 if stored == pa.int32() else 86_400_000_000), stored).cast(kind)
+    unit = write_unit(tmp_path, "f", _ROWS.slice(0, 1), partition={"x": far})
+    scan = UnitScan(plan(_ROWS.schema.append(pa.field("x", kind)), unit), ["id", "x"])
+
+    assert scan.relation(duckdb.connect()).project("year(x)").fetchall() == [(15659,)]
+    assert scan.lazy().select(pl.col("x").dt.year()).collect().item() == 15659
 
 
 def test_masks_reach_over_chunks_and_files(tmp_path: Path) -> None:
