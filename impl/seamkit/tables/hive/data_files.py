@@ -13,9 +13,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from seambase.errors import RefusedError
 from seamkit.avro.data_file import AvroReader
 from seamkit.files.columns import Finder, FoundReader, Place, Source, places
 from seamkit.files.orc import OrcReader
@@ -99,16 +101,30 @@ def _found(finder: Finder, columns: Mapping[str, HiveType], wanted: pa.Field) ->
     source, kind = finder(wanted), columns.get(wanted.name)
     if source.read is None or kind is None or not _has_lengths(kind):
         return source
-    return replace(source, make=partial(_fitted, kind))
+    return replace(source, make=partial(_made, kind, f"{finder.where}: column {wanted.name!r}"))
+
+
+def _made(kind: HiveType, where: str, column: pa.Array | None, positions: Positions) -> pa.Array:
+    """See `Make`."""
+    del positions
+    assert column is not None
+    return _fitted(kind, column, where)
+
+
+def _keys(maps: pa.MapArray, keys: pa.Array) -> int:
+    """How many keys there are, equal ones of one map counted once."""
+    ends = maps.offsets.to_numpy()
+    rows = pa.array(np.repeat(np.arange(len(maps)), np.diff(ends)))
+    own = pa.table({"row": rows, "key": keys.slice(ends[0], len(rows))})
+    return int(own.group_by(["row", "key"]).aggregate([]).num_rows)
 
 
 def _has_lengths(kind: HiveType) -> bool:
     return kind.length > 0 or any(map(_has_lengths, kind.children))
 
 
-def _fitted(kind: HiveType, column: pa.Array | None, positions: Positions) -> pa.Array:
-    """A column whose texts are cut to their length, those of `char` filled up; see `Make`."""
-    assert column is not None
+def _fitted(kind: HiveType, column: pa.Array, where: str) -> pa.Array:
+    """A column whose texts are cut to their length, those of `char` filled up."""
     if kind.length:
         cut = pc.utf8_slice_codeunits(column, 0, kind.length)
         return pc.utf8_rpad(cut, kind.length) if kind.word == "char" else cut
@@ -117,15 +133,19 @@ def _fitted(kind: HiveType, column: pa.Array | None, positions: Positions) -> pa
     if kind.word == "struct":
         own = dict(zip(kind.names, kind.children, strict=True))
         parts = zip(column.type, column.flatten(), strict=True)
-        inner = [_fitted(own[field.name], part, positions) for field, part in parts]
+        inner = [_fitted(own[field.name], part, where) for field, part in parts]
         return pa.StructArray.from_arrays(
             inner, fields=list(column.type), mask=column.is_null() if column.null_count else None
         )
     if kind.word == "array":
-        return with_children(
-            column, column.type, _fitted(kind.children[0], column.values, positions)
-        )
+        return with_children(column, column.type, _fitted(kind.children[0], column.values, where))
     pairs = zip(kind.children, (column.keys, column.items), strict=True)
     fields = [column.type.key_field, column.type.item_field]
-    entries = [_fitted(child, part, positions) for child, part in pairs]
+    entries = [_fitted(child, part, where) for child, part in pairs]
+    key = kind.children[0]
+    if key.length and _keys(column, column.keys) > _keys(column, entries[0]):
+        raise RefusedError(
+            f"{where}: two keys of a map are one as {key.word}({key.length}): Hive keeps one of "
+            "them, or both, by the format of the file"
+        )
     return with_children(column, column.type, pa.StructArray.from_arrays(entries, fields=fields))

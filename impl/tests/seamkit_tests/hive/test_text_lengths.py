@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow import orc
 
+from seambase.errors import RefusedError
 from seamkit.tables.hive.table import HiveTable
 
 _TEXTS = ["abcdef", "ab", "äöüß", "a  ", None, "", "😀😀😀😀", "   x"]
@@ -104,3 +105,29 @@ def test_texts_have_the_length_of_their_type(tmp_path: Path, writer: str) -> Non
         found = table.to_arrow(["w"], filter=pc.field(name) == text)["w"].to_pylist()
         assert found == [_TEXTS[(_VARCHAR if name == "v" else _CHAR).index(text)]]
         assert scan.dataset().count_rows(filter=pc.field(name) == text) == 1
+
+
+_MAPS = pa.map_(pa.string(), pa.int32())
+
+
+@pytest.mark.parametrize("kind", ["varchar(3)", "char(3)", "array", "struct"])
+@pytest.mark.parametrize("write", [pq.write_table, orc.write_table])
+def test_keys_that_a_length_makes_one_are_refused(
+    tmp_path: Path, kind: str, write: Callable[..., None]
+) -> None:
+    """Hive 2.3.9 keeps both of a Parquet file, the last of an ORC file: no answer is right."""
+    word = kind if "(" in kind else "varchar(3)"
+    inner = {"array": f"array<map<{word},int>>", "struct": f"struct<a:map<{word},int>>"}
+    own = {"array": pa.list_(_MAPS), "struct": pa.struct([("a", _MAPS)])}
+    maps = [[("ab", 0), ("abc", 1)], None, [("abd", 2)], [("abcd", 3), ("abce", 4)]]
+    shaped = {"array": lambda one: [one], "struct": lambda one: {"a": one}}.get(kind, lambda m: m)
+    rows = pa.table({"m": pa.array([*map(shaped, maps)], own.get(kind, _MAPS))})
+    columns = {"m": inner.get(kind, f"map<{word},int>")}
+    for name, part in (("alone", rows.slice(0, 3)), ("both", rows)):
+        (tmp_path / name).mkdir()
+        write(part, tmp_path / name / "f")
+    form = "parquet" if write is pq.write_table else "orc"
+    apart = HiveTable(str(tmp_path / "alone"), columns=columns, file_format=form)
+    assert len(apart.to_arrow()) == 3
+    with pytest.raises(RefusedError, match=r"both/f: column 'm': two keys of a map are one as "):
+        HiveTable(str(tmp_path / "both"), columns=columns, file_format=form).to_arrow()
