@@ -18,8 +18,7 @@ from seambench import __version__
 from seambench.contracts.common import Kind, Stage
 from seambench.contracts.serde import Operated, StreamStep
 from seambench_impl.stages.serde import page_stages, row_stages
-from seamkit.core.memory import TrackedAllocator
-from seamkit.core.pools import MemoryPool
+from seamkit.core.memory import MemoryPool, TrackedAllocator
 from seamkit.gluten.rows import columns_to_rows, rows_to_columns
 from seamkit.serde.presto.read import deserialize as read_pages
 from seamkit.serde.presto.write import serialize as write_page

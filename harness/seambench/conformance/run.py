@@ -1,16 +1,20 @@
-"""Running the cases of a seam over implementations: one outcome per pair."""
+"""Running the cases of a seam over implementations: one outcome per pair.
+
+Several processes of one implementation share its cases: a `Crew`.
+"""
 
 from __future__ import annotations
 
 import fnmatch
+import queue
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from seambase.errors import UsageError
-from seambench.conformance.crew import Crew
 from seambench.conformance.isolate import Isolated, Limits
 from seambench.conformance.judge import lacked, missing_capability
 from seambench.conformance.load import begins_of, choose_cases, load_cases
@@ -193,3 +197,48 @@ def _outcome(case: Case, name: str, version: str, answer: Mapping[str, Any]) -> 
 def _jobs_for(cases: Sequence[Case]) -> int:
     """How many processes are worth their start."""
     return 1 + len(cases) // _CASES_WORTH_A_PROCESS
+
+
+class Crew:
+    """Processes of one implementation. A context manager; not for several threads.
+
+    Attributes:
+        first: the process that is started first, and always.
+    """
+
+    def __init__(self, seam: str, name: str, limits: Limits, jobs: int) -> None:
+        """Make them ready; each starts with its first case."""
+        self._members = [Isolated(seam, name, limits) for _ in range(jobs)]
+        self.first = self._members[0]
+
+    def __enter__(self) -> Crew:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for member in self._members:
+            member.close()
+
+    def map(
+        self, put: Callable[[Isolated, Case], Outcome], cases: Sequence[Case]
+    ) -> Iterator[Outcome]:
+        """What comes of each case, in the order of the cases."""
+        self.first.start()
+        idle: queue.SimpleQueue[Isolated] = queue.SimpleQueue()
+        for member in self._members:
+            idle.put(member)
+
+        def one(case: Case) -> Outcome:
+            member = idle.get()
+            try:
+                return put(member, case)
+            finally:
+                idle.put(member)
+
+        pool = ThreadPoolExecutor(len(self._members))
+        try:
+            yield from pool.map(one, cases)
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+            for member in self._members:
+                member.interrupt()
+            pool.shutdown()

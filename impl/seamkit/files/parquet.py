@@ -17,7 +17,6 @@ from seambase.wording import counted
 from seamkit.core.arrow_data import batch_of
 from seamkit.core.unpack import Bound
 from seamkit.files.blooms.split_block import groups_that_may_hold
-from seamkit.files.decimals import byte_decimals, decimals_of, footer_of_bytes
 from seamkit.files.equalities import named_values
 from seamkit.files.footers.chunks import (
     NullCounts,
@@ -33,7 +32,14 @@ from seamkit.files.footers.chunks import (
     paths_twice,
 )
 from seamkit.files.kept import KEPT
-from seamkit.files.promotion import LOSSLESS, TypeRules, resolve_batch
+from seamkit.files.promotion import (
+    LOSSLESS,
+    TypeRules,
+    byte_decimals,
+    decimals_of,
+    footer_of_bytes,
+    resolve_batch,
+)
 from seamkit.files.ranges import FarFile
 from seamkit.files.reader import FileReader, RowsWanted
 from seamkit.files.spreading import long_dictionaries, rows_at_once, texts_within
@@ -205,7 +211,7 @@ class ParquetReader(FileReader):
 
     @functools.cached_property
     def _decimals(self) -> Mapping[str, pa.DataType]:
-        """Columns that are read as bytes and become decimals; see `seamkit.files.decimals`."""
+        """Columns that are read as bytes and become decimals; see `seamkit.files.promotion`."""
         return byte_decimals(self._file.metadata)
 
     def _opened(self) -> tuple[pa.NativeFile, pq.ParquetFile]:

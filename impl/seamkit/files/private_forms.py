@@ -6,7 +6,7 @@ Without them look-ups by key read all that statistics leave of row groups, files
 `pages` (`pages/`): single pages of Parquet, decoded as files of nothing but these pages. Without
 them row groups are read whole.
 
-`decimals` (`decimals.py`): decimals that are stored as bytes, read by a footer that does not call
+`decimals` (`promotion.py`): decimals that are stored as bytes, read by a footer that does not call
 them decimals. Without it pyarrow makes each decimal by itself.
 
 A release of Arrow may close any of them. No row is wrong then, but reads would get slow without a

@@ -12,6 +12,7 @@ from a known one is damage.
 
 from __future__ import annotations
 
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -207,6 +208,28 @@ class OverReader(FileReader):
     ) -> FileStatistics:
         """What the file's statistics tell; see `FileReader.statistics`."""
         return self._reader.statistics(schema, row_groups)
+
+
+class PageCounts:
+    """Counts pages of column chunks of which the page index said what to read.
+
+    Threads may share it.
+
+    Attributes:
+        pages: of such chunks, those of dictionaries aside.
+        unread: those among them that were not read.
+    """
+
+    def __init__(self) -> None:
+        self.pages = 0
+        self.unread = 0
+        self._lock = threading.Lock()
+
+    def add(self, pages: int, read: int) -> None:
+        """Count a column chunk."""
+        with self._lock:
+            self.pages += pages
+            self.unread += pages - read
 
 
 def positions_of(reader: FileReader, row_groups: Sequence[int] | None) -> Positions:

@@ -19,8 +19,8 @@ import pyarrow.compute as pc
 
 from seamkit.core.arrow_data import batch_of, repeated
 from seamkit.core.memory import TrackedAllocator
-from seamkit.files.pages.paged import PageCounts, PagedFile, paged_file
-from seamkit.files.reader import FileReader
+from seamkit.files.pages.paged import PagedFile, paged_file
+from seamkit.files.reader import FileReader, PageCounts
 from seamkit.scan.masks import Gone, RowRemover
 
 _PIECE_ROWS = 32 * 1024

@@ -4,12 +4,20 @@ Where one row of a key is left, the largest run is the base: its batches are cha
 rows of other runs take the place of its rows or are handed out beside them. Where rows of a key
 become one, all rows come out in order and a rule of the table format merges them. Memory holds a
 batch of each run, whatever the runs' sizes; the more runs and threads, the smaller the batches.
+
+Several threads merge one unit by ranges of keys, cut by the first column of the key, so that all
+rows of a key fall into one. Where ranges begin is taken from the statistics of the largest run's
+row groups; other runs may have a row group in two ranges, and then both read it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+import functools
+import itertools
+import operator
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +30,6 @@ from seamkit.core.tasks import read_ahead
 from seamkit.files.reader import FileReader
 from seamkit.scan.arguments import DEFAULT_BATCH_ROWS
 from seamkit.scan.core_merges import KEEP, MergedRows, RowNumbers, RunMerge, assemble
-from seamkit.scan.key_ranges import GroupsOf, KeyRange
 from seamkit.scan.masks import GoneRows, left_of
 from seamkit.scan.units import DataFile, ReadContext, ReadUnit, Runs
 
@@ -396,3 +403,123 @@ def _joined(pieces: Sequence[pa.RecordBatch], schema: pa.Schema) -> pa.RecordBat
         return batch_of([pa.nulls(0, field.type) for field in schema], schema, 0)
     columns = [pa.concat_arrays([p.column(i) for p in pieces]) for i in range(len(schema))]
     return batch_of(columns, schema, sum(piece.num_rows for piece in pieces))
+
+
+GroupsOf = Callable[[FileReader], Sequence[int]]
+"""Which row groups of a file may hold keys that are asked for."""
+
+
+@dataclass
+class _Tally:
+    """Rows that the ranges of a unit found, which are all rows of its files.
+
+    A row group whose statistics are wrong would otherwise lose rows without a word.
+    """
+
+    ranges: int
+    expected: int = 0
+    found: int = 0
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+@dataclass(frozen=True)
+class KeyRange:
+    """A part of a unit's keys.
+
+    Attributes:
+        column: the first of the key.
+        least: its least value in the range; None for no bound.
+        below: the value that the next range begins with; None for no bound.
+        tally: that of all ranges of the unit.
+    """
+
+    column: pa.Field
+    least: pa.Scalar | None
+    below: pa.Scalar | None
+    tally: _Tally
+
+    def groups(self, reader: FileReader, chosen: Sequence[int]) -> list[int]:
+        """Those of some row groups of a file that may have keys in the range."""
+        may = reader.row_groups_that_may_match(
+            self._condition, pa.schema([self.column]), counted=frozenset([self.column.name])
+        )
+        if self.least is None:
+            with self.tally.lock:
+                self.tally.expected += reader.rows_in(chosen)
+        return sorted(set(may).intersection(chosen))
+
+    def own(self, batch: pa.RecordBatch, kept: pa.BooleanArray | None) -> pa.RecordBatch:
+        """The rows of a batch that are in the range; a null, which no key has, stays."""
+        keys, found = batch.column(self.column.name), batch.num_rows
+        if found and keys.null_count == 0:
+            extremes = pc.min_max(keys)
+            if not (self._has(extremes["min"]) and self._has(extremes["max"])):
+                inside = self._test(keys)
+                found = inside.true_count
+                kept = inside if kept is None else pc.and_(inside, kept)
+        with self.tally.lock:
+            self.tally.found += found
+        return batch if kept is None else batch.filter(kept)
+
+    def ended(self, where: str) -> None:
+        """The range was read to its end."""
+        with self.tally.lock:
+            self.tally.ranges -= 1
+            tally = self.tally
+            if tally.ranges == 0 and tally.found != tally.expected:
+                raise InputError(
+                    f"{where}: row groups have {tally.found} of {tally.expected} rows in the "
+                    f"ranges of {self.column.name!r} that their statistics tell"
+                )
+
+    @property
+    def _condition(self) -> pc.Expression:
+        key = pc.field(self.column.name)
+        tests = [] if self.least is None else [key >= self.least]
+        tests += [] if self.below is None else [key < self.below]
+        return functools.reduce(operator.and_, tests)
+
+    def _has(self, value: pa.Scalar) -> bool:
+        return bool(self._test(value).as_py())
+
+    def _test(self, keys: pa.Array | pa.Scalar) -> pa.BooleanArray | pa.BooleanScalar:
+        tests = [] if self.least is None else [pc.greater_equal(keys, self.least)]
+        tests += [] if self.below is None else [pc.less(keys, self.below)]
+        return functools.reduce(pc.and_, tests)
+
+
+def key_ranges(changes: Runs, schema: pa.Schema, parts: int) -> Sequence[KeyRange]:
+    """Cut a unit into ranges of keys, in their order, each with about as much of the largest run.
+
+    There may be fewer than `parts`, but two at least; none where nothing tells how to cut.
+    """
+    column = schema.field(changes.keys[0])
+    if pa.types.is_floating(column.type) or pa.types.is_nested(column.type):
+        return []  # a NaN is in no range
+    largest = max(changes.runs, key=lambda run: sum(file.size_bytes for file in run))
+    leasts: list[tuple[pa.Scalar, int]] = []
+    for file in largest:
+        reader = file.open()
+        found = reader.leasts(column.name, column.type)
+        rows = [reader.rows_in([i]) for i in range(len(found))]
+        leasts += zip(found, rows, strict=True)
+    cuts = _cuts(leasts, parts)
+    if not cuts:
+        return []
+    tally = _Tally(len(cuts) + 1)
+    bounds = itertools.pairwise([None, *cuts, None])
+    return [KeyRange(column, least, below, tally) for least, below in bounds]
+
+
+def _cuts(leasts: Sequence[tuple[pa.Scalar, int]], parts: int) -> list[pa.Scalar]:
+    """Values at which ranges begin, ascending; by the least value and the rows of row groups."""
+    whole, before = sum(rows for _, rows in leasts), 0
+    cuts: list[pa.Scalar] = []
+    for number, (least, rows) in enumerate(leasts):
+        due = whole * (len(cuts) + 1) / parts
+        # The group in which a share is full begins the next range if it lies mostly behind that.
+        is_due = number and len(cuts) + 1 < parts and before + rows / 2 >= due
+        if is_due and pc.greater(least, cuts[-1] if cuts else leasts[0][0]).as_py():
+            cuts.append(least)
+        before += rows
+    return cuts

@@ -15,11 +15,10 @@ from seambase.filters import apply_filter
 from seambase.scan import ToldWarnings
 from seamkit.core.memory import TrackedAllocator
 from seamkit.core.tasks import Task
-from seamkit.files.pages.paged import PageCounts
+from seamkit.files.reader import PageCounts
 from seamkit.files.storage import is_far
 from seamkit.scan.arguments import ScanOptions
 from seamkit.scan.events_cache import ChangedRows, EventsCache, changed_rows
-from seamkit.scan.key_ranges import GroupsOf, key_ranges
 from seamkit.scan.masks import SharedMask
 from seamkit.scan.merge_path import EventsOfUnit, UnitMerge
 from seamkit.scan.native_path import Wanted, native_rows, with_values
@@ -29,7 +28,7 @@ from seamkit.scan.pruning import (
     keyless_may_match,
     units_that_may_match,
 )
-from seamkit.scan.runs_path import Share, merged_runs
+from seamkit.scan.runs_path import GroupsOf, Share, key_ranges, merged_runs
 from seamkit.scan.units import (
     DataFile,
     Keyed,

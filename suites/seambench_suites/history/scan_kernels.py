@@ -148,7 +148,7 @@ _FORM_ROWS = 400_000
 #: What each way by an undocumented form of Arrow brings: the same read with it and without it.
 _FORMS = {
     "conditions": ("seamkit.files.expressions", "CONDITIONS"),
-    "decimals": ("seamkit.files.decimals", "DECIMALS"),
+    "decimals": ("seamkit.files.promotion", "DECIMALS"),
     "pages": ("seamkit.files.pages.paged", "PAGES"),
 }
 

@@ -18,8 +18,8 @@ from seambench.contracts.column import ColumnChunk, ColumnRequest, ColumnSlot
 from seambench.contracts.common import Kind
 from seambench.contracts.outcomes import ProtocolError
 from seambench.seams.column.cases import ColumnCase, column_cases, kinds_of, needs_of
-from seambench.seams.column.chain import read_chain
 from seambench.seams.column.check import masked_difference
+from seambench.seams.column.doors import read_chain
 from seambench.seams.column.oracle import TypeTree
 
 CASE = "column/offheap/worked_example"

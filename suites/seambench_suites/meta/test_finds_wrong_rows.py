@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from seambench.cli import main
-from seambench.conformance import crew
+from seambench.conformance import run
 from seambench.conformance.isolate import Limits
 from seambench.conformance.load import choose_cases, load_cases
 from seambench.conformance.worker import answer_to
@@ -114,7 +114,7 @@ def test_a_rule_that_is_broken_is_found_in_every_format(
 ) -> None:
     """A case of each format fails, exit code 1, and the first lines say of what and why."""
     monkeypatch.setenv(VARIABLE, rule)
-    monkeypatch.setattr(crew, "Isolated", _Here)
+    monkeypatch.setattr(run, "Isolated", _Here)
     chosen = _chosen(rule)
     assert len(chosen) == len(_FORMATS)
     for case in chosen:

@@ -1,20 +1,19 @@
-"""Every form of a Parquet file."""
+"""Every form of a Parquet file, and what forms change of columns.
+
+These are their order, their types, whether they have nulls: each takes the rows of a file and gives
+them otherwise; None where the form has no place.
+"""
 
 from __future__ import annotations
 
-import pyarrow as pa
+from collections.abc import Callable, Iterable
+from decimal import Context
+from typing import Any
 
-from seambench.formats.forms.columns import (
-    decimals_as_bytes,
-    in_millis,
-    lists_without_nulls,
-    only_with,
-    other_nans,
-    recast,
-    reversed_columns,
-    with_nulls,
-    zoned_only,
-)
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from seambench.formats.forms.footer import BOOLEAN, BYTES, DOUBLE, FIXED, FLOAT, INT32, INT64
 from seambench.formats.forms.footers import (
     dictionary_hint,
@@ -31,6 +30,140 @@ from seambench.formats.forms.footers import (
     zone_hint,
 )
 from seambench.formats.forms.parquet import ParquetForm
+
+_DIGITS = Context(prec=80)
+
+
+def _kinds(schema: pa.Schema) -> Iterable[pa.DataType]:
+    """Types of a schema's leaves, in order."""
+
+    def below(kind: pa.DataType) -> Iterable[pa.DataType]:
+        if pa.types.is_nested(kind):
+            inner = [kind.key_type, kind.item_type] if pa.types.is_map(kind) else None
+            if pa.types.is_struct(kind):
+                inner = [kind.field(at).type for at in range(kind.num_fields)]
+            for one in inner or [kind.value_type]:
+                yield from below(one)
+        else:
+            yield kind
+
+    for one in schema:
+        yield from below(one.type)
+
+
+def reversed_columns(table: pa.Table) -> pa.Table | None:
+    """The columns in the other order."""
+    return table.select(table.column_names[::-1]) if table.num_columns > 1 else None
+
+
+def with_nulls(nullable: Callable[[pa.Field, pa.ChunkedArray], bool]) -> Any:
+    """Says of each column anew whether it may have nulls."""
+
+    def changed(table: pa.Table) -> pa.Table | None:
+        pairs = zip(table.schema, table.columns, strict=True)
+        fields = [one.with_nullable(nullable(one, column)) for one, column in pairs]
+        schema = pa.schema(fields, table.schema.metadata)
+        return None if schema.equals(table.schema) else table.cast(schema)
+
+    return changed
+
+
+def recast(
+    kind: Callable[[pa.Field, pa.ChunkedArray], pa.DataType | None],
+) -> Callable[[pa.Table], pa.Table | None]:
+    """Casts top-level columns that have another type; no other table has a place in the form."""
+
+    def changed(table: pa.Table) -> pa.Table | None:
+        pairs = zip(table.schema, table.columns, strict=True)
+        wanted = [kind(one, column) for one, column in pairs]
+        if not any(wanted):
+            return None
+        fields = [
+            one if new is None else one.with_type(new)
+            for one, new in zip(table.schema, wanted, strict=True)
+        ]
+        return table.cast(pa.schema(fields, table.schema.metadata))
+
+    return changed
+
+
+def in_millis(one: pa.Field, column: pa.ChunkedArray) -> pa.DataType | None:
+    """Timestamps in microseconds that are whole milliseconds."""
+    if not pa.types.is_timestamp(one.type) or one.type.unit != "us":
+        return None
+    ticks = column.cast(pa.int64())
+    whole = pc.all(pc.equal(pc.multiply(pc.divide(ticks, 1000), 1000), ticks)).as_py()
+    return pa.timestamp("ms", one.type.tz) if whole is not False else None
+
+
+def only_with(test: Callable[[pa.DataType], bool]) -> Callable[[pa.Table], pa.Table | None]:
+    """A table as it is, if it has a leaf of a type."""
+    return lambda table: table if any(map(test, _kinds(table.schema))) else None
+
+
+def zoned_only(table: pa.Table) -> pa.Table | None:
+    """A table whose timestamps are all moments: in INT96 there are no others."""
+    times = [kind for kind in _kinds(table.schema) if pa.types.is_timestamp(kind)]
+    return table if times and all(kind.tz for kind in times) else None
+
+
+def other_nans(table: pa.Table) -> pa.Table | None:
+    """Each NaN of a top-level column with other bits: negative, and with a payload."""
+    found = False
+    for at, one in enumerate(table.schema):
+        if not pa.types.is_float32(one.type) and not pa.types.is_float64(one.type):
+            continue
+        column = table[at].combine_chunks()
+        if isinstance(column, pa.ChunkedArray):
+            column = pa.concat_arrays(column.chunks)
+        is_nan = pc.fill_null(pc.is_nan(column), False).to_numpy(zero_copy_only=False)
+        if is_nan.any():
+            found = True
+            wide = pa.types.is_float64(one.type)
+            bits = np.array(pc.fill_null(column, 0)).view(np.uint64 if wide else np.uint32)
+            bits = np.where(is_nan, 0xFFF8000000000123 if wide else 0xFFC00123, bits)
+            values = bits.astype(np.uint64 if wide else np.uint32).view(
+                np.float64 if wide else np.float32
+            )
+            mask = np.array(column.is_null())
+            table = table.set_column(at, one, pa.array(values, one.type, mask=mask))
+    return table if found else None
+
+
+def decimals_as_bytes(table: pa.Table) -> pa.Table | None:
+    """Decimals as the fewest big-endian bytes that hold them; the footer says what they are."""
+    found = False
+    for at, one in enumerate(table.schema):
+        if pa.types.is_decimal(one.type):
+            found = True
+            scale = one.type.scale
+            raw = [
+                None if value is None else _fewest_bytes(int(value.scaleb(scale, _DIGITS)))
+                for value in table[at].to_pylist()
+            ]
+            marked = one.with_type(pa.binary())
+            table = table.set_column(at, marked, pa.array(raw, pa.binary()))
+    return table if found else None
+
+
+def _fewest_bytes(value: int) -> bytes:
+    return value.to_bytes(
+        (value if value >= 0 else ~value).bit_length() // 8 + 1, "big", signed=True
+    )
+
+
+def lists_without_nulls(table: pa.Table) -> pa.Table | None:
+    """Columns that are lists of single values, if none of these is null, with required elements."""
+
+    def kind(one: pa.Field, column: pa.ChunkedArray) -> pa.DataType | None:
+        if not pa.types.is_list(one.type) or pa.types.is_nested(one.type.value_type):
+            return None
+        if pc.list_flatten(column).null_count:
+            return None
+        return pa.list_(one.type.value_field.with_nullable(False))
+
+    return recast(kind)(table)
+
 
 _V2 = {"data_page_version": "2.0"}
 _DELTA = {INT32: "DELTA_BINARY_PACKED", INT64: "DELTA_BINARY_PACKED", BYTES: "DELTA_BYTE_ARRAY"}

@@ -1,16 +1,158 @@
-"""Data files of a table in other forms, whichever of Parquet, ORC and Avro they are."""
+"""Data files of a table in other forms, whichever of Parquet, ORC and Avro they are.
+
+ORC files keep their types with the attributes. Of Avro files the first writer's schema stays letter
+by letter, and records are read and written without its logical types, so that no value goes through
+a Python type which has not all of its values.
+"""
 
 from __future__ import annotations
 
+import copy
+import io
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
+
+import fastavro
+import pyarrow as pa
+from pyarrow import orc
 
 from seambench.contracts.tables import Form
-from seambench.formats.forms.avro_data import AVRO_DATA_FORMS
 from seambench.formats.forms.catalogue import PARQUET_FORMS
-from seambench.formats.forms.containers import put_file
-from seambench.formats.forms.orc import ORC_FORMS
+from seambench.formats.forms.containers import put_file, recoded_avro, reheaded_avro
+
+
+@dataclass(frozen=True)
+class AvroDataForm:
+    """One way to write a file.
+
+    Attributes:
+        title: what it is, for people.
+        codec: as Avro names it.
+        block_bytes: size at which a block ends.
+        reverse: fields of the records that are rows in the other order.
+    """
+
+    name: str
+    title: str
+    codec: str = "deflate"
+    block_bytes: int = 16_000
+    reverse: bool = False
+
+    def rewritten(self, data: bytes) -> bytes | None:
+        """A file in this form; None where it has no place."""
+        data = recoded_avro(data, pack=False)
+        told = fastavro.reader(io.BytesIO(data)).metadata
+        spelled: Any = json.loads(told["avro.schema"])
+        plain = _unmeant(spelled)
+        reader = fastavro.reader(
+            io.BytesIO(reheaded_avro(data, {"avro.schema": json.dumps(plain)}))
+        )
+        rows = list(reader)
+        if not rows or (self.reverse and len(_columns(spelled)) < 2):
+            return None
+        if self.reverse:
+            for one in (spelled, plain):
+                _columns(one).reverse()
+            try:
+                fastavro.parse_schema(plain)
+            except fastavro.schema.UnknownType:
+                return None  # a type would be named before it is said what it is
+        out = io.BytesIO()
+        kept = {key: value for key, value in told.items() if not key.startswith("avro.")}
+        is_zstd = self.codec == "zstandard"
+        fastavro.writer(
+            out,
+            plain,
+            rows,
+            codec="null" if is_zstd else self.codec,
+            sync_interval=self.block_bytes,
+            metadata=kept,
+        )
+        schema = json.dumps(spelled) if self.reverse else told["avro.schema"]
+        new = reheaded_avro(out.getvalue(), {"avro.schema": schema})
+        return recoded_avro(new, pack=True) if is_zstd else new
+
+
+def _columns(schema: Any) -> list[Any]:
+    """The fields of rows, which are records or, as Paimon says, records or null."""
+    [record] = [one for one in (schema if isinstance(schema, list) else [schema]) if one != "null"]
+    fields: list[Any] = record["fields"]
+    return fields
+
+
+def _unmeant(schema: Any) -> Any:
+    """A schema without logical types."""
+    if isinstance(schema, list):
+        return [_unmeant(one) for one in schema]
+    if not isinstance(schema, dict):
+        return copy.copy(schema)
+    return {key: _unmeant(value) for key, value in schema.items() if key != "logicalType"}
+
+
+AVRO_DATA_FORMS = (
+    AvroDataForm("avro-data-plain", "rows in Avro files without compression", "null"),
+    AvroDataForm("avro-data-deflate", "rows in Avro files, deflated"),
+    AvroDataForm("avro-data-zstd", "rows in Avro files with Zstandard", "zstandard"),
+    AvroDataForm("avro-data-bzip2", "rows in Avro files with bzip2", "bzip2"),
+    AvroDataForm("avro-data-blocks", "Avro files with a block for each row", block_bytes=1),
+    AvroDataForm("avro-data-fields", "columns of Avro files in another order", reverse=True),
+)
+"""Every form of an Avro file of rows."""
+
+
+@dataclass(frozen=True)
+class OrcForm:
+    """One way to write a file.
+
+    Attributes:
+        title: what it is, for people.
+        options: arguments of pyarrow's writer.
+        texts: it is for files that have some.
+    """
+
+    name: str
+    title: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    texts: bool = False
+
+    def rewritten(self, data: bytes) -> bytes | None:
+        """A file in this form; None where it has no place, or pyarrow has not all of its types."""
+        before = orc.ORCFile(io.BytesIO(data))
+        if not before.nrows or (self.texts and not _has_texts(before.schema)):
+            return None
+        out = io.BytesIO()
+        try:
+            orc.write_table(before.read(), out, **self.options)
+        except pa.ArrowNotImplementedError:
+            return None
+        after = orc.ORCFile(io.BytesIO(out.getvalue()))
+        same = after.schema.equals(before.schema, check_metadata=True)
+        return out.getvalue() if same else None
+
+
+def _has_texts(schema: pa.Schema) -> bool:
+    return any(pa.types.is_string(one.type) for one in schema)
+
+
+ORC_FORMS = (
+    OrcForm("orc-stripes", "a stripe for each row", {"stripe_size": 1, "batch_size": 1}),
+    OrcForm("orc-strides", "an entry of the row index for each row", {"row_index_stride": 1}),
+    *(
+        OrcForm(f"orc-{codec}", f"ORC compressed: {codec}", {"compression": codec})
+        for codec in ("uncompressed", "zlib", "snappy", "lz4", "zstd")
+    ),
+    OrcForm("orc-runs-old", "integers in runs of the first version", {"file_version": "0.11"}),
+    OrcForm(
+        "orc-dictionary", "texts in dictionaries", {"dictionary_key_size_threshold": 1.0}, True
+    ),
+    OrcForm(
+        "orc-direct", "texts without dictionaries", {"dictionary_key_size_threshold": 0.0}, True
+    ),
+)
+"""Every form of an ORC file."""
 
 
 class _DataForm(Protocol):

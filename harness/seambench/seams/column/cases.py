@@ -20,27 +20,33 @@ timestamps and decimals as formatted texts.
 given rows make one chunk; generated ones make a chunk as large as the fetch size, one of one row
 and the empty one at the end. `required_fields` and `nested_fields` are a golden file's. With
 `[expect] refused = ["UsageError"]` the request must be refused instead.
+
+Golden files are a table with its chunks, or the list of type strings. Others bring folders of their
+own, so that what is missing or of the wrong type is named with its file. Keys beyond those needed
+are let pass: a file may say more about itself.
 """
 
 from __future__ import annotations
 
+import functools
+import itertools
 import json
+import random
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
 from functools import cache
 from itertools import chain, pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeVar
 
 from seambase.errors import UsageError
+from seambase.wording import counted
 from seambench.conformance.answered import engine_of
 from seambench.contracts.column import BatchKind, ValueForm
-from seambench.contracts.data_files import CaseFile, case_files, read_case_file
+from seambench.contracts.data_files import CaseFile, build, case_files, read_case_file
 from seambench.contracts.seam import Case
-from seambench.seams.column.golden import read_golden
-from seambench.seams.column.oracle import expected_slots, parse_type
-from seambench.seams.column.values import Nulls, column_values
+from seambench.seams.column.oracle import TypeTree, expected_slots, parse_type
 
 _ALIASES = {
     "smallint": "short",
@@ -231,3 +237,205 @@ def _chunks(
             *(read.fields, read.types, part, required, read.nested_fields or (), read.form)
         )
         yield {"num_rows": len(part), "slots": slots}
+
+
+T = TypeVar("T")
+_HEX = re.compile(r"(?:[0-9a-f]{2}|\?\?)*")
+
+
+@dataclass(frozen=True)
+class _Table:
+    fields: Sequence[str]
+    types: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+    required_fields: Sequence[str]
+    fetch_size: int
+    chunks: Sequence[Mapping[str, Any]]
+    nested_fields: Sequence[str] | None = None
+
+
+@dataclass(frozen=True)
+class _Chunk:
+    num_rows: int
+    slots: Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class _Slot:
+    kind: Literal["nulls", "data", "offsets", "bytes", "unknown"]
+    column: str
+    hex: str | None = None
+
+
+@dataclass(frozen=True)
+class _TypeString:
+    input: str
+    grammar: bool
+    ok: bool
+    parsed: Mapping[str, Any] | None = None
+    error: str | None = None
+    token: str | None = None
+
+
+def read_golden(file: Path) -> Any:
+    """The content of a golden file: keys of a table, or a list with a dict for each type string."""
+    try:
+        data = json.loads(file.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise UsageError(f"{file}: not readable as JSON ({error})") from error
+    if not data or not isinstance(data, (dict, list)):
+        raise UsageError(
+            f"{file}: a golden file is a table or a list of type strings, and not empty"
+        )
+    if isinstance(data, list):
+        for number, entry in enumerate(data, 1):
+            _part(_TypeString, entry, f"{file}, entry {number}")
+    else:
+        _check_table(_part(_Table, data, str(file)), file)
+    return data
+
+
+def _part(cls: type[T], data: Any, where: str) -> T:
+    """What is needed of a JSON object."""
+    if not isinstance(data, dict):
+        raise UsageError(f"{where}: an object is expected, not {data!r}")
+    names = {field.name for field in fields(cls)}  # type: ignore[arg-type]
+    return build(cls, {name: data[name] for name in data if name in names}, where)
+
+
+def _check_table(table: _Table, file: Path) -> None:
+    if len(table.fields) != len(table.types):
+        raise UsageError(
+            f"{file}: {counted(len(table.fields), 'field')} with "
+            f"{counted(len(table.types), 'type')}"
+        )
+    for number, row in enumerate(table.rows, 1):
+        if len(row) != len(table.fields):
+            raise UsageError(
+                f"{file}: row {number} has {counted(len(row), 'value')} for "
+                f"{counted(len(table.fields), 'field')}"
+            )
+    if not table.chunks:
+        raise UsageError(f"{file}: without chunks it tests nothing")
+    rows = 0
+    for number, entry in enumerate(table.chunks, 1):
+        where = f"{file}, chunk {number}"
+        chunk = _part(_Chunk, entry, where)
+        rows += chunk.num_rows
+        for at, slot in enumerate(chunk.slots, 1):
+            _check_slot(_part(_Slot, slot, f"{where}, slot {at}"), f"{where}, slot {at}")
+    if rows > len(table.rows):
+        raise UsageError(
+            f"{file}: the chunks have {counted(rows, 'row')}, the file {len(table.rows)}"
+        )
+
+
+def _check_slot(slot: _Slot, where: str) -> None:
+    if slot.kind != "unknown" and not _HEX.fullmatch("-" if slot.hex is None else slot.hex):
+        raise UsageError(f"{where}: hex is not pairs of 0-9, a-f or ??: {slot.hex!r}")
+
+
+#: How many of the values are NULL: none, about every fourth (on every level), all; `empty` stands
+#: for no rows at all.
+Nulls = Literal["none", "some", "all", "empty"]
+
+_SIGNS = ["a", "Z", " ", "\x00", "é", "ß", "Ж", "中", "文", "€", "\uffff", "😀", "\U0001d518"]
+_EDGES: dict[str, Sequence[Any]] = {
+    "boolean": [False, True],
+    "tinyint": [0, -1, -(2**7), 2**7 - 1],
+    "short": [0, -1, -(2**15), 2**15 - 1],
+    "int": [0, -1, -(2**31), 2**31 - 1],
+    "bigint": ["0", "-1", str(-(2**63)), str(2**63 - 1)],
+    "float": ["0.0", "-0.0", "NaN", "Infinity", "-Infinity", "1e-45", "3.4028234663852886e+38"],
+    "double": ["0.0", "-0.0", "NaN", "Infinity", "-Infinity", "5e-324", "1.7976931348623157e+308"],
+    "date": ["1970-01-01", "0001-01-01", "9999-12-31", "1582-10-10", "2000-02-29", "1969-12-31"],
+    "time": [0, -1, 86399999, 86400000, -(2**31), 2**31 - 1],
+    "timestamp": [
+        "1970-01-01 00:00:00.000000",
+        "1969-12-31 23:59:59.999999",
+        "0001-01-01 00:00:00.000000",
+        "9999-12-31 23:59:59.999999",
+        "2020-02-29 12:00:00.123456",
+    ],
+    "string": ["", "a", "é", "中", "😀", "a\u0301", "0123456789" * 30],
+    "binary": ["", "00", "ff00fe", "c328"],
+}
+_WIDE = {"smallint": "short", "timestamp-micros": "timestamp", "timestamp-millis": "timestamp"}
+
+
+def column_values(tree: TypeTree, count: int, nulls: Nulls, seed: str) -> list[Any]:
+    """Values for one column, as golden tables spell them; the first are the kind's extremes.
+
+    They are a function of type, nulls (how many are None, likewise of the parts of nested values)
+    and seed.
+    """
+    values, more = _drawn(tree, nulls, seed)
+    values += itertools.islice(more, max(0, count - len(values)))
+    return values[:count]
+
+
+@functools.lru_cache(maxsize=256)
+def _drawn(tree: TypeTree, nulls: Nulls, seed: str) -> tuple[list[Any], Iterator[Any]]:
+    """Values drawn so far, and those that follow: cases differ in how many of them they take."""
+    dice = random.Random(f"{seed}:{tree}:{nulls}")
+    return [], (_value(tree, nulls, dice, at) for at in itertools.count())
+
+
+def _value(tree: TypeTree, nulls: Nulls, dice: random.Random, at: int) -> Any:
+    if nulls == "all" or (nulls == "some" and dice.random() < 0.25):
+        return None
+    if tree.kind == "struct":
+        return [_value(child, nulls, dice, at) for child in tree.children]
+    if tree.kind == "variant":  # both parts are always there
+        return [_value(child, "none", dice, at) for child in tree.children]
+    if tree.kind in ("array", "map"):
+        rows = [
+            [_value(child, nulls, dice, at * 4 + i) for child in tree.children]
+            for i in range(dice.choice([0, 1, 1, 2, 3]))
+        ]
+        return rows if tree.kind == "map" else [element for [element] in rows]
+    kind = _WIDE.get(tree.kind, tree.kind)
+    if kind == "decimal":
+        return _decimal(tree, dice, at)
+    edges = _EDGES[kind]
+    return edges[at] if at < len(edges) else _RANDOM[kind](dice)
+
+
+def _decimal(tree: TypeTree, dice: random.Random, at: int) -> str:
+    """Up to the digits that the width surely has room for."""
+    digits = 18 if tree.width == 8 else 38
+    numbers = [0, 1, -1, 10**digits - 1, 1 - 10**digits]
+    number = numbers[at] if at < len(numbers) else dice.randrange(-(10**digits), 10**digits)
+    text = str(abs(number)).rjust(tree.scale + 1, "0")
+    point = len(text) - tree.scale
+    sign = "-" if number < 0 else ""
+    return f"{sign}{text[:point]}.{text[point:]}" if tree.scale else f"{sign}{text}"
+
+
+def _date(dice: random.Random) -> str:
+    return f"{dice.randint(1, 9999):04}-{dice.randint(1, 12):02}-{dice.randint(1, 28):02}"
+
+
+def _timestamp(dice: random.Random) -> str:
+    clock = f"{dice.randint(0, 23):02}:{dice.randint(0, 59):02}:{dice.randint(0, 59):02}"
+    return f"{_date(dice)} {clock}.{dice.randrange(10**6):06}"
+
+
+def _whole(bits: int) -> Callable[[random.Random], int]:
+    return lambda dice: dice.randrange(-(2 ** (bits - 1)), 2 ** (bits - 1))
+
+
+_RANDOM: dict[str, Callable[[random.Random], Any]] = {
+    "boolean": lambda dice: dice.random() < 0.5,
+    "tinyint": _whole(8),
+    "short": _whole(16),
+    "int": _whole(32),
+    "bigint": lambda dice: str(_whole(64)(dice)),
+    "float": lambda dice: repr(dice.randrange(-(2**24), 2**24) / 2 ** dice.randrange(40)),
+    "double": lambda dice: repr(dice.gauss(0, 1) * 10.0 ** dice.randrange(-300, 300)),
+    "date": _date,
+    "time": _whole(32),
+    "timestamp": _timestamp,
+    "string": lambda dice: "".join(dice.choices(_SIGNS, k=dice.randrange(12))),
+    "binary": lambda dice: dice.randbytes(dice.randrange(12)).hex(),
+}

@@ -34,7 +34,7 @@ stream (`seambench.contracts.serde.StreamStep`: `do`, `batch`, `rows`, `range`) 
 engine made of the steps. A set makes its own steps (`seambench.seams.serde.streams`).
 
 Operation `operate` has an engine's operators turn columns into rows and these into columns again,
-by the options `threshold_bytes` and `batch_rows` (`seambench.seams.serde.operators`). `times` has
+by the options `threshold_bytes` and `batch_rows` (`seambench.seams.serde.check`). `times` has
 the columns and their values stand side by side so often.
 
     set = "unsaferow"                  # folder below golden/

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from seambase.description import StoredFile, TableDescription, UnitDescription
-from seambench.seams.scan.audit.advice import advise
 from seambench.seams.scan.audit.layout import layout_of
 from seambench.seams.scan.audit.model import Cost, Range, UnitCost
+from seambench.seams.scan.audit.run import advise
 
 MIB = 1 << 20
 FLAT = Range(median=1.0, low=1.0, high=1.0)

@@ -8,9 +8,9 @@ from typing import Any, cast
 
 import pytest
 
-from seambench.conformance import crew as crews
-from seambench.conformance.crew import Crew
+from seambench.conformance import run as crews
 from seambench.conformance.isolate import Limits
+from seambench.conformance.run import Crew
 
 
 class Member:

@@ -16,7 +16,7 @@ from seambench.data.oracle import answer, connect, digest_parquet, generator_bat
 from seambench.data.tpch import TABLES, generate_single_process
 from seambench.data.updates import Updates
 from seambench.engines.digest import rows_of
-from seambench.formats.hudi.buckets import bucket_numbers
+from seambench.formats.hudi.writer import groups
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +30,7 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
     folder = scale / "mor"
     states: tuple[State, ...] = ("snapshot", "base")
     folders = {state: folder / "expected" / state for state in states}
-    updates = Updates("orders", 42, 50, 100, 5, bucket_numbers)
+    updates = Updates("orders", 42, 50, 100, 5, groups)
     found = write_expected(scale / "parquet" / "orders", updates, "event", folders)
     expected: dict[str, dict[str, object]] = {}
     for state in states:
@@ -57,7 +57,7 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
 def test_expected_files_hold_what_the_updates_say(dataset: Dataset) -> None:
     """The files equal the pure function over all rows at once, for both states."""
     source = dataset.path.parent / "parquet" / "orders"
-    updates = Updates("orders", 42, 50, 100, 5, bucket_numbers)
+    updates = Updates("orders", 42, 50, 100, 5, groups)
     whole = next(iter(generator_batches(source, "orders")))
     for state, wanted in (
         ("snapshot", updates.expected_rows(whole, "event")),
@@ -71,7 +71,7 @@ def test_expected_files_hold_what_the_updates_say(dataset: Dataset) -> None:
 def test_slices_are_those_with_rows(tmp_path: Path, dataset: Dataset) -> None:
     """A slice is expected only where a row falls into it: 5 regions cannot fill 8 slices."""
     source = dataset.path.parent / "parquet" / "region"
-    updates = Updates("region", 42, 100, 100, 8, bucket_numbers)
+    updates = Updates("region", 42, 100, 100, 8, groups)
     found = write_expected(source, updates, "event", {})
     buckets = set(updates.slice_of(next(iter(generator_batches(source, "region")))).tolist())
     assert found.groups.base <= buckets < set(range(8))

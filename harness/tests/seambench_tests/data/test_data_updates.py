@@ -15,14 +15,14 @@ from seambench.contracts.tables import Ordering
 from seambench.data.tpch import TABLES, generate_single_process
 from seambench.data.updates import BASE_TS, LATE_TS, UPDATE_TS, Updates, split_mix
 from seambench.data.values import CHANGED_COLUMNS
-from seambench.formats.hudi.buckets import bucket_numbers, string_hash_codes
+from seambench.formats.hudi.writer import groups, string_hash_codes
 
 _GOLDEN = json.loads((Path(__file__).parent / "golden_buckets.json").read_text(encoding="utf-8"))
 _SCALE = 0.01
 
 
 def _updates(table: str, seed: int, ratio: float, share: float, slices: int) -> Updates:
-    return Updates(table, seed, ratio, share, slices, bucket_numbers)
+    return Updates(table, seed, ratio, share, slices, groups)
 
 
 @pytest.fixture(scope="module")
@@ -73,13 +73,13 @@ def test_bucket_is_the_one_hudi_wrote(case: dict[str, object]) -> None:
     assert isinstance(pairs, list)
     keys = [np.array(column, dtype=np.int64) for column in zip(*(k for k, _ in pairs), strict=True)]
     assert isinstance(case["buckets"], int)
-    assert bucket_numbers(keys, case["buckets"]).tolist() == [bucket for _, bucket in pairs]
+    assert groups(keys, case["buckets"]).tolist() == [bucket for _, bucket in pairs]
 
 
 def test_negative_key_is_refused() -> None:
     """The bucket hash is written for keys as TPC-H has them; another is refused, not guessed."""
     with pytest.raises(UsageError, match="negative key"):
-        bucket_numbers([np.array([-1], dtype=np.int64)], 4)
+        groups([np.array([-1], dtype=np.int64)], 4)
 
 
 @pytest.mark.parametrize("table", TABLES)

@@ -9,7 +9,6 @@ rows that its index says.
 from __future__ import annotations
 
 import functools
-import threading
 from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -55,7 +54,7 @@ from seamkit.files.parquet import (
 from seamkit.files.private_forms import PrivateForm
 from seamkit.files.promotion import LOSSLESS, resolve_batch
 from seamkit.files.ranges import FarFile, near
-from seamkit.files.reader import FileReader
+from seamkit.files.reader import FileReader, PageCounts
 from seamkit.files.spreading import long_dictionaries
 from seamkit.files.storage import read_part
 
@@ -463,28 +462,6 @@ def _taken(values: pa.ChunkedArray, positions: Integers) -> pa.ChunkedArray:
 
 def _one_array(values: pa.ChunkedArray) -> pa.Array:
     return values.chunk(0) if values.num_chunks == 1 else values.combine_chunks()
-
-
-class PageCounts:
-    """Counts pages of column chunks of which the page index said what to read.
-
-    Threads may share it.
-
-    Attributes:
-        pages: of such chunks, those of dictionaries aside.
-        unread: those among them that were not read.
-    """
-
-    def __init__(self) -> None:
-        self.pages = 0
-        self.unread = 0
-        self._lock = threading.Lock()
-
-    def add(self, pages: int, read: int) -> None:
-        """Count a column chunk."""
-        with self._lock:
-            self.pages += pages
-            self.unread += pages - read
 
 
 def _trial() -> bool:

@@ -15,8 +15,8 @@ import pytest
 
 import seamkit
 from seambench.cli import main
-from seambench.seams.scan.audit.advice import advise
 from seambench.seams.scan.audit.model import json_schema
+from seambench.seams.scan.audit.run import advise
 from seamkit_tests.audit.tables import ROWS, UNPACK
 
 WRONG = "seamkit_tests.audit.tables:"

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from seambench_impl.jni.paimon_filters import ruling_out
+from seambench_impl.jni.paimon import ruling_out
 
 k, t, m, d, f, b = map(pc.field, "ktmdfb")
 COLUMNS = pa.schema(

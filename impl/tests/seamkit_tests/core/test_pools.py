@@ -6,8 +6,7 @@ import pytest
 
 from seambase.errors import UsageError
 from seamkit.core.errors import NativeMemoryError
-from seamkit.core.memory import Block, HostMemory, TrackedAllocator
-from seamkit.core.pools import MemoryPool, PoolCounters
+from seamkit.core.memory import Block, HostMemory, MemoryPool, PoolCounters, TrackedAllocator
 
 MIB = 1 << 20
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from seamkit.files import decimals
+from seamkit.files import promotion
 from seamkit.files.parquet import ParquetReader
 from seamkit.files.storage import Storage
 from seamkit.scan.native_path import Wanted, native_rows
@@ -20,7 +20,7 @@ from seamkit_tests.samples.golden_tables import unpack_table
 @pytest.fixture(autouse=True)
 def _small_files_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """Files of few rows are read as those of many."""
-    monkeypatch.setattr(decimals, "_BYTES_A_ROW", 1 << 30)
+    monkeypatch.setattr(promotion, "_BYTES_A_ROW", 1 << 30)
 
 
 def _column(digits: int, scale: int) -> pa.Array:
@@ -134,7 +134,7 @@ def test_a_footer_of_another_form_is_left_alone(tmp_path: Path) -> None:
 
     for content in cut + changed:
         footer: Any = Footer(content)
-        assert decimals.footer_of_bytes(footer, ["d"]) is None
+        assert promotion.footer_of_bytes(footer, ["d"]) is None
 
 
 def test_small_files_with_large_footers_are_read_as_they_are(
@@ -143,4 +143,4 @@ def test_small_files_with_large_footers_are_read_as_they_are(
     """A footer of bytes would take longer than it saves."""
     monkeypatch.undo()
     pq.write_table(pa.table({"d": _column(5, 2)}), tmp_path / "f.parquet")
-    assert not decimals.byte_decimals(pq.read_metadata(tmp_path / "f.parquet"))
+    assert not promotion.byte_decimals(pq.read_metadata(tmp_path / "f.parquet"))

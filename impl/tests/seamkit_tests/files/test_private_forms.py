@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow import substrait
 
-from seamkit.files import decimals, expressions
+from seamkit.files import expressions, promotion
 from seamkit.files.equalities import named_values
 from seamkit.files.pages import paged
 from seamkit.files.parquet import ParquetReader
@@ -28,7 +28,7 @@ from seamkit.scan.units import DataFile, ReadPlan, ReadUnit
 
 _FORMS: dict[str, tuple[ModuleType, str]] = {
     "conditions": (expressions, "CONDITIONS"),
-    "decimals": (decimals, "DECIMALS"),
+    "decimals": (promotion, "DECIMALS"),
     "pages": (paged, "PAGES"),
 }
 _ROWS = 3000
@@ -55,11 +55,11 @@ def _close(name: str, how: str, monkeypatch: pytest.MonkeyPatch) -> None:
         other: Any = expressions.Column("k")
         monkeypatch.setattr(expressions, "_parsed", _raise if fails else lambda _: other)
     elif name == "decimals":
-        original, changed = decimals.decimals_of, {"d": pa.decimal128(20, 3)}
+        original, changed = promotion.decimals_of, {"d": pa.decimal128(20, 3)}
         if fails:
-            monkeypatch.setattr(decimals, "_without_decimals", _raise)
+            monkeypatch.setattr(promotion, "_without_decimals", _raise)
         else:
-            monkeypatch.setattr(decimals, "decimals_of", lambda b, _: original(b, changed))
+            monkeypatch.setattr(promotion, "decimals_of", lambda b, _: original(b, changed))
     else:
         file = pa.BufferOutputStream()
         pq.write_table(pa.table({"number": pa.array([7] * 100)}), file)
@@ -133,7 +133,7 @@ def test_the_switches_decide_what_is_done(
     table: pa.Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Open forms leave pages unread and name values; those that are off do not."""
-    monkeypatch.setattr(decimals, "_BYTES_A_ROW", 1 << 30)
+    monkeypatch.setattr(promotion, "_BYTES_A_ROW", 1 << 30)
     condition = pc.field("k") == 1717
     footer = pq.read_metadata(tmp_path / "a.parquet")
     for switched, expected in (("", True), (",".join(_FORMS), False)):
@@ -143,7 +143,7 @@ def test_the_switches_decide_what_is_done(
         scan = _scan(tmp_path, table.schema, condition)
         assert scan.to_table().num_rows == 1
         assert bool(scan.report().unread_pages) == expected
-        assert bool(decimals.byte_decimals(footer)) == expected
+        assert bool(promotion.byte_decimals(footer)) == expected
         assert (named_values(condition, "k") == frozenset({1717})) == expected
 
 

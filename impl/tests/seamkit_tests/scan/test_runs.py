@@ -24,7 +24,7 @@ from seamkit.files.parquet import ParquetReader
 from seamkit.files.reader import FileReader, RowsWanted
 from seamkit.files.storage import Storage
 from seamkit.scan.arguments import ScanOptions
-from seamkit.scan.key_ranges import key_ranges
+from seamkit.scan.runs_path import key_ranges
 from seamkit.scan.unit_scan import UnitScan
 from seamkit.scan.units import DataFile, Mask, ReadPlan, ReadUnit, Runs
 from seamkit_tests.scan.units import open_file, positions

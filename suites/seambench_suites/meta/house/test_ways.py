@@ -51,7 +51,7 @@ def test_every_class_of_the_library_is_on_a_way() -> None:
 @pytest.mark.parametrize(
     ("name", "by"),
     [
-        (("seamkit.core.pools", "MemoryPool"), "seambench_impl.serde:SeambenchSerde"),
+        (("seamkit.core.memory", "MemoryPool"), "seambench_impl.serde:SeambenchSerde"),
         (("seamkit.tables.delta.table", "DeltaTable"), "seamkit:_HOMES"),
         (
             ("seamkit.serde.stream.rows", "RowVectorSerde"),

@@ -22,11 +22,10 @@ from seambench.conformance.run import Run
 from seambench.contracts.outcomes import Mismatch, NotOffered
 from seambench.contracts.registry import resolve
 from seambench.contracts.tables import CommitRequest
-from seambench.formats.forms.avro_data import AVRO_DATA_FORMS, AvroDataForm
 from seambench.formats.forms.catalogue import PARQUET_FORMS
 from seambench.formats.forms.containers import recoded_avro, reheaded_avro
+from seambench.formats.forms.data import AVRO_DATA_FORMS, ORC_FORMS, AvroDataForm, OrcForm
 from seambench.formats.forms.footer import Footer
-from seambench.formats.forms.orc import ORC_FORMS, OrcForm
 from seambench.formats.forms.parquet import ParquetForm
 from seambench.seams.scan.cases import ScanCase
 from seambench.seams.scan.check import unpacked

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from seambench.formats.hudi.options import write_options
+from seambench.formats.hudi.writer import write_options
 from seambench_suites.hudi.random_tables import random_table
 from seambench_suites.hudi.spark_answers import questions
 

@@ -13,15 +13,14 @@ from seambench.conformance.answered import answers_of, digest_of
 from seambench.conformance.load import load_cases
 from seambench.contracts.column import ColumnChunk
 from seambench.contracts.outcomes import ProtocolError
-from seambench.seams.column.cases import ColumnCase
-from seambench.seams.column.chain import read_chain
+from seambench.seams.column.cases import ColumnCase, column_values
+from seambench.seams.column.doors import read_chain
 from seambench.seams.column.oracle import (
     TypeTree,
     expected_slots,
     parse_type,
     requested_parts,
 )
-from seambench.seams.column.values import column_values
 from seambench_suites.cases import ROOT
 
 CASES = [case for case in load_cases("column") if isinstance(case, ColumnCase)]
