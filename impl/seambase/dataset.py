@@ -32,7 +32,7 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
 from seambase.errors import RefusedError, SeambenchError, UsageError
-from seambase.filters import filter_columns
+from seambase.filters import filter_columns, filter_text
 from seambase.where import require_c_names
 from seambase.wording import no_column
 
@@ -192,7 +192,7 @@ class ScanDataset(ds.Dataset):  # type: ignore[misc]  # pyarrow comes without ty
             for name in filter_columns(condition, self._shown):
                 if has_floats(self._shown.field(name).type):
                     raise RefusedError(
-                        f"Polars asks for {condition}, which loses NaN of column {name!r}: filter "
+                        f"Polars asks for {filter_text(condition)}, which loses NaN of column {name!r}: filter "
                         "a scan's lazy(), or pass allow_pyarrow_filter=False"
                     )
         return self.scanner(**request).to_batches()

@@ -31,8 +31,16 @@ def filter_columns(expression: pc.Expression | None, schema: pa.Schema) -> list[
     problem = problem or _kernel_problem([schema.field(name) for name in names], expression)
     if problem is not None:
         told = filter_problem(problem, schema.names)
-        raise UsageError(f"the filter {expression} does not fit the columns: {told}")
+        raise UsageError(f"the filter {filter_text(expression)} does not fit the columns: {told}")
     return names
+
+
+def filter_text(expression: pc.Expression) -> str:
+    """A filter in Arrow's words, which cut long texts of lists, maybe within a character."""
+    try:
+        return str(expression)
+    except UnicodeDecodeError:
+        return "is_in(...)"
 
 
 def apply_filter(
@@ -79,7 +87,7 @@ def _kernel_problem(fields: Sequence[pa.Field], expression: pc.Expression) -> st
                 "the column has a zone, and none if it has none"
             )
         return str(error).splitlines()[0]
-    if "is_in(" in str(expression):
+    if "is_in(" in filter_text(expression):
         return _list_problem(fields, expression)
     return None
 

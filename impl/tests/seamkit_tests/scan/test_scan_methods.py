@@ -16,7 +16,7 @@ import pytest
 
 from seambase.dataset import ScanDataset
 from seambase.errors import RefusedError, UnavailableError, UsageError
-from seambase.filters import apply_filter
+from seambase.filters import apply_filter, filter_columns
 from seambase.scan import ScanReport
 from seamkit.scan.arguments import filtered_scan
 from seamkit.scan.scan import Scan
@@ -278,6 +278,17 @@ def test_duckdb_tests_no_row_of_a_filter_that_a_scan_can_test(
     """Where DuckDB's own plan filters nothing above the dataset, nothing is filtered twice."""
     scan = filtered_scan(MemoryScan, ["s"], condition, ROWS.schema)
     assert isinstance(scan, SqlScan) == left_to_duckdb
+
+
+def test_a_filter_may_list_long_texts_in_any_script() -> None:
+    """Arrow's own words for it are no UTF-8: they are cut within a character."""
+    for length in range(50, 60):
+        condition = pc.field("s").isin(["é漢😀" * length, "one"])
+        assert filter_columns(condition, ROWS.schema) == ["s"]
+        with pytest.raises(
+            UsageError, match=r"^the filter .*is_in\(.*there is no column 'missing'"
+        ):
+            filter_columns(condition & pc.field("missing").is_valid(), ROWS.schema)
 
 
 def test_a_filter_in_sql_without_duckdb_says_what_to_install(
