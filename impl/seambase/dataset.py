@@ -192,8 +192,8 @@ class ScanDataset(ds.Dataset):  # type: ignore[misc]  # pyarrow comes without ty
             for name in filter_columns(condition, self._shown):
                 if has_floats(self._shown.field(name).type):
                     raise RefusedError(
-                        f"Polars asks for {filter_text(condition)}, which loses NaN of column {name!r}: filter "
-                        "a scan's lazy(), or pass allow_pyarrow_filter=False"
+                        f"Polars asks for {filter_text(condition)}, which loses NaN of column "
+                        f"{name!r}: filter a scan's lazy(), or pass allow_pyarrow_filter=False"
                     )
         return self.scanner(**request).to_batches()
 
