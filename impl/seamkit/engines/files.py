@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -33,6 +33,10 @@ class EngineFiles:
         stored: for each column that is read from the files, what these call it, and its type in
             all of them, whose values the engine casts to the scan's without a loss.
         values: for each other column the value that it has in all rows; null where files lack it.
+        ours: columns that only we read, each with why. The engine reads the files for queries that
+            read none of these, be it to test them; of all others nothing but `instead`.
+        instead: the same rows, those that are gone left out, as we read them, with all columns.
+            None if no column is ours.
         gone: which rows are gone, as a dataset with a row for each file: its number among `paths`
             (`file`) and a bit for each of its rows (`bits`), the first being the highest of its
             byte, 1 where the row is gone. None if no row is gone.
@@ -42,6 +46,8 @@ class EngineFiles:
     schema: pa.Schema
     stored: Mapping[str, pa.Field]
     values: Mapping[str, pa.Scalar]
+    ours: Mapping[str, str] = field(default_factory=dict)
+    instead: ds.Dataset | None = None
     gone: ds.Dataset | None = None
 
 
@@ -123,15 +129,14 @@ class EnginePlan:
 def engine_files(
     reader: FileReader, schema: pa.Schema, values: Mapping[str, pa.Scalar]
 ) -> EngineFiles | str:
-    """A file for an engine's own reader; or why the engine may not read it in our place.
+    """A file for an engine's own reader; or why the engine may not read it in our place at all.
 
     `values` are of columns that have one value in all rows, whatever the file holds.
     """
-    wanted = pa.schema([field for field in schema if field.name not in values])
-    found = reader.stored(wanted)
-    file, columns = (reader, ()) if found is None else found
-    if found is None or not isinstance(file, ParquetReader):
-        return "its columns are made of what it stores, or it is no Parquet file"
+    wanted = pa.schema([one for one in schema if one.name not in values])
+    file, columns = _sources(reader, wanted)
+    if not isinstance(file, ParquetReader):
+        return "it is no Parquet file"
     path = file.local_path
     if path is None:
         return "it does not lie in a local folder"
@@ -139,20 +144,51 @@ def engine_files(
         return "an engine would take its path for a pattern"
     if why := _why_not_its_names(file):
         return why
-    stored, values = {}, dict(values)
-    for field, column in zip(wanted, columns, strict=True):
-        own = None if isinstance(column, pa.Scalar) else file.schema.field(column.name)
-        if own is None or pa.types.is_null(own.type):
-            values[field.name] = column if own is None else pa.scalar(None, field.type)
-        elif why := _why_not_its_values(file, own, field):
-            return why
+    return _shared(path, file, schema, dict(zip(wanted.names, columns, strict=True)), values)
+
+
+def _shared(
+    path: str,
+    file: ParquetReader,
+    schema: pa.Schema,
+    sources: Mapping[str, pa.Field | pa.Scalar | None],
+    values: Mapping[str, pa.Scalar],
+) -> EngineFiles | str:
+    """The columns of a file, shared out; or why none is left for an engine."""
+    stored, values, ours = {}, dict(values), {}
+    for name, column in sources.items():
+        own = file.schema.field(column.name) if isinstance(column, pa.Field) else None
+        kind = schema.field(name).type
+        if column is None:
+            ours[name] = f"column {name!r} is made of what the file stores"
+        elif own is None or pa.types.is_null(own.type):
+            values[name] = column if own is None else pa.scalar(None, kind)
+        elif why := _why_not_its_values(file, own, kind):
+            ours[name] = why
         else:
-            stored[field.name] = own
-    if any(map(_is_lost, values.values())):
-        return "an engine would not be told the value of a column exactly"
-    if why := _why_not_their_bytes(file, list({own.name for own in stored.values()})):
-        return why
-    return EngineFiles([path], schema, stored, values)
+            stored[name] = own
+    for name, value in values.items():
+        if _is_lost(value):
+            ours[name] = f"an engine would not be told the value of column {name!r} exactly"
+    of_bytes = _why_not_their_bytes(file, {own.name for own in stored.values()})
+    ours |= {name: of_bytes[own.name] for name, own in stored.items() if own.name in of_bytes}
+    if ours and len(ours) == len(schema):
+        return next(iter(ours.values()))
+    stored = {name: own for name, own in stored.items() if name not in ours}
+    values = {name: value for name, value in values.items() if name not in ours}
+    return EngineFiles([path], schema, stored, values, ours)
+
+
+def _sources(
+    reader: FileReader, wanted: pa.Schema
+) -> tuple[FileReader | None, Sequence[pa.Field | pa.Scalar | None]]:
+    """The reader of the file itself, and where columns come from; None where more is done to it."""
+    found = reader.stored(wanted)
+    if found is not None:
+        return found
+    apart = [reader.stored(pa.schema([one])) for one in wanted]
+    file = next((one[0] for one in apart if one is not None), None)
+    return file, [None if one is None else one[1][0] for one in apart]
 
 
 def _is_lost(value: pa.Scalar) -> bool:
@@ -168,7 +204,7 @@ def _is_lost(value: pa.Scalar) -> bool:
 
 
 def _why_not_its_names(reader: ParquetReader) -> str | None:
-    """Why an engine would not find the columns of a file; None where it does."""
+    """Why an engine would take columns of a file for others, or their ranges; None where not."""
     own = reader.schema.names
     folded = [name.casefold() for name in own]
     if "" in folded:
@@ -179,12 +215,14 @@ def _why_not_its_names(reader: ParquetReader) -> str | None:
         return "one of its columns is called as the path of a field within another"
     if reader.names_extensions:
         return "its writer named types for columns that Parquet does not know"
+    if not reader.orders_bytes:
+        return "its writer compared bytes as numbers with signs, and engines go by its ranges"
     return None
 
 
-def _why_not_its_values(reader: ParquetReader, own: pa.Field, wanted: pa.Field) -> str | None:
+def _why_not_its_values(reader: ParquetReader, own: pa.Field, want: pa.DataType) -> str | None:
     """Why a column of a file is not what an engine makes of it; None where it is."""
-    if not own.type.equals(wanted.type) and not _is_exact(reader, own, wanted.type):
+    if not own.type.equals(want) and not _is_exact(reader, own, want):
         return f"its column {own.name!r} is a {own.type}"
     if _may_hide_nan(own.type) and not reader.created_by.startswith("parquet-mr"):
         return f"the ranges of column {own.name!r} may leave out NaN"
@@ -223,17 +261,21 @@ def _reaches(reader: ParquetReader, own: pa.Field, want: pa.DataType) -> bool:
     return True
 
 
-def _why_not_their_bytes(reader: ParquetReader, names: Sequence[str]) -> str | None:
-    """Why engines would test bytes by other rules, or not decode fixed ones; None where not."""
-    if not reader.orders_bytes:
-        return "its writer compared bytes as numbers with signs, and engines go by its ranges"
-    if columns := reader.int96_columns(names):  # each engine cuts other digits and years off
-        return f"its column {columns[0]!r} has times of INT96"
-    if column := reader.in_new_encoding(names):
-        return f"column {column!r} is in an encoding that not all engines know for its type"
-    if column := reader.constant_beside_nulls(names):  # DuckDB 2.0 tests it by its ranges alone
-        return f"column {column!r} has nulls beside one value, and an engine takes all for null"
-    return None
+def _why_not_their_bytes(reader: ParquetReader, names: Collection[str]) -> Mapping[str, str]:
+    """Why engines would not decode columns, or test them by other rules, each by its name."""
+    new, one = reader.in_new_encodings(names), reader.constant_beside_nulls(names)
+    # Engines cut other digits and years off INT96; DuckDB 2.0 tests one value by its ranges alone.
+    return {
+        **{
+            own: f"column {at!r} has nulls beside one value, and an engine takes all for null"
+            for own, at in one.items()
+        },
+        **{
+            own: f"column {at!r} is in an encoding that not all engines know for its type"
+            for own, at in new.items()
+        },
+        **{own: f"its column {own!r} has times of INT96" for own in reader.int96_columns(names)},
+    }
 
 
 def _may_hide_nan(kind: pa.DataType) -> bool:

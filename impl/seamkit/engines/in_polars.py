@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -40,10 +40,36 @@ def polars_frame(plan: EnginePlan) -> pl.LazyFrame:
         raise UsageError("a lazy frame of Polars has at least one column: name some")
     # Types are those that Polars gives to our own columns, whoever reads the rows.
     shown = frame_of(pa.Table.from_batches([], without_views(plan.schema)))
-    parts = [_scan_parquet(files, shown.schema) for files in plan.files]
+    parts = [_scan_either(files, shown.schema) for files in plan.files]
     if plan.rest is not None:
         parts.append(_scan_rest(plan.rest.dataset(), shown.schema))
     return pl.concat(parts) if parts else shown.lazy()
+
+
+def _scan_either(files: EngineFiles, types: pl.Schema) -> pl.LazyFrame:
+    """Files by Polars' reader but for queries of columns that are ours, which are known later."""
+    import polars as pl
+    import polars.selectors as cs
+    from polars.io.plugins import register_io_source
+
+    if files.instead is None:
+        return _scan_parquet(files, types)
+    ours, instead = files.ours.keys(), files.instead
+    own = _scan_parquet(files, pl.Schema({n: k for n, k in types.items() if n not in ours}))
+
+    def rows(
+        names: list[str] | None, condition: pl.Expr | None, most: int | None, _batch_rows: object
+    ) -> Iterator[pl.DataFrame]:
+        names = list(types) if names is None else names
+        tested = [] if condition is None else condition.meta.root_names()
+        if ours & {*names, *tested}:
+            yield from _our_rows(instead, names, condition, most)
+            return
+        frame = own if most is None else own.head(most)
+        frame = frame if condition is None else frame.filter(condition)
+        yield from frame.select(cs.by_name(*names)).collect_batches()
+
+    return register_io_source(rows, schema=types)
 
 
 def _scan_parquet(files: EngineFiles, types: pl.Schema) -> pl.LazyFrame:
@@ -84,26 +110,33 @@ def _scan_rest(dataset: ds.Dataset, types: pl.Schema) -> pl.LazyFrame:
         names: list[str] | None, condition: pl.Expr | None, most: int | None, _batch_rows: object
     ) -> Iterator[pl.DataFrame]:
         names = list(types) if names is None else names
-        # What is to be tested are the first rows of all where their number is given.
-        pushed = (
-            None if condition is None or most is not None else worded(condition, dataset.schema)
-        )
-        tested = [] if condition is None else condition.meta.root_names()
-        columns = list(dict.fromkeys([*names, *tested]))
-        left = most
-        for batch in dataset.scanner(columns=columns, filter=pushed).to_batches():
-            if left is not None:
-                batch = batch.slice(0, left)
-                left -= batch.num_rows
-            frame = frame_of(batch)
-            if condition is not None:
-                frame = frame.filter(condition)
-            # No selection by name, which may be a pattern of many.
-            yield frame if names == columns else frame.drop(columns[len(names) :])
-            if left == 0:
-                return
+        yield from _our_rows(dataset, names, condition, most)
 
     return register_io_source(rows, schema=types)
+
+
+def _our_rows(
+    dataset: ds.Dataset,
+    names: Sequence[str],
+    condition: pl.Expr | None,
+    most: int | None,
+) -> Iterator[pl.DataFrame]:
+    # What is to be tested are the first rows of all where their number is given.
+    pushed = None if condition is None or most is not None else worded(condition, dataset.schema)
+    tested = [] if condition is None else condition.meta.root_names()
+    columns = list(dict.fromkeys([*names, *tested]))
+    left = most
+    for batch in dataset.scanner(columns=columns, filter=pushed).to_batches():
+        if left is not None:
+            batch = batch.slice(0, left)
+            left -= batch.num_rows
+        frame = frame_of(batch)
+        if condition is not None:
+            frame = frame.filter(condition)
+        # No selection by name, which may be a pattern of many.
+        yield frame if list(names) == columns else frame.drop(columns[len(names) :])
+        if left == 0:
+            return
 
 
 def worded(condition: pl.Expr, schema: pa.Schema) -> pc.Expression | None:

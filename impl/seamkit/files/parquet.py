@@ -265,16 +265,16 @@ class ParquetReader(FileReader):
         """Whether ranges of bytes say something; see `seamkit.files.footers.chunks`."""
         return orders_bytes(self._file.metadata)
 
-    def in_new_encoding(self, names: Collection[str]) -> str | None:
-        """One of some columns, of fixed bytes, that not all engines decode; None if they do."""
+    def in_new_encodings(self, names: Collection[str]) -> Mapping[str, str]:
+        """Those of some columns with fixed bytes that not all engines decode, and where."""
         return fixed_in_new_encodings(self._file.metadata, names)
 
     def int96_columns(self, names: Collection[str]) -> list[str]:
         """Those of some columns in which times of INT96 lie, at any depth."""
         return int96_columns(self._file.metadata, names)
 
-    def constant_beside_nulls(self, names: Collection[str]) -> str | None:
-        """One of some columns whose bytes are the same in all rows but nulls; None if none is."""
+    def constant_beside_nulls(self, names: Collection[str]) -> Mapping[str, str]:
+        """Those of some columns whose bytes are the same in all rows but nulls, and where."""
         return constant_beside_nulls(self._file.metadata, names)
 
     def read(self, wanted: RowsWanted) -> Iterator[pa.RecordBatch]:

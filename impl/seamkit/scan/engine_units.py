@@ -8,8 +8,9 @@ rows.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,7 +26,7 @@ from seamkit.engines.files import EngineFiles, engine_files
 from seamkit.files.kept import KEPT
 from seamkit.scan.events_cache import Bits, ChangedRows, EventsCache, UnitMatches
 from seamkit.scan.pruning import rules_some_out
-from seamkit.scan.units import KeyMask, Mask, ReadContext, ReadPlan, ReadUnit, Runs
+from seamkit.scan.units import KeyMask, Mask, Positions, ReadContext, ReadPlan, ReadUnit, Runs
 
 if TYPE_CHECKING:
     import pyarrow.dataset as ds
@@ -51,34 +52,48 @@ class EngineShare:
     """A plan, split between an engine's own reader and ours.
 
     Attributes:
-        files: what the engine's reader reads as it stands.
-        changed: what it reads under masks, with the units whose files these are.
+        reads: what the engine's reader reads, each with the units whose files these are.
         rest: what stays.
-        reasons: for each unit of the plan, why it stays; None for those that go as they stand.
-        matches: what keyed events do to their files.
+        ways: for each unit of the plan, whether the engine's reader reads it as it stands, and what
+            is to be said of it.
+        matches: which rows of files are gone.
     """
 
-    files: Sequence[EngineFiles]
-    changed: Sequence[tuple[EngineFiles, Sequence[FileOfUnit]]]
+    reads: Sequence[tuple[EngineFiles, Sequence[FileOfUnit]]]
     rest: ReadPlan
-    reasons: Sequence[str | None]
+    ways: Sequence[tuple[bool, str]]
     matches: UnitMatches | None
 
-    def masked(self, context: ReadContext, threads: int) -> Iterator[EngineFiles]:
-        """What the engine's reader reads under masks, which it asks for when it reads.
+    def files(
+        self,
+        context: ReadContext,
+        threads: int,
+        by_us: Callable[[Sequence[ReadUnit]], ds.Dataset],
+    ) -> Iterator[EngineFiles]:
+        """What the engine's reader reads; for masks, and for what is read instead, it asks later.
 
         Args:
             context: what reads lend.
             threads: units at once.
+            by_us: the rows of some units, as we read them.
         """
-        for files, units in self.changed:
-            assert self.matches is not None
-            masks = MaskedFiles(units, self.matches, context, threads)
-            yield replace(files, gone=masks.dataset())
+        for files, units in self.reads:
+            if units[0][0].changes is not None:
+                assert self.matches is not None
+                masks = MaskedFiles(units, self.matches, context, threads)
+                files = replace(files, gone=masks.dataset())
+            if files.ours:
+                alone = [_file_alone(*one, self.matches, context) for one in units]
+                files = replace(files, instead=by_us(alone))
+            yield files
 
 
 def engine_share(
-    plan: ReadPlan, columns: Sequence[str], matches: UnitMatches | None = None
+    plan: ReadPlan,
+    columns: Sequence[str],
+    matches: UnitMatches | None = None,
+    *,
+    by_query: bool = True,
 ) -> EngineShare:
     """Split a plan. Every unit without changes has its files' footers read.
 
@@ -87,24 +102,28 @@ def engine_share(
         columns: those that the scan hands out.
         matches: what keyed events do to their files, for an engine that can leave out rows which
             are gone; None for one that cannot. The footers of units with changes are read, too.
+        by_query: the engine may be given files some of whose columns only we read.
     """
     schema = pa.schema([plan.schema.field(name) for name in columns])
     reads: dict[tuple[bool, object], tuple[EngineFiles, list[str], list[FileOfUnit]]] = {}
-    reasons: list[str | None] = []
+    ways: list[tuple[bool, str]] = []
     rest: list[ReadUnit] = []
     for unit in plan.units:
         found = _files_of(unit, schema, masks=matches is not None)
+        if not isinstance(found, str) and not by_query:
+            found = next((why for one in found for why in one.ours.values()), found)
         if isinstance(found, str):
-            reasons.append(found)
+            ways.append((False, found))
             rest.append(unit)
             continue
         keys = [(unit.changes is not None, _key(files)) for files in found]
         if len({*reads, *keys}) > _MOST_READS:
-            reasons.append(f"an engine would have to read {_MOST_READS} partitions apart")
+            ways.append((False, f"an engine would have to read {_MOST_READS} partitions apart"))
             rest.append(unit)
             continue
-        reasons.append(None if unit.changes is None else _under_masks(unit))
-        if matches is not None and not isinstance(unit.changes, Mask | KeyMask | Runs | None):
+        ways.append((unit.changes is None, _said(unit, found)))
+        if not isinstance(unit.changes, Mask | KeyMask | Runs | None):
+            assert matches is not None
             unit = _without_file(unit, matches)
             # Only what its file does not hold.
             rest.append(unit)
@@ -112,22 +131,46 @@ def engine_share(
             _, paths, places = reads.setdefault(key, (files, [], []))
             paths += files.paths
             places.append((unit, number))
-    clean, changed = [], []
-    for (is_masked, _), (files, paths, places) in reads.items():
-        whole = replace(files, paths=paths)
-        if is_masked:
-            changed.append((whole, places))
-        else:
-            clean.append(whole)
-    return EngineShare(clean, changed, replace(plan, units=rest), reasons, matches)
+    whole = [(replace(files, paths=paths), places) for files, paths, places in reads.values()]
+    return EngineShare(whole, replace(plan, units=rest), ways, matches)
+
+
+def _said(unit: ReadUnit, files: Sequence[EngineFiles]) -> str:
+    """What is said of a unit of whose files an engine reads some columns, or some rows."""
+    parts = []
+    if unit.changes is not None:
+        parts += [unit.reason or "it has changes", _under_masks(unit)]
+    ours = {name: why for one in files for name, why in one.ours.items()}
+    if ours:
+        names = ", ".join(map(repr, ours))
+        parts.append(f"not for queries that read {names}: {next(iter(ours.values()))}")
+    return "; ".join(parts)
 
 
 def _under_masks(unit: ReadUnit) -> str:
-    """What is said of a unit of whose files some rows are gone."""
-    why = unit.reason or "it has changes"
-    if isinstance(unit.changes, Runs):
-        return f"{why}; DuckDB masks its files"
-    return f"{why}; DuckDB and Spark mask its file"
+    by_duckdb_alone = isinstance(unit.changes, Runs)
+    return "DuckDB masks its files" if by_duckdb_alone else "DuckDB and Spark mask its file"
+
+
+def _file_alone(
+    unit: ReadUnit, number: int, matches: UnitMatches | None, context: ReadContext
+) -> ReadUnit:
+    """A unit of the rows that one file of another has, but for those that are gone."""
+    file = unit.files[number]
+    if unit.changes is None:
+        return replace(unit, files=[file])
+    assert matches is not None
+    gone = Mask(partial(_gone_of, unit, number, matches, context))
+    return replace(unit, files=[file], changes=gone)
+
+
+def _gone_of(unit: ReadUnit, number: int, matches: UnitMatches, context: ReadContext) -> Positions:
+    """The places of rows that are gone; of all where the unit's changes give them anew."""
+    rows = unit.files[number].open().num_rows
+    gone = matches.gone(unit, context)
+    if gone is None:
+        return np.arange(rows, dtype=np.int64)
+    return np.flatnonzero(np.unpackbits(gone[number], count=rows))
 
 
 def _without_file(unit: ReadUnit, matches: UnitMatches) -> ReadUnit:
@@ -165,7 +208,7 @@ def masked_unit(
     if isinstance(found, str) or len(found) != 1 or rules_some_out(unit, condition, schema, tested):
         return None
     (file,), none = found, np.empty(0, np.bool_)
-    if not _is_plain(file, unit):
+    if file.ours or not _is_plain(file, unit):
         return None
     file = replace(
         file, values={name: file.values[name] for name in unit.partition if name in file.values}

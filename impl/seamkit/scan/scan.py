@@ -135,12 +135,13 @@ class Scan(Hinted, ABC):
         del footers
         return TableStatistics(columns={name: ColumnStatistics() for name in self.schema.names})
 
-    def engine_plan(self, *, masks: bool = False) -> EnginePlan:
+    def engine_plan(self, *, masks: bool = False, by_query: bool = True) -> EnginePlan:
         """The scan for engines: all rows by our reader, unless a scan knows better.
 
-        `masks`: the engine's reader leaves out rows that are said to be gone.
+        `masks`: the engine's reader leaves out rows that are said to be gone. `by_query`: for
+        queries of columns that only we read it leaves files to us.
         """
-        del masks
+        del masks, by_query
         return EnginePlan([], self, self.schema)
 
     def relation(self, connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyRelation:
@@ -184,7 +185,7 @@ class Scan(Hinted, ABC):
         """
         from seamkit.engines.spark_source import spark_frame
 
-        return spark_frame(self.engine_plan(), session)
+        return spark_frame(self.engine_plan(by_query=False), session)
 
     def lazy(self) -> pl.LazyFrame:
         """The rows as a lazy frame of Polars; files are shared out as `relation` does.

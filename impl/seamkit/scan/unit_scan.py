@@ -148,7 +148,7 @@ class UnitScan(Scan):
             events = self._matches.events
         return ScanDataset(self.schema, functools.partial(self._open_for_engine, events=events))
 
-    def engine_plan(self, *, masks: bool = False) -> EnginePlan:
+    def engine_plan(self, *, masks: bool = False, by_query: bool = True) -> EnginePlan:
         """Files for an engine's own reader, a scan of the rest; see `Scan`.
 
         All stays with this scan where something other than columns was asked of it: a condition, a
@@ -158,16 +158,21 @@ class UnitScan(Scan):
         if self._alone() is not None:
             return EnginePlan([], self, self.schema, *_sizes(self._plan))
         matches = UnitMatches(self._plan.schema, EventsCache(shared=KEPT)) if masks else None
-        share = engine_share(self._plan, self._columns, matches)
-        files = [*share.files, *share.masked(self._tasks.context(), self._options.n_threads)]
+        share = engine_share(self._plan, self._columns, matches, by_query=by_query)
+
+        def of_units(units: Sequence[ReadUnit]) -> UnitScan:
+            some = copy.copy(self)
+            some._plan = replace(self._plan, units=units, again=None)
+            # What it reads counts as this scan's.
+            some._state, some._lock = self._state, self._lock
+            some._matches = matches
+            return some
+
+        context, threads = self._tasks.context(), self._options.n_threads
+        files = [*share.files(context, threads, lambda units: of_units(units).dataset())]
         if not share.rest.units:
             return EnginePlan(files, None, self.schema)
-        rest = copy.copy(self)
-        rest._plan = replace(share.rest, again=None)
-        # What it reads counts as this scan's.
-        rest._state, rest._lock = self._state, self._lock
-        rest._matches = matches
-        return EnginePlan(files, rest, self.schema, *_sizes(share.rest))
+        return EnginePlan(files, of_units(share.rest.units), self.schema, *_sizes(share.rest))
 
     def _alone(self) -> str | None:
         """Why no engine's own reader takes part; None where it may."""
@@ -334,14 +339,14 @@ class UnitScan(Scan):
                 yield "pruned", f"its {what} not meet the filter"
 
     def _engine_ways(self) -> Iterator[tuple[str, str]]:
-        """The path `engine` for what an engine's own reader reads; of other units why they stay."""
-        alone = self._alone()
-        reasons: Sequence[str | None] = [alone] * len(self._plan.units)
-        if alone is None:
+        """The path `engine` for what an engine's own reader reads; why units or columns stay."""
+        if (alone := self._alone()) is not None:
+            ways: Sequence[tuple[bool, str]] = [(False, alone)] * len(self._plan.units)
+        else:
             matches = UnitMatches(self._plan.schema, EventsCache())
-            reasons = engine_share(self._plan, self._columns, matches).reasons
-        for unit, why in zip(self._plan.units, reasons, strict=True):
-            yield ("engine", "") if why is None else (self.path_of(unit), why)
+            ways = engine_share(self._plan, self._columns, matches).ways
+        for unit, (as_it_stands, why) in zip(self._plan.units, ways, strict=True):
+            yield "engine" if as_it_stands else self.path_of(unit), why
 
     def _fields(self, names: Sequence[str]) -> pa.Schema:
         return pa.schema([self._plan.schema.field(name) for name in names])

@@ -24,7 +24,7 @@ import itertools
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -141,25 +141,27 @@ def orders_bytes(footer: pq.FileMetaData) -> bool:
     return writer is None or (int(writer[2]), int(writer[3])) >= _ORDERING[writer[1]]
 
 
-def fixed_in_new_encodings(footer: pq.FileMetaData, names: Collection[str]) -> str | None:
-    """A column with values of a fixed length in an encoding that not all readers know; or None."""
+def fixed_in_new_encodings(footer: pq.FileMetaData, names: Collection[str]) -> Mapping[str, str]:
+    """Columns with values of a fixed length in an encoding that not all readers know, and where."""
+    found = {}
     for number, path in chunk_paths(footer, names):
         if footer.schema.column(number).physical_type != _TYPES[-1]:
             continue
         for group in range(footer.num_row_groups):
             if not _OLD_ENCODINGS.issuperset(footer.row_group(group).column(number).encodings):
-                return path
-    return None
+                found[_column_of(path, names) or path] = path
+    return found
 
 
-def constant_beside_nulls(footer: pq.FileMetaData, names: Collection[str]) -> str | None:
-    """A column of bytes that has one value and nulls in a row group, and no dictionary; or None."""
+def constant_beside_nulls(footer: pq.FileMetaData, names: Collection[str]) -> Mapping[str, str]:
+    """Columns of bytes with one value and nulls in a row group, no dictionary, and where."""
     columns = [
         (number, path)
         for number, path in chunk_paths(footer, names)
         if (column := footer.schema.column(number)).physical_type in _TYPES[-2:]
         and column.max_definition_level
     ]
+    found = {}
     for group in map(footer.row_group, range(footer.num_row_groups)):
         for number, path in columns:
             chunk = group.column(number)
@@ -169,8 +171,8 @@ def constant_beside_nulls(footer: pq.FileMetaData, names: Collection[str]) -> st
             if known is None or not known.has_min_max or known.min_raw != known.max_raw:
                 continue
             if known.null_count or not known.has_null_count:
-                return path
-    return None
+                found[_column_of(path, names) or path] = path
+    return found
 
 
 def _check_spans(
