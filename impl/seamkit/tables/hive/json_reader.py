@@ -167,14 +167,16 @@ def _array(value: Any, kind: HiveType) -> list[Any]:
 
 
 def _map(value: Any, kind: HiveType) -> list[tuple[Any, Any]]:
+    """Entries; of several whose keys are one in their type the last counts, as of one name's."""
     if not isinstance(value, dict):
         raise _wrong(value, kind)
     key, item = kind.children
     of_text = key.word in ("string", "varchar", "char")
-    return [
-        (_value(name if of_text else _Number(name), key), _value(inner, item))
+    found = {
+        _value(name if of_text else _Number(name), key): _value(inner, item)
         for name, inner in value.items()
-    ]
+    }
+    return list(found.items())
 
 
 def _struct(value: Any, kind: HiveType) -> dict[str, Any]:

@@ -131,3 +131,21 @@ def test_keys_that_a_length_makes_one_are_refused(
     assert len(apart.to_arrow()) == 3
     with pytest.raises(RefusedError, match=r"both/f: column 'm': two keys of a map are one as "):
         HiveTable(str(tmp_path / "both"), columns=columns, file_format=form).to_arrow()
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "pairs"),
+    [
+        ("varchar(3)", '{"abcd": 1, "z": 2, "abce": 3}', [("abc", 3), ("z", 2)]),
+        ("char(2)", '{"a": 1, "a ": null}', [("a ", None)]),
+        ("int", '{"1": 1, "2": 2, "01": 3}', [(1, 3), (2, 2)]),
+        ("string", '{"a": 1, "b": 2, "a": 3}', [("a", 3), ("b", 2)]),
+    ],
+)
+def test_of_keys_that_are_one_in_json_the_last_counts(
+    tmp_path: Path, kind: str, text: str, pairs: list[Any]
+) -> None:
+    """Hive's JsonSerDe puts each into a Java map, under the key in its type."""
+    (tmp_path / "f").write_text(f'{{"m": {text}}}\n')
+    table = HiveTable(str(tmp_path), columns={"m": f"map<{kind},int>"}, file_format="json")
+    assert table.to_arrow()["m"].to_pylist() == [pairs]
