@@ -38,6 +38,9 @@ _HEAD = Struct("<8sII32s")
 _BODY_AT = 64  # Arrow's buffers lie where whole words begin
 _LAYOUT = 1
 
+# All of it is looked at at once, for its checksum.
+_MAP = mmap.MAP_SHARED | getattr(mmap, "MAP_POPULATE", 0)
+
 _ENTRY = re.compile(r"[0-9a-f]{64}")
 _UNFINISHED = ".unfinished-"
 _ABANDONED_SECONDS = 3600
@@ -180,7 +183,7 @@ def _mapped(path: Path) -> mmap.mmap | None:
         status = os.fstat(handle)
         if not stat.S_ISREG(status.st_mode):
             return None
-        return mmap.mmap(handle, status.st_size, access=mmap.ACCESS_READ)
+        return mmap.mmap(handle, status.st_size, flags=_MAP, prot=mmap.PROT_READ)
     finally:
         os.close(handle)
 
@@ -210,9 +213,12 @@ def _batch_of(mapped: mmap.mmap, name: bytes) -> pa.RecordBatch:
 def _name_of(key: Hashable) -> str | None:
     """The name of a key's file; None for a key that means nothing to another process."""
     try:
-        text = "".join((_versions(), *_words(key)))
+        return _sha256(f"{_versions()} {_text(key)}")
     except ValueError:
         return None
+
+
+def _sha256(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -222,31 +228,42 @@ def _versions() -> str:
 
 
 _PLAIN = (type(None), bool, int, float, str, bytes)
+_LONG = 1000
+_MOST_LONG = 100
+# The texts of long parts, which many keys share; whoever is here keeps its id.
+_long: dict[int, tuple[tuple[Any, ...], str]] = {}
 
 
-def _words(key: Any) -> Iterator[str]:
+def _text(key: Any) -> str:
     """A key as text: alike for those that are alike in any process, and for no others."""
     kind = type(key)
     if kind in _PLAIN:
         word = repr(key)
         if " at 0x" in word:  # the place of something in this process's memory
             raise ValueError(word)
-        yield word
-    elif kind is tuple:
-        yield "("
-        for part in key:
-            yield from _words(part)
-            yield ","
-        yield ")"
-    elif kind is frozenset:
-        yield f"frozenset{sorted(''.join(_words(part)) for part in key)}"
-    elif isinstance(key, enum.Enum):
-        yield f"{kind.__qualname__}.{key.name}"
-    elif dataclasses.is_dataclass(key):
-        yield kind.__qualname__
-        yield from _words(tuple(getattr(key, one.name) for one in dataclasses.fields(key)))
-    elif isinstance(key, tuple):  # with names
-        yield kind.__qualname__
-        yield from _words(tuple(key))
-    else:
-        raise ValueError(f"a {kind.__qualname__} among what a key is made of")
+        return word
+    if kind is tuple:
+        return _text_of_parts(key)
+    if kind is frozenset:
+        return f"frozenset{sorted(map(_text, key))}"
+    if isinstance(key, enum.Enum):
+        return f"{kind.__qualname__}.{key.name}"
+    if dataclasses.is_dataclass(key):
+        values = (getattr(key, one.name) for one in dataclasses.fields(key))
+        return f"{kind.__qualname__}({','.join(map(_text, values))})"
+    if isinstance(key, tuple):  # with names
+        return f"{kind.__qualname__}({','.join(map(_text, key))})"
+    raise ValueError(f"a {kind.__qualname__} among what a key is made of")
+
+
+def _text_of_parts(key: tuple[Any, ...]) -> str:
+    known = _long.get(id(key))
+    if known is not None and known[0] is key:
+        return known[1]
+    text = f"({','.join(map(_text, key))})"
+    if len(text) > _LONG:
+        if len(_long) >= _MOST_LONG:
+            _long.clear()
+        text = f"#{_sha256(text)}"
+        _long[id(key)] = key, text
+    return text

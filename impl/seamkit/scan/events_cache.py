@@ -71,8 +71,8 @@ class Matches:
 
     @property
     def size_bytes(self) -> int:
-        """Of memory, with `changed`."""
-        return self.sources.nbytes + self.rest.nbytes + self.n_events * self.rest.itemsize
+        """Of memory, without `changed`."""
+        return self.sources.nbytes + self.rest.nbytes
 
 
 def _pack_matches(kept: tuple[object, Matches]) -> pa.RecordBatch:
@@ -94,6 +94,16 @@ def _words_of(batch: pa.RecordBatch, kind: type[np.generic]) -> list[npt.NDArray
     return [np.frombuffer(row.as_buffer(), kind) for row in batch.column("words")]
 
 
+def _pack_changed(kept: tuple[object, RowNumbers, int]) -> pa.RecordBatch:
+    _, rows, n_events = kept
+    return _pack_words([rows, np.array([n_events], np.int32)])
+
+
+def _unpack_changed(batch: pa.RecordBatch) -> tuple[tuple[None, RowNumbers, int], int]:
+    rows, (n_events,) = _words_of(batch, np.int32)
+    return (None, rows, int(n_events)), rows.nbytes
+
+
 def _unpack_gone(batch: pa.RecordBatch) -> tuple[tuple[None, Sequence[Bits]], int]:
     return (None, _words_of(batch, np.uint8)), batch.nbytes
 
@@ -111,6 +121,7 @@ def _unpack_column(batch: pa.RecordBatch) -> tuple[tuple[None, pa.RecordBatch], 
 
 
 _MATCHES = Form(_pack_matches, _unpack_matches)
+_CHANGED_ROWS = Form(_pack_changed, _unpack_changed)
 _GONE = Form(lambda kept: _pack_words(kept[1]), _unpack_gone)
 _COLUMN = Form(_pack_column, _unpack_column)
 
@@ -326,6 +337,14 @@ class EventsCache:
         if events is None or events[1].data.num_rows != matches.n_events:
             return
         store.put(("matches", key), (changes, matches), matches.size_bytes, _MATCHES)
+        rows = changes, matches.changed, matches.n_events
+        store.put(("changed", key), rows, matches.changed.nbytes, _CHANGED_ROWS)
+
+    def changed(self, changes: Keyed) -> tuple[RowNumbers, int] | None:
+        """`Matches.changed` and `n_events` where they are known, which are less than all of it."""
+        store, key = self._place(changes)
+        known = store.get(("changed", key), _CHANGED_ROWS)
+        return None if known is None else known[1:]
 
     def gone(self, unit: ReadUnit) -> Sequence[Bits] | None:
         """For each file of a unit which of its rows are gone, where that is known."""
@@ -491,13 +510,16 @@ def changed_rows(
     changed: ChangedRows, schema: pa.Schema, wanted: Wanted, context: ReadContext
 ) -> Iterator[pa.RecordBatch]:
     """The rows that replace others or are added; all rows of a unit whose events fill gaps."""
-    changes, file = changed.changes, changed.file
-    found = changed.matches.of(file, changes, context)
-    cache = changed.matches.events
-    if found is None:
-        own = cache.of(changes, whole=False)
-        return UnitMerge(file, own, schema, wanted, context).all_rows()
-    if not len(found.changed):
+    changes, file, cache = changed.changes, changed.file, changed.matches.events
+    known = cache.changed(changes)
+    if known is None:
+        found = changed.matches.of(file, changes, context)
+        if found is None:
+            own = cache.of(changes, whole=False)
+            return UnitMerge(file, own, schema, wanted, context).all_rows()
+        known = found.changed, found.n_events
+    rows, n_events = known
+    if not len(rows):
         return iter(())
-    only = Matches(np.empty(0, np.int32), found.changed, found.n_events)
+    only = Matches(np.empty(0, np.int32), rows, n_events)
     return UnitMerge(None, CachedChanges(changes, cache, only), schema, wanted, context).all_rows()
