@@ -41,7 +41,7 @@ from seambase.foreign_arrow import stream_of
 from seambase.spark_types import spark_type
 from seamkit.core.arrow_data import repeated
 from seamkit.engines.files import EngineFiles, EnginePlan, MaskedPart, Rest
-from seamkit.files.kept import keep_at_most
+from seamkit.files.kept import KEPT, keep_as_told
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -230,10 +230,10 @@ def frame_of_parts(
     rest = plan.rest
     assert rest is not None
     tasks, open_task = _tasks(rest, context)
-    kept_bytes = _kept_bytes(session)
+    kept_bytes, on_disk = _kept_bytes(session), KEPT.on_disk
 
     def read(_: int, asked: Iterator[bytes]) -> Iterator[bytes | memoryview]:
-        keep_at_most(kept_bytes)
+        keep_as_told(kept_bytes, on_disk)
         task, names, filters, masks = (bytes(text).decode() for text in asked)
         columns = json.loads(names)
         condition = condition_of(filters, target)

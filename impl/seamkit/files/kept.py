@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import threading
 import time
+import warnings
 from collections import OrderedDict
 from collections.abc import Hashable
 from os import PathLike
@@ -52,6 +53,12 @@ class Kept:
     def size_bytes(self) -> int:
         """What is kept now, as those who gave it counted."""
         return self._bytes
+
+    @property
+    def on_disk(self) -> tuple[str, int] | None:
+        """The folder and what it may take, as `keep_on_disk` was told; None for none."""
+        folder = self.folder
+        return None if folder is None else (str(folder.folder), folder.most_bytes)
 
     def get(self, key: Hashable, form: Form | None = None) -> Any:
         """What was put under a key; None if it is not there."""
@@ -140,6 +147,18 @@ def keep_on_disk(folder: str | PathLike[str] | None, most_bytes: int = DISK_BYTE
     if isinstance(most_bytes, bool) or not isinstance(most_bytes, int) or most_bytes < 1:
         raise UsageError(f"most_bytes is {most_bytes!r}: a whole number from 1 on is meant")
     KEPT.folder = None if folder is None else KeptOnDisk.at(folder, most_bytes)
+
+
+def keep_as_told(most_bytes: int, on_disk: tuple[str, int] | None) -> None:
+    """Keep what another process keeps, as a worker of it; a folder that cannot be is told of."""
+    keep_at_most(most_bytes)
+    if on_disk == KEPT.on_disk:
+        return
+    KEPT.folder = None
+    try:
+        keep_on_disk(*on_disk or (None,))
+    except UsageError as error:
+        warnings.warn(str(error), RuntimeWarning, stacklevel=2)
 
 
 def file_identity(path: str) -> Hashable | None:

@@ -21,6 +21,7 @@ from seambench.engines.spark_scan import SparkScan, SparkScanner
 from seambench_impl.scan import AutoReader
 from seambench_tests.samples.documents import python_blocks
 from seamkit.engines.spark_source import KEPT_BYTES
+from seamkit.files.kept import keep_on_disk
 from seamkit.scan.unit_scan import UnitScan
 from seamkit.tables.delta.table import DeltaTable
 from seamkit.tables.hudi.table import HudiTable
@@ -239,6 +240,36 @@ def test_columns_of_masked_files_in_other_letters_are_told_apart(
             ]
             query = frame.where(condition).selectExpr(*names)
             assert sorted(map(tuple, query.collect()), key=repr) == sorted(shown, key=repr)
+
+
+@in_threads
+def test_workers_keep_on_disk_what_the_driver_does(session: Any, tmp_path: Path) -> None:
+    """From the frames that it makes then on, until it is turned off; damage costs no row."""
+    table, folder = _unpack("mor-v9-types", tmp_path / "table"), tmp_path / "kept"
+
+    def read(most_bytes: str) -> list[str]:
+        session.conf.set(KEPT_BYTES, most_bytes)
+        return sorted(map(repr, table.scan().spark_frame(session).collect()))
+
+    expected = read("0")
+    try:
+        keep_on_disk(folder)
+        assert read("0") == expected
+        assert not [*folder.iterdir()]
+        assert read("1000000") == expected
+        kept = [*folder.iterdir()]
+        assert kept
+        for path in kept:
+            path.write_bytes(path.read_bytes()[:-1])
+        assert [read("0"), read("1000000")] == [expected] * 2
+        keep_on_disk(None)
+        for path in folder.iterdir():
+            path.unlink()
+        assert [read("0"), read("1000000")] == [expected] * 2
+        assert not [*folder.iterdir()]
+    finally:
+        session.conf.unset(KEPT_BYTES)
+        keep_on_disk(None)
 
 
 @in_threads
