@@ -7,22 +7,18 @@ order of its work rests on it.
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache, partial, reduce
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from seambase.errors import RefusedError
-from seambase.filters import apply_filter, filter_columns
 from seambase.where import require_c_names
-from seamkit.core.arrow_data import batch_of
 from seamkit.engines.files import EngineFiles, EnginePlan
 
 if TYPE_CHECKING:
     import duckdb
-    import pyarrow.compute as pc
     import pyarrow.dataset as ds
 
 
@@ -41,18 +37,11 @@ def duckdb_relation(
                 f"DuckDB calls column {name!r} {own!r}, as another column is called: leave one out"
             )
     kinds = list(zip(shown.columns, shown.types, strict=True))
-    parts = [part for files in plan.files for part in _parts(files, kinds, connection)]
+    parts = [_read_parquet(files, kinds, connection) for files in plan.files]
     about = partial(about_rows, plan.rest_rows, plan.rest_bytes)
     if rest is not None or not parts:
         parts.append(shown if rest is None else connection.from_arrow(sized(rest, about)))
-    ours = {name for files in plan.files for name in files.ours}
-    if not ours:
-        return reduce(lambda whole, part: whole.union(part), parts)
-    # For a query that needs no column DuckDB asks a union for its first: let it be none of ours.
-    columns = [_column(name) for name in shown.columns]
-    alike = sorted(range(len(columns)), key=lambda at: plan.schema.names[at] in ours)
-    parts = [part.select(*(columns[at] for at in alike)) for part in parts]
-    return reduce(lambda whole, part: whole.union(part), parts).select(*columns)
+    return reduce(lambda whole, part: whole.union(part), parts)
 
 
 #: Where nobody tells a number of rows, a guess by the bytes of files.
@@ -98,79 +87,10 @@ def _sized_kind() -> Any:
     return Sized
 
 
-def _parts(
-    files: EngineFiles, kinds: Sequence[tuple[str, Any]], connection: duckdb.DuckDBPyConnection
-) -> Iterator[duckdb.DuckDBPyRelation]:
-    """The files' rows as DuckDB reads them; and as we do, for queries of columns that are ours.
-
-    Which query it is we learn when DuckDB asks for columns. Beside the files' rows it asks for one
-    row, which is not there where it wants any of that row's columns, and of us for all rows, of
-    which then none is missing. Both have one more column that every query needs, since for one
-    that needs none DuckDB asks for the first.
-    """
-    if files.instead is None:
-        yield _read_parquet(files, kinds, connection)
-        return
-    from seambase.dataset import ScanDataset, without_views
-
-    folded = {name.casefold() for name in files.schema.names}
-    needed = next(name for n in itertools.count() if (name := "needed" + "'" * n) not in folded)
-    always = pa.field(needed, pa.bool_())
-    shown = without_views(files.schema)
-    ours = [one.with_name(_numbered(n)) for n, one in enumerate(shown) if one.name in files.ours]
-    row = pa.schema([always, *ours])
-    beside = ScanDataset(row, partial(_one_row, row))
-    yield _read_parquet(
-        files, kinds, connection, connection.from_arrow(beside).filter(_column(needed))
-    )
-    whole = pa.schema([always, *shown])
-    rows = ScanDataset(whole, partial(_our_rows, whole, files.ours, files.instead))
-    read = connection.from_arrow(sized(rows, lambda: 1)).filter(_column(needed))
-    yield read.select(*(_column(name) for name, _ in kinds))
-
-
-def _one_row(
-    schema: pa.Schema, columns: list[str], condition: pc.Expression | None
-) -> pa.RecordBatchReader:
-    """One row for a query that asks for no column but the first."""
-    asked = {*columns, *filter_columns(condition, schema)}.difference(schema.names[:1])
-    batch = pa.record_batch([pa.nulls(1, one.type) for one in schema], schema)
-    batch = batch.set_column(0, schema.field(0), pa.array([True]))
-    rows = pa.RecordBatchReader.from_batches(schema, [] if asked else [batch])
-    return apply_filter(rows, condition, columns)
-
-
-def _our_rows(
-    schema: pa.Schema,
-    ours: Collection[str],
-    instead: ds.Dataset,
-    columns: list[str],
-    condition: pc.Expression | None,
-) -> pa.RecordBatchReader:
-    """The rows for a query that asks for a column of ours; the first column is true."""
-    tested = filter_columns(condition, schema)
-    names = [name for name in dict.fromkeys([*columns, *tested]) if name != schema.names[0]]
-    read = pa.schema([schema.field(0), *map(schema.field, names)])
-    batches: Iterator[pa.RecordBatch] = iter(())
-    if not {*ours}.isdisjoint(names):
-        pushed = None if schema.names[0] in tested else condition
-        batches = (
-            batch_of([pa.repeat(True, batch.num_rows), *batch.columns], read, batch.num_rows)
-            for batch in instead.scanner(columns=names, filter=pushed).to_batches()
-        )
-    return apply_filter(pa.RecordBatchReader.from_batches(read, batches), condition, columns)
-
-
 def _read_parquet(
-    files: EngineFiles,
-    kinds: Sequence[tuple[str, Any]],
-    connection: duckdb.DuckDBPyConnection,
-    beside: duckdb.DuckDBPyRelation | None = None,
+    files: EngineFiles, kinds: Sequence[tuple[str, Any]], connection: duckdb.DuckDBPyConnection
 ) -> duckdb.DuckDBPyRelation:
-    """The files' rows; `kinds` has for each column what DuckDB calls it, and its type there.
-
-    `beside` is one row, or none, with the columns that are ours, called by their numbers.
-    """
+    """The files' rows; `kinds` has for each column what DuckDB calls it, and its type there."""
     import duckdb
 
     # A condition on a field of a struct that the ranges of a single file say is always met becomes
@@ -189,31 +109,16 @@ def _read_parquet(
         rows = _without_gone(rows, files, files.gone, connection)
     elif twice:
         rows = rows.filter("file_index = 0")
-    is_numbered = files.gone is not None
-    if beside is not None:
-        rows = (rows if is_numbered else rows.select(*_by_number(files))).cross(beside)
-        is_numbered = True
     columns = []
-    for number, (one, (shown, kind)) in enumerate(zip(files.schema, kinds, strict=True)):
-        if (value := files.values.get(one.name)) is not None:
+    for number, (field, (shown, kind)) in enumerate(zip(files.schema, kinds, strict=True)):
+        if (value := files.values.get(field.name)) is not None:
             column = duckdb.ConstantExpression(value.as_py())
-        elif one.name in files.ours:
-            column = _column(_numbered(number))
         else:
-            own = files.stored[one.name]
-            column = _column(_numbered(number) if is_numbered else own.name)
-            column = _text_or_bytes(column, own.type, one.type)
+            own = files.stored[field.name]
+            column = _column(own.name if files.gone is None else _numbered(number))
+            column = _text_or_bytes(column, own.type, field.type)
         columns.append(column.cast(kind).alias(shown))
     return rows.select(*columns)
-
-
-def _by_number(files: EngineFiles) -> list[duckdb.Expression]:
-    """The columns that are read from files, called by numbers so that no name is there twice."""
-    return [
-        _column(files.stored[name].name).alias(_numbered(number))
-        for number, name in enumerate(files.schema.names)
-        if name in files.stored
-    ]
 
 
 def _text_or_bytes(
@@ -235,9 +140,14 @@ def _without_gone(
     gone: ds.Dataset,
     connection: duckdb.DuckDBPyConnection,
 ) -> duckdb.DuckDBPyRelation:
-    """The rows that are left, their columns called by numbers."""
+    """The rows that are left, their columns called by numbers, so that no name is there twice."""
     import duckdb
 
+    columns = [
+        _column(files.stored[name].name).alias(_numbered(number))
+        for number, name in enumerate(files.schema.names)
+        if name in files.stored
+    ]
     places = [
         duckdb.SQLExpression("file_index").alias("number"),
         duckdb.SQLExpression("file_row_number::INTEGER").alias("place"),
@@ -245,7 +155,7 @@ def _without_gone(
     bits = connection.from_arrow(gone).select("file, bits::BIT AS bits")
     # A semi-join: no row carries the bits of its file along into what is done with it later.
     met = f"number = file AND number < {len(files.paths)} AND get_bit(bits, place) = 0"
-    return rows.select(*_by_number(files), *places).join(bits, met, how="semi")
+    return rows.select(*columns, *places).join(bits, met, how="semi")
 
 
 def _column(name: str) -> duckdb.Expression:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,7 +25,7 @@ from seamkit.engines.files import EngineFiles, engine_files
 from seamkit.files.kept import KEPT
 from seamkit.scan.events_cache import Bits, ChangedRows, EventsCache, UnitMatches
 from seamkit.scan.pruning import rules_some_out
-from seamkit.scan.units import KeyMask, Mask, Positions, ReadContext, ReadPlan, ReadUnit, Runs
+from seamkit.scan.units import KeyMask, Mask, ReadContext, ReadPlan, ReadUnit, Runs
 
 if TYPE_CHECKING:
     import pyarrow.dataset as ds
@@ -83,7 +82,7 @@ class EngineShare:
                 masks = MaskedFiles(units, self.matches, context, threads)
                 files = replace(files, gone=masks.dataset())
             if files.ours:
-                alone = [_file_alone(*one, self.matches, context) for one in units]
+                alone = [replace(unit, files=[unit.files[number]]) for unit, number in units]
                 files = replace(files, instead=by_us(alone))
             yield files
 
@@ -93,7 +92,7 @@ def engine_share(
     columns: Sequence[str],
     matches: UnitMatches | None = None,
     *,
-    by_query: bool = True,
+    by_query: bool = False,
 ) -> EngineShare:
     """Split a plan. Every unit without changes has its files' footers read.
 
@@ -102,7 +101,8 @@ def engine_share(
         columns: those that the scan hands out.
         matches: what keyed events do to their files, for an engine that can leave out rows which
             are gone; None for one that cannot. The footers of units with changes are read, too.
-        by_query: the engine may be given files some of whose columns only we read.
+        by_query: the engine may be given files some of whose columns only we read: it asks once
+            for all columns of a query, so that we know before it reads whose rows there are to be.
     """
     schema = pa.schema([plan.schema.field(name) for name in columns])
     reads: dict[tuple[bool, object], tuple[EngineFiles, list[str], list[FileOfUnit]]] = {}
@@ -111,7 +111,7 @@ def engine_share(
     for unit in plan.units:
         found = _files_of(unit, schema, masks=matches is not None)
         if not isinstance(found, str) and not by_query:
-            found = next((why for one in found for why in one.ours.values()), found)
+            found = _why_ours(unit, found) or found
         if isinstance(found, str):
             ways.append((False, found))
             rest.append(unit)
@@ -121,7 +121,7 @@ def engine_share(
             ways.append((False, f"an engine would have to read {_MOST_READS} partitions apart"))
             rest.append(unit)
             continue
-        ways.append((unit.changes is None, _said(unit, found)))
+        ways.append((unit.changes is None, "" if unit.changes is None else _under_masks(unit)))
         if not isinstance(unit.changes, Mask | KeyMask | Runs | None):
             assert matches is not None
             unit = _without_file(unit, matches)
@@ -135,42 +135,22 @@ def engine_share(
     return EngineShare(whole, replace(plan, units=rest), ways, matches)
 
 
-def _said(unit: ReadUnit, files: Sequence[EngineFiles]) -> str:
-    """What is said of a unit of whose files an engine reads some columns, or some rows."""
-    parts = []
-    if unit.changes is not None:
-        parts += [unit.reason or "it has changes", _under_masks(unit)]
+def _why_ours(unit: ReadUnit, files: Sequence[EngineFiles]) -> str | None:
+    """Why a unit is not for an engine that does not say what a query needs; None if it is."""
     ours = {name: why for one in files for name, why in one.ours.items()}
-    if ours:
-        names = ", ".join(map(repr, ours))
-        parts.append(f"not for queries that read {names}: {next(iter(ours.values()))}")
-    return "; ".join(parts)
+    if not ours:
+        return None
+    why, names = next(iter(ours.values())), ", ".join(map(repr, ours))
+    if unit.changes is not None:
+        return why
+    return f"{why}; Polars reads the file for queries without {names}"
 
 
 def _under_masks(unit: ReadUnit) -> str:
+    """What is said of a unit of whose files some rows are gone."""
     by_duckdb_alone = isinstance(unit.changes, Runs)
-    return "DuckDB masks its files" if by_duckdb_alone else "DuckDB and Spark mask its file"
-
-
-def _file_alone(
-    unit: ReadUnit, number: int, matches: UnitMatches | None, context: ReadContext
-) -> ReadUnit:
-    """A unit of the rows that one file of another has, but for those that are gone."""
-    file = unit.files[number]
-    if unit.changes is None:
-        return replace(unit, files=[file])
-    assert matches is not None
-    gone = Mask(partial(_gone_of, unit, number, matches, context))
-    return replace(unit, files=[file], changes=gone)
-
-
-def _gone_of(unit: ReadUnit, number: int, matches: UnitMatches, context: ReadContext) -> Positions:
-    """The places of rows that are gone; of all where the unit's changes give them anew."""
-    rows = unit.files[number].open().num_rows
-    gone = matches.gone(unit, context)
-    if gone is None:
-        return np.arange(rows, dtype=np.int64)
-    return np.flatnonzero(np.unpackbits(gone[number], count=rows))
+    who = "DuckDB masks its files" if by_duckdb_alone else "DuckDB and Spark mask its file"
+    return f"{unit.reason or 'it has changes'}; {who}"
 
 
 def _without_file(unit: ReadUnit, matches: UnitMatches) -> ReadUnit:

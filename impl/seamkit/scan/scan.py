@@ -135,7 +135,7 @@ class Scan(Hinted, ABC):
         del footers
         return TableStatistics(columns={name: ColumnStatistics() for name in self.schema.names})
 
-    def engine_plan(self, *, masks: bool = False, by_query: bool = True) -> EnginePlan:
+    def engine_plan(self, *, masks: bool = False, by_query: bool = False) -> EnginePlan:
         """The scan for engines: all rows by our reader, unless a scan knows better.
 
         `masks`: the engine's reader leaves out rows that are said to be gone. `by_query`: for
@@ -185,7 +185,7 @@ class Scan(Hinted, ABC):
         """
         from seamkit.engines.spark_source import spark_frame
 
-        return spark_frame(self.engine_plan(by_query=False), session)
+        return spark_frame(self.engine_plan(), session)
 
     def lazy(self) -> pl.LazyFrame:
         """The rows as a lazy frame of Polars; files are shared out as `relation` does.
@@ -202,7 +202,7 @@ class Scan(Hinted, ABC):
             import polars  # noqa: F401, ICN001
         from seamkit.engines.in_polars import polars_frame
 
-        return polars_frame(self.engine_plan())
+        return polars_frame(self.engine_plan(by_query=True))
 
     @property
     @abstractmethod

@@ -148,7 +148,7 @@ class UnitScan(Scan):
             events = self._matches.events
         return ScanDataset(self.schema, functools.partial(self._open_for_engine, events=events))
 
-    def engine_plan(self, *, masks: bool = False, by_query: bool = True) -> EnginePlan:
+    def engine_plan(self, *, masks: bool = False, by_query: bool = False) -> EnginePlan:
         """Files for an engine's own reader, a scan of the rest; see `Scan`.
 
         All stays with this scan where something other than columns was asked of it: a condition, a
