@@ -5,7 +5,7 @@ from __future__ import annotations
 from seambench import __version__
 from seambench_impl.peers import XFAILS
 from seambench_impl.peers.spark.operators import BackendOperators
-from seambench_impl.peers.spark.plans import ArrowPlans, BackendPlans
+from seambench_impl.peers.spark.plans import ArrowPlans, BackendPlans, TablePlans
 
 
 class GlutenOperators(BackendOperators):
@@ -17,6 +17,17 @@ class GlutenOperators(BackendOperators):
     def __init__(self) -> None:
         super().__init__()
         self.version = __version__
+
+
+class GlutenTableOperators(GlutenOperators):
+    """Off-heap tables behind handles, whose chains native code makes rows of."""
+
+    name = "gluten-table"
+    plans = TablePlans
+    without = (
+        *("types.void", "types.interval"),
+        *("types.interval day to second", "types.interval year to month"),
+    )
 
 
 class GlutenArrowOperators(GlutenOperators):

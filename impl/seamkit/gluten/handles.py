@@ -17,24 +17,26 @@ A batch is of one of three kinds, and turned into another by a copy or by moving
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 from types import MappingProxyType
 from typing import Any, Literal, NoReturn
 
-import numpy as np
 import pyarrow as pa
 
 from seambase.errors import RefusedError, UsageError
-from seambase.foreign_arrow import stream_of
-from seamkit.core.arrow_data import ExportedBatch, address, batch_of
+from seamkit.core._seam import ffi, lib
+from seamkit.core.arrow_data import ExportedBatch, address, batch_of, exported_schema, new_array
+from seamkit.core.errors import check, new_error
 from seamkit.core.memory import Closing, TrackedAllocator
+from seamkit.offheap.columns.c_types import CTypes
 from seamkit.offheap.columns.table import OffHeapTable
 from seamkit.offheap.columns.types import from_arrow
-from seamkit.offheap.engine.columns import EngineSchema, fill
+from seamkit.offheap.engine.columns import EngineSchema
 
 BatchKind = Literal["native", "arrow", "arrow-c"]
 
@@ -176,56 +178,14 @@ class BatchCounters:
         return self.opened - self.closed
 
 
-class _TableRows:
-    """Rows in an off-heap table."""
+@dataclass(frozen=True)
+class _Form:
+    """Batches of one schema, as the core knows them by a number; what its tables borrow."""
 
-    def __init__(self, batch: pa.RecordBatch, allocator: TrackedAllocator) -> None:
-        types = [from_arrow(column.type) for column in batch.schema]
-        self._schema = pa.schema([column.with_nullable(True) for column in batch.schema])
-        self._allocator = allocator
-        self._table = OffHeapTable(types, batch.num_rows, allocator)
-        try:
-            self._table.append_batch(batch)
-        except BaseException:
-            self._table.release()
-            raise
-
-    def load(self) -> pa.RecordBatch:
-        return fill(self._table.chain(), EngineSchema(self._schema), self._allocator)
-
-    def release(self) -> None:
-        self._table.release()
-
-
-class _BatchRows:
-    """Rows of a batch that a reader or a converter made, in the memory where they are."""
-
-    def __init__(self, batch: pa.RecordBatch) -> None:
-        self._batch: pa.RecordBatch | None = batch
-
-    def load(self) -> pa.RecordBatch:
-        return self._batch
-
-    def release(self) -> None:
-        self._batch = None
-
-
-@dataclass
-class _Entry:
-    rows: _TableRows | _BatchRows
-    num_rows: int
-    references: int = 1
-    exported: ExportedBatch | None = None
-
-
-@dataclass
-class _Counts:
-    opened: int = 0
-    closed: int = 0
-    retained: int = 0
-    released: int = 0
-    numbers: int = 0
-    conversions: Counter[tuple[BatchKind, BatchKind]] = field(default_factory=Counter)
+    number: int
+    schema: pa.Schema
+    engine: EngineSchema | None = None
+    types: CTypes | None = None
 
 
 class HandleRegistry(Closing):
@@ -237,59 +197,55 @@ class HandleRegistry(Closing):
     """
 
     def __init__(self, allocator: TrackedAllocator) -> None:
-        self._allocator = allocator
+        self.allocator = allocator
         self._lock = threading.Lock()
-        self._entries: dict[int, _Entry] = {}
+        #: The core's `struct seam_batches *`, which Java uses, too.
+        self.pointer: Any = ffi.gc(lib.seam_batches_new(allocator.pointer), lib.seam_batches_free)
+        self._forms: list[_Form] = []
+        self._numbers: dict[bytes, int] = {}
         self._structs: set[int] = set()
-        self._counts = _Counts()
+        self._struct_numbers = itertools.count(1)
+        self._conversions: Counter[tuple[BatchKind, BatchKind]] = Counter()
 
     def counters(self) -> BatchCounters:
         """A snapshot of the counters."""
+        core = self._core_counters()
         with self._lock:
-            counts = self._counts
             return BatchCounters(
-                counts.opened,
-                counts.closed,
-                counts.retained,
-                counts.released,
+                core.opened,
+                core.closed,
+                core.retained,
+                core.released,
                 len(self._structs),
-                MappingProxyType(dict(counts.conversions)),
+                MappingProxyType(dict(self._conversions)),
             )
+
+    def _core_counters(self) -> Any:
+        found = ffi.new("struct seam_batches_counters *")
+        lib.seam_batches_counters(self.pointer, found)
+        return found
+
+    @property
+    def in_use(self) -> int:
+        """Handles and converters that nobody has ended."""
+        core = self._core_counters()
+        return int(core.opened - core.closed + core.converters)
 
     # ------------------------------------------------------------------------------- references
 
-    def _entry(self, handle: int) -> _Entry:
-        """The entry of a handle; the lock is held."""
-        if handle not in self._entries:
-            ever = 1 <= handle <= self._counts.opened
-            raise UsageError(
-                f"handle {handle} is closed: it was released as often as it was retained"
-                if ever
-                else f"there never was a handle {handle}"
-            )
-        return self._entries[handle]
-
     def retain(self, handle: int) -> None:
         """One user more of a handle."""
-        with self._lock:
-            self._entry(handle).references += 1
-            self._counts.retained += 1
+        error = new_error()
+        check(lib.seam_batches_retain(self.pointer, handle, error), error, by_caller=True)
 
     def release(self, handle: int) -> None:
         """One user less of a handle; the last one closes it and gives its memory back."""
-        with self._lock:
-            entry = self._entry(handle)
-            entry.references -= 1
-            self._counts.released += 1
-            if entry.references == 0:
-                del self._entries[handle]
-                self._counts.closed += 1
-                entry.rows.release()
+        error = new_error()
+        check(lib.seam_batches_release(self.pointer, handle, error), error, by_caller=True)
 
     def references(self, handle: int) -> int:
         """Users of a handle; 0 for one that is closed."""
-        with self._lock:
-            return self._entries[handle].references if handle in self._entries else 0
+        return int(lib.seam_batches_users(self.pointer, handle))
 
     def _require_structs(self, number: int, *, drop: bool = False) -> None:
         with self._lock:
@@ -302,7 +258,28 @@ class HandleRegistry(Closing):
 
     def _count(self, source: BatchKind, target: BatchKind) -> None:
         with self._lock:
-            self._counts.conversions[source, target] += 1
+            self._conversions[source, target] += 1
+
+    def form(self, schema: pa.Schema, *, table: bool = False) -> int:
+        """The number by which the core knows batches of a schema, or off-heap tables of it."""
+        key = schema.serialize().to_pybytes() + bytes([table])
+        with self._lock:
+            if key not in self._numbers:
+                self._numbers[key] = self._new_form(schema, table)
+            return self._numbers[key]
+
+    def _new_form(self, schema: pa.Schema, table: bool) -> int:
+        engine, types = None, None
+        if table:
+            schema = pa.schema([column.with_nullable(True) for column in schema])
+            types = CTypes([from_arrow(column.type) for column in schema])
+            engine = EngineSchema(schema)
+        number, error = ffi.new("int32_t *"), new_error()
+        slots, count = (engine.slots, len(engine.types)) if engine else (ffi.NULL, 0)
+        exported = exported_schema(schema)
+        check(lib.seam_batches_form(self.pointer, exported, slots, count, number, error), error)
+        self._forms.append(_Form(number[0], schema, engine, types))
+        return int(number[0])
 
     def to_native(self, batch: pa.RecordBatch | ArrowCBatch) -> NativeBatch:
         """Copy a batch into native memory; the result has one user, who is to release it.
@@ -312,30 +289,45 @@ class HandleRegistry(Closing):
         """
         source: BatchKind = "arrow-c" if isinstance(batch, ArrowCBatch) else "arrow"
         rows = batch._move() if isinstance(batch, ArrowCBatch) else batch
-        found = self._open(rows, lambda: _TableRows(rows, self._allocator))
+        found = self._opened(rows, self._table_handle)
         self._count(source, "native")
         return found
 
-    def hold(self, batch: pa.RecordBatch) -> NativeBatch:
+    def _table_handle(self, batch: pa.RecordBatch) -> int:
+        form = self._forms[self.form(batch.schema, table=True)]
+        assert form.types is not None
+        handle, error = ffi.new("int64_t *"), new_error()
+        with OffHeapTable(form.types, batch.num_rows, self.allocator) as table:
+            table.append_batch(batch)
+            code = lib.seam_batches_hold_table(
+                self.pointer, form.number, table.pointer, handle, error
+            )
+            check(code, error)
+        return int(handle[0])
+
+    def hold(self, batch: pa.RecordBatch, form: int | None = None) -> NativeBatch:
         """Put a batch behind a handle without a copy; its buffers stay until the last user lets go.
 
-        This is no conversion: the rows are in native memory already.
+        This is no conversion: the rows are in native memory already. `form` is that of its schema,
+        where the caller knows it.
         """
-        return self._open(batch, lambda: _BatchRows(batch))
+        return self._opened(batch, lambda batch: self._array_handle(batch, form))
 
-    def _open(
-        self, batch: pa.RecordBatch, own: Callable[[], _TableRows | _BatchRows]
+    def _array_handle(self, batch: pa.RecordBatch, form: int | None) -> int:
+        number = self.form(batch.schema) if form is None else form
+        exported, handle, error = new_array(), ffi.new("int64_t *"), new_error()
+        batch._export_to_c(address(exported))
+        check(lib.seam_batches_hold(self.pointer, number, exported, handle, error), error)
+        return int(handle[0])
+
+    def _opened(
+        self, batch: pa.RecordBatch, handle_of: Callable[[pa.RecordBatch], int]
     ) -> NativeBatch:
         """A handle for rows; the result has one user."""
         if batch.num_columns == 0:  # there is no vector that could hold a handle
             return NativeBatch((), batch.num_rows)
-        rows = own()
-        with self._lock:
-            self._counts.opened += 1
-            handle = self._counts.opened
-            self._entries[handle] = _Entry(rows, batch.num_rows)
         others = (PLACEHOLDER,) * (batch.num_columns - 1)
-        return NativeBatch((IndicatorVector(self, handle), *others), batch.num_rows)
+        return NativeBatch((IndicatorVector(self, handle_of(batch)), *others), batch.num_rows)
 
     def to_arrow(self, batch: NativeBatch | ArrowCBatch) -> pa.RecordBatch:
         """A batch as Arrow, a native one as `load` gives it; C structures are moved."""
@@ -348,8 +340,7 @@ class HandleRegistry(Closing):
         native = isinstance(batch, NativeBatch)
         rows = self._load(batch) if isinstance(batch, NativeBatch) else batch
         with self._lock:
-            self._counts.numbers += 1
-            number = self._counts.numbers
+            number = next(self._struct_numbers)
             self._structs.add(number)
         self._count("native" if native else "arrow", "arrow-c")
         return ArrowCBatch(self, number, rows)
@@ -362,64 +353,38 @@ class HandleRegistry(Closing):
 
     def load(self, handle: int) -> pa.RecordBatch:
         """The rows behind a handle as Arrow: a copy of a table, a held batch as it is."""
-        with self._lock:  # nobody may close it meanwhile
-            return self._entry(handle).rows.load()
-
-    def structure(self, handle: int) -> int:
-        """The address of an `ArrowArray` of the rows behind a handle; it is good as long as that.
-
-        All its arrays begin with their first element, which vectors of Java's library ask for: a
-        slice is copied.
-        """
-        with self._lock:
-            entry = self._entry(handle)
-            if entry.exported is None:
-                entry.exported = _exported_whole(entry.rows.load())
-            return address(entry.exported.array)
+        array, number, error = new_array(), ffi.new("int32_t *"), new_error()
+        code = lib.seam_batches_load(self.pointer, handle, array, number, error)
+        check(code, error, by_caller=True)
+        form = self._forms[number[0]]
+        if form.engine is not None:
+            return form.engine.imported(array)
+        return pa.RecordBatch._import_from_c(address(array), form.schema)
 
     # -------------------------------------------------------------------------------------- end
 
     def close(self) -> None:
         """Give back whatever is left."""
+        left = self._left()
         with self._lock:
-            left = dict(self._entries)
             structs = len(self._structs)
-            self._entries.clear()
             self._structs.clear()
-            for entry in left.values():
-                entry.rows.release()
+        lib.seam_batches_clear(self.pointer)
         if left or structs:
-            handles = ", ".join(
-                f"handle {handle} ({entry.num_rows} rows, {entry.references} users)"
-                for handle, entry in left.items()
-            )
             raise AssertionError(
-                f"{len(left)} native batches were never released: {handles or 'none'}; "
+                f"{len(left)} native batches were never released: {', '.join(left) or 'none'}; "
                 f"{structs} batches of C structures neither released nor moved on"
             )
 
-
-def _exported_whole(batch: pa.RecordBatch) -> ExportedBatch:
-    exported = ExportedBatch(batch)
-    if _begins_whole(address(exported.array)):
-        return exported
-    with pa.ipc.open_stream(stream_of([batch], batch.schema)) as reader:  # cuts to what is used
-        return ExportedBatch(reader.read_next_batch())
-
-
-def _words(at: int, count: int) -> list[int]:
-    """Words of memory that others hold meanwhile."""
-    found: list[int] = np.frombuffer(pa.foreign_buffer(at, 8 * count), np.int64).tolist()
-    return found
-
-
-def _begins_whole(array: int) -> bool:
-    """Whether the `ArrowArray` at an address and those within begin with their first elements.
-
-    Its words are: length, nulls, offset, number of buffers and of children, where these are.
-    """
-    _, _, offset, _, children, _, where = _words(array, 7)
-    return offset == 0 and all(map(_begins_whole, _words(where, children) if children else ()))
+    def _left(self) -> list[str]:
+        """Handles in use, in their order."""
+        count = lib.seam_batches_list(self.pointer, ffi.NULL, 0)
+        found = ffi.new("struct seam_batches_entry[]", count)
+        count = min(count, lib.seam_batches_list(self.pointer, found, count))
+        return [
+            f"handle {one.handle} ({one.rows} rows, {one.users} users)"
+            for one in sorted(found[0:count], key=lambda one: int(one.handle))
+        ]
 
 
 def through_kinds(

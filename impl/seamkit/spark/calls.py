@@ -1,7 +1,8 @@
-"""What Spark's tasks ask of this side: batches of scans, rows of batches, batches of rows.
+"""What Spark's tasks ask of Python: batches of scans, and what tasks begin and end with.
 
-Implements `NativeCalls` of `java/NativeBatches.java`. Tasks call it from threads of Java; the work
-itself is done without the GIL. Readers, converters and collections have numbers, given out once.
+Implements `NativeCalls` of `java/NativeBatches.java`. Tasks call it from threads of Java. Rows of
+batches and batches of rows are none of it: Java calls the core (`NativeCode`). Readers and
+collections have numbers, given out once.
 """
 
 from __future__ import annotations
@@ -20,15 +21,13 @@ import pyarrow.compute as pc
 
 from seambase.errors import InputError, SeambenchError, UsageError
 from seambase.serde import SerdeField
-from seambase.type_fields import fields_of
-from seamkit.core.memory import TrackedAllocator
+from seamkit.core._seam import ffi, lib
+from seamkit.core.errors import check, new_error
 from seamkit.engines.spark_source import condition_of
 from seamkit.gluten.handles import HandleRegistry
-from seamkit.gluten.rows import RowConverter
 from seamkit.jvm.machine import start
 from seamkit.scan.scan import Scan
-from seamkit.serde.rows.codec import RowCodec
-from seamkit.serde.rows.unsafe_row import UnsafeRows
+from seamkit.serde.rows.program import RowProgram
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -60,34 +59,9 @@ class _Reader:
 
     batches: pa.RecordBatchReader
     schema: pa.Schema
+    form: int
     #: Handle and rows of the last batch, where Java reads them.
     words: Any = field(default_factory=lambda: np.zeros(2, np.int64))
-
-
-class _Rows:
-    """Columns into rows, for one task."""
-
-    def __init__(self, allocator: TrackedAllocator, threshold_bytes: int) -> None:
-        self._allocator = allocator
-        self._threshold = threshold_bytes
-        self._converter: RowConverter | None = None
-        self._words = np.zeros(4, np.int64)
-        self._kept: object = None
-
-    def convert(self, batch: pa.RecordBatch, first: int) -> int:
-        if self._converter is None:  # a task's batches have one schema
-            codec = UnsafeRows(fields_of(batch.schema, "spark"), allocator=self._allocator)
-            self._converter = RowConverter(codec, self._threshold)
-        rows = self._converter.convert(batch, first)
-        data = np.frombuffer(rows.data, np.uint8)
-        self._kept = rows
-        self._words[:] = (
-            len(rows.lengths),
-            data.ctypes.data,
-            rows.offsets.ctypes.data,
-            rows.lengths.ctypes.data,
-        )
-        return int(self._words.ctypes.data)
 
 
 def _words(address: int, count: int) -> np.ndarray[Any, Any]:
@@ -126,18 +100,16 @@ class KeptBatches:
 
 
 class NativeCalls:
-    """The native side of one session. Rows, and batches made of rows, are the allocator's."""
+    """What Java asks Python for in one session: at the ends of tasks, and each batch of a scan."""
 
-    def __init__(self, handles: HandleRegistry, allocator: TrackedAllocator) -> None:
+    def __init__(self, handles: HandleRegistry) -> None:
         self._handles = handles
-        self._allocator = allocator
         self._numbers = itertools.count(1)
         self._lock = threading.Lock()
         self._scans: list[tuple[Scan, pa.Schema]] = []
         self._conditions: list[pc.Expression | None] = [None]
         self._readers: dict[int, _Reader] = {}
-        self._rows: dict[int, _Rows] = {}
-        self._columns: dict[int, RowCodec] = {}
+        self._programs: dict[tuple[SerdeField, ...], RowProgram] = {}
         self._collections: dict[int, list[int]] = {}
 
     # ----------------------------------------------------------------------- for this language
@@ -162,8 +134,8 @@ class NativeCalls:
 
     @property
     def in_use(self) -> int:
-        """Readers and converters that no task has ended yet."""
-        return len(self._readers) + len(self._rows) + len(self._columns)
+        """Readers that no task has ended yet."""
+        return len(self._readers)
 
     # ------------------------------------------------------------------------------- for Spark
 
@@ -177,7 +149,7 @@ class NativeCalls:
         reader = planned.part(part, names, self._conditions[condition]).to_reader()
         target = pa.schema([schema.field(name) for name in names])
         number = next(self._numbers)
-        self._readers[number] = _Reader(reader, target)
+        self._readers[number] = _Reader(reader, target, self._handles.form(target))
         return number
 
     @_told
@@ -190,7 +162,7 @@ class NativeCalls:
             return 0
         if batch.schema != found.schema and batch.num_columns:
             batch = batch.cast(found.schema)
-        native = self._handles.hold(batch)
+        native = self._handles.hold(batch, found.form)
         found.words[:] = native.indicator.handle if native.indicator else 0, batch.num_rows
         return int(found.words.ctypes.data)
 
@@ -200,87 +172,52 @@ class NativeCalls:
         self._readers.pop(reader).batches.close()
 
     @_told
-    def retain(self, handle: int) -> None:
-        """One user more."""
-        self._handles.retain(handle)
-
-    @_told
-    def release(self, handle: int) -> None:
-        """One user less."""
-        self._handles.release(handle)
-
-    @_told
-    def arrowArray(self, handle: int) -> int:  # noqa: N802
-        """The C structure of a batch."""
-        return self._handles.structure(handle)
-
-    @_told
-    def openRows(self, threshold: int) -> int:  # noqa: N802
-        """Begin to turn batches into rows."""
-        number = next(self._numbers)
-        self._rows[number] = _Rows(self._allocator, threshold)
-        return number
-
-    @_told
-    def columnsToRows(self, converter: int, handle: int, first: int) -> int:  # noqa: N802
-        """Rows of a batch from one row on."""
-        return self._rows[converter].convert(self._handles.load(handle), first)
-
-    @_told
-    def closeRows(self, converter: int) -> None:  # noqa: N802
-        """End a converter."""
-        del self._rows[converter]
-
-    @_told
-    def openColumns(self, names: Sequence[Any], types: Sequence[Any]) -> int:  # noqa: N802
-        """Begin to turn rows into batches."""
-        fields = [SerdeField(str(n), str(t)) for n, t in zip(names, types, strict=True)]
-        number = next(self._numbers)
-        self._columns[number] = UnsafeRows(fields, allocator=self._allocator)
-        return number
-
-    @_told
-    def rowsToColumns(  # noqa: N802
-        self, converter: int, address: int, lengths: int, rows: int
+    def openConverter(  # noqa: N802
+        self, names: Sequence[Any], types: Sequence[Any], threshold: int
     ) -> int:
-        """A batch of rows that lie end to end."""
-        sizes = _words(lengths, rows)
-        data = pa.foreign_buffer(address, int(sizes.sum()))
-        return self._handle(self._columns[converter].deserialize(data, lengths=sizes))
+        """A converter of the core for a task, which ends it."""
+        program = self._program(names, types)
+        form = self._handles.form(program.schema)
+        made, error = ffi.new("struct seam_row_converter **"), new_error()
+        code = lib.seam_row_converter_new(
+            self._handles.pointer, program.root, form, threshold, made, error
+        )
+        check(code, error)
+        return int(ffi.cast("intptr_t", made[0]))
 
-    def _handle(self, batch: pa.RecordBatch) -> int:
-        """A batch with columns behind a handle."""
-        native = self._handles.hold(batch)
-        assert native.indicator is not None
-        return native.indicator.handle
+    def _program(self, names: Sequence[Any], types: Sequence[Any]) -> RowProgram:
+        """That of some columns, kept as long as a converter may use it."""
+        fields = tuple(SerdeField(str(n), str(t)) for n, t in zip(names, types, strict=True))
+        with self._lock:
+            if fields not in self._programs:
+                self._programs[fields] = RowProgram(fields)
+            return self._programs[fields]
 
     @_told
-    def vectorsToColumns(self, converter: int, words: int) -> int:  # noqa: N802
+    def vectorsToColumns(  # noqa: N802
+        self, names: Sequence[Any], types: Sequence[Any], words: int
+    ) -> int:
         """A copy of vectors of Arrow's Java library."""
         count = int(_words(words, 1)[0])
         told = iter(_words(words + 8, count).tolist())
-        schema = self._columns[converter].program.schema
+        schema = self._program(names, types).schema
         arrays = [_array_of(told, kind) for kind in schema.types]
         batch = pa.RecordBatch.from_arrays(arrays, schema=schema)
         try:
             batch.validate(full=True)  # Spark looks into no text
         except pa.ArrowInvalid as error:
             raise InputError(f"Spark's rows hold what Arrow's columns cannot: {error}") from error
-        return self._handle(batch)
+        native = self._handles.hold(batch)
+        assert native.indicator is not None
+        return native.indicator.handle
 
     @_told
-    def closeColumns(self, converter: int) -> None:  # noqa: N802
-        """End a converter."""
-        del self._columns[converter]
-
-    @_told
-    def keep(self, collection: int, handle: int) -> None:
-        """One user more, until the collection ends."""
+    def keep(self, collection: int, handles: Sequence[int]) -> None:
+        """Take over a user of each handle, until the collection ends."""
         with self._lock:
             if collection not in self._collections:
                 raise UsageError("nobody waits for these results any more")
-            self._handles.retain(handle)
-            self._collections[collection].append(handle)
+            self._collections[collection].extend(map(int, handles))
 
     @_told
     def pushFilters(self, scan: int, filters: Any) -> int:  # noqa: N802

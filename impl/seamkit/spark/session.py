@@ -20,7 +20,9 @@ from seambase.errors import SeambenchError, UsageError
 from seambase.extras import needs
 from seambase.spark_types import spark_type
 from seambase.type_fields import fields_of
+from seamkit.core._seam import ffi, lib
 from seamkit.core.arrow_data import batch_of
+from seamkit.core.errors import check, new_error
 from seamkit.core.memory import Closing, TrackedAllocator
 from seamkit.engines.spark_source import FILTER_TEXT
 from seamkit.gluten.handles import HandleRegistry
@@ -92,7 +94,7 @@ class NativeSpark(Closing):
         self._plans: WeakKeyDictionary[DataFrame, Any] = WeakKeyDictionary()
         self._allocator = TrackedAllocator()
         self.handles = HandleRegistry(self._allocator)
-        self._calls = NativeCalls(self.handles, self._allocator)
+        self._calls = NativeCalls(self.handles)
         self._set_calls(
             self._classes.jpype.JProxy(
                 self._classes.java_class("seamkit.NativeCalls"), inst=self._calls
@@ -117,6 +119,12 @@ class NativeSpark(Closing):
         return self._classes.java_class("seamkit.NativeBatches")
 
     def _set_calls(self, calls: Any) -> None:
+        code = self._classes.java_class("seamkit.NativeCode")
+        if calls is not None:
+            error = new_error()
+            with self._classes.inside():
+                check(lib.seam_jni_operators(error), error)
+        code.batches = int(ffi.cast("intptr_t", self.handles.pointer)) if calls is not None else 0
         self._batches.calls = calls
 
     def _start_server(self) -> Any:
@@ -228,7 +236,7 @@ class NativeSpark(Closing):
         """
         java = self._classes.java_class("org.apache.spark.sql.util.ArrowUtils")
         held = int(java.rootAllocator().getAllocatedMemory() > 0)
-        return self._calls.in_use + self.handles.counters().live + held
+        return self._calls.in_use + self.handles.in_use + held
 
     def kept_batches(self) -> AbstractContextManager[KeptBatches]:
         """For programs that run operators themselves: batches kept until the block ends."""

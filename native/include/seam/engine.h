@@ -28,6 +28,7 @@
 #include "seam/column_type.h"
 #include "seam/error.h"
 #include "seam/memory.h"
+#include "seam/node.h"
 #include "seam/table.h"
 
 #include <stdint.h>
@@ -128,5 +129,11 @@ int seam_engine_move(struct seam_engine_column *column, const struct seam_engine
  * beyond its precision, a map key that is NULL, ...). */
 int seam_engine_export(struct seam_engine_column *column, struct ArrowArray *out,
                        struct seam_error *error);
+
+/* Views on an opened column as those on Arrow's arrays (seam/node.h): types as above, decimals of
+ * 16 bytes. Buffers on which both agree stay the chain's, the others become blocks of the column's,
+ * which must outlive the tree; seam_node_close gives that back. SEAM_BAD_INPUT as above. */
+int seam_engine_view(struct seam_engine_column *column, struct seam_node **out,
+                     struct seam_error *error);
 
 #endif

@@ -78,6 +78,12 @@ void seam_jni_scanner_counters(const struct seam_jni_scanner *scanner,
 /* Closes the scanner, gives its chunk back and frees it, whatever Java says; the code is Java's. */
 int seam_jni_scanner_close(struct seam_jni_scanner *scanner, struct seam_error *error);
 
+/* Binds the native methods of the class seamkit.NativeCode that the calling thread's context class
+ * loader finds, by which tasks of Spark use batches and converters (seam/batches.h). What they fail
+ * with is thrown as a RuntimeException, its message a line `seambase.errors.CLASS: sentence`.
+ * SEAM_UNSUPPORTED: no JVM, or no such class. */
+int seam_jni_operators(struct seam_error *error);
+
 /* A JVM finds null references and stops its threads by faults that its own signal handlers catch.
  * Whoever replaces these (Python's faulthandler does when it is switched off and on again) kills
  * the process at the next one. `keep` remembers the handlers that stand now, just after the JVM has

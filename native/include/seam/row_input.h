@@ -1,4 +1,5 @@
-/* Arrow columns about to become rows: a struct array beside the types of its rows.
+/* Columns about to become rows, beside the types of these: an Arrow struct array, or the chain of
+ * an off-heap table.
  *
  * Dictionaries and runs are read as they come, at every level. An input only borrows: types, schema
  * and array must outlive it. Any number of threads may read from one.
@@ -7,6 +8,7 @@
 #define SEAM_ROW_INPUT_H
 
 #include "seam/arrow.h"
+#include "seam/engine.h"
 #include "seam/error.h"
 #include "seam/memory.h"
 #include "seam/row_type.h"
@@ -29,6 +31,13 @@ struct seam_row_choice {
 int seam_row_input_new(struct seam_allocator *allocator, const struct seam_row_type *root,
                        const struct ArrowSchema *schema, const struct ArrowArray *array,
                        struct seam_row_input **out, struct seam_error *error);
+/* The same of an off-heap table's meta chain, read as `slots` say; the values that both keep alike
+ * are read where they lie, so the chain must outlive the input. Also the codes of
+ * seam_engine_open, and SEAM_BAD_INPUT for values that mean nothing. */
+int seam_row_input_of_chain(struct seam_allocator *allocator, const struct seam_row_type *root,
+                            const struct seam_engine_slot *slots, int64_t n_slots,
+                            const struct seam_chain *chain, struct seam_row_input **out,
+                            struct seam_error *error);
 /* NULL is ignored. */
 void seam_row_input_free(struct seam_row_input *input);
 /* SEAM_BAD_ARGUMENT when a row of the choice is not one of the input's. */

@@ -6,6 +6,7 @@
 #include "seam/arrow_build.h"
 #include "seam/assemble.h"
 #include "seam/avro.h"
+#include "seam/batches.h"
 #include "seam/byte_stream.h"
 #include "seam/chunk.h"
 #include "seam/column_type.h"

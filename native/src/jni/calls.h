@@ -28,4 +28,9 @@ extern _Thread_local struct seam_allocator *seam_jni_allocator;
 /* SEAM_OK unless Java threw, which is cleared and told by `error`. */
 int seam_java_thrown(const struct seam_jni_loader *loader, java_env env, struct seam_error *error);
 
+/* The class loader of this thread, and a class of it by its name with dots; NULL, and an exception,
+ * if there is none. */
+java_ref seam_java_context_loader(java_env env);
+java_ref seam_java_class(java_env env, java_ref loader, const char *name);
+
 #endif

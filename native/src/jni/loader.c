@@ -61,7 +61,7 @@ static void give_back(java_env env, java_ref class, int64_t block) {
     seam_free((void *)(intptr_t)block);
 }
 
-static java_ref context_loader(java_env env) {
+java_ref seam_java_context_loader(java_env env) {
     java_ref thread = java_find_class(env, "java/lang/Thread");
     java_method current =
         java_static_method_of(env, thread, "currentThread", "()Ljava/lang/Thread;");
@@ -70,8 +70,7 @@ static java_ref context_loader(java_env env) {
     return java_call(env, java_call_static(env, thread, current, NULL), loader, NULL);
 }
 
-/* A class by its name with dots; NULL, and an exception, if there is none. */
-static java_ref load(java_env env, java_ref loader, const char *name) {
+java_ref seam_java_class(java_env env, java_ref loader, const char *name) {
     java_ref class = java_find_class(env, "java/lang/ClassLoader");
     java_method method =
         java_method_of(env, class, "loadClass", "(Ljava/lang/String;)Ljava/lang/Class;");
@@ -124,7 +123,7 @@ static void register_trackers(java_env env, java_ref found) {
         {"memoryTrackerMalloc", "(J)J", (void (*)(void))allocate_here},
         {"memoryTrackerFree", "(J)V", (void (*)(void))give_back},
     };
-    java_ref helper = load(env, found, "com.starrocks.utils.NativeMethodHelper");
+    java_ref helper = seam_java_class(env, found, "com.starrocks.utils.NativeMethodHelper");
     if (java_exception(env) == NULL) {
         java_register(env, helper, natives, 2);
     }
@@ -132,9 +131,9 @@ static void register_trackers(java_env env, java_ref found) {
 }
 
 static int fill_loader(struct seam_jni_loader *loader, java_env env, struct seam_error *error) {
-    java_ref found = context_loader(env);
-    java_ref host = found == NULL ? NULL : load(env, found, "seamkit.offheap.Host");
-    java_ref memory = host == NULL ? NULL : load(env, found, "seamkit.offheap.Memory");
+    java_ref found = seam_java_context_loader(env);
+    java_ref host = found == NULL ? NULL : seam_java_class(env, found, "seamkit.offheap.Host");
+    java_ref memory = host == NULL ? NULL : seam_java_class(env, found, "seamkit.offheap.Memory");
     if (memory == NULL) {
         java_exception_clear(env);
         return seam_fail(error, SEAM_UNSUPPORTED, -1,

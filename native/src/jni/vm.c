@@ -162,6 +162,25 @@ void java_bytes(java_env env, java_ref array, int32_t start, int32_t length, voi
          void (*)(java_env, java_ref, int32_t, int32_t, void *))(env, array, start, length, out);
 }
 
+java_ref java_byte_array(java_env env, int32_t length, const void *bytes) {
+    java_ref array = CALL(env, JNI_NEW_BYTE_ARRAY, java_ref (*)(java_env, int32_t))(env, length);
+    if (array != NULL) {
+        CALL(env, JNI_SET_BYTE_ARRAY_REGION,
+             void (*)(java_env, java_ref, int32_t, int32_t, const void *))(env, array, 0, length,
+                                                                           bytes);
+    }
+    return array;
+}
+
+java_ref java_new(java_env env, java_ref class, java_method constructor,
+                  const union java_value *args) {
+    return CALL(env, JNI_NEW_OBJECT_A, call_object)(env, class, constructor, args);
+}
+
+void java_throw(java_env env, java_ref exception) {
+    CALL(env, JNI_THROW, int32_t (*)(java_env, java_ref))(env, exception);
+}
+
 int32_t java_register(java_env env, java_ref class, const struct java_native *natives, int32_t n) {
     return CALL(env, JNI_REGISTER_NATIVES,
                 int32_t (*)(java_env, java_ref, const struct java_native *, int32_t))(env, class,

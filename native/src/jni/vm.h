@@ -28,12 +28,14 @@ typedef void *const *java_env;
 /* Places in the table of functions, as the specification of JNI numbers them. */
 enum java_function {
     JNI_FIND_CLASS = 6,
+    JNI_THROW = 13,
     JNI_EXCEPTION_OCCURRED = 15,
     JNI_EXCEPTION_CLEAR = 17,
     JNI_PUSH_LOCAL_FRAME = 19,
     JNI_POP_LOCAL_FRAME = 20,
     JNI_NEW_GLOBAL_REF = 21,
     JNI_DELETE_GLOBAL_REF = 22,
+    JNI_NEW_OBJECT_A = 30,
     JNI_GET_METHOD_ID = 33,
     JNI_CALL_OBJECT_METHOD_A = 36,
     JNI_GET_STATIC_METHOD_ID = 113,
@@ -44,7 +46,9 @@ enum java_function {
     JNI_GET_ARRAY_LENGTH = 171,
     JNI_NEW_OBJECT_ARRAY = 172,
     JNI_SET_OBJECT_ARRAY_ELEMENT = 174,
+    JNI_NEW_BYTE_ARRAY = 176,
     JNI_GET_BYTE_ARRAY_REGION = 200,
+    JNI_SET_BYTE_ARRAY_REGION = 208,
     JNI_REGISTER_NATIVES = 215,
 };
 
@@ -75,6 +79,10 @@ int32_t java_array_length(java_env env, java_ref array);
 java_ref java_object_array(java_env env, int32_t length, java_ref class);
 void java_set_element(java_env env, java_ref array, int32_t index, java_ref value);
 void java_bytes(java_env env, java_ref array, int32_t start, int32_t length, void *out);
+java_ref java_byte_array(java_env env, int32_t length, const void *bytes);
+java_ref java_new(java_env env, java_ref class, java_method constructor,
+                  const union java_value *args);
+void java_throw(java_env env, java_ref exception);
 int32_t java_register(java_env env, java_ref class, const struct java_native *natives, int32_t n);
 
 #endif

@@ -18,6 +18,11 @@ static bool is_ours(const struct seam_engine_column *column, int index) {
     return (column->owned >> index & 1) != 0;
 }
 
+/* Whether a column has nothing but nulls, and no buffers in Arrow. */
+static bool is_lacking(const struct seam_engine_column *column) {
+    return !seam_engine_held(column->kind) && column->kind != SEAM_COLUMN_DECIMALV2;
+}
+
 static int turn_values(struct seam_engine_column *column, struct seam_error *error) {
     uint8_t *in = column->buffers[SEAM_ENGINE_VALUES];
     int64_t bytes = seam_engine_arrow_bytes(column->kind, column->rows);
@@ -76,7 +81,7 @@ static int make_validity(struct seam_engine_column *column, void **out, struct s
     return code;
 }
 
-/* Every buffer as Arrow has it, and ours. */
+/* Every buffer as Arrow has it: null flags and what is kept otherwise in blocks of ours. */
 static int turn_buffers(struct seam_engine_column *column, struct seam_error *error) {
     void *validity = NULL;
     int code = SEAM_OK;
@@ -95,8 +100,13 @@ static int turn_buffers(struct seam_engine_column *column, struct seam_error *er
     if (code != SEAM_OK) {
         seam_free(validity);
     }
-    for (int i = SEAM_ENGINE_VALUES; i < SEAM_ENGINE_BUFFERS && code == SEAM_OK; i++) {
-        code = seam_engine_own_buffer(column, i, error);
+    return code;
+}
+
+int seam_engine_turn(struct seam_engine_column *column, struct seam_error *error) {
+    int code = is_lacking(column) ? SEAM_OK : turn_buffers(column, error);
+    for (int64_t i = 0; i < column->n_children && code == SEAM_OK; i++) {
+        code = seam_engine_turn(&column->children[i], error);
     }
     return code;
 }
@@ -191,10 +201,13 @@ static bool is_nested(int32_t kind) {
 
 static int export_column(struct seam_engine_column *column, struct ArrowArray *out,
                          struct seam_error *error) {
-    if (!seam_engine_held(column->kind) && column->kind != SEAM_COLUMN_DECIMALV2) {
+    if (is_lacking(column)) {
         return export_nothing(column, out, error);
     }
     int code = turn_buffers(column, error);
+    for (int i = SEAM_ENGINE_VALUES; i < SEAM_ENGINE_BUFFERS && code == SEAM_OK; i++) {
+        code = seam_engine_own_buffer(column, i, error);
+    }
     if (code != SEAM_OK) {
         return code;
     }

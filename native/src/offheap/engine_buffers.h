@@ -25,6 +25,9 @@ int64_t seam_engine_buffer_bytes(const struct seam_engine_column *column, int in
 void seam_engine_set_buffer(struct seam_engine_column *column, int index, void *block);
 /* Copies one buffer, if it is borrowed. */
 int seam_engine_own_buffer(struct seam_engine_column *column, int index, struct seam_error *error);
+/* Turns null flags to bitmaps and values to Arrow's, all the way down; what agrees stays borrowed.
+ */
+int seam_engine_turn(struct seam_engine_column *column, struct seam_error *error);
 /* Releases the source's column behind child `index`, which borrows nothing any more. */
 void seam_engine_copied(const struct seam_engine_column *column, int64_t index);
 

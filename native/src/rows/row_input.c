@@ -74,38 +74,66 @@ static int check_fit(const struct seam_row_type *type, const struct seam_node *n
     return code;
 }
 
-int seam_row_input_new(struct seam_allocator *allocator, const struct seam_row_type *root,
-                       const struct ArrowSchema *schema, const struct ArrowArray *array,
-                       struct seam_row_input **out, struct seam_error *error) {
+static int new_input(struct seam_allocator *allocator, const struct seam_row_type *root,
+                     struct seam_row_input **out, struct seam_error *error) {
     void *block = NULL;
     *out = NULL;
     int code = seam_row_type_check(root, error);
     if (code == SEAM_OK) {
         code = seam_alloc(allocator, sizeof(struct seam_row_input), &block, error);
     }
-    if (code != SEAM_OK) {
-        return code;
+    if (code == SEAM_OK) {
+        *out = block;
+        **out = (struct seam_row_input){.root = root, .node = NULL};
+        seam_engine_column_init(&(*out)->columns, allocator);
     }
-    struct seam_row_input *input = block;
-    *input = (struct seam_row_input){.root = root, .node = NULL};
-    code = seam_node_open(allocator, schema, array, &input->node, error);
+    return code;
+}
+
+/* Looks at the tree that an input has, if it came to be; frees an input that is none. */
+static int check_input(int code, struct seam_row_input **out, struct seam_error *error) {
+    struct seam_row_input *input = *out;
     if (code == SEAM_OK && input->node->kind != SEAM_NODE_STRUCT) {
-        code = misfit(root, input->node, error);
+        code = misfit(input->root, input->node, error);
     }
     if (code == SEAM_OK) {
-        code = check_fit(root, input->node, error);
+        code = check_fit(input->root, input->node, error);
     }
     if (code != SEAM_OK) {
         seam_row_input_free(input);
-        return code;
+        *out = NULL;
     }
-    *out = input;
-    return SEAM_OK;
+    return code;
+}
+
+int seam_row_input_new(struct seam_allocator *allocator, const struct seam_row_type *root,
+                       const struct ArrowSchema *schema, const struct ArrowArray *array,
+                       struct seam_row_input **out, struct seam_error *error) {
+    int code = new_input(allocator, root, out, error);
+    if (code == SEAM_OK) {
+        code = seam_node_open(allocator, schema, array, &(*out)->node, error);
+    }
+    return check_input(code, out, error);
+}
+
+int seam_row_input_of_chain(struct seam_allocator *allocator, const struct seam_row_type *root,
+                            const struct seam_engine_slot *slots, int64_t n_slots,
+                            const struct seam_chain *chain, struct seam_row_input **out,
+                            struct seam_error *error) {
+    int code = new_input(allocator, root, out, error);
+    if (code == SEAM_OK) {
+        code = seam_engine_open(&(*out)->columns, slots, n_slots, chain, error);
+    }
+    if (code == SEAM_OK) {
+        code = seam_engine_view(&(*out)->columns, &(*out)->node, error);
+    }
+    return check_input(code, out, error);
 }
 
 void seam_row_input_free(struct seam_row_input *input) {
     if (input != NULL) {
         seam_node_close(input->node);
+        seam_engine_column_reset(&input->columns);
         seam_free(input);
     }
 }

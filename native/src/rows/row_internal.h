@@ -2,6 +2,7 @@
 #ifndef SEAM_ROW_INTERNAL_H
 #define SEAM_ROW_INTERNAL_H
 
+#include "seam/engine.h"
 #include "seam/memory.h"
 #include "seam/node.h"
 #include "seam/row_frames.h"
@@ -169,6 +170,7 @@ void row_decimal_load(const uint8_t *at, int64_t size_bytes, int64_t *high, uint
 struct seam_row_input {
     const struct seam_row_type *root;
     struct seam_node *node;
+    struct seam_engine_column columns; /* of a chain; else empty */
 };
 
 /* What was wrong with a value that was to be written; `what` NULL: nothing. */

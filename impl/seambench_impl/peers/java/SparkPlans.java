@@ -39,7 +39,7 @@ import org.apache.spark.sql.vectorized.ColumnarBatch;
 import scala.collection.IndexedSeq;
 import scala.collection.Seq;
 import seamkit.Backend;
-import seamkit.NativeBatches;
+import seamkit.KeptHandles;
 
 /**
  * Operators over batches and rows that are there already, run on the calling thread.
@@ -221,24 +221,11 @@ public final class SparkPlans {
     /** Keeps a plan's batches for a collection: their handles, or below zero numbers of rows. */
     public static List keepBatches(RDD rdd, StructType schema, Backend backend, long collection) {
         Task task = new Task(rdd);
-        ArrayList found = new ArrayList();
         try {
-            scala.collection.Iterator batches = task.items;
-            while (batches.hasNext()) {
-                ColumnarBatch batch = (ColumnarBatch) batches.next();
-                if (batch.numCols() == 0) {
-                    found.add(Long.valueOf(-batch.numRows()));
-                    continue;
-                }
-                long handle = backend.handle(batch, schema);
-                NativeBatches.calls.keep(collection, handle);
-                NativeBatches.calls.release(handle);
-                found.add(Long.valueOf(handle));
-            }
+            return KeptHandles.keep(task.items, schema, backend, collection);
         } finally {
             task.end();
         }
-        return found;
     }
 
     /** Writes rows into vectors of Arrow's Java library, as Spark does for Python. */

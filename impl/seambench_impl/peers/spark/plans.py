@@ -23,6 +23,7 @@ from seambench.contracts.common import Stage
 from seambench_impl.peers.jvm import SOURCES, run_warm
 from seambench_impl.peers.spark.chain import ArrowChain, chain_arrays, forms_of, spark_schema
 from seamkit.core.arrow_data import batch_of
+from seamkit.gluten.handles import NativeBatch
 from seamkit.jvm.machine import JavaClasses
 from seamkit.spark.session import BackendName, NativeSpark, native_classes
 
@@ -239,13 +240,17 @@ class BackendPlans(Plans):
         backends = self.java.java_class("seamkit.Backends")
         self._backend = backends.of(self.backend_name, self.threshold, self.batch_rows)
 
+    def behind_handle(self, batch: pa.RecordBatch) -> NativeBatch:
+        """A batch as an operator of the backend finds it; its one user is to release it."""
+        return self.session.handles.hold(batch)
+
     @contextmanager
     def inputs(self, batches: Sequence[pa.RecordBatch]) -> Iterator[Any]:
         """See `Plans`."""
         found = []
         try:
             for batch in batches:
-                held = self.session.handles.hold(batch)
+                held = self.behind_handle(batch)
                 handle = held.indicator.handle if held.indicator else 0
                 with self.java.inside():
                     found.append(self._backend.batch(handle, self.schema, batch.num_rows))
@@ -274,6 +279,14 @@ class BackendPlans(Plans):
     def drain_batches(self, rows: Any, passes: int) -> Callable[[], Any]:
         """See `Plans`."""
         return partial(self.call, "drainBatches", self._to_columns(rows, passes))
+
+
+class TablePlans(BackendPlans):
+    """Those of the native backend over off-heap tables, whose chains become rows."""
+
+    def behind_handle(self, batch: pa.RecordBatch) -> NativeBatch:
+        """See `BackendPlans`."""
+        return self.session.handles.to_native(batch)
 
 
 class ArrowPlans(BackendPlans):

@@ -43,7 +43,7 @@ final class NativeBackend implements Backend {
 
     public long handle(ColumnarBatch batch, StructType schema) {
         long handle = NativeBatches.handle(batch);
-        NativeBatches.calls.retain(handle);
+        NativeCode.retain(NativeCode.batches, handle);
         return handle;
     }
 }
@@ -76,11 +76,10 @@ final class ArrowBackend implements Backend {
             words.add(ArrowBatches.vectorOf(batch, i));
         }
         long address = words.address();
-        long converter = SparkTypes.open(schema);
         try {
-            return NativeBatches.calls.vectorsToColumns(converter, address);
+            return NativeBatches.calls.vectorsToColumns(
+                    schema.fieldNames(), SparkTypes.texts(schema), address);
         } finally {
-            NativeBatches.calls.closeColumns(converter);
             Platform.freeMemory(address);
         }
     }

@@ -26,51 +26,59 @@ public interface NativeCalls {
     /** Ends a reader, wherever it is. */
     void closePart(long reader);
 
-    /** One user more of a handle. */
-    void retain(long handle);
-
-    /** One user less of a handle. */
-    void release(long handle);
-
     /**
-     * The ArrowArray of a batch, whose arrays all begin with their first element; it is good as
-     * long as the handle.
+     * Begins to turn batches of columns into rows, so many bytes a call, or rows into batches;
+     * returns a converter, which NativeCode.endConverter ends.
      */
-    long arrowArray(long handle);
-
-    /** Begins to turn batches into rows, so many bytes a call; returns the number of a converter. */
-    long openRows(long thresholdBytes);
-
-    /**
-     * Rows of a batch from one row on, as many as fit the converter's buffer: the address of four
-     * words, which are the number of rows, and the addresses of the rows, of their offsets and of
-     * their lengths (both 32 bits). All of it is gone with the next call.
-     */
-    long columnsToRows(long converter, long handle, int firstRow);
-
-    /** Ends a converter; its rows are gone. */
-    void closeRows(long converter);
-
-    /** Begins to turn rows into batches; returns the number of a converter. */
-    long openColumns(String[] names, String[] types);
-
-    /** A batch of rows that lie end to end; lengths have 64 bits. Returns its handle. */
-    long rowsToColumns(long converter, long address, long lengths, int rows);
+    long openConverter(String[] names, String[] types, long thresholdBytes);
 
     /** A copy of a batch of Arrow's vectors, told as `VectorWords` does. Returns its handle. */
-    long vectorsToColumns(long converter, long words);
+    long vectorsToColumns(String[] names, String[] types, long words);
 
-    /** Ends a converter. */
-    void closeColumns(long converter);
-
-    /** One user more of a handle, who lets go when a collection of results ends. */
-    void keep(long collection, long handle);
+    /** Takes over a user of each handle, who lets go when a collection of results ends. */
+    void keep(long collection, long[] handles);
 
     /**
      * Takes filters of a query, as `FilterText` writes them; returns the number of the condition
      * that they came to.
      */
     int pushFilters(int scan, String filters);
+}
+
+/**
+ * The core's functions, bound by JNI when a session starts: what tasks need of handles and
+ * converters, without Python. One that fails throws a RuntimeException as NativeCalls does.
+ */
+public final class NativeCode {
+    /** The handles of the session; 0 without one. */
+    public static volatile long batches;
+
+    private NativeCode() {}
+
+    /** One user more of a handle. */
+    public static native void retain(long batches, long handle);
+
+    /** One user less of a handle. */
+    public static native void release(long batches, long handle);
+
+    /**
+     * The ArrowArray of a batch, whose arrays all begin with their first element; it is good as
+     * long as the handle.
+     */
+    public static native long arrowArray(long batches, long handle);
+
+    /**
+     * Rows of a batch from one row on, as many as one call makes. Tells in three words their
+     * number, where the first one lies, and the address of where each begins and the last one
+     * ends, in bytes from any place. All of it is gone with the next call.
+     */
+    public static native void rowsOf(long converter, long handle, long firstRow, long words);
+
+    /** A batch of rows that lie end to end; lengths have 64 bits. Returns its handle. */
+    public static native long batchOf(long converter, long address, long lengths, int rows);
+
+    /** Ends a converter; its rows are gone. */
+    public static native void endConverter(long converter);
 }
 
 /** How batches lie, and the operators between them and rows: what a session has one of. */
@@ -132,7 +140,7 @@ final class IndicatorVector extends OpaqueVector {
 
     /** One user less: whoever closes a batch twice took it from somebody else, which is an error. */
     public void close() {
-        NativeBatches.calls.release(handle);
+        NativeCode.release(NativeCode.batches, handle);
     }
 }
 

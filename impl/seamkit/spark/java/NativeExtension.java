@@ -192,22 +192,38 @@ public final class KeptHandles implements FlatMapFunction {
     }
 
     public Iterator call(Object input) {
-        Iterator batches = (Iterator) input;
+        scala.collection.Iterator batches = JavaConverters.asScalaIterator((Iterator) input);
+        return keep(batches, schema, NativeBatches.backend, collection).iterator();
+    }
+
+    /** Keeps batches: their handles, or below zero numbers of rows, in their order. */
+    public static List keep(
+            scala.collection.Iterator batches, StructType schema, Backend backend,
+            long collection) {
+        ArrayList found = new ArrayList();
         ArrayList handles = new ArrayList();
-        while (batches.hasNext()) {
-            ColumnarBatch batch = (ColumnarBatch) batches.next();
-            if (batch.numCols() == 0) {
-                handles.add(Long.valueOf(-batch.numRows()));
-                continue;
+        boolean kept = false;
+        try {
+            while (batches.hasNext()) {
+                ColumnarBatch batch = (ColumnarBatch) batches.next();
+                long told = -batch.numRows();
+                if (batch.numCols() > 0) {
+                    told = backend.handle(batch, schema);
+                    handles.add(Long.valueOf(told));
+                }
+                found.add(Long.valueOf(told));
             }
-            long handle = NativeBatches.backend.handle(batch, schema);
-            try {
-                NativeBatches.calls.keep(collection, handle);
-            } finally {
-                NativeBatches.calls.release(handle);
+            long[] all = new long[handles.size()];
+            for (int i = 0; i < all.length; i++) {
+                all[i] = ((Long) handles.get(i)).longValue();
             }
-            handles.add(Long.valueOf(handle));
+            NativeBatches.calls.keep(collection, all);
+            kept = true;
+        } finally {
+            for (int i = 0; !kept && i < handles.size(); i++) {
+                NativeCode.release(NativeCode.batches, ((Long) handles.get(i)).longValue());
+            }
         }
-        return handles.iterator();
+        return found;
     }
 }

@@ -102,7 +102,7 @@ public final class NativeColumnarToRowExec extends NativeOperator {
     }
 
     public RDD doExecute() {
-        return new NativeRowsRDD(child.executeColumnar(), output().size(), thresholdBytes);
+        return new NativeRowsRDD(child.executeColumnar(), schema(), thresholdBytes);
     }
 }
 
@@ -169,12 +169,12 @@ public final class RowToBatchesExec extends NativeOperator {
 
 /** Rows of the partitions of batches. */
 final class NativeRowsRDD extends RDD {
-    private final int fields;
+    private final StructType schema;
     private final long thresholdBytes;
 
-    NativeRowsRDD(RDD batches, int fields, long thresholdBytes) {
+    NativeRowsRDD(RDD batches, StructType schema, long thresholdBytes) {
         super(batches, ClassTag$.MODULE$.apply(InternalRow.class));
-        this.fields = fields;
+        this.schema = schema;
         this.thresholdBytes = thresholdBytes;
     }
 
@@ -185,7 +185,7 @@ final class NativeRowsRDD extends RDD {
     public Iterator compute(Partition split, TaskContext context) {
         RDD batches = parent(0, elementClassTag());
         Iterator found = batches.iterator(split, context);
-        return new NativeRows(found, fields, thresholdBytes, context);
+        return new NativeRows(found, schema, thresholdBytes, context);
     }
 }
 
@@ -225,22 +225,25 @@ final class NativeRows extends AbstractIterator implements TaskCompletionListene
     private final UnsafeRow row;
     private final int fields;
     private long converter;
+    /** What the core tells of a call's rows. */
+    private long words;
     private long handle;
     private int batchRows;
     /** Rows of the batch that were handed out, or lie in the buffer that is being read. */
     private int begun;
-    private int at;
-    private int count;
+    private int left;
+    /** Where the next row lies, where it begins in the core's count, and where that stands. */
     private long data;
-    private long offsets;
-    private long lengths;
+    private long start;
+    private long starts;
 
-    NativeRows(Iterator batches, int fields, long thresholdBytes, TaskContext context) {
+    NativeRows(Iterator batches, StructType schema, long thresholdBytes, TaskContext context) {
         this.batches = batches;
-        this.fields = fields;
+        this.fields = schema.size();
         this.row = new UnsafeRow(fields);
         if (fields > 0) {
-            this.converter = NativeBatches.calls.openRows(thresholdBytes);
+            this.converter = SparkTypes.open(schema, thresholdBytes);
+            this.words = Platform.allocateMemory(24);
             context.addTaskCompletionListener((TaskCompletionListener) this);
         } else {
             row.pointTo(new byte[0], Platform.BYTE_ARRAY_OFFSET, 0);
@@ -250,13 +253,19 @@ final class NativeRows extends AbstractIterator implements TaskCompletionListene
     public void onTaskCompletion(TaskContext context) {
         long open = converter;
         converter = 0;
+        left = 0;
         if (open != 0) {
-            NativeBatches.calls.closeRows(open);
+            Platform.freeMemory(words);
+            NativeCode.endConverter(open);
         }
     }
 
     public boolean hasNext() {
-        while (at >= count) {
+        return left > 0 || more();
+    }
+
+    private boolean more() {
+        while (left == 0) {
             if (begun >= batchRows) {
                 if (!batches.hasNext()) {
                     return false;
@@ -272,31 +281,31 @@ final class NativeRows extends AbstractIterator implements TaskCompletionListene
     }
 
     private void convert() {
-        at = 0;
-        count = 0;
         if (begun < batchRows && fields == 0) {
-            count = batchRows;
+            left = batchRows;
         } else if (begun < batchRows) {
-            long words = NativeBatches.calls.columnsToRows(converter, handle, begun);
-            count = (int) Platform.getLong(null, words);
+            NativeCode.rowsOf(converter, handle, begun, words);
+            left = (int) Platform.getLong(null, words);
             data = Platform.getLong(null, words + 8);
-            offsets = Platform.getLong(null, words + 16);
-            lengths = Platform.getLong(null, words + 24);
+            starts = Platform.getLong(null, words + 16);
+            start = Platform.getLong(null, starts);
         }
-        begun += count;
+        begun += left;
     }
 
     public Object next() {
-        if (at >= count && !hasNext()) {
+        if (left == 0 && !more()) {
             throw new NoSuchElementException();
         }
         if (fields > 0) {
-            row.pointTo(
-                    null,
-                    data + Platform.getInt(null, offsets + 4L * at),
-                    Platform.getInt(null, lengths + 4L * at));
+            starts += 8;
+            long end = Platform.getLong(null, starts);
+            int size = (int) (end - start);
+            row.pointTo(null, data, size);
+            data += size;
+            start = end;
         }
-        at++;
+        left--;
         return row;
     }
 }
@@ -400,7 +409,7 @@ final class NativeBuilder implements BatchBuilder {
     NativeBuilder(StructType schema, int batchRows) {
         this.fields = schema.size();
         if (fields > 0) {
-            this.converter = SparkTypes.open(schema);
+            this.converter = SparkTypes.open(schema, 0);
             this.data = Platform.allocateMemory(capacity);
             this.lengths = Platform.allocateMemory(8L * batchRows);
         }
@@ -414,7 +423,7 @@ final class NativeBuilder implements BatchBuilder {
         long open = converter;
         converter = 0;
         if (open != 0) {
-            NativeBatches.calls.closeColumns(open);
+            NativeCode.endConverter(open);
         }
     }
 
@@ -430,19 +439,31 @@ final class NativeBuilder implements BatchBuilder {
     public ColumnarBatch finish(int count) {
         long handle =
                 fields > 0
-                        ? NativeBatches.calls.rowsToColumns(converter, data, lengths, count)
+                        ? NativeCode.batchOf(converter, data, lengths, count)
                         : 0;
         return NativeBatches.of(handle, fields, count);
     }
 
     /** A row is whole words, and mostly few of them: a call into the JVM would cost more. */
     private static void copy(Object base, long offset, long target, long size) {
-        if (size > MANY_BYTES || (size & 7) != 0) {
+        if (size > MANY_BYTES || (size & 7) != 0 || !(base instanceof byte[])) {
             Platform.copyMemory(base, offset, null, target, size);
             return;
         }
-        for (int at = 0; at < size; at += 8) {
-            Platform.putLong(null, target + at, Platform.getLong(base, offset + at));
+        byte[] from = (byte[]) base; // of a known kind: compiled code keeps words in registers
+        int at = 0;
+        for (; at + 32 <= size; at += 32) {
+            long first = Platform.getLong(from, offset + at);
+            long second = Platform.getLong(from, offset + at + 8);
+            long third = Platform.getLong(from, offset + at + 16);
+            long fourth = Platform.getLong(from, offset + at + 24);
+            Platform.putLong(null, target + at, first);
+            Platform.putLong(null, target + at + 8, second);
+            Platform.putLong(null, target + at + 16, third);
+            Platform.putLong(null, target + at + 24, fourth);
+        }
+        for (; at < size; at += 8) {
+            Platform.putLong(null, target + at, Platform.getLong(from, offset + at));
         }
     }
 
@@ -459,13 +480,19 @@ final class NativeBuilder implements BatchBuilder {
 public final class SparkTypes {
     private SparkTypes() {}
 
-    /** Begins to make batches of a schema; returns the number of a converter. */
-    public static long open(StructType schema) {
+    /** A converter for a schema. */
+    static long open(StructType schema, long thresholdBytes) {
+        return NativeBatches.calls.openConverter(
+                schema.fieldNames(), texts(schema), thresholdBytes);
+    }
+
+    /** The types of a schema's columns. */
+    public static String[] texts(StructType schema) {
         String[] types = new String[schema.size()];
         for (int i = 0; i < types.length; i++) {
             types[i] = text(schema.apply(i).dataType());
         }
-        return NativeBatches.calls.openColumns(schema.fieldNames(), types);
+        return types;
     }
 
     static String text(DataType type) {

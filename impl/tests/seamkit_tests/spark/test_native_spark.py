@@ -19,6 +19,7 @@ import pytest
 from seambase.errors import InputError, RefusedError, SeambenchError, UsageError
 from seambench_tests.samples.documents import python_blocks
 from seamkit.spark import NativeSpark
+from seamkit.spark.session import own_error
 from seamkit_tests.samples.batch_scan import BatchScan
 from seamkit_tests.samples.hive_tables import text_table
 from seamkit_tests.samples.lacking import OrSkipped
@@ -238,6 +239,17 @@ def test_an_error_of_a_reader_keeps_its_class_and_sentence(spark: NativeSpark) -
     frame = spark.register("broken", BatchScan(ROWS.schema, lambda: [ROWS], broken))
     with pytest.raises(InputError, match=r"^file x: it ends at byte 7$"):
         spark.to_arrow(frame)
+
+
+def test_what_the_core_refuses_java_throws(spark: NativeSpark) -> None:
+    """A native method throws the error that Python has, by its class and sentence."""
+    code = spark._classes.java_class("seamkit.NativeCode")
+    for use in (code.retain, code.release, code.arrowArray):
+        with pytest.raises(spark._classes.jpype.JException) as caught:
+            use(code.batches, 1 << 40)
+        told = own_error(caught.value)
+        assert isinstance(told, UsageError)
+        assert str(told) == f"there never was a handle {1 << 40}"
 
 
 def test_text_that_is_none_is_refused(spark: NativeSpark) -> None:
