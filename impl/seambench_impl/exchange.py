@@ -30,15 +30,14 @@ from seambench_impl.exchange_local import LocalReceiver, LocalSender
 from seambench_impl.stages.exchange import exchange_stages
 from seamkit.core.memory import TrackedAllocator
 from seamkit.exchange.formats.formats import FORMATS, ChunkFormat, chunk_format
-from seamkit.exchange.key_columns import Key
 from seamkit.exchange.logic.channel import Channel
 from seamkit.exchange.logic.options import ReceiverOptions, SinkOptions
-from seamkit.exchange.partition import FUNCTIONS, PartitionRule
+from seamkit.exchange.partition import FUNCTIONS, Key, PartitionRule
 from seamkit.exchange.routing import Buckets, Routing
 from seamkit.exchange.sink import ExchangeSink
 from seamkit.exchange.sorted_senders import MergingReader, SortedMerge
 from seamkit.exchange.source import ExchangeSource, SourceRegistry
-from seamkit.exchange.transports import nearby
+from seamkit.exchange.transports import local
 from seamkit.exchange.transports.base import (
     Server,
 )
@@ -278,7 +277,7 @@ class _Open:
 
     def _serve(self, request: ExchangeRequest) -> Sequence[str]:
         if request.transport == WITHIN:
-            return [self._announced(nearby.made_up_address(), end) for end in self._ends]
+            return [self._announced(local.made_up_address(), end) for end in self._ends]
         folder = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="seam"))
         found = []
         for number, receiver in enumerate(self._ends):
@@ -290,7 +289,7 @@ class _Open:
 
     def _announced(self, address: str, receiver: _Receiver) -> str:
         receiver.announce(address)
-        self._stack.callback(nearby.withdraw, address)
+        self._stack.callback(local.withdraw, address)
         return address
 
     def _sender(
@@ -318,16 +317,16 @@ def _sink(
         format=bound,
         sender_id=number if request.order != "none" else 0,
         output_columns=request.output_columns or None,
-        instances=[nearby.instance_at(address) for address in addresses],
+        instances=[local.instance_at(address) for address in addresses],
         **sink_settings(request),
     )
 
 
 def _channel(request: ExchangeRequest, address: str) -> Channel:
     within = request.transport == WITHIN
-    if within and nearby.find_local(address) is None:
+    if within and local.find_local(address) is None:
         raise UnavailableError(f"{address} is not in this process: nothing can be passed there")
-    return nearby.channel_to(
+    return local.channel_to(
         *(request.transport, address, _EXCHANGE),
         pass_through=within or request.pass_through,
         **channel_settings(request),
@@ -407,8 +406,8 @@ class _Receiver:
 
     def announce(self, address: str) -> None:
         """Be found at an address, by senders of this process too."""
-        self.source.be_instance(nearby.instance_at(address))
-        nearby.announce(address, self.registry)
+        self.source.be_instance(local.instance_at(address))
+        local.announce(address, self.registry)
 
     def read(self, driver: int = 0, timeout: float | None = None) -> pa.RecordBatch | None:
         """The next batch of a driver."""
@@ -432,7 +431,7 @@ class _Listening(_Receiver):
         super().__init__(request, format_of(request, owner), owner)
         self._server: Server | None = None
         if request.transport == WITHIN:
-            self.address = nearby.made_up_address()
+            self.address = local.made_up_address()
         else:
             self._server = serve(request.transport, self.registry, address)
             self.address = self._server.address
@@ -440,7 +439,7 @@ class _Listening(_Receiver):
 
     def close(self) -> None:
         """Stop listening, and drop what nobody has read. Repeatable."""
-        nearby.withdraw(self.address)
+        local.withdraw(self.address)
         self.source.cancel("the receiver was closed")
         self.source.wait_answered(_SECONDS_TO_ANSWER)
         if self._server is not None:
@@ -452,7 +451,7 @@ class _Remote(_Sender):
 
     def __init__(self, request: ExchangeRequest, number: int, addresses: Sequence[str]) -> None:
         within = request.transport == WITHIN or request.pass_through
-        found = [nearby.find_local(address) for address in addresses if within]
+        found = [local.find_local(address) for address in addresses if within]
         self._here = [registry for registry in found if registry is not None]
         owner = TrackedAllocator()
         sink = _sink(request, number, format_of(request, owner), addresses)

@@ -1,9 +1,12 @@
-"""All commands, and what the process ends with; see `seambench.cli` for the exit codes."""
+"""All commands, and what the process ends with; see `seambench.cli` for the exit codes.
+
+Commands of one release ago that are another program's now: each says where it is.
+"""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Annotated
@@ -11,6 +14,8 @@ from typing import Annotated
 import typer
 
 from seambase.command.ending import INTERRUPTED, INTERRUPTED_TEXT, ended, untaken
+from seambase.errors import UsageError
+from seambase.extras import how_to_install
 from seambench.cli import (
     audit,
     bars,
@@ -25,8 +30,29 @@ from seambench.cli import (
 )
 from seambench.cli import run as run_
 from seambench.cli.checks import check, demo, explain, new, peers
-from seambench.cli.moved import add_moved
 from seambench.cli.shared.config import read_config
+
+_MOVED: Mapping[str, str] = {
+    "scan": "seamkit scan",
+    "inspect": "seamkit inspect",
+    "page": "seamkit page",
+}
+#: Whatever stands behind the name of a command that is gone.
+_ANYTHING = {"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": []}
+
+
+def add_moved(app: typer.Typer) -> None:
+    """Let the names say where the commands are; help does not list them."""
+    for name, now in _MOVED.items():
+        app.command(name, hidden=True, context_settings=_ANYTHING)(_says(name, now))
+
+
+def _says(name: str, now: str) -> Callable[[], None]:
+    def moved() -> None:
+        raise UsageError(f"`seambench {name}` is `{now}` now: {how_to_install('seamkit')}")
+
+    return moved
+
 
 _EPILOG = (
     "Ends with 0: right; 1: a check failed, or an unexpected error; 2: wrong usage, or an input "

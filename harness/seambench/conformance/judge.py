@@ -1,13 +1,18 @@
-"""The verdict on one case, for all seams alike: capabilities, refusals, answers and memory."""
+"""The verdict on one case, for all seams alike: capabilities, refusals, answers and memory.
+
+What must be refused: by which exceptions, and in which words.
+"""
 
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+from seambase import errors
 from seambase.errors import RefusedError, SeambenchError, UnavailableError
-from seambench.conformance.refusals import must_refuse, told_as_mismatch
+from seambench.contracts.common import Kind
 from seambench.contracts.outcomes import (
     CrashError,
     Difference,
@@ -116,3 +121,45 @@ def _held(implementation: Any) -> int:
     """Blocks of memory that an implementation holds; 0 from one that does not count."""
     count = getattr(implementation, "live_blocks", None)
     return 0 if count is None else int(count())
+
+
+#: Errors that say nothing about the question: no peer here, or a program that broke down.
+NO_REFUSAL = (errors.UnavailableError, CrashError, TimedOutError, ProtocolError)
+
+
+@contextmanager
+def must_refuse(refused: Sequence[str], says: Sequence[str], kind: Kind) -> Iterator[None]:
+    """The block must raise one of the exceptions named, and its message say the words.
+
+    A peer says that it refuses, not in which of our words.
+    """
+    accepted = tuple(getattr(errors, name) for name in refused)
+    if kind == "peer":
+        accepted = (errors.InputError, errors.RefusedError, errors.UsageError)
+    try:
+        yield
+    except NO_REFUSAL:
+        raise
+    except accepted as error:
+        for word in says:
+            if word not in str(error) and kind != "peer":
+                text = f"the refusal does not name {word!r}: {error}"
+                raise Mismatch(text, refusal=True) from error
+        return
+    except errors.SeambenchError as error:
+        text = f"{type(error).__name__} instead of {' or '.join(refused)}: {error}"
+        raise Mismatch(text, refusal=True) from error
+    expected = "a refusal" if kind == "peer" else " or ".join(refused)
+    raise Mismatch(f"{expected} expected, but nothing was refused")
+
+
+@contextmanager
+def told_as_mismatch() -> Iterator[None]:
+    """A refusal where an answer is expected is a wrong one of whoever claims to offer it."""
+    try:
+        yield
+    except NO_REFUSAL:
+        raise
+    except errors.SeambenchError as error:
+        text = f"refused what it offers: {type(error).__name__}: {error}"
+        raise Mismatch(text, refusal=True) from error

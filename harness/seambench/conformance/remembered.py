@@ -1,15 +1,21 @@
-"""What failed in the last check from a folder, so that it can be asked again, alone or first."""
+"""What failed in the last check from a folder, so that it can be asked again, alone or first.
+
+What a case reads, left in a folder to look at.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from seambase.written import cache_folder
+from seambase.errors import UsageError
+from seambase.written import cache_folder, whole_folder
 from seambench.contracts.outcomes import Outcome
+from seambench.contracts.registry import find_seam
+from seambench.contracts.seam import Case
 
 
 def _file(seam: str, name: str) -> Path:
@@ -39,3 +45,18 @@ def remember(seam: str, name: str, outcomes: Iterable[Outcome]) -> None:
     with contextlib.suppress(OSError):
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(json.dumps(failed), encoding="utf-8")
+
+
+def keep_case(cases: Sequence[Case], folder: Path) -> Sequence[str]:
+    """Leave what a single case reads in a new folder; a line for each thing one can do with it."""
+    if len(cases) != 1:
+        raise UsageError(
+            f"--keep is for one case, but {len(cases):,} are chosen: name it by --case"
+        )
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise UsageError(f"{folder} is there already, and not empty")
+    [case] = cases
+    if folder.is_dir():
+        folder.rmdir()
+    with whole_folder(folder):
+        return find_seam(case.seam).keep(case, folder)

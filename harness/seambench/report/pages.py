@@ -30,13 +30,12 @@ from seambench.report.views.outcomes import KINDS, SAID, Column, shares_of
 from seambench.report.views.pairs import grids
 from seambench.report.views.queries import query_tables
 from seambench.report.views.random_tables import asked_ways, by_path, random_tables, varied_tables
-from seambench.report.views.reported import by_status, findings_of, upstream
 from seambench.report.views.runs import RunSet, is_of_tables, is_scan, run_sets
 from seambench.report.views.slices import slice_tables
 from seambench.report.views.start import RATIO, newer_of, start_of
 from seambench.report.views.throughput import Family, Group, families
 from seambench.report.views.today import Known
-from seambench.report.views.vouched import vouched
+from seambench.report.views.vouched import by_status, findings_of, upstream, vouched
 from seambench.report.views.written import written
 
 NOTICE = "Derived from TPC-H, not comparable with published TPC-H results."

@@ -12,13 +12,12 @@ from seambase.serde import SerdeField
 from seambase.type_fields import fields_of
 from seambench.contracts.common import Stage
 from seamkit.core.memory import TrackedAllocator
-from seamkit.serde.checksum import page_checksum
 from seamkit.serde.compression import compress, decompress
-from seamkit.serde.presto.header import HEADER_BYTES
+from seamkit.serde.presto.layout import HEADER_BYTES, page_checksum
 from seamkit.serde.presto.read import PageReader, deserialize
 from seamkit.serde.presto.write import PageWriter, serialize
 from seamkit.serde.rows.codec import RowCodec
-from seamkit.serde.rows.compact_row import CompactRows
+from seamkit.serde.rows.serde import CompactRows
 from seamkit.serde.rows.unsafe_row import UnsafeRows
 from seamkit.serde.selection import Rows
 from seamkit.serde.stream.arena import StreamArena

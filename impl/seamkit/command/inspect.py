@@ -27,7 +27,7 @@ def inspect(given: argparse.Namespace) -> int:
     if kind not in _FORMATS:
         raise UsageError(f"--format {kind!r}: one of {', '.join(_FORMATS)} is meant")
     if given.statistics:
-        from seamkit.command.statistics import show_statistics
+        from seamkit.command.inspected import show_statistics
 
         if kind != "table":
             raise UsageError(f"--statistics are of a table, and {given.table} is none")
@@ -122,8 +122,7 @@ def _request(
 def _rows(given: argparse.Namespace, kind: str, options: dict[str, object]) -> Iterator[Met]:
     """Every field of rows; UnsafeRows are graded at the end: whether they are as Spark's."""
     from seambase.walk import Met
-    from seamkit.serde.rows.grade import grade
-    from seamkit.serde.rows.inspection import inspect_rows
+    from seamkit.serde.rows.inspection import grade, inspect_rows
 
     request = _request(given, kind, options)
     if request is None:

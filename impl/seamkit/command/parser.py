@@ -95,7 +95,7 @@ def _scan(commands: Any) -> None:
 
 def _plan(commands: Any) -> None:
     about = "Write what would be read, as JSON, and read nothing: `scan --unit` reads it elsewhere."
-    plan = _command(commands, "plan", "seamkit.command.plans:plan", about)
+    plan = _command(commands, "plan", "seamkit.command.scan:plan", about)
     plan.add_argument("table", metavar="TABLE", help=_TABLE)
     _reading(plan)
     plan.add_argument("-o", "--output", metavar="FILE", required=True, help="File for the plan.")

@@ -13,7 +13,7 @@ from seamkit.core._seam import ffi, lib
 from seamkit.core.arrow_data import ExportedBatch, address, batch_without_views
 from seamkit.core.errors import check, new_error
 from seamkit.core.memory import TrackedAllocator
-from seamkit.exchange.key_columns import column_index
+from seamkit.exchange.partition import column_index
 from seamkit.exchange.source import ExchangeSource
 
 

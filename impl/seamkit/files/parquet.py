@@ -17,7 +17,7 @@ from seambase.wording import counted
 from seamkit.core.arrow_data import batch_of
 from seamkit.core.unpack import Bound
 from seamkit.files.blooms.split_block import groups_that_may_hold
-from seamkit.files.equalities import named_values
+from seamkit.files.expressions import named_values
 from seamkit.files.footers.chunks import (
     NullCounts,
     check_chunks,

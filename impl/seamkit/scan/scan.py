@@ -23,8 +23,7 @@ from seambase.where import require_c_names
 from seambase.wording import counted
 from seamkit.engines.files import EnginePlan, MaskedPart
 from seamkit.scan.hints import Hinted
-from seamkit.scan.progress import Progress
-from seamkit.scan.shown import html_of, schema_lines
+from seamkit.scan.shown import Progress, html_of, schema_lines
 
 if TYPE_CHECKING:
     import duckdb

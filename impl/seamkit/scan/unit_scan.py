@@ -27,7 +27,6 @@ from seamkit.scan.arguments import ScanOptions
 from seamkit.scan.engine_units import engine_share, masked_unit
 from seamkit.scan.events_cache import EventsCache, UnitMatches
 from seamkit.scan.native_path import Wanted
-from seamkit.scan.progress import Progress
 from seamkit.scan.pruning import (
     RuledOutBy,
     ruled_out_by,
@@ -35,6 +34,7 @@ from seamkit.scan.pruning import (
     units_that_may_match,
 )
 from seamkit.scan.scan import Scan
+from seamkit.scan.shown import Progress
 from seamkit.scan.statistics import unit_statistics
 from seamkit.scan.unit_tasks import OtherPath, ReadRows, ReadState, UnitTasks
 from seamkit.scan.units import ReadPlan, ReadUnit

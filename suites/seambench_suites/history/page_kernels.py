@@ -90,7 +90,7 @@ class Checksum(PagesOut):
 
     def __init__(self) -> None:
         super().__init__("plain", str(_TOTAL))
-        self._sum = feature("seamkit.serde.checksum", "page_checksum").page_checksum
+        self._sum = feature("seamkit.serde.presto.layout", "page_checksum").page_checksum
         self._payload, self.loops = memoryview(self._page)[_HEADER:], 16
         tail = b"\4" + _TOTAL.to_bytes(4, "little") + len(self._payload).to_bytes(4, "little")
         self._expected = zlib.crc32(tail, zlib.crc32(self._payload))

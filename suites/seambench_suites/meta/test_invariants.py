@@ -19,8 +19,7 @@ from seambench.contracts.outcomes import Mismatch, NotOffered
 from seambench.contracts.scan import ScanRequest
 from seambench.seams.scan.cases import ScanCase
 from seambench.seams.scan.check import unpacked
-from seambench.seams.scan.every_way import check_ways
-from seambench.seams.scan.invariants import hold_invariants
+from seambench.seams.scan.invariants import check_ways, hold_invariants
 from seambench.seams.scan.ways import OUTLETS, Way, all_ways, drawn, hold_way, pairwise
 from seambench_suites.meta import wrong
 from seambench_suites.meta.simulated import SimulatedReader, SimulatedScan

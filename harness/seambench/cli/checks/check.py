@@ -129,7 +129,7 @@ def check(
     """Run the conformance cases of a seam; exit code 0 only when nothing failed."""
     from seambench.cli.checks.choice import narrowed
     from seambench.conformance.isolate import Limits, memory_share
-    from seambench.conformance.kept import keep_case
+    from seambench.conformance.remembered import keep_case
     from seambench.conformance.run import Run
     from seambench.contracts.progress import Progress
 

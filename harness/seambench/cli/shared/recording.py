@@ -35,8 +35,7 @@ def write_outcomes(run: Recording, outcomes: Sequence[Outcome], results: Path) -
 
 def write_varied(cases: Sequence[Case], outcomes: Sequence[Outcome], results: Path) -> bool:
     """Write counts of a pass over varied cases, by implementation and group; whether it has any."""
-    from seambench.records.held_forms import held_forms, write_held
-    from seambench.records.held_ways import held_ways
+    from seambench.records.held_forms import held_forms, held_ways, write_held
 
     found = held_forms(cases, outcomes) or held_ways(outcomes)
     for one in found:

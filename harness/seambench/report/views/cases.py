@@ -14,8 +14,7 @@ from seambench.conformance.load import load_cases
 from seambench.contracts.findings import Finding
 from seambench.contracts.registry import find_seam
 from seambench.report.views.outcomes import Column, group_of, unfolded
-from seambench.report.views.reported import findings_of, reported_cases
-from seambench.report.views.vouched import right_peers
+from seambench.report.views.vouched import findings_of, reported_cases, right_peers
 
 
 @dataclass

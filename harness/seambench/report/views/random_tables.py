@@ -9,8 +9,7 @@ from typing import TypeVar
 
 import msgspec
 
-from seambench.records.held_forms import HeldForms
-from seambench.records.held_ways import HeldWays
+from seambench.records.held_forms import HeldForms, HeldWays
 from seambench.report.views.load import Problem
 
 _Counts = TypeVar("_Counts", "HeldForms", "HeldWays", "RandomTables")

@@ -1,17 +1,22 @@
 """Who vouches for the expectation of a case: an engine, another's reader, a specification, or us.
 
 A case that only this project's own implementations pass may hold a mistake of this project.
+
+Defects that are reported: on the page with what is known of them upstream.
 """
 
 from __future__ import annotations
 
 import contextlib
+import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from seambase.errors import SeambenchError
 from seambench.conformance.load import load_cases
+from seambench.contracts.findings import Finding, read_findings
 from seambench.report.views.outcomes import Column, group_of
 
 #: What `Case.witness` says where the text of a specification is all there is.
@@ -66,4 +71,51 @@ def right_peers(columns: Sequence[Column]) -> dict[str, list[str]]:
             for case, (kind, _) in column.outcomes.items():
                 if kind == "right" and column.name not in found.setdefault(case, []):
                     found[case].append(column.name)
+    return found
+
+
+_TITLES = {
+    "open": "Open in the newest release",
+    "mended on main": "Mended on the main branch, not released yet",
+    "history": "History: the newest release is right",
+}
+
+
+def findings_of(columns: Sequence[Column]) -> list[Finding]:
+    """Those of the systems that were asked; none where a file of them is broken."""
+    asked = {(column.seam, column.name) for column in columns}
+    with contextlib.suppress(SeambenchError):
+        return [one for one in read_findings() if (one.seam, one.peer) in asked]
+    return []
+
+
+def upstream(finding: Finding) -> list[str]:
+    """Issues and the change that mends it, as `owner/repository 12`: the pages name no host."""
+    links = [*finding.upstream, *([finding.mended] if finding.mended else [])]
+    return [re.sub(r"https://[^/]+/(.+)/(?:issues|pull)/", r"\1 ", link) for link in links]
+
+
+def by_status(listed: Sequence[Finding]) -> list[tuple[str, list[Finding]]]:
+    """Findings by what became of them, each kind in the order of their files."""
+    kinds = [
+        (title, [one for one in listed if one.status == word]) for word, title in _TITLES.items()
+    ]
+    return [(title, found) for title, found in kinds if found]
+
+
+def reported_cases(column: Column, listed: Sequence[Finding]) -> Mapping[str, Mapping[str, Any]]:
+    """By case of a column the finding that it belongs to: its own case, or one that fails alike."""
+    found: dict[str, Mapping[str, Any]] = {}
+    for one in reversed(listed):  # of two about one case the more harmful is told
+        if (one.seam, one.peer) != (column.seam, column.name) or column.version not in one.shows:
+            continue
+        way = column.known.get(one.case)
+        for case, (kind, _) in column.outcomes.items():
+            if kind not in ("right", "off") and (
+                case == one.case or (way and column.known.get(case) == way)
+            ):
+                found[case] = {"name": one.name, "title": one.title} | {
+                    "status": one.status,
+                    "upstream": upstream(one),
+                }
     return found

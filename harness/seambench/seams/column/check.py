@@ -10,7 +10,7 @@ from typing import Any
 
 from seambase import errors
 from seambase.wording import counted
-from seambench.conformance.refusals import NO_REFUSAL
+from seambench.conformance.judge import NO_REFUSAL
 from seambench.contracts.column import BatchKind, ColumnChunk, ColumnRequest, ColumnTable, Step
 from seambench.contracts.outcomes import Mismatch
 from seambench.seams.column.cases import ColumnCase, kinds_of

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from seambase import errors
 from seambase.wording import counted
-from seambench.conformance.refusals import NO_REFUSAL
+from seambench.conformance.judge import NO_REFUSAL
 from seambench.contracts.exchange import (
     Counted,
     Exchange,

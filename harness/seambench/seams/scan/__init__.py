@@ -118,9 +118,8 @@ class _ScanSeam(Seam):
 
     @property
     def requests(self) -> Mapping[str, Request]:
-        from seambench.seams.scan.every_way import check_ways
         from seambench.seams.scan.forms import check_form
-        from seambench.seams.scan.invariants import hold_invariants
+        from seambench.seams.scan.invariants import check_ways, hold_invariants
 
         return {
             "form": check_form,
@@ -130,15 +129,14 @@ class _ScanSeam(Seam):
 
     @property
     def passes(self) -> Mapping[str, Pass]:
-        from seambench.seams.scan.every_way import vary_ways
         from seambench.seams.scan.forms import vary_forms
-        from seambench.seams.scan.invariants import compare_readers
+        from seambench.seams.scan.invariants import compare_readers, vary_ways
 
         return {"forms": vary_forms, "invariants": compare_readers, "ways": vary_ways}
 
     def pass_cases(self, name: str, cases: Sequence[ScanCase]) -> Sequence[Case]:
-        from seambench.seams.scan.every_way import through_outlets
         from seambench.seams.scan.forms import varied
+        from seambench.seams.scan.invariants import through_outlets
 
         return {"forms": varied, "ways": through_outlets}.get(name, list)(cases)
 

@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from seambase.serde import SerdeRequest
 from seambase.wording import counted
-from seambench.conformance.refusals import told_as_mismatch
+from seambench.conformance.judge import told_as_mismatch
 from seambench.contracts.outcomes import Mismatch, NotOffered
 from seambench.contracts.serde import Operated, Serde
 from seambench.seams.serde.cases import DAMAGE, SerdeCase, common_needs

@@ -22,8 +22,8 @@ from seambase.pages.reader import HEADER_BYTES, Page, frame, page_options, read_
 from seambase.serde import SerdeRequest
 from seambase.walk import Met
 from seambase.wording import counted
+from seambench.conformance.judge import NO_REFUSAL
 from seambench.conformance.private_process import open_to_itself
-from seambench.conformance.refusals import NO_REFUSAL
 from seambench.contracts.outcomes import Mismatch, NotOffered
 from seambench.contracts.serde import Serde
 from seambench.seams.serde.vectors import Expected, Vector, decode_problem

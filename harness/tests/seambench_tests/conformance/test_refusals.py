@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from seambase.errors import InputError, RefusedError, SeambenchError, UnavailableError
-from seambench.conformance.refusals import must_refuse, told_as_mismatch
+from seambench.conformance.judge import must_refuse, told_as_mismatch
 from seambench.contracts.common import Kind
 from seambench.contracts.outcomes import Mismatch
 from seambench.contracts.scan import ScanRequest

@@ -14,7 +14,7 @@ from seambench.cli.app import app
 from seambench.contracts.outcomes import WORDS, Difference, Outcome
 from seambench.records.conformance import conformance_of, conformance_records
 from seambench.records.files import load_record, validate_tree, write_record
-from seambench.records.held_ways import held_ways
+from seambench.records.held_forms import held_ways
 from seambench.records.model import Implementation, KnownFailure
 from seambench.records.writer import Recording, failures
 

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from seambench.report.draw.lines import mark
-from seambench.report.exports.badge import badges
-from seambench.report.site import joined
+from seambench.report.site import badges, joined
 from seambench.report.views.load import load_records
 from seambench.report.views.matrix import Cell, matrices
 from seambench.report.views.outcomes import Column, columns_of, shares_of, version_key

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from seambench.contracts.findings import find_finding
 from seambench.report.views.outcomes import Column
-from seambench.report.views.reported import by_status, findings_of, reported_cases, upstream
+from seambench.report.views.vouched import by_status, findings_of, reported_cases, upstream
 
 OPEN = find_finding("daft-delta-vectors-of-a-table-that-writes-none")
 MENDED = find_finding("duckdb-iceberg-equality-deletes-of-other-partitions")

@@ -31,7 +31,7 @@ from seamkit.exchange.transports.base import (
     Arrivals,
     note,
 )
-from seamkit.exchange.transports.flight_payloads import (
+from seamkit.exchange.transports.flight_channel import (
     FLIGHT_BYTES_AT_MOST,
     SECONDS_TO_CLOSE,
     flight,

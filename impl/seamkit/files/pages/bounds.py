@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from seambase.errors import InputError
-from seamkit.files.equalities import named_values
+from seamkit.files.expressions import named_values
 from seamkit.files.pages.index import Integers, PageBounds, Pages
 from seamkit.files.statistics import bounds, that_may_match
 

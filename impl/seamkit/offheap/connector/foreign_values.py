@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from seambase.extras import needs
 from seamkit.offheap.columns.types import UNKNOWN, ColumnType
+from seamkit.offheap.connector.parameters import wall_micros
 from seamkit.offheap.connector.value import ColumnValue, PlainValue
-from seamkit.offheap.connector.zones import wall_micros
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _PER_MICRO = {"s": (1_000_000, 1), "ms": (1000, 1), "us": (1, 1), "ns": (1, 1000)}

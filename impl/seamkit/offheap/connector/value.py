@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from seambase.wording import counted
 from seamkit.offheap.columns.types import UNKNOWN, ColumnType, Kind
-from seamkit.offheap.connector.zones import wall_micros
+from seamkit.offheap.connector.parameters import wall_micros
 
 
 class ColumnValue:

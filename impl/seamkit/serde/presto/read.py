@@ -13,16 +13,17 @@ from seamkit.core._seam import ffi, lib
 from seamkit.core.arrow_data import address, new_array
 from seamkit.core.errors import check, new_error
 from seamkit.core.memory import TrackedAllocator
-from seamkit.serde.checksum import page_checksum
 from seamkit.serde.compression import decompress
-from seamkit.serde.presto.header import (
+from seamkit.serde.presto.layout import (
     CHECKSUMMED,
     COMPRESSED,
     HEADER_BYTES,
+    Layout,
     PageHeader,
+    page_checksum,
     read_header,
+    with_layout,
 )
-from seamkit.serde.presto.layout import Layout, with_layout
 from seamkit.serde.presto.options import PageOptions
 from seamkit.serde.presto.schema import has_nulls, page_schema
 

@@ -14,10 +14,16 @@ from seamkit.core._seam import ffi, lib
 from seamkit.core.arrow_data import address, new_array
 from seamkit.core.errors import check, new_error
 from seamkit.core.memory import Block, TrackedAllocator
-from seamkit.serde.checksum import page_checksum
 from seamkit.serde.compression import Skipper, compress
-from seamkit.serde.presto.header import CHECKSUMMED, COMPRESSED, HEADER_BYTES, PageHeader
-from seamkit.serde.presto.layout import SOURCE_BYTES, layout_of
+from seamkit.serde.presto.layout import (
+    CHECKSUMMED,
+    COMPRESSED,
+    HEADER_BYTES,
+    SOURCE_BYTES,
+    PageHeader,
+    layout_of,
+    page_checksum,
+)
 from seamkit.serde.presto.options import PageOptions
 from seamkit.serde.presto.schema import page_schema
 from seamkit.serde.selection import Rows, Selections

@@ -1,4 +1,7 @@
-"""Streams of rows, by the name of their format and by options."""
+"""Streams of rows, by the name of their format and by options.
+
+Velox's CompactRow (snapshot of August 2026).
+"""
 
 from __future__ import annotations
 
@@ -13,11 +16,11 @@ import pyarrow as pa
 
 from seambase.errors import RefusedError, UsageError
 from seambase.serde import SerdeField
+from seamkit.core._seam import lib
 from seamkit.core.errors import NativeMemoryError
 from seamkit.core.memory import TrackedAllocator
 from seamkit.serde.compression import CODECS
 from seamkit.serde.rows.codec import Buffer, Framing, Integers, RowCodec, find_rows
-from seamkit.serde.rows.compact_row import CompactRows
 from seamkit.serde.rows.framing import compress_group, groups
 from seamkit.serde.rows.program import RowProgram
 from seamkit.serde.rows.unsafe_row import UnsafeRows, Writer
@@ -174,3 +177,21 @@ def _read_groups(codec: RowCodec, data: memoryview, options: RowOptions) -> pa.R
         offsets.append(starts)
         lengths.append(sizes)
     return codec.deserialize(data, lengths=np.concatenate(lengths), offsets=np.concatenate(offsets))
+
+
+class CompactRows(RowCodec):
+    """CompactRows of one schema; see `RowCodec`."""
+
+    def _layout(self, source: Any, choice: Any, gap: int, starts: Any, error: Any) -> int:
+        code: int = lib.seam_compact_row_layout(source, choice, gap, starts, error)
+        return code
+
+    def _write(self, source: Any, choice: Any, gap: int, starts: Any, out: Any, error: Any) -> int:
+        code: int = lib.seam_compact_row_write(source, choice, gap, starts, out, error)
+        return code
+
+    def _read(self, frames: Any, out: Any, error: Any) -> int:
+        code: int = lib.seam_compact_row_read(
+            self.allocator.pointer, self.program.root, frames, out, error
+        )
+        return code

@@ -22,7 +22,7 @@ from seamkit.core.arrow_data import ExportedBatch, address
 from seamkit.core.errors import check, new_error
 from seamkit.core.memory import Block, TrackedAllocator
 from seamkit.serde.compression import Skipper
-from seamkit.serde.presto.header import HEADER_BYTES, PageHeader, read_header
+from seamkit.serde.presto.layout import HEADER_BYTES, PageHeader, read_header
 from seamkit.serde.presto.options import PageOptions
 from seamkit.serde.presto.read import PageReader
 from seamkit.serde.presto.schema import PageSchema, page_schema

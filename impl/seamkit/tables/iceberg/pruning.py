@@ -8,6 +8,8 @@ leaves files of their buckets alone.
 What transforms say of the columns that partitions are made of: a file may hold such a column, too,
 and then its values are those of its partition. What its footer says of them tells of another file
 in its place.
+
+Iceberg's bucket transform (table specification, appendix B), by the hashes of the core.
 """
 
 from __future__ import annotations
@@ -22,14 +24,17 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from seambase.errors import RefusedError
+from seambase.errors import RefusedError, UsageError
 from seambase.values import EXACT, decimal_of
-from seamkit.core.arrow_data import repeated
-from seamkit.core.bucket_hash import iceberg_buckets
-from seamkit.files.equalities import named_values
+from seamkit.core._seam import ffi, lib
+from seamkit.core.arrow_data import ExportedBatch, repeated
+from seamkit.core.errors import check, new_error
+from seamkit.core.memory import TrackedAllocator
+from seamkit.files.expressions import named_values
 from seamkit.files.statistics import bounds, or_null, that_may_match
 from seamkit.tables.agreement import Part, is_compared, part_of_one
 from seamkit.tables.iceberg.metadata.document import PartitionField, PartitionSpec, TableMetadata
@@ -342,3 +347,44 @@ def _has_buckets(
         if numbers is not None and not any(least <= number <= most for number in numbers):
             return False
     return True
+
+
+def iceberg_buckets(column: pa.Array, buckets: int) -> pa.Array:
+    """The bucket of each value: an int32 array, null for nulls."""
+    if buckets < 1:
+        raise UsageError(f"a table has at least one bucket, not {buckets}")
+    kind = ffi.new("struct seam_column_type *")
+    column, kind.kind = _hashed(column)
+    if pa.types.is_decimal(column.type):
+        kind.precision, kind.scale = column.type.precision, column.type.scale
+    exported, error = ExportedBatch(pa.RecordBatch.from_arrays([column], ["value"])), new_error()
+    hashes, allocator = np.empty(len(column), dtype=np.int32), TrackedAllocator()
+    code = lib.seam_partition_iceberg(
+        allocator.pointer,
+        kind,
+        exported.schema,
+        exported.array,
+        ffi.cast("int32_t *", hashes.ctypes.data),
+        error,
+    )
+    check(code, error)
+    return pa.array(hashes % buckets, mask=hashes < 0)
+
+
+def _hashed(column: pa.Array) -> tuple[pa.Array, int]:
+    """Values as they are hashed, and the kind of the core: whole numbers are all long."""
+    kind, tests = column.type, pa.types
+    if tests.is_date32(kind):
+        column, kind = column.cast(pa.int32()), pa.int32()
+    if tests.is_timestamp(kind):
+        column = pc.cast(column, pa.timestamp("us", kind.tz))
+    if tests.is_integer(kind) or tests.is_timestamp(kind):
+        return column.cast(pa.int64()), lib.SEAM_COLUMN_LONG
+    for test, number in (
+        (tests.is_decimal128, lib.SEAM_COLUMN_DECIMAL128),
+        (tests.is_string, lib.SEAM_COLUMN_STRING),
+        (tests.is_binary, lib.SEAM_COLUMN_BINARY),
+    ):
+        if test(kind):
+            return column, number
+    raise RefusedError(f"Iceberg's bucket transform does not take a {kind}")

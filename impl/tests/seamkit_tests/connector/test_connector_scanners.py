@@ -25,10 +25,15 @@ from seamkit.offheap.columns.types import UNKNOWN, ColumnType, Kind, parse
 from seamkit.offheap.connector.factory import connector_scanner, scanner_class
 from seamkit.offheap.connector.foreign_values import PandasValue
 from seamkit.offheap.connector.generator import GeneratorScanner
-from seamkit.offheap.connector.parameters import join_names, join_types, split_columns
+from seamkit.offheap.connector.parameters import (
+    join_names,
+    join_types,
+    split_columns,
+    time_zone,
+    wall_micros,
+)
 from seamkit.offheap.connector.rows import RowScanner
 from seamkit.offheap.connector.scanner import ConnectorScanner
-from seamkit.offheap.connector.zones import time_zone, wall_micros
 from seamkit.tables.hudi.table import HudiTable
 from seamkit_tests import GOLDEN
 from seamkit_tests.samples.golden_tables import unpack_table

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from seambase.errors import RefusedError, UsageError
-from seamkit.core.bucket_hash import iceberg_buckets
+from seamkit.tables.iceberg.pruning import iceberg_buckets
 from seamkit_tests import GOLDEN
 
 

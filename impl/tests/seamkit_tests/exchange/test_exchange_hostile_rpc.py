@@ -28,8 +28,8 @@ from seamkit.exchange.source import ExchangeFailedError, ExchangeSource, SourceR
 from seamkit.exchange.transports import flight as flight_transport
 from seamkit.exchange.transports.base import HELLO, Server, announcement
 from seamkit.exchange.transports.by_name import connect, serve
-from seamkit.exchange.transports.flight_payloads import SCHEMA as PAYLOADS
-from seamkit.exchange.transports.flight_payloads import pack
+from seamkit.exchange.transports.flight_channel import SCHEMA as PAYLOADS
+from seamkit.exchange.transports.flight_channel import pack
 from seamkit.exchange.transports.wire import encode_request
 from seamkit_tests.samples.exchange_samples import (
     EXCHANGE,

@@ -17,13 +17,12 @@ from seambase.errors import InputError, RefusedError, UsageError
 from seamkit.core.errors import NativeMemoryError
 from seamkit.exchange.formats.formats import chunk_format
 from seamkit.exchange.formats.protobuf import PARAMS
-from seamkit.exchange.key_columns import KeyColumns
 from seamkit.exchange.logic.messages import Answer, Chunk, QueryStatistics, Request
 from seamkit.exchange.logic.options import SinkOptions
-from seamkit.exchange.partition import PartitionRule
+from seamkit.exchange.partition import KeyColumns, PartitionRule
 from seamkit.exchange.sink import Buckets, ExchangeSink, Routing
 from seamkit.exchange.source import ExchangeFailedError, ExchangeSource, SourceRegistry
-from seamkit.exchange.transports import nearby
+from seamkit.exchange.transports import local
 from seamkit.exchange.transports.by_name import serve
 from seamkit.exchange.transports.local import LocalChannel
 from seamkit.exchange.transports.wire import decode_request, encode_request
@@ -142,12 +141,12 @@ def test_each_destination_is_reached_in_its_own_way(tmp_path: Path, pass_through
     """The one that is known here gets the very buffers, the other bytes; by a switch none does."""
     batches = [sample_batch(start, 50) for start in (0, 50, 100)]
     with _served(tmp_path, "a") as (near, here, registry), _served(tmp_path, "b") as (far, away, _):
-        nearby.announce(near, registry)
+        local.announce(near, registry)
         channels = [
-            nearby.channel_to("sockets", address, EXCHANGE, pass_through=pass_through)
+            local.channel_to("sockets", address, EXCHANGE, pass_through=pass_through)
             for address in (near, far)
         ]
-        nearby.withdraw(near)
+        local.withdraw(near)
         assert [channel.pass_through for channel in channels] == [pass_through, False]
         sink = _sink(channels, Routing("broadcast"))
         driver = sink.driver()
@@ -175,13 +174,13 @@ def test_each_destination_is_reached_in_its_own_way(tmp_path: Path, pass_through
 def test_an_address_is_known_in_any_spelling(listens: str, asked: str) -> None:
     """Hosts are compared by their number and paths without detours; another port is elsewhere."""
     registry = SourceRegistry()
-    nearby.announce(listens, registry)
+    local.announce(listens, registry)
     try:
-        assert nearby.find_local(asked) is registry
-        assert nearby.find_local(f"{asked}1") is None
+        assert local.find_local(asked) is registry
+        assert local.find_local(f"{asked}1") is None
     finally:
-        nearby.withdraw(asked)
-    assert nearby.find_local(listens) is None
+        local.withdraw(asked)
+    assert local.find_local(listens) is None
 
 
 def test_random_rows_stay_where_a_receiver_is_near() -> None:

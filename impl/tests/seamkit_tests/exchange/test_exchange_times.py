@@ -16,7 +16,7 @@ from seamkit.exchange.partition import PartitionRule
 from seamkit.exchange.sink import ExchangeSink, Routing
 from seamkit.exchange.source import ExchangeSource, SourceRegistry
 from seamkit.exchange.times import RoundTrips, Spent
-from seamkit.exchange.transports import nearby
+from seamkit.exchange.transports import local
 from seamkit.exchange.transports.by_name import connect, serve
 from seamkit.exchange.transports.wire import decode_answer, encode_answer
 from seamkit_tests.samples.exchange_samples import EXCHANGE, PATIENCE, SCHEMA, sample_batch
@@ -105,13 +105,13 @@ def test_both_sides_say_what_they_did(
     passes = transport == "pass-through"
     way = "sockets" if passes else transport
     with closing(serve(way, registry, f"unix:{tmp_path / 'a'}")) as server:
-        nearby.announce(server.address, registry)
+        local.announce(server.address, registry)
         channel = (
-            nearby.channel_to(way, server.address, EXCHANGE)
+            local.channel_to(way, server.address, EXCHANGE)
             if passes
             else connect(way, server.address, EXCHANGE)
         )
-        nearby.withdraw(server.address)
+        local.withdraw(server.address)
         rule = PartitionRule(["k"], 1, 1)
         to = Routing("hash", rule) if routing == "hash" else Routing("broadcast")
         sink = ExchangeSink(

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from seamkit.files.equalities import named_values
+from seamkit.files.expressions import named_values
 
 K, N = pc.field("k"), pc.field("n")
 

@@ -18,7 +18,7 @@ import pytest
 from pyarrow import substrait
 
 from seamkit.files import expressions, promotion
-from seamkit.files.equalities import named_values
+from seamkit.files.expressions import named_values
 from seamkit.files.pages import paged
 from seamkit.files.parquet import ParquetReader
 from seamkit.files.private_forms import SWITCH, ArrowWarning, PrivateForm

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 import pyarrow as pa
 import pytest
 
-from seamkit.scan import progress
+from seamkit.scan import shown
 from seamkit.scan.scan import Scan
 from seamkit_tests.samples.batch_scan import BatchScan
 
@@ -42,7 +42,7 @@ def _read(
     """What is told of a read whose second batch waits for the first to be told, if it will be."""
     stderr = Terminal(is_terminal)
     monkeypatch.setattr(sys, "stderr", stderr)
-    monkeypatch.setattr(progress, "_EVERY_S", 0.001)
+    monkeypatch.setattr(shown, "_EVERY_S", 0.001)
 
     def batches() -> Iterator[pa.RecordBatch]:
         yield _BATCH
@@ -58,8 +58,8 @@ def test_a_terminal_is_told_and_left_clean(
     monkeypatch: pytest.MonkeyPatch, read: Callable[[Scan], object]
 ) -> None:
     """Rows so far on one line, which is gone when the read ends."""
-    monkeypatch.setattr(progress, "_AFTER_S", 0.0)
-    monkeypatch.delenv(progress.SWITCH, raising=False)
+    monkeypatch.setattr(shown, "_AFTER_S", 0.0)
+    monkeypatch.delenv(shown.SWITCH, raising=False)
     told = _read(monkeypatch, read, is_terminal=True)
 
     assert "reading, 3 rows so far" in told
@@ -69,8 +69,8 @@ def test_a_terminal_is_told_and_left_clean(
 
 def test_nobody_else_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """A file or a pipe has nothing of it."""
-    monkeypatch.setattr(progress, "_AFTER_S", 0.0)
-    monkeypatch.setenv(progress.SWITCH, "1")
+    monkeypatch.setattr(shown, "_AFTER_S", 0.0)
+    monkeypatch.setenv(shown.SWITCH, "1")
     assert _read(monkeypatch, Scan.to_table, is_terminal=False) == ""
 
 
@@ -79,9 +79,9 @@ def test_it_can_be_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
     stderr = Terminal(is_terminal=True)
     monkeypatch.setattr(sys, "stderr", stderr)
     for switch, after in (("0", 0.0), ("1", 600.0)):
-        monkeypatch.setattr(progress, "_AFTER_S", after)
-        monkeypatch.setenv(progress.SWITCH, switch)
-        with progress.Progress() as own:
+        monkeypatch.setattr(shown, "_AFTER_S", after)
+        monkeypatch.setenv(shown.SWITCH, switch)
+        with shown.Progress() as own:
             list(own.counted([_BATCH]))
             assert not stderr.told.wait(0.3)
         assert stderr.getvalue() == ""
@@ -89,8 +89,8 @@ def test_it_can_be_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_stream_tells_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever loops over batches writes to the terminal themselves."""
-    monkeypatch.setattr(progress, "_AFTER_S", 0.0)
-    monkeypatch.setenv(progress.SWITCH, "1")
+    monkeypatch.setattr(shown, "_AFTER_S", 0.0)
+    monkeypatch.setenv(shown.SWITCH, "1")
     stderr = Terminal(is_terminal=True)
     monkeypatch.setattr(sys, "stderr", stderr)
     for _ in BatchScan(_BATCH.schema, lambda: [_BATCH, _BATCH]):

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from seambase.errors import InputError, RefusedError
-from seamkit.serde.rows.compact_row import CompactRows
+from seamkit.serde.rows.serde import CompactRows
 from seamkit.serde.rows.unsafe_row import UnsafeRows
 from seamkit_tests.samples.row_samples import (
     fields_of,

@@ -11,8 +11,7 @@ import pytest
 from seambase.errors import InputError, UsageError
 from seambase.serde import SerdeField
 from seambase.walk import BrokenError
-from seamkit.serde.rows.grade import grade
-from seamkit.serde.rows.inspection import inspect_rows
+from seamkit.serde.rows.inspection import grade, inspect_rows
 from seamkit.serde.rows.serde import deserialize, serialize
 from seamkit.serde.rows.unsafe_row import UnsafeRows
 from seamkit_tests.samples.row_samples import GoldenRows, fields_of, golden_names, load_golden

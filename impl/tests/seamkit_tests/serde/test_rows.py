@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from seamkit.serde.rows.compact_row import CompactRows
+from seamkit.serde.rows.serde import CompactRows
 from seamkit.serde.rows.unsafe_row import UnsafeRows
 from seamkit_tests.samples.row_samples import columns, fields_of, row_batches
 

@@ -35,7 +35,7 @@ import pyarrow.compute as pc
 
 from seambase.errors import InputError
 from seambase.wording import counted
-from seamkit.files.equalities import named_values
+from seamkit.files.expressions import named_values
 from seamkit.files.parquet import ParquetReader
 from seamkit.files.storage import Storage
 from seamkit.scan.units import Buckets

@@ -26,7 +26,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.errors import InputError, RefusedError
-from seamkit.files.equalities import RowTest, row_test
+from seamkit.files.expressions import RowTest, row_test
 from seamkit.files.roaring import Positions, read_bitmap
 from seamkit.tables.hudi.config.properties import TableConfig
 from seamkit.tables.hudi.config.value_types import java_text

@@ -24,7 +24,7 @@ from seamkit.avro import AvroDecoder, AvroType, BlockPiece, cut_block, parse_sch
 from seamkit.core.arrow_data import array_of, batch_of, numbers
 from seamkit.core.unpack import Bound
 from seamkit.files.columns import renamed
-from seamkit.files.equalities import RowTest
+from seamkit.files.expressions import RowTest
 from seamkit.files.parquet import (
     PARQUET_ERRORS,
     dictionary_columns,
