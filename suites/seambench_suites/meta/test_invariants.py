@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import polars as pl
@@ -13,6 +14,7 @@ import pyarrow.compute as pc
 import pytest
 
 from seambase.dataset import ScanDataset
+from seambase.filters import filter_columns
 from seambench.conformance.load import load_cases
 from seambench.conformance.run import Run
 from seambench.contracts.outcomes import Mismatch, NotOffered
@@ -62,6 +64,9 @@ _STRUCTS = pa.table(
 )
 
 
+_PLAIN = pa.table({"k": range(5), "t": ["a", "b", None, "c", "d"]})
+
+
 def _is_of_a_field(condition: pc.Expression) -> bool:
     return "Nested" in str(condition) or "struct_field" in str(condition)
 
@@ -104,6 +109,28 @@ def test_rows_that_depend_on_a_field_within_a_column_are_found(
             assert wrong_as is not None
             return
     assert wrong_as is None
+
+
+@pytest.mark.parametrize("outlet", ["dataset", "dataset in DuckDB"])
+def test_rows_that_depend_on_the_columns_shown_are_found(outlet: str) -> None:
+    """Queries show some columns and test others: here rows come twice where one tests another."""
+
+    def by(columns: Sequence[str], condition: pc.Expression | None) -> pa.RecordBatchReader:
+        tested = filter_columns(condition, _PLAIN.schema)
+        found = _PLAIN if condition is None else _PLAIN.filter(condition)
+        twice = tested and not {*tested} & {*columns}
+        return pa.concat_tables([found] * (2 if twice else 1)).select(columns).to_reader()
+
+    class Reader(SimulatedReader):
+        def open(self, request: ScanRequest) -> SimulatedScan:
+            scan = SimulatedScan(_PLAIN, request.batch_rows)
+            setattr(scan, "dataset", lambda: ScanDataset(_PLAIN.schema, by))  # noqa: B010
+            return scan
+
+    way = Way(outlet, None, 1, None, filtered=True)
+    asked = [partial(hold_way, Reader(), ScanRequest(table=""), way, str(n)) for n in range(20)]
+    with pytest.raises(Mismatch):
+        all(ask() is None for ask in asked)
 
 
 class _Wrong(SimulatedScan):

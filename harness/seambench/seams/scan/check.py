@@ -154,8 +154,8 @@ def query_dataset(
     return rows_of(table.to_batches(), names)
 
 
-def query_table(table: pa.Table, where: str) -> Rows:
-    """Rows of a table that meet a condition, all looked at by DuckDB itself."""
+def query_table(table: pa.Table, where: str, names: Sequence[str] | None = None) -> Rows:
+    """Rows of a table that meet a condition, some columns of them, by DuckDB itself."""
     engine = _engine()
     engine.register("handed_over", table)
     # A copy of DuckDB's own: of what Arrow holds it would have Arrow test a part. Nor may it go by
@@ -167,7 +167,7 @@ def query_table(table: pa.Table, where: str) -> Rows:
     finally:
         engine.execute("RESET disabled_optimizers")
         engine.unregister("handed_over")
-    return rows_of(found.to_batches(), table.schema.names)
+    return rows_of(found.to_batches(), table.schema.names if names is None else names)
 
 
 @cache
