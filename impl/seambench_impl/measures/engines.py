@@ -9,9 +9,11 @@ cost in that engine. The others are our reader where a comparison has no other w
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,7 +37,7 @@ from seambench_impl.peers.pyarrow import newest_base_files
 from seambench_impl.peers.spark.frames import SparkScan, open_frame
 from seambench_impl.scan import AutoReader
 from seambench_impl.scan_engine import EngineReader
-from seamkit import keep_at_most
+from seamkit import keep_at_most, keep_on_disk
 from seamkit.scan.scan import Scan as LibraryScan
 
 if TYPE_CHECKING:
@@ -217,6 +219,22 @@ class EngineAnew(EngineReader):
     def open(self, request: ScanRequest) -> Any:
         """Plan a read, which queries plan again."""
         return _AnewScan(self, request)
+
+
+@cache
+def _folder() -> tempfile.TemporaryDirectory[str]:
+    """A folder that is there as long as the process."""
+    return tempfile.TemporaryDirectory(prefix="seambench-")
+
+
+class EngineFromDisk(EngineAnew):
+    """As a later process does it: nothing is in memory, and a folder has what was kept before."""
+
+    name = "engine-from-disk"
+
+    def __init__(self) -> None:
+        super().__init__()
+        keep_on_disk(_folder().name)
 
 
 class _AnewScan:
