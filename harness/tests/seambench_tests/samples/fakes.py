@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
-import time
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from pathlib import Path
@@ -257,19 +255,6 @@ class DyingScanner(FolderScanner):
     def open(self, request: ScanRequest) -> Scan:  # noqa: ARG002 - the seam's signature
         """Never returns."""
         os._exit(3)
-
-
-class EndlessScanner(FolderScanner):
-    """Never stops handing out rows; says so in a file, so that a test can interrupt it then."""
-
-    name = "endless"
-
-    def slowly(self, batches: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """The same batches, again and again."""
-        while True:
-            yield from batches
-            print("reading", file=sys.stderr, flush=True)  # noqa: T201 - the test waits for it
-            time.sleep(0.05)
 
 
 class WarningScanner(FolderScanner):

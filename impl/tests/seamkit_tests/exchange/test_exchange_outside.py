@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ from typer.testing import CliRunner
 
 from seambase.errors import UsageError
 from seambench.cli.app import app
+from seambench.conformance.judge import Verdict, verdict
+from seambench.conformance.load import find_case, load_cases
 from seambench.contracts.outcomes import Mismatch
 from seambench.contracts.registry import resolve
 from seambench.seams.exchange.cases import ExchangeCase, exchange_cases
@@ -179,12 +182,10 @@ def test_the_command_line_takes_the_other_side(outside: Any) -> None:
     assert done.exit_code == 0
 
 
-def _outcomes(name: str, *cases: str, against: str | None = "seambench") -> Any:
-    """Exit code, and the outcome of each case, as the command line has them."""
-    asked = ["check", "--seam", "exchange", "--impl", name, "--json"]
-    asked += [word for case in cases for word in ("--case", case)]
-    done = CliRunner().invoke(app, [*asked, *(("--against", against) if against else ())])
-    return done.exit_code, [json.loads(line) for line in done.stdout.splitlines()]
+def _verdicts(name: str, *cases: str, against: str | None = "seambench") -> list[Verdict]:
+    """What comes of each case, in each way in which the program takes part."""
+    names = names_of_pairs(name, against) if against else [name]
+    return [verdict(find_case(case), resolve("exchange", one)) for one in names for case in cases]
 
 
 _SINGLE = "exchange/rows/single/1-senders/sockets"
@@ -193,34 +194,34 @@ _DEALT = "exchange/partition/fnv/plain/sockets"
 
 def test_where_a_program_deals_rows_is_judged(outside: Any) -> None:
     """Hash, channel and driver of each row; a hash over bytes in the wrong order fails."""
-    code, [outcome] = _outcomes(outside("sender"), _DEALT)
-    assert (code, outcome["outcome"]) == (0, "pass")
-    code, [outcome] = _outcomes(outside("sender", wrong="bytes"), _DEALT)
-    assert (code, outcome["outcome"]) == (1, "fail")
-    assert "belongs to part" in outcome["reason"]
+    assert [came.word for came in _verdicts(outside("sender"), _DEALT)] == ["pass"]
+    [came] = _verdicts(outside("sender", wrong="bytes"), _DEALT)
+    assert came.word == "fail"
+    assert "belongs to part" in came.reason
 
 
-_ENCODED = [f"exchange/rows/flat/{word}/sockets" for word in ("dictionary", "run", "view")]
-_WHOLE = [f"exchange/rows/whole/{word}/sockets" for word in ("dictionary", "run", "view")]
+#: Each encoding once; the conformance suite has both kinds of rows in all of them.
+_ENCODED = [
+    f"exchange/rows/{rows}/sockets" for rows in ("flat/dictionary", "whole/run", "flat/view")
+]
 
 
 def test_rows_in_any_encoding_travel_in_the_agreed_types(outside: Any) -> None:
     """Dealt rows leave as plain values, whole batches as they came; both sides are held to it."""
-    code, outcomes = _outcomes(outside("sender", "receiver"), *_ENCODED, *_WHOLE)
-    assert (code, len(outcomes)) == (0, 12)
-    code, [outcome] = _outcomes(outside("sender", wrong="encoded"), _ENCODED[0])
-    assert (code, outcome["outcome"]) == (1, "fail")
-    assert "a batch of (k dictionary" in outcome["reason"]
+    both = _verdicts(outside("sender", "receiver"), *_ENCODED)
+    assert [came.word for came in both] == ["pass"] * 6
+    [came] = _verdicts(outside("sender", wrong="encoded"), _ENCODED[0])
+    assert came.word == "fail"
+    assert "a batch of (k dictionary" in came.reason
 
 
 @pytest.mark.slow
 def test_every_case_that_the_program_states_passes_in_both_directions(outside: Any) -> None:
     """Nothing of the suite is beyond a program that was written from the documents."""
-    code, outcomes = _outcomes(outside("sender", "receiver"), "exchange/*")
-    assert code == 0
-    passed = [one["implementation"] for one in outcomes if one["outcome"] == "pass"]
-    assert len(passed) > 150
-    assert len(set(passed)) == 2
+    cases = [case.id for case in load_cases("exchange")]
+    words = Counter(came.word for came in _verdicts(outside("sender", "receiver"), *cases))
+    assert {*words} == {"pass", "not-offered"}
+    assert words["pass"] > 150
 
 
 _STRANGER = """
@@ -266,18 +267,17 @@ def stranger(tmp_path: Path) -> Any:
 )
 def test_who_does_not_speak_the_wire_fails(stranger: Any, greeting: bytes) -> None:
     """It said that it does and is there: a wrong greeting is no missing peer, and the run fails."""
-    code, [outcome] = _outcomes(stranger("receiver", greeting), _SINGLE)
-    assert (code, outcome["outcome"]) == (1, "fail")
-    assert "stranger" in outcome["implementation"]
+    [came] = _verdicts(stranger("receiver", greeting), _SINGLE)
+    assert came.word == "fail"
 
 
 @pytest.mark.parametrize("against", ["seambench", None], ids=["wire", "frames"])
 def test_a_sender_that_ends_before_it_connects_is_heard(stranger: Any, against: str | None) -> None:
     """Its sentence is the reason, and nobody waits for rows that will not come."""
-    code, [outcome] = _outcomes(stranger("sender"), _SINGLE, against=against)
-    assert (code, outcome["outcome"]) == (1, "fail")
-    assert "the disk is full" in outcome["reason"]
-    assert "nothing came" not in outcome["reason"]
+    [came] = _verdicts(stranger("sender"), _SINGLE, against=against)
+    assert came.word == "fail"
+    assert "the disk is full" in came.reason
+    assert "nothing came" not in came.reason
 
 
 def test_a_format_that_frames_do_not_carry_is_not_asked_over_them(stranger: Any) -> None:
@@ -285,5 +285,5 @@ def test_a_format_that_frames_do_not_carry_is_not_asked_over_them(stranger: Any)
     name = stranger("sender")
     assert "formats.presto" not in resolve("exchange", name).capabilities
     assert "formats.presto" in resolve("exchange", f"{name} -> seambench").capabilities
-    _, [outcome] = _outcomes(name, "exchange/rows/formats/sockets/presto", against=None)
-    assert outcome["outcome"] == "not-offered"
+    [came] = _verdicts(name, "exchange/rows/formats/sockets/presto", against=None)
+    assert came.word == "not-offered"

@@ -126,9 +126,6 @@ def test_a_stream_that_ends_early_is_an_error() -> None:
         next(pages)
 
 
-SMALL = [name for name in NAMES if len(_data(_vector(name))) < 600]
-
-
 def test_selections_are_pages_of_their_rows() -> None:
     """A page of some rows holds just those rows in that order; many selections, many pages."""
     batch = pa.record_batch({"c": pa.array([10, None, 30, 40, None], pa.int64())})
