@@ -62,11 +62,8 @@ def _ordered(values: Iterable[Any]) -> list[Any]:
     return sorted(values, key=lambda value: (value is None, value if value is not None else 0))
 
 
-@pytest.mark.parametrize(
-    ("session", "name"),
-    [*(("local[2]", name) for name in TABLES), ("local-cluster[2,1,2048]", "mor-v9-types")],
-    indirect=["session"],
-)
+# Not beside `session` in one list: that would make it a fixture of each test, a Spark for each.
+@pytest.mark.parametrize("name", TABLES)
 def test_tasks_read_the_rows_that_the_local_scan_reads(
     session: Any, name: str, tmp_path: Path
 ) -> None:
