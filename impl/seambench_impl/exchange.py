@@ -318,6 +318,7 @@ def _sink(
         sender_id=number if request.order != "none" else 0,
         output_columns=request.output_columns or None,
         instances=[local.instance_at(address) for address in addresses],
+        sort=[key.column for key in request.sort],
         **sink_settings(request),
     )
 

@@ -179,7 +179,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         expect(seam_partitioner_append(partitioner, batches[b].schema, batches[b].array, &error) ==
                SEAM_OK);
     }
-    expect(seam_partitioner_flush(partitioner, &error) == SEAM_OK);
+    expect(seam_partitioner_flush(partitioner, -1, &error) == SEAM_OK);
     while (seam_partitioner_next(partitioner, &part, &size_bytes, &out)) {
         expect(out.length > 0 && (out.length <= rule.chunk_rows || out.length <= BATCH_ROWS));
         check_rows(batches, parts, plain, &out, 0, out.length, part, &at[part]);

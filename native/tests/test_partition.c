@@ -105,7 +105,7 @@ static int deal(struct seam_allocator *allocator, struct seam_error *out) {
     }
     code = seam_partitioner_append(partitioner, &batch.schema, &batch.array, out);
     if (code == SEAM_OK) {
-        code = seam_partitioner_flush(partitioner, out);
+        code = seam_partitioner_flush(partitioner, -1, out);
     }
     int32_t part;
     int64_t size_bytes = 0;

@@ -97,8 +97,73 @@ static void what_is_not_sorted_or_wanted_is_refused(void) {
     seam_allocator_release(allocator);
 }
 
+/* Two inputs in turns, the second told by bounds alone before its last row. */
+static int merge_bounded(struct seam_allocator *allocator, struct seam_error *failure) {
+    struct seam_sorted_merge *merge;
+    static struct batch first, bound, last;
+    static const int64_t rows[4] = {1, 5, 5, 8}, bounds[3] = {2, 5, 5}, end[1] = {5};
+    static const int64_t want[5] = {1, 5, 5, 5, 8};
+    struct ArrowArray chunk;
+    int32_t got = 0;
+    make_batch(&first, rows, 4);
+    int code = seam_sorted_merge_new(allocator, ORDER, 1, 2, 5, &merge, failure);
+    if (code == SEAM_OK) {
+        code = seam_sorted_merge_add(merge, 0, &first.schema, &first.array, failure);
+    }
+    for (int i = 0; code == SEAM_OK && i < 3; i++) {
+        CHECK(seam_sorted_merge_wants(merge) == 1);
+        make_batch(&bound, bounds + i, 1);
+        code = seam_sorted_merge_bound(merge, 1, &bound.schema, &bound.array, failure);
+        if (code == SEAM_OK) {
+            CHECK(seam_sorted_merge_wants(merge) == -1 || i == 2);
+            code = seam_sorted_merge_next(merge, &chunk, &got, failure);
+            CHECK(!got);
+        }
+    }
+    make_batch(&last, end, 1);
+    if (code == SEAM_OK) {
+        code = seam_sorted_merge_add(merge, 1, &last.schema, &last.array, failure);
+    }
+    for (int32_t i = 0; code == SEAM_OK && !got; i++) {
+        int32_t wanted = seam_sorted_merge_wants(merge);
+        code = wanted >= 0 ? seam_sorted_merge_end(merge, wanted, failure)
+                           : seam_sorted_merge_next(merge, &chunk, &got, failure);
+    }
+    if (code == SEAM_OK) {
+        CHECK(chunk.length == 5 && memcmp(chunk.children[0]->buffers[1], want, sizeof want) == 0);
+        seam_array_release(&chunk);
+    }
+    seam_sorted_merge_free(merge);
+    return code;
+}
+
+static void bounds_let_the_rows_of_others_go(void) {
+    check_every_allocation(merge_bounded);
+}
+
+static void what_comes_before_its_bound_is_refused(void) {
+    struct seam_allocator *allocator = seam_allocator_new(0);
+    struct seam_sorted_merge *merge;
+    static struct batch batch;
+    const int64_t values[2] = {2, 1};
+    CHECK_OK(seam_sorted_merge_new(allocator, ORDER, 1, 1, 5, &merge, &error));
+    make_batch(&batch, values, 1);
+    CHECK_OK(seam_sorted_merge_bound(merge, 0, &batch.schema, &batch.array, &error));
+    make_batch(&batch, values + 1, 1);
+    CHECK(seam_sorted_merge_add(merge, 0, &batch.schema, &batch.array, &error) == SEAM_BAD_INPUT);
+    CHECK(seam_sorted_merge_bound(merge, 0, &batch.schema, &batch.array, &error) == SEAM_BAD_INPUT);
+    make_batch(&batch, values, 2);
+    CHECK(seam_sorted_merge_bound(merge, 0, &batch.schema, &batch.array, &error) ==
+          SEAM_BAD_ARGUMENT);
+    seam_sorted_merge_free(merge);
+    CHECK(live_blocks(allocator) == 0);
+    seam_allocator_release(allocator);
+}
+
 int main(void) {
     rows_come_in_order_and_nothing_is_left_when_memory_runs_out();
     what_is_not_sorted_or_wanted_is_refused();
+    bounds_let_the_rows_of_others_go();
+    what_comes_before_its_bound_is_refused();
     return 0;
 }

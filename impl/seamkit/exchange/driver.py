@@ -7,14 +7,17 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from seambase.encodings import plain_type
 from seambase.errors import RefusedError, SeambenchError, UsageError
+from seambase.foreign_arrow import stream_of
 from seamkit.core.errors import NativeMemoryError
 from seamkit.core.memory import TrackedAllocator
 from seamkit.core.payloads import flat, size_of
 from seamkit.exchange.formats.formats import ChunkFormat
 from seamkit.exchange.logic.channel import Channel
-from seamkit.exchange.logic.messages import Chunk, Request
+from seamkit.exchange.logic.messages import Bound, Chunk, Request
 from seamkit.exchange.logic.options import SinkOptions
 from seamkit.exchange.partition import DealtChunk, Partitioner
 from seamkit.exchange.routing import Routing
@@ -28,6 +31,8 @@ _GATHERED_ROWS = 4096
 _ENCODING = "serialize_chunk_time"
 #: In place of a channel's number: all those to other processes.
 _ALL = -1
+#: So that the message of a request that tells a bound stays below what transports take.
+_BOUND_BYTES = 1 << 19
 #: Of a batch of which a slice is counted as if it were whole.
 _SMALL_BYTES = 1 << 20
 
@@ -48,6 +53,11 @@ class SharedSink(Protocol):
     instances: tuple[int, ...]
     pipeline_level_shuffle: bool
     allocator: TrackedAllocator
+    sort: tuple[str, ...]
+
+    def lacking(self, told: set[int]) -> list[int]:
+        """Wait for room, or for receivers that lack rows meanwhile, but for those that are told."""
+        ...
 
     def add(self, destination: int, request: Request) -> None:
         """Put a request into the buffer, when there is room."""
@@ -64,6 +74,12 @@ class _Waiting:
 
     chunks: list[Chunk] = field(default_factory=list)
     bytes: int = 0
+
+
+def _plain(column: pa.Array) -> pa.Array:
+    if pa.types.is_run_end_encoded(column.type):
+        column = pc.run_end_decode(column)
+    return column.cast(plain_type(column.type))
 
 
 def _held_bytes(batch: pa.RecordBatch) -> int:
@@ -94,6 +110,7 @@ class SinkDriver:
         self.rows = self.dropped_rows = 0
         self.spent = Spent()
         self._finished = False
+        self._reached: pa.RecordBatch | None = None
         routing = sink.routing
         local = [number for number, way in enumerate(sink.channels) if way.pass_through]
         #: Channels of `random`, and whose turn it is.
@@ -113,6 +130,55 @@ class SinkDriver:
         if self._finished:
             raise UsageError("rows were written to a driver that has finished")
         self.rows += batch.num_rows
+        if not self._sink.sort:
+            self._write(batch)
+            return
+        most = self._sink.routing.rule.chunk_rows if self._sink.routing.rule else batch.num_rows
+        for begin in range(0, batch.num_rows, most):
+            self._make_room()
+            self._reached = batch.slice(begin, most)
+            self._write(self._reached)
+
+    def _make_room(self) -> None:
+        """Wait while the sink is full; meanwhile receivers that lack rows hear how far it is.
+
+        One that merges cannot go on without a row of this sender, or that. It may be what others
+        wait for, who keep the sink full: each sorted row that was written is a bound for it.
+        """
+        told: set[int] = set()
+        while lacking := self._sink.lacking(told):
+            for channel in lacking:
+                if not self._flush_all(channel):
+                    assert self._reached is not None, "nothing has filled the sink"
+                    self._sink.add(channel, self._request(channel, (), bound=self._bound()))
+                    told.add(channel)
+
+    def _flush_all(self, channel: int) -> bool:
+        """Send all that waits for one channel; whether there was anything."""
+        for part, place in enumerate(self._placement if self._partitioner else ()):
+            if place is not None and place[0] == channel:
+                self._deal(lambda dealer, part=part: dealer.rest(part))  # type: ignore[misc]
+        for waits in (channel, _ALL):
+            self._add_all(waits, list(self._taken(waits)))
+        return self._flush(channel)
+
+    def _bound(self) -> Bound:
+        """The keys of the last row that was written, in plain types."""
+        assert self._reached is not None
+        last = self._reached.select(self._sink.sort).slice(self._reached.num_rows - 1)
+        columns = [_plain(column) for column in last.columns]
+        key = pa.RecordBatch.from_arrays(columns, list(self._sink.sort))
+        found = Bound(stream_of([key], key.schema).to_pybytes())
+        if len(found.key) > _BOUND_BYTES:
+            reason = (
+                f"the columns that are merged by have {len(found.key)} bytes in one row, which a "
+                f"receiver that waits cannot be told: {_BOUND_BYTES} at most"
+            )
+            self._sink.cancel(reason)
+            raise RefusedError(reason)
+        return found
+
+    def _write(self, batch: pa.RecordBatch) -> None:
         if self._partitioner is not None:
             self._deal(lambda dealer: dealer.deal(batch))
             return
@@ -274,10 +340,17 @@ class SinkDriver:
             return False
         self._waiting[channel] = _Waiting()
         with self.spent.on("sending"):  # is counted by the sink, where it waits
-            self._sink.add(channel, self._request(channel, tuple(waiting.chunks), eos=False))
+            self._sink.add(channel, self._request(channel, tuple(waiting.chunks)))
         return True
 
-    def _request(self, channel: int, chunks: tuple[Chunk, ...], *, eos: bool) -> Request:
+    def _request(
+        self,
+        channel: int,
+        chunks: tuple[Chunk, ...],
+        *,
+        eos: bool = False,
+        bound: Bound | None = None,
+    ) -> Request:
         sink = self._sink
         return Request(
             sink.be_number,
@@ -287,4 +360,5 @@ class SinkDriver:
             finst_id=sink.instances[channel],
             use_pass_through=sink.channels[channel].pass_through,
             pipeline_level_shuffle=sink.pipeline_level_shuffle,
+            bound=bound,
         )

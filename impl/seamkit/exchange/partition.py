@@ -260,9 +260,9 @@ class Partitioner:
         """What is left, by part."""
         return _batches(self.rest())
 
-    def rest(self) -> Iterator[DealtChunk]:
-        """The same, for who can do without batches."""
-        check(lib.seam_partitioner_flush(self._pointer, self._error), self._error)
+    def rest(self, part: int = -1) -> Iterator[DealtChunk]:
+        """The same, for who can do without batches; of one part, or of all."""
+        check(lib.seam_partitioner_flush(self._pointer, part, self._error), self._error)
         return self._ready()
 
     def rows(self, part: int) -> int:

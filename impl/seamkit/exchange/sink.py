@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
@@ -79,6 +79,9 @@ class ExchangeSink:
             are dealt, the rule says the same.
         instances: number of the fragment instance behind each channel (`finst_id`), which its
             requests name; None where receivers have none.
+        sort: names of the columns by which the receivers merge; () where they do not. With several
+            receivers the sink is full between the batches, or pieces of them, that are dealt, not
+            within, and those that lack rows while others keep it hear how far it is.
     """
 
     def __init__(
@@ -95,6 +98,7 @@ class ExchangeSink:
         sender_id: int = 0,
         output_columns: Sequence[str] | None = None,
         instances: Sequence[int] | None = None,
+        sort: Sequence[str] = (),
     ) -> None:
         _check(channels, routing, format, instances)
         self.schema = schema
@@ -108,6 +112,7 @@ class ExchangeSink:
         self.most_bytes = min(bounds, default=None)
         self.options = options or SinkOptions()
         self.output_columns = output_columns
+        self.sort = tuple(sort) if len(channels) > 1 else ()
         self.instances = tuple(instances or [0] * len(channels))
         #: Whether chunks are for drivers of their receivers, not for these as a whole.
         self.pipeline_level_shuffle = any(place and place[1] for place in routing.placement())
@@ -136,15 +141,31 @@ class ExchangeSink:
         return made
 
     def add(self, destination: int, request: Request) -> None:
-        """Put a request into the buffer, when there is room."""
+        """Put a request into the buffer, when there is room; with `sort`, see `lacking`."""
         with self._changed:
-            begin = time.perf_counter_ns()
-            self._changed.wait_for(lambda: self._error is not None or not self._buffer.is_full)
-            self._waited_ns += time.perf_counter_ns() - begin
-            if self._error is not None:
-                raise ExchangeFailedError(self._error)
+            self._wait_for(lambda: bool(self.sort) or not self._buffer.is_full)
             self._take(self._buffer.add_request(destination, request))
         self._let_leave(destination)
+
+    def lacking(self, told: set[int]) -> list[int]:
+        """Wait for room, or for receivers that lack rows meanwhile, but for those that are told."""
+
+        def lack() -> list[int]:
+            if not self._buffer.is_full:
+                return []
+            return [number for number in self._buffer.idle() if number not in told]
+
+        with self._changed:
+            self._wait_for(lambda: not self._buffer.is_full or bool(lack()))
+            return lack()
+
+    def _wait_for(self, can_go_on: Callable[[], bool]) -> None:
+        """The lock is held."""
+        begin = time.perf_counter_ns()
+        self._changed.wait_for(lambda: self._error is not None or can_go_on())
+        self._waited_ns += time.perf_counter_ns() - begin
+        if self._error is not None:
+            raise ExchangeFailedError(self._error)
 
     def wait_finished(self, timeout: float | None = None) -> None:
         """Wait until every request is answered."""

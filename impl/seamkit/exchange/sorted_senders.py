@@ -7,12 +7,14 @@ from collections.abc import Iterator, Sequence
 import pyarrow as pa
 
 from seambase.encodings import plain_schema
-from seambase.errors import UsageError
+from seambase.errors import InputError, UsageError
+from seambase.foreign_arrow import sound_stream
 from seambase.values import SortKey
 from seamkit.core._seam import ffi, lib
 from seamkit.core.arrow_data import ExportedBatch, address, batch_without_views
 from seamkit.core.errors import check, new_error
 from seamkit.core.memory import TrackedAllocator
+from seamkit.exchange.logic.messages import Bound
 from seamkit.exchange.partition import column_index
 from seamkit.exchange.source import ExchangeSource
 
@@ -37,6 +39,9 @@ class SortedMerge:
         self._given = schema
         self._error = new_error()
         self._batches: dict[int, ExportedBatch] = {}
+        self._key = pa.schema(
+            [self.schema.field(column_index(schema, key.column, "to sort by")) for key in keys]
+        )
         order = ffi.new("struct seam_order_key[]", len(keys))
         for number, key in enumerate(keys):
             order[number].column = column_index(schema, key.column, "to sort by")
@@ -67,6 +72,18 @@ class SortedMerge:
         check(code, self._error, by_caller=True)
         self._batches[input_] = exported  # borrowed until the input is wanted again
 
+    def bound(self, input_: int, bound: Bound) -> None:
+        """How far an input is that is wanted: nothing less comes from it any more."""
+        where = f"the bound of input {input_}"
+        found = sound_stream(bound.key, where, self._key)
+        if len(found) != 1 or found[0].num_rows != 1:
+            raise InputError(f"{where} is not one row")
+        exported = ExportedBatch(found[0])
+        code = lib.seam_sorted_merge_bound(
+            self._pointer, input_, exported.schema, exported.array, self._error
+        )
+        check(code, self._error, by_caller=True)
+
     def end(self, input_: int) -> None:
         """Nothing more comes from an input that is wanted."""
         code = lib.seam_sorted_merge_end(self._pointer, input_, self._error)
@@ -89,7 +106,9 @@ class MergingReader:
     """Reads a driver's queues of a receiver that keeps order, one per sender, as one sorted stream.
 
     Only the queue of the sender whose rows are wanted is read; the others fill up to the receiver's
-    limit, and then their answers wait. The source is made with `keep_order`, a queue for each
+    limit, and then their answers wait. A sender that is kept by other receivers tells how far it
+    is, so that rows before that leave without it: no receiver waits for a sender that waits for
+    another receiver, and so round. The source is made with `keep_order`, a queue for each
     sender and driver, and the merge for as many inputs as there are senders.
     """
 
@@ -117,5 +136,7 @@ class MergingReader:
             came = self._source.read_wanted(queue, timeout)
             if came is None:
                 self._merge.end(wanted)
+            elif isinstance(came, Bound):
+                self._merge.bound(wanted, came)
             else:
                 self._merge.add(wanted, came)

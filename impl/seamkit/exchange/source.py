@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from seambase.errors import InputError, SeambenchError, UsageError
 from seamkit.exchange.formats.formats import ChunkFormat
-from seamkit.exchange.logic.messages import Answer, QueryStatistics, Request
+from seamkit.exchange.logic.messages import Answer, Bound, QueryStatistics, Request
 from seamkit.exchange.logic.options import ReceiverOptions
 from seamkit.exchange.logic.receiver import Receiver
 from seamkit.exchange.partition import DealtChunk
@@ -74,7 +74,7 @@ class ExchangeSource:
 
     def read(self, queue: int = 0, timeout: float | None = None) -> pa.RecordBatch | None:
         """The next batch of a queue; None when nothing will come any more."""
-        return self._read((queue,), timeout)
+        return self._rows((queue,), timeout)
 
     def read_any(
         self, timeout: float | None = None, *, driver: int = 0, drivers: int = 1
@@ -82,10 +82,15 @@ class ExchangeSource:
         """The next batch of whichever queue of a driver has one, in turns; see `read`."""
         queues = range(driver, self._queues, drivers)
         turn = -(-(self._turn - driver) // drivers) % len(queues)
-        return self._read([*queues[turn:], *queues[:turn]], timeout)
+        return self._rows([*queues[turn:], *queues[:turn]], timeout)
 
-    def read_wanted(self, queue: int, timeout: float | None = None) -> pa.RecordBatch | None:
-        """`read` for a driver that needs the rows of this queue before those of any other."""
+    def read_wanted(
+        self, queue: int, timeout: float | None = None
+    ) -> pa.RecordBatch | Bound | None:
+        """`read` for a driver that needs the rows of this queue before those of any other.
+
+        In place of rows it may hear how far their sender is.
+        """
         with self._changed:
             waits = not self._can_go_on(queue)
             released = self._receiver.starve(queue) if waits else []
@@ -165,8 +170,13 @@ class ExchangeSource:
     def _is_over(self, queue: int) -> bool:
         return self._receiver.error is not None or self._receiver.is_finished(queue)
 
-    def _read(self, queues: Sequence[int], timeout: float | None) -> pa.RecordBatch | None:
-        """The next batch of the first of some queues that has one; they count round the end."""
+    def _rows(self, queues: Sequence[int], timeout: float | None) -> pa.RecordBatch | None:
+        while isinstance(found := self._read(queues, timeout), Bound):
+            pass  # of use to a merge alone
+        return found
+
+    def _read(self, queues: Sequence[int], timeout: float | None) -> pa.RecordBatch | Bound | None:
+        """What the first of some queues has that has anything; they count round the end."""
         receiver = self._receiver
         numbers = [queue % self._queues for queue in queues]
         while True:
@@ -184,6 +194,8 @@ class ExchangeSource:
                 chunk, answers = receiver.get_chunk(queue)
             if answers:
                 self._answer(answers)
+            if chunk is not None and isinstance(chunk.payload, Bound):
+                return chunk.payload
             if chunk is not None:
                 return self._batch(chunk.payload, queue)
 

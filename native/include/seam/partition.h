@@ -64,8 +64,10 @@ int seam_partitioner_split(struct seam_partitioner *partitioner, const struct Ar
  * the caller. */
 int seam_partitioner_next(struct seam_partitioner *partitioner, int32_t *part, int64_t *size_bytes,
                           struct ArrowArray *out);
-/* Finishes the chunks of all parts that have rows; see seam_partitioner_next. */
-int seam_partitioner_flush(struct seam_partitioner *partitioner, struct seam_error *error);
+/* Finishes the chunks that have rows, of part `only`, or of all where it is negative; see
+ * seam_partitioner_next. */
+int seam_partitioner_flush(struct seam_partitioner *partitioner, int32_t only,
+                           struct seam_error *error);
 /* Rows and bytes that one part has collected and not finished. */
 int64_t seam_partitioner_rows(const struct seam_partitioner *partitioner, int32_t part);
 int64_t seam_partitioner_bytes(const struct seam_partitioner *partitioner, int32_t part);

@@ -23,10 +23,16 @@ void seam_sorted_merge_free(struct seam_sorted_merge *merge);
  */
 int32_t seam_sorted_merge_wants(const struct seam_sorted_merge *merge);
 /* Gives an input that is wanted its next batch, which is borrowed until the input is wanted again.
- * SEAM_BAD_INPUT, with the row as offset: it is not sorted, or not after the batch before. */
+ * SEAM_BAD_INPUT, with the row as offset: it is not sorted, or not after the batch or bound before.
+ */
 int seam_sorted_merge_add(struct seam_sorted_merge *merge, int32_t input,
                           const struct ArrowSchema *schema, const struct ArrowArray *batch,
                           struct seam_error *error);
+/* Tells of an input that is wanted a row before which nothing comes from it any more: `key` has one
+ * row, of the columns of the order alone, and is not kept. SEAM_BAD_INPUT: what came is greater. */
+int seam_sorted_merge_bound(struct seam_sorted_merge *merge, int32_t input,
+                            const struct ArrowSchema *schema, const struct ArrowArray *key,
+                            struct seam_error *error);
 /* Nothing more comes from an input that is wanted. */
 int seam_sorted_merge_end(struct seam_sorted_merge *merge, int32_t input, struct seam_error *error);
 /* Goes on until a chunk is full, an input is wanted or all have ended. `*got` is 1 where `out` is a

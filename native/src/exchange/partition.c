@@ -516,9 +516,10 @@ int seam_partitioner_next(struct seam_partitioner *partitioner, int32_t *part, i
     return 1;
 }
 
-int seam_partitioner_flush(struct seam_partitioner *partitioner, struct seam_error *error) {
+int seam_partitioner_flush(struct seam_partitioner *partitioner, int32_t only,
+                           struct seam_error *error) {
     for (int32_t part = 0; part < partitioner->n_parts; part++) {
-        if (seam_partitioner_rows(partitioner, part) > 0) {
+        if ((only < 0 || part == only) && seam_partitioner_rows(partitioner, part) > 0) {
             int code = finish_part(partitioner, part, error);
             if (code != SEAM_OK) {
                 return code;

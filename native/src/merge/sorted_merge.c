@@ -17,6 +17,7 @@ struct input {
     uint64_t prefix; /* the first eight bytes of the key of `row`, as a number */
     int32_t begun;
     int32_t ended;
+    int32_t bounded; /* `keys` has a bound in place of a row: what comes is not less */
 };
 
 /* Rows of one input that follow each other in the output. */
@@ -28,13 +29,13 @@ struct run {
 
 struct seam_sorted_merge {
     struct seam_allocator *allocator;
-    struct seam_order_key *order;
+    struct seam_order_key *order; /* then once more, for batches of the key columns alone */
     int32_t n_order;
     int32_t n_inputs;
     struct input *inputs;
-    int32_t *heap; /* numbers of inputs that have a row, the least first */
+    int32_t *heap; /* numbers of inputs that have a row or a bound, the least first */
     int32_t n_heap;
-    int32_t missing; /* inputs that are wanted */
+    int32_t missing; /* inputs that are wanted whatever the others have */
     int64_t chunk_rows;
     int64_t picked; /* rows in `runs` */
     struct seam_buffer runs;
@@ -84,7 +85,7 @@ int seam_sorted_merge_new(struct seam_allocator *allocator, const struct seam_or
                          "%d inputs cannot be merged by %d keys in chunks of %lld rows",
                          (int)inputs, (int)n_order, (long long)chunk_rows);
     }
-    const size_t sizes[4] = {sizeof **out, (size_t)n_order * sizeof *order,
+    const size_t sizes[4] = {sizeof **out, 2 * (size_t)n_order * sizeof *order,
                              (size_t)inputs * sizeof(struct input),
                              (size_t)inputs * sizeof(int32_t)};
     int code = SEAM_OK;
@@ -106,7 +107,10 @@ int seam_sorted_merge_new(struct seam_allocator *allocator, const struct seam_or
                                         .heap = blocks[3],
                                         .missing = inputs,
                                         .chunk_rows = chunk_rows};
-    memcpy(merge->order, order, sizes[1]);
+    for (int32_t i = 0; i < n_order; i++) {
+        merge->order[i] = merge->order[n_order + i] = order[i];
+        merge->order[n_order + i].column = i;
+    }
     for (int32_t i = 0; i < inputs; i++) {
         merge->inputs[i] = (struct input){.node = NULL};
         seam_sort_keys_init(&merge->inputs[i].keys, allocator);
@@ -136,19 +140,24 @@ void seam_sorted_merge_free(struct seam_sorted_merge *merge) {
     seam_free(merge);
 }
 
+/* Whether the least of all that is there is a bound, so that the rows behind it are needed. */
+static int at_bound(const struct seam_sorted_merge *merge) {
+    return merge->n_heap > 0 && merge->inputs[merge->heap[0]].bounded;
+}
+
 int32_t seam_sorted_merge_wants(const struct seam_sorted_merge *merge) {
     for (int32_t i = 0; merge->missing > 0 && i < merge->n_inputs; i++) {
-        if (merge->inputs[i].node == NULL && !merge->inputs[i].ended) {
+        if (merge->inputs[i].node == NULL && !merge->inputs[i].ended && !merge->inputs[i].bounded) {
             return i;
         }
     }
-    return -1;
+    return at_bound(merge) ? merge->heap[0] : -1;
 }
 
 static int check_wanted(const struct seam_sorted_merge *merge, int32_t input,
                         struct seam_error *error) {
     if (input < 0 || input >= merge->n_inputs || merge->inputs[input].node != NULL ||
-        merge->inputs[input].ended) {
+        merge->inputs[input].ended || (merge->inputs[input].bounded && merge->heap[0] != input)) {
         return seam_fail(error, SEAM_BAD_ARGUMENT, -1, "nothing is wanted of input %d", (int)input);
     }
     return SEAM_OK;
@@ -173,7 +182,7 @@ static int check_sorted(struct input *input, int32_t number, struct seam_error *
     return SEAM_OK;
 }
 
-/* Keeps the last key of a batch that is about to go. */
+/* Keeps the last key of a batch that is about to go, or a bound. */
 static int keep_last(struct input *input, struct seam_error *error) {
     const uint8_t *key;
     int64_t size_bytes = seam_sort_key(&input->keys, input->keys.rows - 1, &key);
@@ -183,9 +192,24 @@ static int keep_last(struct input *input, struct seam_error *error) {
         memcpy(input->last.data, key, (size_t)size_bytes);
         input->last.size_bytes = size_bytes;
         input->begun = 1;
-        input->rows_before += input->keys.rows;
     }
     return code;
+}
+
+/* The least input has nothing any more. */
+static void leave(struct seam_sorted_merge *merge) {
+    merge->inputs[merge->heap[0]].bounded = 0;
+    merge->missing += 1;
+    merge->heap[0] = merge->heap[--merge->n_heap];
+    sift_down(merge, 0);
+}
+
+/* The input has a row, or a bound, in `keys`. */
+static void enter(struct seam_sorted_merge *merge, int32_t input) {
+    merge->inputs[input].row = 0;
+    load_prefix(&merge->inputs[input]);
+    push(merge, input);
+    merge->missing -= 1;
 }
 
 int seam_sorted_merge_add(struct seam_sorted_merge *merge, int32_t input,
@@ -205,6 +229,9 @@ int seam_sorted_merge_add(struct seam_sorted_merge *merge, int32_t input,
     if (code != SEAM_OK) {
         return code;
     }
+    if (found->bounded) {
+        leave(merge);
+    }
     code = seam_sort_keys_fill(&found->keys, merge->order, merge->n_order, node, error);
     if (code == SEAM_OK) {
         code = check_sorted(found, input, error);
@@ -217,17 +244,53 @@ int seam_sorted_merge_add(struct seam_sorted_merge *merge, int32_t input,
         return code;
     }
     found->node = node;
-    found->row = 0;
-    load_prefix(found);
-    push(merge, input);
-    merge->missing -= 1;
+    enter(merge, input);
     return SEAM_OK;
+}
+
+int seam_sorted_merge_bound(struct seam_sorted_merge *merge, int32_t input,
+                            const struct ArrowSchema *schema, const struct ArrowArray *key,
+                            struct seam_error *error) {
+    int code = check_wanted(merge, input, error);
+    if (code == SEAM_OK && key->length != 1) {
+        code = seam_fail(error, SEAM_BAD_ARGUMENT, -1, "a bound is one row, not %lld",
+                         (long long)key->length);
+    }
+    if (code != SEAM_OK) {
+        return code;
+    }
+    struct input *found = &merge->inputs[input];
+    struct seam_node *node;
+    code = seam_node_open(merge->allocator, schema, key, &node, error);
+    if (code != SEAM_OK) {
+        return code;
+    }
+    if (found->bounded) {
+        leave(merge);
+    }
+    const struct seam_order_key *order = merge->order + merge->n_order;
+    code = seam_sort_keys_fill(&found->keys, order, merge->n_order, node, error);
+    seam_node_close(node);
+    if (code == SEAM_OK) {
+        code = check_sorted(found, input, error);
+    }
+    if (code == SEAM_OK) {
+        code = keep_last(found, error);
+    }
+    if (code == SEAM_OK) {
+        found->bounded = 1;
+        enter(merge, input);
+    }
+    return code;
 }
 
 int seam_sorted_merge_end(struct seam_sorted_merge *merge, int32_t input,
                           struct seam_error *error) {
     int code = check_wanted(merge, input, error);
     if (code == SEAM_OK) {
+        if (merge->inputs[input].bounded) {
+            leave(merge);
+        }
         merge->inputs[input].ended = 1;
         merge->missing -= 1;
     }
@@ -301,11 +364,10 @@ static int step(struct seam_sorted_merge *merge, int32_t number, struct seam_err
         code = keep_last(input, error);
     }
     if (code == SEAM_OK) {
+        input->rows_before += input->keys.rows;
         seam_node_close(input->node);
         input->node = NULL;
-        merge->missing += 1;
-        merge->heap[0] = merge->heap[--merge->n_heap];
-        sift_down(merge, 0);
+        leave(merge);
     }
     return code;
 }
@@ -315,7 +377,7 @@ int seam_sorted_merge_next(struct seam_sorted_merge *merge, struct ArrowArray *o
     int code = SEAM_OK;
     *got = 0;
     int64_t had = merge->gather == NULL ? 0 : seam_gather_rows(merge->gather);
-    while (code == SEAM_OK && merge->missing == 0 && merge->n_heap > 0 &&
+    while (code == SEAM_OK && merge->missing == 0 && merge->n_heap > 0 && !at_bound(merge) &&
            had + merge->picked < merge->chunk_rows) {
         int32_t number = merge->heap[0];
         code = pick(merge, number, error);

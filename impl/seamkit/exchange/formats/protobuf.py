@@ -53,6 +53,7 @@ _MESSAGES: dict[str, dict[str, tuple[int, str, bool]]] = {
         "use_pass_through": (9, "bool", False),
         "is_pipeline_level_shuffle": (10, "bool", False),
         "driver_sequences": (11, "int32", True),
+        "bound": (101, "bytes", False),  # StarRocks deals no merge to several receivers
     },
     "PTransmitChunkResult": {
         "status": (1, "StatusPB", False),

@@ -22,6 +22,18 @@ class Chunk:
 
 
 @dataclass(frozen=True)
+class Bound:
+    """In place of a chunk's rows: how far its sender is, whoever its rows were for.
+
+    Attributes:
+        key: an Arrow IPC stream of one row of the columns that are sorted by, before which nothing
+            comes from the sender any more.
+    """
+
+    key: bytes
+
+
+@dataclass(frozen=True)
 class QueryStatistics:
     """What a sender has to say of itself with its end.
 
@@ -50,6 +62,7 @@ class Request:
         pipeline_level_shuffle: whether its chunks say which driver reads them; None: as the
             receiver has it.
         statistics: of the sender, with its end.
+        bound: to a receiver that merges: how far its sender is, behind the chunks.
     """
 
     be_number: int
@@ -61,6 +74,7 @@ class Request:
     use_pass_through: bool = False
     pipeline_level_shuffle: bool | None = None
     statistics: QueryStatistics | None = None
+    bound: Bound | None = None
 
     @property
     def is_announcement(self) -> bool:

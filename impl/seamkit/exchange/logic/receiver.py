@@ -15,7 +15,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 
 from seambase.errors import UsageError
-from seamkit.exchange.logic.messages import Answer, Chunk, QueryStatistics, Request
+from seamkit.exchange.logic.messages import Answer, Bound, Chunk, QueryStatistics, Request
 from seamkit.exchange.logic.options import ReceiverOptions
 
 #: Numbers of requests that came out of order, where order is of no matter: they may run ahead of
@@ -187,11 +187,27 @@ class Receiver:
         return released
 
     def is_finished(self, queue: int | None = None) -> bool:
-        """Whether nothing will come any more, for one queue or for all."""
-        queues = self._queues if queue is None else [self._queues[queue]]
+        """Whether nothing will come any more, for one queue or for all.
+
+        A queue of a merge is over with its own sender: another's end may come only after rows that
+        wait for the merge to go on.
+        """
+        numbers = range(len(self._queues)) if queue is None else [queue]
         return self._cancelled or all(
-            found.closed or (self._remaining == 0 and not found.chunks) for found in queues
+            self._queues[number].closed
+            or (not self._queues[number].chunks and self._has_no_sender(number))
+            for number in numbers
         )
+
+    def _has_no_sender(self, queue: int) -> bool:
+        """Whether every sender that could fill a queue has ended."""
+        if self._remaining == 0 or not self._options.keep_order:
+            return self._remaining == 0
+        return self._is_over(queue // self._options.drivers)
+
+    def _is_over(self, sender_id: int) -> bool:
+        feeds = [one.ended for one in self._senders.values() if one.sender_id == sender_id]
+        return bool(feeds) and all(feeds)
 
     def has_ended(self, be_number: int) -> bool:
         """Whether a sender's end came, and everything before it."""
@@ -227,6 +243,8 @@ class Receiver:
         if (misplaced := self._misplaced(request)) is not None:
             return f"{where}: {misplaced}"
         sender = self._senders.get(request.be_number, _Sender())
+        if not known and self._options.keep_order and self._is_over(request.sender_id):
+            return f"{where}: input {request.sender_id} has ended before"
         if (overrun := self._overrun(sender, request)) is not None:
             return f"{where}: {overrun}"
         if self._options.duplicates == "accept":
@@ -244,6 +262,9 @@ class Receiver:
         """Why nobody here is to read what a request brings."""
         if request.finst_id not in (0, self.finst_id):
             return f"it is for instance {request.finst_id:x}, not {self.finst_id:x}"
+        first = request.sender_id * self._options.drivers
+        if request.bound is not None and not 0 <= first < len(self._queues):
+            return f"there is no reader {first}, only {len(self._queues)}"
         for chunk in request.chunks:
             if request.pipeline_level_shuffle is False and chunk.driver_sequence != 0:
                 return "it shuffles to no drivers, but a chunk is for another than 0"
@@ -344,7 +365,20 @@ class Receiver:
                 released += self._was_read(chunk, arrival)
             else:
                 queue.chunks.append((chunk, arrival))
+        if request.bound is not None and self._options.keep_order:
+            self._queue_bound(request, request.bound, arrival)
         return released
+
+    def _queue_bound(self, request: Request, bound: Bound, arrival: _Arrival) -> None:
+        """For each driver, in place of an earlier one that nobody has read: it has no bytes."""
+        first = request.sender_id * self._options.drivers
+        for number in range(first, first + self._options.drivers):
+            queue = self._queues[number]
+            if queue.chunks and isinstance(queue.chunks[-1][0].payload, Bound):
+                queue.chunks.pop()
+            if not queue.closed:
+                queue.chunks.append((Chunk(bound, 0, number - first), arrival))
+                self._starved.discard(number)
 
     def _queue_of(self, request: Request, chunk: Chunk) -> int:
         if self._options.keep_order:
@@ -352,6 +386,8 @@ class Receiver:
         return chunk.driver_sequence if self._options.pipeline_level_shuffle else 0
 
     def _was_read(self, chunk: Chunk, arrival: _Arrival) -> list[Answer]:
+        if isinstance(chunk.payload, Bound):
+            return []  # its request was answered at once
         self._buffered_bytes -= chunk.bytes
         self._waiting_chunks -= 1
         arrival.unread -= 1

@@ -151,6 +151,17 @@ class SinkBuffer:
             return True
         return waiting > self._options.pipeline_sink_buffer_size * len(self._destinations)
 
+    def idle(self) -> list[int]:
+        """Destinations that have read all that was for them, or had nothing, and have no end yet.
+
+        Their merges may wait for this sender, whom the others keep.
+        """
+        return [
+            number
+            for number, state in self._destinations.items()
+            if not state.queue and not state.in_flight and state.num_sinker
+        ]
+
     @property
     def is_finished(self) -> bool:
         """Whether nothing will be sent and nothing is in flight any more."""

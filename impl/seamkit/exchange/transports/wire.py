@@ -10,7 +10,7 @@ from seambase.extras import needs
 from seambase.wording import counted
 from seamkit.core.payloads import flat
 from seamkit.exchange.formats.protobuf import PARAMS, RESULT
-from seamkit.exchange.logic.messages import Answer, Chunk, QueryStatistics, Request
+from seamkit.exchange.logic.messages import Answer, Bound, Chunk, QueryStatistics, Request
 
 with needs("seamkit[exchange]", "the exchange"):
     from google.protobuf.message import DecodeError
@@ -45,6 +45,8 @@ def encode_request(exchange: int, request: Request, *, inline: bool) -> tuple[by
     if request.statistics is not None:
         message.query_statistics.scan_rows = request.statistics.rows
         message.query_statistics.mem_cost_bytes = request.statistics.memory_bytes
+    if request.bound is not None:
+        message.bound = request.bound.key
     payloads = []
     for chunk in request.chunks:
         part = message.chunks.add(data_size=chunk.bytes)
@@ -119,6 +121,7 @@ def _request(params: Any, payloads: Sequence[Any]) -> tuple[int, Request]:
         use_pass_through=params.use_pass_through,
         pipeline_level_shuffle=params.is_pipeline_level_shuffle if shuffled else None,
         statistics=_statistics(params),
+        bound=Bound(params.bound) if params.bound else None,
     )
     return params.node_id, request
 

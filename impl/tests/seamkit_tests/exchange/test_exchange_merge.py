@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import threading
+from collections import deque
 from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
@@ -12,10 +14,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from seambase.encodings import plain_type
 from seambase.errors import InputError, RefusedError, UsageError
+from seambase.foreign_arrow import stream_of
 from seambase.values import SortKey
 from seamkit.core.memory import TrackedAllocator
-from seamkit.exchange.sorted_senders import SortedMerge
+from seamkit.exchange.logic.messages import Bound
+from seamkit.exchange.logic.options import ReceiverOptions, SinkOptions
+from seamkit.exchange.partition import PartitionRule
+from seamkit.exchange.routing import Routing
+from seamkit.exchange.sink import ExchangeSink
+from seamkit.exchange.sorted_senders import MergingReader, SortedMerge
+from seamkit.exchange.source import ExchangeSource, SourceRegistry
+from seamkit.exchange.transports.local import LocalChannel
 
 _VALUES: dict[Any, st.SearchStrategy[Any]] = {
     pa.int8(): st.integers(-(2**7), 2**7 - 1),
@@ -51,20 +62,33 @@ def _ordered(rows: Sequence[tuple[Any, ...]], keys: Sequence[SortKey]) -> list[t
     return found
 
 
-def _merged(merge: SortedMerge, inputs: Sequence[Sequence[pa.RecordBatch]]) -> list[pa.RecordBatch]:
-    """Everything that a merge of inputs gives."""
-    waiting = [iter(batches) for batches in inputs]
+def _merged(
+    merge: SortedMerge,
+    inputs: Sequence[Sequence[pa.RecordBatch]],
+    bounded: Sequence[SortKey] = (),
+) -> list[pa.RecordBatch]:
+    """Everything that a merge of inputs gives; each batch's first keys may be told before it."""
+    waiting = [deque(batches) for batches in inputs]
+    told = [len(batches) + 1 for batches in waiting]
     found = []
     while True:
         while (wanted := merge.wants) is not None:
-            batch = next(waiting[wanted], None)
-            if batch is None:
+            batches = waiting[wanted]
+            if not batches:
                 merge.end(wanted)
+            elif bounded and len(batches) < told[wanted]:
+                told[wanted] = len(batches)
+                merge.bound(wanted, _bound(batches[0], [key.column for key in bounded]))
             else:
-                merge.add(wanted, batch)
+                merge.add(wanted, batches.popleft())
         found += list(merge.chunks())
         if merge.wants is None:
             return found
+
+
+def _bound(batch: pa.RecordBatch, keys: Sequence[str]) -> Bound:
+    first = batch.select(keys).slice(0, 1)
+    return Bound(stream_of([first], first.schema).to_pybytes())
 
 
 @st.composite
@@ -102,15 +126,18 @@ def _same(a: Any, b: Any) -> bool:
 
 
 @settings(max_examples=150, deadline=None)
-@given(_merges(), st.integers(1, 5))
+@given(_merges(), st.integers(1, 5), st.booleans())
 def test_a_merge_is_a_stable_sort(
-    case: tuple[pa.Schema, list[SortKey], list[list[tuple[Any, ...]]], int], size: int
+    case: tuple[pa.Schema, list[SortKey], list[list[tuple[Any, ...]]], int],
+    size: int,
+    bounded: bool,
 ) -> None:
     """Rows come as a stable sort of the inputs one after the other has them; chunks are full."""
     schema, keys, inputs, chunk_rows = case
     with TrackedAllocator() as allocator:
         merge = SortedMerge(schema, keys, len(inputs), chunk_rows, allocator)
-        chunks = _merged(merge, [_batches(schema, rows, size) for rows in inputs])
+        batches = [_batches(schema, rows, size) for rows in inputs]
+        chunks = _merged(merge, batches, keys if bounded else ())
         del merge
         want = _ordered([row for rows in inputs for row in rows], keys)
         have = [tuple(row.values()) for chunk in chunks for row in chunk.to_pylist()]
@@ -190,3 +217,110 @@ def test_keys_that_cannot_be_are_refused() -> None:
     merge = SortedMerge(schema, [SortKey("l")], 1)
     with pytest.raises(RefusedError, match=r"column 'l' .* is no key of an order"):
         merge.add(0, pa.record_batch([pa.array([[1]], pa.list_(pa.int32()))], schema=schema))
+
+
+@pytest.mark.parametrize(
+    ("key", "why"),
+    [
+        (b"", "no Arrow IPC stream"),
+        (_bound(pa.record_batch({"k": pa.array([1, 2], pa.int32())}), ["k"]).key[:-20], "whole"),
+        (_bound(pa.record_batch({"k": pa.array([1], pa.int64())}), ["k"]).key, "a batch of"),
+        (_bound(pa.record_batch({"k": pa.array([], pa.int32())}), ["k"]).key, "is not one row"),
+        (_bound(pa.record_batch({"k": pa.array([4], pa.int32())}), ["k"]).key, "not sorted"),
+    ],
+)
+def test_a_bound_that_cannot_be_is_refused(key: bytes, why: str) -> None:
+    """No stream, half of one, another type, no row, or less than what came before."""
+    batch = pa.record_batch({"k": pa.array([5], pa.int32())})
+    merge = SortedMerge(batch.schema, [SortKey("k")], 1)
+    merge.add(0, batch)
+    assert list(merge.chunks()) == []
+    with pytest.raises(InputError, match=why):
+        merge.bound(0, Bound(key))
+
+
+_TEXTS = pa.array([f"{number:02}" for number in range(12)])
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        _TEXTS,
+        _TEXTS.dictionary_encode(),
+        _TEXTS.cast(pa.string_view()),
+        pa.RunEndEncodedArray.from_arrays(pa.array(range(1, 13), pa.int32()), _TEXTS),
+        pa.array(range(12), pa.timestamp("ns")),
+        pa.array([None, *range(11)], pa.decimal128(30)),
+    ],
+    ids=lambda keys: str(keys.type),
+)
+def test_crossed_senders_are_merged_whatever_their_keys_are(keys: pa.Array) -> None:
+    """Each sends first what its receivers cannot use before they know how far the other is."""
+    rows = pa.record_batch({"k": keys, "p": pa.array([0] * 6 + [2] * 6, pa.int32())})
+    crossed = rows.set_column(1, "p", pa.array([2] * 6 + [0] * 6, pa.int32()))
+    schema = pa.schema([("k", plain_type(keys.type)), ("p", pa.int32())])
+    order = [SortKey("k", nulls_first=True)]
+    options = ReceiverOptions(keep_order=True, exchg_node_buffer_size_bytes=0)
+    sources = [ExchangeSource(2, 2, options=options) for _ in range(2)]
+    found: list[list[Any]] = [[], []]
+
+    def read(number: int) -> None:
+        reader = MergingReader(sources[number], SortedMerge(schema, order, 2))
+        while (batch := reader.read(60)) is not None:
+            found[number] += batch["k"].to_pylist()
+
+    def write(number: int) -> None:
+        ways = []
+        for source in sources:
+            registry = SourceRegistry()
+            registry.register(0, source)
+            ways.append(LocalChannel(registry, 0))
+        sink = ExchangeSink(
+            rows.schema,
+            ways,
+            Routing("hash", PartitionRule(["p"], 2, chunk_rows=1)),
+            be_number=number,
+            options=SinkOptions(1, 0, 0, keep_order=True),
+            max_transmit_batched_bytes=0,
+            sender_id=number,
+            sort=["k"],
+        )
+        driver = sink.driver()
+        driver.write((rows, crossed)[number])
+        driver.finish()
+
+    threads = [
+        threading.Thread(target=work, args=(number,), daemon=True)
+        for work in (read, write)
+        for number in range(2)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(120)
+    assert found == [keys.to_pylist(), keys.to_pylist()]
+
+
+def test_a_key_that_is_too_long_to_be_told_ends_the_exchange() -> None:
+    """By name: a receiver that waits would wait for ever."""
+    full = ReceiverOptions(exchg_node_buffer_size_bytes=0)
+    sources, ways = [ExchangeSource(1, options=full) for _ in range(2)], []
+    for source in sources:
+        registry = SourceRegistry()
+        registry.register(0, source)
+        ways.append(LocalChannel(registry, 0))
+    batch = pa.record_batch({"k": ["x" * (1 << 20)]})
+    options = SinkOptions(1, 0, 0, keep_order=True)
+    sink = ExchangeSink(
+        batch.schema,
+        ways,
+        Routing("random"),
+        be_number=0,
+        options=options,
+        sort=["k"],
+        max_transmit_batched_bytes=0,
+    )
+    driver = sink.driver()
+    driver.write(batch)
+    with pytest.raises(RefusedError, match=r"have 104\d{4} bytes in one row"):
+        driver.write(batch)

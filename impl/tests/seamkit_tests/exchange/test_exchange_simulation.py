@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from seambench_suites.exchange import simulation
-from seambench_suites.exchange.exploration import Size, explore
+from seambench_suites.exchange.exploration import Size, explore, random_merge, walk
 from seambench_suites.exchange.simulation import (
     InvariantError,
     Scenario,
@@ -17,6 +18,8 @@ from seambench_suites.exchange.simulation import (
 )
 from seamkit.exchange.logic import receiver, sink_buffer
 from seamkit.exchange.logic.messages import Answer, Chunk, Request
+from seamkit.exchange.logic.receiver import Receiver
+from seamkit.exchange.logic.sink_buffer import SinkBuffer
 
 #: Seeds that every run takes, and those that the nightly run adds.
 _SHORT, _LONG = 1_000, 100_000
@@ -187,3 +190,78 @@ def test_every_state_of_small_exchanges_keeps_the_rules(size: Size, states: int 
 def test_every_state_of_two_senders_and_two_receivers_keeps_the_rules(size: Size) -> None:
     """Two senders, two receivers, three packets: every interleaving."""
     assert explore(size).states > 1000
+
+
+#: Two senders of which each has the rows first for which the other receiver waits.
+_CROSSED = Size(2, 2, 2, keep_order=True, receiver_bytes=0, dealt=((0, 0), (1, 1)))
+
+
+def test_a_merge_of_several_receivers_never_stands_still() -> None:
+    """In every state senders that are full tell how far they are, and all rows leave in order."""
+    assert explore(_CROSSED).states > 1000
+
+
+def test_without_bounds_crossed_senders_stand_still() -> None:
+    """The exploration finds what each receiver then waits for."""
+    with pytest.raises(InvariantError, match="a sender is stuck"):
+        explore(replace(_CROSSED, bounds=False))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dealt", [((0, 0, 1), (1, 1, 0)), ((0, 1, 1), (1, 0, 0))])
+def test_every_state_of_crossed_merges_keeps_the_rules(dealt: tuple[tuple[int, ...], ...]) -> None:
+    """With rows for the other receiver behind or before them."""
+    assert explore(replace(_CROSSED, packets=3, dealt=dealt)).states > 10_000
+
+
+def _walk_all() -> None:
+    for seed in range(150):
+        walk(random_merge(seed), seed)
+
+
+def test_random_merges_come_to_their_end() -> None:
+    """Up to four senders, four receivers and twelve packets, dealt evenly or not at all evenly."""
+    _walk_all()
+
+
+def _end_of_all_awaited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Receiver, "_is_over", lambda self, _: self._remaining == 0)
+
+
+def _bound_before_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = Receiver._queue_bound
+
+    def broken(self: Receiver, *given: Any) -> None:
+        real(self, *given)
+        for queue in self._queues:
+            queue.chunks.rotate(1)
+
+    monkeypatch.setattr(Receiver, "_queue_bound", broken)
+
+
+def _bounds_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Receiver, "_queue_bound", lambda *_: None)
+
+
+def _only_the_idle_at_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = SinkBuffer.idle
+    monkeypatch.setattr(SinkBuffer, "idle", lambda self: real(self)[:1])
+
+
+@pytest.mark.parametrize(
+    ("fault", "reason"),
+    [
+        (_end_of_all_awaited, "stuck"),
+        (_bound_before_rows, "left after"),
+        (_bounds_forgotten, "stuck"),
+        (_only_the_idle_at_first, "stuck"),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_faults_put_into_a_merge_are_found(
+    monkeypatch: pytest.MonkeyPatch, fault: Any, reason: str
+) -> None:
+    """Each makes some random merge stand still, or gives rows out of order."""
+    fault(monkeypatch)
+    with pytest.raises(InvariantError, match=reason):
+        _walk_all()
