@@ -226,13 +226,18 @@ def _steps(state: _State, size: Size) -> Iterator[tuple[str, Callable[[_State], 
         yield f"{message[0]} {message[1:]}", lambda s, m=message: _deliver(s, m, keep=False)  # type: ignore[misc]
         if state.doubled < size.doubled:
             yield f"double {message}", lambda s, m=message: _deliver(s, m, keep=True)  # type: ignore[misc]
-    for number in range(len(state.merges)):
-        yield from _mergings(state, number)
-    for number, receiver in enumerate(state.receivers if not size.dealt else []):
-        for queue in range(size.senders if size.keep_order else 1):
-            # `has_output` forgets that a queue was unplugged; a look must not be a step of its own.
-            if copy.deepcopy(receiver).has_output(queue):
-                yield f"read {number}", lambda s, n=number, q=queue: _read(s, n, q)  # type: ignore[misc]
+    for number in range(size.receivers):
+        yield from _mergings(state, number) if size.dealt else _readings(state, number, size)
+
+
+def _readings(
+    state: _State, number: int, size: Size
+) -> Iterator[tuple[str, Callable[[_State], None]]]:
+    """What the reader of a receiver may do that takes rows as they come."""
+    for queue in range(size.senders if size.keep_order else 1):
+        # `has_output` forgets that a queue was unplugged; a look must not be a step of its own.
+        if copy.deepcopy(state.receivers[number]).has_output(queue):
+            yield f"read {number}", lambda s, q=queue: _read(s, number, q)  # type: ignore[misc]
 
 
 def _tellings(state: _State, sender: int) -> Iterator[tuple[str, Callable[[_State], None]]]:
