@@ -305,16 +305,15 @@ class HandleRegistry(Closing):
             check(code, error)
         return int(handle[0])
 
-    def hold(self, batch: pa.RecordBatch, form: int | None = None) -> NativeBatch:
+    def hold(self, batch: pa.RecordBatch) -> NativeBatch:
         """Put a batch behind a handle without a copy; its buffers stay until the last user lets go.
 
-        This is no conversion: the rows are in native memory already. `form` is that of its schema,
-        where the caller knows it.
+        This is no conversion: the rows are in native memory already.
         """
-        return self._opened(batch, lambda batch: self._array_handle(batch, form))
+        return self._opened(batch, self._array_handle)
 
-    def _array_handle(self, batch: pa.RecordBatch, form: int | None) -> int:
-        number = self.form(batch.schema) if form is None else form
+    def _array_handle(self, batch: pa.RecordBatch) -> int:
+        number = self.form(batch.schema)
         exported, handle, error = new_array(), ffi.new("int64_t *"), new_error()
         batch._export_to_c(address(exported))
         check(lib.seam_batches_hold(self.pointer, number, exported, handle, error), error)

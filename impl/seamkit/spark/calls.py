@@ -1,7 +1,7 @@
-"""What Spark's tasks ask of Python: batches of scans, and what tasks begin and end with.
+"""What Spark's tasks ask of Python: readers of scans, and what tasks begin and end with.
 
-Implements `NativeCalls` of `java/NativeBatches.java`. Tasks call it from threads of Java. Rows of
-batches and batches of rows are none of it: Java calls the core (`NativeCode`). Readers and
+Implements `NativeCalls` of `java/NativeBatches.java`. Tasks call it from threads of Java. Batches,
+rows of them and batches of rows are none of it: Java calls the core (`NativeCode`). Readers and
 collections have numbers, given out once.
 """
 
@@ -11,7 +11,7 @@ import itertools
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
@@ -22,6 +22,7 @@ import pyarrow.compute as pc
 from seambase.errors import InputError, SeambenchError, UsageError
 from seambase.serde import SerdeField
 from seamkit.core._seam import ffi, lib
+from seamkit.core.arrow_data import address
 from seamkit.core.errors import check, new_error
 from seamkit.engines.spark_source import condition_of
 from seamkit.gluten.handles import HandleRegistry
@@ -55,13 +56,10 @@ def _told(method: Callable[_P, _T]) -> Callable[_P, _T]:
 
 @dataclass
 class _Reader:
-    """One part of a scan while a task reads it."""
+    """One part of a scan while a task reads it, through the core's `struct ArrowArrayStream *`."""
 
     batches: pa.RecordBatchReader
-    schema: pa.Schema
-    form: int
-    #: Handle and rows of the last batch, where Java reads them.
-    words: Any = field(default_factory=lambda: np.zeros(2, np.int64))
+    stream: Any
 
 
 def _words(address: int, count: int) -> np.ndarray[Any, Any]:
@@ -100,7 +98,7 @@ class KeptBatches:
 
 
 class NativeCalls:
-    """What Java asks Python for in one session: at the ends of tasks, and each batch of a scan."""
+    """What Java asks Python for in one session, mostly as tasks begin and end."""
 
     def __init__(self, handles: HandleRegistry) -> None:
         self._handles = handles
@@ -142,34 +140,26 @@ class NativeCalls:
     @_told
     def openPart(  # noqa: N802 - the interface's names
         self, scan: int, part: int, columns: Sequence[Any], condition: int
-    ) -> int:
+    ) -> list[int]:
         """Begin to read a part; see `NativeCalls.java` for this and what follows."""
         planned, schema = self._scans[scan]
         names = [str(name) for name in columns]
         reader = planned.part(part, names, self._conditions[condition]).to_reader()
         target = pa.schema([schema.field(name) for name in names])
+        if reader.schema != target and names:
+            reader = reader.cast(target)
+        stream = ffi.gc(ffi.new("struct ArrowArrayStream *"), lib.seam_stream_release)
+        reader._export_to_c(address(stream))
         number = next(self._numbers)
-        self._readers[number] = _Reader(reader, target, self._handles.form(target))
-        return number
-
-    @_told
-    def nextBatch(self, reader: int) -> int:  # noqa: N802
-        """The next batch of a reader; 0 at the end."""
-        found = self._readers[reader]
-        try:
-            batch = found.batches.read_next_batch()
-        except StopIteration:
-            return 0
-        if batch.schema != found.schema and batch.num_columns:
-            batch = batch.cast(found.schema)
-        native = self._handles.hold(batch, found.form)
-        found.words[:] = native.indicator.handle if native.indicator else 0, batch.num_rows
-        return int(found.words.ctypes.data)
+        self._readers[number] = _Reader(reader, stream)
+        return [number, address(stream), self._handles.form(target)]
 
     @_told
     def closePart(self, reader: int) -> None:  # noqa: N802
         """End a reader."""
-        self._readers.pop(reader).batches.close()
+        found = self._readers.pop(reader)
+        found.batches.close()
+        ffi.release(found.stream)
 
     @_told
     def openConverter(  # noqa: N802

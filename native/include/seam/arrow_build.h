@@ -27,5 +27,6 @@ int seam_array_set_dictionary(struct seam_allocator *allocator, struct ArrowArra
 /* Release what is not released already. */
 void seam_array_release(struct ArrowArray *array);
 void seam_schema_release(struct ArrowSchema *schema);
+void seam_stream_release(struct ArrowArrayStream *stream);
 
 #endif

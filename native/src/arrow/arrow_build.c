@@ -33,6 +33,12 @@ void seam_schema_release(struct ArrowSchema *schema) {
     }
 }
 
+void seam_stream_release(struct ArrowArrayStream *stream) {
+    if (stream != NULL && stream->release != NULL) {
+        stream->release(stream);
+    }
+}
+
 int seam_array_build(struct seam_allocator *allocator, int64_t length, int64_t null_count,
                      int64_t n_buffers, void **buffers, int64_t n_children,
                      struct ArrowArray *children, struct ArrowArray *out,

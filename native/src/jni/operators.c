@@ -1,6 +1,7 @@
 /* What Spark's tasks call: the native methods of seamkit.NativeCode. */
 #include "jni/calls.h"
 
+#include "seam/arrow_build.h"
 #include "seam/batches.h"
 
 #include <stdio.h>
@@ -69,6 +70,27 @@ static void release(java_env env, java_ref class, int64_t batches, int64_t handl
     throw_if(env, seam_batches_release(pointer(batches), handle, &error), &error);
 }
 
+/* The next batch of a stream: its handle, 0 without columns, and its rows, -1 at the end. */
+static void next_batch(java_env env, java_ref class, int64_t batches, int32_t form, int64_t from,
+                       int64_t out) {
+    struct seam_error error;
+    struct ArrowArrayStream *stream = pointer(from);
+    struct ArrowArray array = {.release = NULL};
+    int64_t *words = pointer(out);
+    (void)class;
+    if (stream->get_next(stream, &array) != 0) {
+        const char *text = stream->get_last_error(stream);
+        throw_text(env, text == NULL ? "a reader failed, and does not say why" : text);
+        return;
+    }
+    words[0] = 0;
+    words[1] = array.release == NULL ? -1 : array.length;
+    if (array.n_children > 0 && array.release != NULL) {
+        throw_if(env, seam_batches_hold(pointer(batches), form, &array, &words[0], &error), &error);
+    }
+    seam_array_release(&array);
+}
+
 static int64_t arrow_array(java_env env, java_ref class, int64_t batches, int64_t handle) {
     struct seam_error error;
     const struct ArrowArray *array = NULL;
@@ -106,6 +128,7 @@ static void end_converter(java_env env, java_ref class, int64_t converter) {
 static const struct java_native NATIVES[] = {
     {"retain", "(JJ)V", (void (*)(void))retain},
     {"release", "(JJ)V", (void (*)(void))release},
+    {"nextBatch", "(JIJJ)V", (void (*)(void))next_batch},
     {"arrowArray", "(JJ)J", (void (*)(void))arrow_array},
     {"rowsOf", "(JJJJ)V", (void (*)(void))rows_of},
     {"batchOf", "(JJJI)J", (void (*)(void))batch_of},

@@ -17,11 +17,11 @@ import org.apache.spark.unsafe.types.UTF8String;
  * whose message has a line with the name of the error's class and its sentence.
  */
 public interface NativeCalls {
-    /** Begins to read a part of a scan; returns the number of a reader. */
-    long openPart(int scan, int part, String[] columns, int condition);
-
-    /** The next batch of a reader: address of its handle and its number of rows; 0 at the end. */
-    long nextBatch(long reader);
+    /**
+     * Begins to read a part of a scan: its number, the ArrowArrayStream that reads it, and the
+     * form of its batches.
+     */
+    long[] openPart(int scan, int part, String[] columns, int condition);
 
     /** Ends a reader, wherever it is. */
     void closePart(long reader);
@@ -60,6 +60,12 @@ public final class NativeCode {
 
     /** One user less of a handle. */
     public static native void release(long batches, long handle);
+
+    /**
+     * Reads a batch of a stream: tells in two words its handle, 0 without columns, and its number
+     * of rows, -1 at the end.
+     */
+    public static native void nextBatch(long batches, int form, long stream, long words);
 
     /**
      * The ArrowArray of a batch, whose arrays all begin with their first element; it is good as

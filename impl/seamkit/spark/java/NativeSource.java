@@ -200,23 +200,24 @@ final class NativeReaderFactory implements PartitionReaderFactory {
 /** Reads one part. A batch is good until the next one or the end. */
 final class NativeReader implements PartitionReader {
     private final StructType schema;
-    private long reader;
+    private final long[] opened;
+    private final long words = Platform.allocateMemory(16);
+    private boolean closed;
     private ColumnarBatch batch;
 
-    NativeReader(long reader, StructType schema) {
-        this.reader = reader;
+    NativeReader(long[] opened, StructType schema) {
+        this.opened = opened;
         this.schema = schema;
     }
 
     public boolean next() {
         release();
-        long at = NativeBatches.calls.nextBatch(reader);
-        if (at == 0) {
-            return false;
+        NativeCode.nextBatch(NativeCode.batches, (int) opened[2], opened[1], words);
+        int rows = (int) Platform.getLong(null, words + 8);
+        if (rows >= 0) {
+            batch = NativeBatches.backend.batch(Platform.getLong(null, words), schema, rows);
         }
-        int rows = (int) Platform.getLong(null, at + 8);
-        batch = NativeBatches.backend.batch(Platform.getLong(null, at), schema, rows);
-        return true;
+        return rows >= 0;
     }
 
     public Object get() {
@@ -232,13 +233,13 @@ final class NativeReader implements PartitionReader {
     }
 
     public void close() {
-        if (reader != 0) {
-            long open = reader;
-            reader = 0;
+        if (!closed) {
+            closed = true;
+            Platform.freeMemory(words);
             try {
                 release();
             } finally {
-                NativeBatches.calls.closePart(open);
+                NativeBatches.calls.closePart(opened[0]);
             }
         }
     }

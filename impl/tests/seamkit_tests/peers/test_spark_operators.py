@@ -21,7 +21,7 @@ def test_every_operator_gives_the_rows_back(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(spark_plans, "WARM_UP_SECONDS", 0.0)
     # All over the one session; in processes of their own each would start Spark anew.
     monkeypatch.setattr(throughput, "Apart", lambda _: Here())
-    names = ("gluten", "gluten-arrow", "spark-operators", "spark-arrow")
+    names = ("gluten", "gluten-table", "gluten-arrow", "spark-operators", "spark-arrow")
     options = ThroughputOptions("serde", names, rows=(500,), samples=1)
     records = {one.implementation.name: one for one in measure_throughput(options)}
     for name in names:

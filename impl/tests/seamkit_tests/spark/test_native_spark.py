@@ -6,6 +6,7 @@ import datetime as dt
 import re
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from decimal import Decimal
@@ -239,6 +240,29 @@ def test_an_error_of_a_reader_keeps_its_class_and_sentence(spark: NativeSpark) -
     frame = spark.register("broken", BatchScan(ROWS.schema, lambda: [ROWS], broken))
     with pytest.raises(InputError, match=r"^file x: it ends at byte 7$"):
         spark.to_arrow(frame)
+
+
+def test_python_is_asked_once_a_task(spark: NativeSpark, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many batches a task has, it opens and ends what it needs once."""
+    asked: Counter[str] = Counter()
+
+    def counted(name: str) -> Callable[..., Any]:
+        method = getattr(spark._calls, name)
+
+        def call(*arguments: Any) -> Any:
+            asked[name] += 1
+            return method(*arguments)
+
+        return call
+
+    for name in ("openPart", "closePart", "openConverter", "keep", "vectorsToColumns"):
+        monkeypatch.setattr(spark._calls, name, counted(name))
+    frame = spark.register("often", scan([ROWS] * 40)).filter("id > 3").select("text")
+    assert spark.to_arrow(frame).num_rows == 40 * 296
+    own = asked.pop("vectorsToColumns", 0)
+    assert (own == 0) is _is_native(spark)
+    once = {"openPart": 1, "closePart": 1, "keep": 1}
+    assert asked == ({**once, "openConverter": 2} if _is_native(spark) else once)
 
 
 def test_what_the_core_refuses_java_throws(spark: NativeSpark) -> None:
