@@ -64,7 +64,7 @@ _STRUCTS = pa.table(
 )
 
 
-_PLAIN = pa.table({"k": range(5), "t": ["a", "b", None, "c", "d"]})
+_PLAIN = pa.table({"k": range(5), "t": ["a", "b", None, "c", "d"], "v": [1, 1, 2, None, 3]})
 
 
 def _is_of_a_field(condition: pc.Expression) -> bool:

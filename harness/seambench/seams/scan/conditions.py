@@ -54,6 +54,20 @@ def conditions(table: pa.Table, seed: str, count: int) -> Iterator[Condition]:
             yield _condition(chance, values, _MOST_DEPTH)
 
 
+def either(table: pa.Table, seed: str, count: int) -> Iterator[Condition]:
+    """Some conditions that a value of one column meets, or a comparison of another column.
+
+    Of a file whose rows all have the value, an engine may drop the other half.
+    """
+    chance = random.Random(seed)
+    values = _values(table)
+    for _ in range(count if len(values) > 1 else 0):
+        one, other = chance.sample(list(values), 2)
+        compared = chance.choice(["<", ">"])
+        second = compared, other, chance.choice(values[other])
+        yield "or", ("=", one, chance.choice(values[one])), second
+
+
 def extremes(table: pa.Table) -> Iterator[Condition]:
     """By column, and field within: at most its least value, and at least its greatest.
 

@@ -9,7 +9,6 @@ over it.
 from __future__ import annotations
 
 import itertools
-import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -26,13 +25,21 @@ from seambench.conformance.plain import rows_of
 from seambench.contracts.outcomes import Mismatch
 from seambench.contracts.scan import Parted, Related, Scan, Scanner, ScanRequest, Written
 from seambench.seams.scan.check import query_dataset, query_table, same_rows
-from seambench.seams.scan.conditions import Condition, conditions, in_arrow, in_polars, in_sql
+from seambench.seams.scan.conditions import (
+    Condition,
+    conditions,
+    either,
+    in_arrow,
+    in_polars,
+    in_sql,
+)
 
 if TYPE_CHECKING:
     import polars as pl
 
 _SMALL_MEMORY_BYTES = 64 << 20
-_MOST_CONDITIONS = 4
+_MOST_CONDITIONS = 2
+_MOST_EITHER = 2
 _MOST_BATCHES = 5_000
 
 
@@ -278,6 +285,12 @@ def drawn(number: int) -> Way:
     return pairwise()[number % len(pairwise())]
 
 
+def _untested(either: Condition, names: Sequence[str]) -> Sequence[str]:
+    """The columns that none of two comparisons tests; all if there are none."""
+    _, (_, one, _), (_, other, _) = either
+    return [name for name in names if name not in (one[0], other[0])] or names
+
+
 def hold_way(scanner: Scanner, request: ScanRequest, way: Way, seed: str) -> str | None:
     """Ask for the rows of a request without a filter in one way; why the scan does not take it.
 
@@ -293,18 +306,18 @@ def hold_way(scanner: Scanner, request: ScanRequest, way: Way, seed: str) -> str
         threads=way.threads,
         memory_limit_bytes=way.memory_limit_bytes,
     )
-    tested: list[Condition | None] = [None]
+    names = list(whole.schema.names)
+    tested: list[tuple[Condition | None, Sequence[str]]] = [(None, names)]
     if way.filtered and scanner.capabilities.get("pushdown"):
-        tested = list(conditions(whole, seed, _MOST_CONDITIONS)) or [None]
+        # A query that shows other columns than it tests is another one for an engine.
+        few = [(one, _untested(one, names)) for one in either(whole, f"{seed} {way}", _MOST_EITHER)]
+        some = [(one, names) for one in conditions(whole, seed, _MOST_CONDITIONS)]
+        tested = [*some, *few] or tested
     why = None
-    for number, condition in enumerate(tested):
-        scan, names = scanner.open(asked), whole.schema.names
-        if condition is not None and number % 2:
-            # A query that shows other columns than it tests is another one for an engine.
-            chance = random.Random(f"{seed} {number}")
-            names = chance.sample(names, chance.randint(1, len(names)))
+    for condition, shown in tested:
+        scan = scanner.open(asked)
         try:
-            OUTLETS[way.outlet](_Asked(scan, whole, names, condition), str(way))
+            OUTLETS[way.outlet](_Asked(scan, whole, shown, condition), str(way))
         except _ClosedError as closed:
             why = str(closed)
     return why
