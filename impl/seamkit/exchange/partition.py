@@ -13,7 +13,6 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.acero as acero
 import pyarrow.compute as pc
 
 from seambase.encodings import plain_schema, plain_type
@@ -355,6 +354,9 @@ class KeyColumns:
     def _compute(self, batch: pa.RecordBatch) -> list[pa.Array]:
         if not self._computed:
             return []
+        # With it comes pandas where that is installed: half of the time that a process starts in.
+        from pyarrow import acero
+
         names = [str(number) for number in range(len(self._computed))]
         source = acero.TableSourceNodeOptions(pa.Table.from_batches([batch]))
         steps = [

@@ -65,6 +65,13 @@ def test_importing_a_format_makes_no_value_of_arrow() -> None:
     assert {module for module in _HEAVY if module in found} == set()
 
 
+def test_importing_an_exchange_makes_no_value_of_arrow() -> None:
+    """Each of its processes would wait for pandas."""
+    found = modules_after("import seamkit.exchange.sink, seamkit.exchange.local.threads")
+
+    assert {"seamkit.exchange.sink"} <= found - {"pandas"} == found
+
+
 def test_every_name_of_the_package_is_there() -> None:
     """What `seamkit` announces can be had, and what it lacks is told as modules tell it."""
     for name in seamkit.__all__:
