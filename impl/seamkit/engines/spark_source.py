@@ -298,12 +298,14 @@ def _task_count(rest: Rest, cores: int) -> int:
 
 
 def _file_of(part: MaskedPart, schema: pa.Schema) -> Iterator[bytes | memoryview]:
-    """Where the file lies, a bit for each row that is gone, and the values that all rows have."""
+    """Where the file lies and what differs of it: see `java/PartSource.java`."""
     if part.file is None:
         yield b""
         return
     (path,) = part.file.paths
     yield Path(path).absolute().as_uri().encode()
+    stored, wanted = part.file.stored, part.file.schema
+    yield b"w" if any(stored[n].type != wanted.field(n).type for n in stored) else b""
     yield np.packbits(part.gone, bitorder="little").tobytes()
     known = pa.schema([field for field in schema if field.name in part.file.values])
     if known.names:

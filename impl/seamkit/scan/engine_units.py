@@ -7,6 +7,7 @@ rows.
 
 from __future__ import annotations
 
+import bisect
 import functools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -216,9 +217,26 @@ def _is_plain(file: EngineFiles, unit: ReadUnit) -> bool:
     lacking = [name for name in file.values if name not in unit.partition]
     if any(file.values[name].is_valid or name.casefold() in own for name in lacking):
         return False
-    wanted = [(name, file.schema.field(name).type) for name in file.stored]
-    found = [(one.name, one.type) for one in file.stored.values()]
-    return found == wanted and "timestamp[ms" not in str(found)
+    alike = all(
+        own.name == name and _spark_reads(own.type, file.schema.field(name).type)
+        for name, own in file.stored.items()
+    )
+    return alike and "timestamp[ms" not in str([own.type for own in file.stored.values()])
+
+
+def _spark_reads(have: pa.DataType, want: pa.DataType) -> bool:
+    """Whether Spark's reader gives values of one type as those of another.
+
+    It does so of decimals, while they stay in as many of Parquet's bits.
+    """
+    if not pa.types.is_decimal(have) or not pa.types.is_decimal(want):
+        return bool(have == want)
+    bits = (9, 18, 38)
+    return bool(
+        have.scale == want.scale
+        and have.precision <= want.precision
+        and bisect.bisect_left(bits, have.precision) == bisect.bisect_left(bits, want.precision)
+    )
 
 
 def _files_of(unit: ReadUnit, schema: pa.Schema, *, masks: bool) -> list[EngineFiles] | str:

@@ -5,7 +5,9 @@ import java.io.File;
 import java.io.IOException;
 import java.io.Serializable;
 import java.net.URI;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
 import org.apache.spark.paths.SparkPath;
 import org.apache.spark.sql.SparkSession;
@@ -14,6 +16,7 @@ import org.apache.spark.sql.execution.datasources.PartitionedFile;
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat;
 import org.apache.spark.sql.sources.Filter;
 import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.DecimalType;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.vectorized.ColumnVector;
@@ -25,11 +28,13 @@ import scala.collection.JavaConverters;
 /** Opens files of parts with Spark's own reader of Parquet, in tasks. */
 final class PartFiles implements Serializable {
     private final Function1 read;
+    private final Function1 readWider;
     private final int[] places;
     private final int nShared;
 
-    private PartFiles(Function1 read, int[] places, int nShared) {
+    private PartFiles(Function1 read, Function1 readWider, int[] places, int nShared) {
         this.read = read;
+        this.readWider = readWider;
         this.places = places;
         this.nShared = nShared;
     }
@@ -62,28 +67,50 @@ final class PartFiles implements Serializable {
         if (!format.supportBatch(session, own)) {
             return null;
         }
-        List pushed = new java.util.ArrayList();
+        List pushed = new ArrayList();
+        List exact = new ArrayList();
         for (int i = 0; i < filters.length; i++) {
-            if (java.util.Collections.disjoint(Arrays.asList(filters[i].references()), shared)) {
+            List names = Arrays.asList(filters[i].references());
+            if (Collections.disjoint(names, shared)) {
                 pushed.add(filters[i]);
+                if (noDecimals(names, columns)) {
+                    exact.add(filters[i]);
+                }
             }
         }
+        Function1 read = reader(session, format, own, pushed);
+        boolean alike = exact.size() == pushed.size();
+        Function1 readWider = alike ? read : reader(session, format, own, exact);
+        return new PartFiles(read, readWider, places, nShared);
+    }
+
+    /** Whether these are columns, and none of decimals. */
+    private static boolean noDecimals(List names, StructType columns) {
+        for (int i = 0; i < names.size(); i++) {
+            int at = Arrays.asList(columns.fieldNames()).indexOf(names.get(i));
+            if (at < 0 || columns.apply(at).dataType() instanceof DecimalType) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    private static Function1 reader(
+            SparkSession session, ParquetFileFormat format, StructType own, List filters) {
         // Days are as they stand in the file: those who write them so say nothing of it.
         scala.collection.immutable.Map options = scala.collection.immutable.Map$.MODULE$.empty();
         options = options.updated("returning_batch", "true");
         options = options.updated("datetimeRebaseMode", "CORRECTED");
-        Function1 read =
-                format.buildReaderWithPartitionValues(
-                        session,
-                        own,
-                        new StructType(),
-                        own,
-                        ((scala.collection.mutable.Buffer)
-                                        JavaConverters.asScalaBufferConverter(pushed).asScala())
-                                .toSeq(),
-                        options,
-                        session.sessionState().newHadoopConfWithOptions(options));
-        return new PartFiles(read, places, nShared);
+        return format.buildReaderWithPartitionValues(
+                session,
+                own,
+                new StructType(),
+                own,
+                ((scala.collection.mutable.Buffer)
+                                JavaConverters.asScalaBufferConverter(filters).asScala())
+                        .toSeq(),
+                options,
+                session.sessionState().newHadoopConfWithOptions(options));
     }
 
     /** How many columns are not read from the files. */
@@ -95,10 +122,12 @@ final class PartFiles implements Serializable {
      * Opens a file.
      *
      * @param address of the file
+     * @param wider whether its decimals have fewer digits than the columns: Spark widens them, but
+     *     cuts a filter's value to what a file's type holds before it tests row groups by it
      * @param gone a bit for each row that is gone; nothing if none is
      * @param shared columns that are not read from the file, each of one row
      */
-    FileRows open(String address, byte[] gone, ColumnVector[] shared) {
+    FileRows open(String address, boolean wider, byte[] gone, ColumnVector[] shared) {
         long length = new File(URI.create(address)).length();
         PartitionedFile file =
                 new PartitionedFile(
@@ -110,7 +139,7 @@ final class PartFiles implements Serializable {
                         0L,
                         length,
                         scala.collection.immutable.Map$.MODULE$.empty());
-        return new FileRows((Iterator) read.apply(file), gone, places, shared);
+        return new FileRows((Iterator) (wider ? readWider : read).apply(file), gone, places, shared);
     }
 }
 

@@ -44,8 +44,8 @@ import scala.collection.Iterator;
  * A scan whose parts Python's workers read, as Spark's second data source interface has it.
  *
  * <p>A task hands its worker four texts: the plan of some parts, the columns (a JSON array), the
- * filters as `FilterText` writes them, and whether Spark may read the parts' files. If so, what comes back for a part begins with its file's address; unless that is empty, with a bit
- * for each row that is gone (the lowest of a byte first; no bits if none is), and, if the columns
+ * filters as `FilterText` writes them, and whether Spark may read the parts' files. If so, what comes back for a part begins with its file's address; unless that is empty, with a byte
+ * if decimals of it have fewer digits than the columns, and nothing if not; with a bit for each row that is gone (the lowest of a byte first; no bits if none is), and, if the columns
  * have any that all rows of a part may share, with these in an Arrow stream of one row. Then come
  * its other rows in Arrow streams, and nothing in the end.
  */
@@ -360,6 +360,7 @@ final class PartReader implements PartitionReader {
         if (address.isEmpty()) {
             return;
         }
+        boolean wider = ((byte[]) streams.next()).length > 0;
         byte[] gone = (byte[]) streams.next();
         ColumnVector[] shared = new ColumnVector[0];
         if (files.nShared() > 0) {
@@ -367,7 +368,7 @@ final class PartReader implements PartitionReader {
             values.loadNextBatch();
             shared = PartColumns.of(values.getVectorSchemaRoot());
         }
-        file = files.open(address, gone, shared);
+        file = files.open(address, wider, gone, shared);
     }
 
     public Object get() {

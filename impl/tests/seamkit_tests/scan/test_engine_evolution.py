@@ -227,6 +227,9 @@ def test_values_are_cast_by_the_engine(name: str, tmp_path: Path) -> None:
         )
         _check_duckdb(scan, left, one)
         _check_polars(scan, left, one)
+        alone = UnitScan(plan(schema, units[0]), ["k", "v"])
+        assert alone.relation(duckdb.connect()).types == scan.relation(duckdb.connect()).types
+        assert alone.lazy().collect().schema == scan.lazy().collect_schema()
 
 
 _STAYS: dict[str, tuple[TypeRules, pa.Array, pa.DataType, str]] = {

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import datetime as dt
+import operator
 import os
 import re
 from collections.abc import Iterable, Iterator
+from decimal import Decimal
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -206,6 +208,38 @@ def test_a_field_of_a_struct_is_found_by_its_name(
     assert kept.where("s.b = 5 AND s.`in.ner`.y = 3").count() == 1
     assert kept.where("`s.b` = 7").count() == 1
     assert kept.where("`s.b` = 5").count() == 0
+
+
+_CENTS = [Decimal("1.25"), Decimal("-999.99"), None, Decimal("999.99"), Decimal("0.00")]
+
+
+@in_threads
+@pytest.mark.parametrize("as_integers", [False, True])
+@pytest.mark.parametrize(
+    ("have", "want", "by_spark"),
+    [(5, 9, True), (12, 18, True), (20, 38, True), (9, 10, False), (18, 19, False)],
+)
+def test_decimals_of_masked_files_become_wider(
+    session: Any, have: int, want: int, by_spark: bool, as_integers: bool, tmp_path: Path
+) -> None:
+    """Spark's reader widens them; values beyond a file's digits are not cut off in its ranges."""
+    kind = pa.decimal128(want, 2)
+    rows = pa.table({"k": range(5), "d": pa.array(_CENTS, pa.decimal128(have, 2))})
+    unit = write_unit(tmp_path, "f", rows, [0], group_rows=2, store_decimal_as_integer=as_integers)
+    schema = pa.schema([("k", pa.int64()), ("d", kind)])
+    scan = UnitScan(plan(schema, unit), schema.names)
+    assert (scan.masked_part(0, ["d"], None).file is not None) == by_spark
+    frame = scan.spark_frame(session)
+    left = list(enumerate(_CENTS))[1:]
+
+    assert frame.schema["d"].dataType.precision == want
+    assert sorted(map(tuple, frame.collect())) == left
+    most = "9" * (want - 2)
+    for asked in (Decimal(most), Decimal(f"-{most}"), Decimal("999.99")):
+        for sign, holds in (("<", operator.lt), (">=", operator.ge)):
+            met = [k for k, d in left if d is not None and holds(d, asked)]
+            found = frame.where(f"d {sign} CAST('{asked}' AS DECIMAL({want},2))")
+            assert sorted(row.k for row in found.select("k").collect()) == met, (sign, asked)
 
 
 @in_threads
