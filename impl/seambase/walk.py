@@ -15,7 +15,7 @@ class BrokenError(InputError):
     """Bytes that break their format.
 
     Attributes:
-        offset: where, counted like the offsets of `Met`.
+        offset: where, counted like the offsets of `ByteField`.
     """
 
     def __init__(self, offset: int, what: str, reason: str) -> None:
@@ -24,8 +24,8 @@ class BrokenError(InputError):
 
 
 @dataclass(frozen=True)
-class Met:
-    """One field of a format as it was met.
+class ByteField:
+    """One field of a format as it was walked.
 
     Attributes:
         offset: byte offset; within the payload once that had to be decompressed.
@@ -45,7 +45,7 @@ class Met:
 class Cursor:
     """A place in bytes, not copied, that moves forward and never past the end.
 
-    Every field is added to `met`; `shift` is added to offsets that are told.
+    Every field is added to `walked`; `shift` is added to offsets that are told.
     """
 
     def __init__(
@@ -53,13 +53,13 @@ class Cursor:
         data: bytes | memoryview,
         begin: int = 0,
         end: int | None = None,
-        met: list[Met] | None = None,
+        walked: list[ByteField] | None = None,
         shift: int = 0,
     ) -> None:
         self.data = memoryview(data)
         self.at = begin
         self.end = len(self.data) if end is None else end
-        self.met = [] if met is None else met
+        self.walked = [] if walked is None else walked
         self.depth = 0
         self.shift = shift
 
@@ -81,8 +81,8 @@ class Cursor:
 
     def note(self, begin: int, what: str, value: Any = None) -> None:
         """Note a field that reaches from `begin` to the present place."""
-        met = Met(self.shift + begin, self.at - begin, self.depth, what, value)
-        self.met.append(met)
+        walked = ByteField(self.shift + begin, self.at - begin, self.depth, what, value)
+        self.walked.append(walked)
 
     def take(self, count: int, what: str, value: Any = None) -> bytes:
         """The next bytes."""

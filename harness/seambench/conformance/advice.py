@@ -11,6 +11,7 @@ from seambench.contracts.outcomes import Outcome
 from seambench.contracts.seam import Case
 
 _VARIABLE = re.compile(r"/[^\s'\"()]+|'[^']*'|\"[^\"]*\"|\([^()]*\)|\[[^\[\]]*\]|\b\d[\d.,]*\b")
+_MOST_ADDITIONS = 5
 _MOST_WORDS = 4
 
 
@@ -59,7 +60,7 @@ def groups(outcomes: Iterable[Outcome]) -> list[Group]:
     return sorted(found.values(), key=lambda group: -len(group.members))
 
 
-def additions(cases: Sequence[Case], stated: frozenset[str], most: int = 5) -> list[Addition]:
+def additions(cases: Sequence[Case], stated: frozenset[str]) -> list[Addition]:
     """What stating further capabilities would add, what adds most for fewest words first.
 
     A case counts for the words that it still needs, and for every larger set of them.
@@ -72,4 +73,4 @@ def additions(cases: Sequence[Case], stated: frozenset[str], most: int = 5) -> l
         if len(words) <= _MOST_WORDS or not stated:
             covered = sum(count for other, count in needs.items() if set(other) <= set(words))
             found.append(Addition(words, covered))
-    return sorted(found, key=lambda one: (len(one.words), -one.cases, one.words))[:most]
+    return sorted(found, key=lambda one: (len(one.words), -one.cases, one.words))[:_MOST_ADDITIONS]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Protocol, get_args
 
-from seambase.errors import UsageError
+from seambase.errors import SeambenchError, UsageError
 from seambase.scan import Query
 
 Ordering = Literal["event", "commit"]
@@ -107,6 +107,19 @@ class Groups:
     base: frozenset[int]
     changed: frozenset[int]
     replaced: frozenset[int]
+
+    def check(self, table: str, created: Iterable[int], touched: Set[int]) -> None:
+        """Hold a table to them: one file a group at first, and files that lost rows later."""
+        if sorted(created) != sorted(self.base):
+            raise SeambenchError(
+                f"table {table}: it was created with files of the groups {sorted(created)}, "
+                f"expected {sorted(self.base)}"
+            )
+        if touched != self.replaced:
+            raise SeambenchError(
+                f"table {table}: files of the groups {sorted(touched)} were changed, expected "
+                f"{sorted(self.replaced)}"
+            )
 
 
 class TableSpec(Protocol):

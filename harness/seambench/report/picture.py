@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from typing import Literal
 
 from seambase.errors import UnavailableError
 
+_WINDOW = {"width": 1280, "height": 800}
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 
-def take_picture(
-    page: Path, picture: Path, *, width: int = 1280, scheme: Literal["light", "dark"] = "light"
-) -> Path:
-    """Take a PNG picture of a whole page, in a window of a width."""
+def take_picture(page: Path, picture: Path) -> Path:
+    """Take a PNG picture of a whole page in its light colours."""
     try:
         from playwright.sync_api import sync_playwright
     except ModuleNotFoundError as error:
@@ -27,7 +25,7 @@ def take_picture(
     with sync_playwright() as driver:
         running = driver.chromium.launch(executable_path=browser, args=["--no-sandbox"])
         try:
-            window = running.new_page(viewport={"width": width, "height": 800}, color_scheme=scheme)
+            window = running.new_page(viewport=_WINDOW, color_scheme="light")
             window.goto(page.resolve().as_uri())
             picture.parent.mkdir(parents=True, exist_ok=True)
             window.screenshot(path=picture, full_page=True)

@@ -22,7 +22,7 @@ from seambase.errors import RefusedError, UsageError
 from seambase.pages.flat_encodings import encoding_of
 from seambase.serde import CODECS, SerdeRequest
 from seambase.types import SerdeType
-from seambase.walk import Cursor, Met
+from seambase.walk import ByteField, Cursor
 from seambase.wording import counted
 
 __all__ = [
@@ -134,14 +134,14 @@ def read_pages(
     data: bytes | memoryview,
     options: PageOptions,
     types: list[SerdeType] | None = None,
-    met: list[Met] | None = None,
+    walked: list[ByteField] | None = None,
 ) -> list[Page]:
     """Read pages that stand end to end, with options for what no byte tells.
 
     Without `types` the encodings alone are gone by, which is enough unless timestamps are lossless.
-    Every field is added to `met` as it is met, also before an error.
+    Every field is added to `walked` as it is read, also before an error.
     """
-    cursor = Cursor(data, met=met)
+    cursor = Cursor(data, walked=walked)
     pages: list[Page] = []
     while cursor.left:
         pages.append(_Reader(cursor, options, types).page(len(pages)))
@@ -215,12 +215,12 @@ class _Reader:
         if marker & COMPRESSED:
             cursor.take(size, f"payload, {self._options.codec}")
             payload = self._expand(bytes(wire), uncompressed, begin)
-            inner = Cursor(payload, met=cursor.met)
+            inner = Cursor(payload, walked=cursor.walked)
             inner.depth = cursor.depth + 1
             columns = self._columns(inner, rows)
         else:
             payload = bytes(wire)
-            inner = Cursor(cursor.data, cursor.at, cursor.at + size, cursor.met)
+            inner = Cursor(cursor.data, cursor.at, cursor.at + size, cursor.walked)
             columns = self._columns(inner, rows)
             cursor.at += size
         return Page(rows, marker, uncompressed, size, crc, payload, columns)

@@ -54,10 +54,10 @@ class TimedLoops:
             except self._peer.jpype.JException as error:
                 raise SeambenchError(f"{self._owner} failed: {java_failure(error)}") from error
 
-    def warm_up(self, seconds: float = _WARM_UP_SECONDS) -> None:
+    def warm_up(self) -> None:
         """Run every loop until Java has compiled it: some seconds for each."""
         for what in self._loops:
-            run_warm(partial(self.time, what), seconds)
+            run_warm(partial(self.time, what), _WARM_UP_SECONDS)
 
     def stages(
         self,

@@ -13,7 +13,7 @@ from seambase.errors import InputError, RefusedError, UsageError
 
 if TYPE_CHECKING:
     from seambase.serde import SerdeRequest
-    from seambase.walk import Met
+    from seambase.walk import ByteField
     from seamkit.tables.opening import TableFormat
 
 _FORMATS = ("presto", "unsaferow", "compactrow", "table", "parquet")
@@ -33,17 +33,17 @@ def inspect(given: argparse.Namespace) -> int:
             raise UsageError(f"--statistics are of a table, and {given.table} is none")
         show_statistics(given)
         return 0
-    met: list[Met] = []
+    walked: list[ByteField] = []
     problem: InputError | RefusedError | None = None
     try:
-        _meet(given, kind, met)
+        _walk(given, kind, walked)
     except (InputError, RefusedError) as error:
         problem = error
     # Of a table it is told what its metadata say, which lies at no place.
-    has_places = any(field.offset or field.length for field in met)
+    has_places = any(field.offset or field.length for field in walked)
     if has_places and not given.json:
         sys.stdout.write(f"{'offset':>8} {'bytes':>6}  what, and its value\n")
-    for field in met:
+    for field in walked:
         _tell(field, given.json, has_places)
     if problem is not None:
         raise _told(given, kind, problem) from problem
@@ -89,18 +89,20 @@ def _format_with_log(file: Path) -> TableFormat | None:
     return next((one for one, magic in marks if _begin(file, len(magic)) == magic), None)
 
 
-def _meet(given: argparse.Namespace, kind: str, met: list[Met]) -> None:
+def _walk(given: argparse.Namespace, kind: str, walked: list[ByteField]) -> None:
     """Meet every field; what came before an error stays."""
     options = parse_options(given.option)
     if kind == "presto":
-        _meet_pages(given, options, met)
+        _walk_pages(given, options, walked)
         return
     explained = _rows(given, kind, options) if "row" in kind else _table(given, kind)
     for field in explained:
-        met.append(field)  # noqa: PERF402 - what came before an error must stay
+        walked.append(field)  # noqa: PERF402 - what came before an error must stay
 
 
-def _meet_pages(given: argparse.Namespace, options: dict[str, object], met: list[Met]) -> None:
+def _walk_pages(
+    given: argparse.Namespace, options: dict[str, object], walked: list[ByteField]
+) -> None:
     from seambase.pages.reader import page_options, read_pages
     from seambase.serde import SerdeRequest
     from seambase.types import parse_schema
@@ -108,7 +110,7 @@ def _meet_pages(given: argparse.Namespace, options: dict[str, object], met: list
     request = _request(given, "presto", options)
     types = None if request is None else parse_schema(request)
     asked = page_options(request or SerdeRequest("presto", (), options))
-    read_pages(_read(Path(given.table)), asked, types, met)
+    read_pages(_read(Path(given.table)), asked, types, walked)
 
 
 def _request(
@@ -119,9 +121,9 @@ def _request(
     return None if given.schema is None else request_of(kind, given.schema, options)
 
 
-def _rows(given: argparse.Namespace, kind: str, options: dict[str, object]) -> Iterator[Met]:
+def _rows(given: argparse.Namespace, kind: str, options: dict[str, object]) -> Iterator[ByteField]:
     """Every field of rows; UnsafeRows are graded at the end: whether they are as Spark's."""
-    from seambase.walk import Met
+    from seambase.walk import ByteField
     from seamkit.serde.rows.inspection import grade, inspect_rows
 
     request = _request(given, kind, options)
@@ -130,10 +132,10 @@ def _rows(given: argparse.Namespace, kind: str, options: dict[str, object]) -> I
     data = _read(Path(given.table))
     yield from inspect_rows(kind, data, request.fields, request.options)
     if kind == "unsaferow":
-        yield Met(0, len(data), 0, "grade", grade(data, request.fields, request.options).text)
+        yield ByteField(0, len(data), 0, "grade", grade(data, request.fields, request.options).text)
 
 
-def _table(given: argparse.Namespace, kind: str) -> Iterator[Met]:
+def _table(given: argparse.Namespace, kind: str) -> Iterator[ByteField]:
     from seamkit.command.inspected import inspect_parquet, inspected_log, inspected_table
 
     file = Path(given.table)
@@ -151,7 +153,7 @@ def _read(file: Path) -> bytes:
         raise UsageError(f"{file}: not readable ({error.strerror})") from error
 
 
-def _tell(field: Met, as_json: bool, has_places: bool) -> None:
+def _tell(field: ByteField, as_json: bool, has_places: bool) -> None:
     if as_json:
         line = {"offset": field.offset, "length": field.length, "depth": field.depth}
         print_json({"schema": JSON_SCHEMA, **line, "what": field.what, "value": field.value})

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from seambase.command.terminal import JSON_SCHEMA, plain_text, print_json, print_rows
 from seambase.errors import InputError
-from seambase.walk import Met
+from seambase.walk import ByteField
 from seambase.wording import counted
 from seamkit.command.tables import format_of, opened_table
 from seamkit.files.parquet import open_parquet
@@ -29,19 +29,19 @@ if TYPE_CHECKING:
 _TAIL_BYTES = 8  # of a Parquet file: the footer's length, and the magic again
 
 
-def inspected_log(format_: TableFormat, file: Path) -> Iterator[Met]:
+def inspected_log(format_: TableFormat, file: Path) -> Iterator[ByteField]:
     """What a log of a format says: its blocks, their records and offsets."""
-    lines: Iterator[Met] = _function(format_.inspect_log)(file)
+    lines: Iterator[ByteField] = _function(format_.inspect_log)(file)
     return lines
 
 
-def inspected_table(given: argparse.Namespace) -> Iterator[Met]:
+def inspected_table(given: argparse.Namespace) -> Iterator[ByteField]:
     """What the table says that a command names."""
     table = opened_table(given)
     own: Table = getattr(table, "own", table)  # of a metastore's table
     format_ = format_of(own)
     if format_.inspect_table:
-        lines: Iterator[Met] = _function(format_.inspect_table)(own)
+        lines: Iterator[ByteField] = _function(format_.inspect_table)(own)
         return lines
     return _explained(format_, own)
 
@@ -51,27 +51,27 @@ def _function(target: str) -> Any:
     return getattr(importlib.import_module(module), name)
 
 
-def _explained(format_: TableFormat, table: Table) -> Iterator[Met]:
+def _explained(format_: TableFormat, table: Table) -> Iterator[ByteField]:
     """The lines of formats that have none of their own."""
     known = table.describe()
     heading = ", ".join(filter(None, (known.version, known.state)))
-    yield Met(0, 0, 0, f"{format_.title} table", heading)
+    yield ByteField(0, 0, 0, f"{format_.title} table", heading)
     properties = {**getattr(table, "properties", {}), **known.properties}
     for name, value in sorted(properties.items()):
         # A separator of Hive's may be a control character.
-        yield Met(0, 0, 1, name, value if value.isprintable() else repr(value))
+        yield ByteField(0, 0, 1, name, value if value.isprintable() else repr(value))
     for name, value in format_.facts(table):
-        yield Met(0, 0, 1, name, value)
+        yield ByteField(0, 0, 1, name, value)
     for column in table.schema:
         key = ", of the key" if column.name in known.key else ""
         null = "" if column.nullable else " not null"
-        yield Met(0, 0, 1, column.name, f"{column.type}{null}{key}")
+        yield ByteField(0, 0, 1, column.name, f"{column.type}{null}{key}")
     for line in table.scan().explain().splitlines()[1:]:
         path, _, file = line.strip().partition(" ")
-        yield Met(0, 0, 1, path, file.strip())
+        yield ByteField(0, 0, 1, path, file.strip())
 
 
-def inspect_parquet(path: Path) -> Iterator[Met]:
+def inspect_parquet(path: Path) -> Iterator[ByteField]:
     """The footer of a file, then its row groups and their columns."""
     try:
         content = pa.OSFile(str(path))
@@ -81,21 +81,23 @@ def inspect_parquet(path: Path) -> Iterator[Met]:
         footer, size = open_parquet(content, str(path)).metadata, content.size()
     begin = size - _TAIL_BYTES - footer.serialized_size
     about = f"{counted(footer.num_rows, 'row')}, version {footer.format_version}"
-    yield Met(0, size, 0, "Parquet file", about)
-    yield Met(begin, footer.serialized_size, 0, "footer", f"written by {footer.created_by}")
+    yield ByteField(0, size, 0, "Parquet file", about)
+    yield ByteField(begin, footer.serialized_size, 0, "footer", f"written by {footer.created_by}")
     for field in footer.schema.to_arrow_schema():
-        yield Met(begin, 0, 1, field.name, f"{field.type}{'' if field.nullable else ' not null'}")
+        yield ByteField(
+            begin, 0, 1, field.name, f"{field.type}{'' if field.nullable else ' not null'}"
+        )
     for number in range(footer.num_row_groups):
         group = footer.row_group(number)
         columns = [group.column(i) for i in range(group.num_columns)]
         start = min((_first_byte(column) for column in columns), default=0)
         length = sum(column.total_compressed_size for column in columns)
-        yield Met(start, length, 0, f"row group {number}", counted(group.num_rows, "row"))
+        yield ByteField(start, length, 0, f"row group {number}", counted(group.num_rows, "row"))
         for column in columns:
             how = f"{column.physical_type}, {column.compression}, "
             how += " ".join(sorted(column.encodings))
             length = column.total_compressed_size
-            yield Met(_first_byte(column), length, 1, column.path_in_schema, how)
+            yield ByteField(_first_byte(column), length, 1, column.path_in_schema, how)
 
 
 def _first_byte(column: Any) -> int:

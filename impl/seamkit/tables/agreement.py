@@ -103,7 +103,7 @@ def _may_be(value: pa.Scalar, least: pa.Scalar | None, greatest: pa.Scalar | Non
     return not is_after and not (greatest is not None and pc.less(greatest, value).as_py())
 
 
-def check_partition(reader: FileReader, parts: Sequence[Part], by: str) -> None:
+def check_partition(reader: FileReader, parts: Sequence[Part]) -> None:
     """Make sure that a file's columns may have the values that its partition says."""
     asked = pa.schema(list({one.field.name: one.field for one in parts}.values()))
     known = known_columns(reader, asked, in_all=True)
@@ -116,8 +116,8 @@ def check_partition(reader: FileReader, parts: Sequence[Part], by: str) -> None:
             is_other = is_null or not fits(own.least, own.greatest)
         if is_other and reader.num_rows:
             raise InputError(
-                f"{reader.name}: the values of {name} are {shown(own)}, and {by} says that they "
-                f"are those of the partition {value}"
+                f"{reader.name}: the values of {name} are {shown(own)}, and its manifest says that "
+                f"they are those of the partition {value}"
             )
 
 

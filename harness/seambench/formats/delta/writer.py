@@ -71,16 +71,7 @@ def check(path: Path, groups: Groups) -> None:
                 created[action["add"]["path"]] = _group(action["add"]["path"])
             elif "remove" in action:
                 touched |= {created[p] for p in [action["remove"]["path"]] if p in created}
-    if sorted(created.values()) != sorted(groups.base):
-        raise SeambenchError(
-            f"table {path.name}: it was created with files of the groups "
-            f"{sorted(created.values())}, expected {sorted(groups.base)}"
-        )
-    if touched != groups.replaced:
-        raise SeambenchError(
-            f"table {path.name}: files of the groups {sorted(touched)} were changed, expected "
-            f"{sorted(groups.replaced)}"
-        )
+    groups.check(path.name, created.values(), touched)
 
 
 def _group(name: str) -> int:

@@ -127,16 +127,7 @@ def check(path: Path, groups: Groups) -> None:
                 touched |= {created[p] for p in _meeting(path, file, created)}
             elif entry["status"] == 2:
                 touched |= {created[p] for p in [file["file_path"]] if p in created}
-    if sorted(created.values()) != sorted(groups.base):
-        raise SeambenchError(
-            f"table {path.name}: it was created with files of the groups "
-            f"{sorted(created.values())}, expected {sorted(groups.base)}"
-        )
-    if touched != groups.replaced:
-        raise SeambenchError(
-            f"table {path.name}: files of the groups {sorted(touched)} were changed, expected "
-            f"{sorted(groups.replaced)}"
-        )
+    groups.check(path.name, created.values(), touched)
 
 
 def _entries(snapshot: Mapping[str, Any]) -> Iterator[Any]:

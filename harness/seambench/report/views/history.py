@@ -119,17 +119,17 @@ def _noise(values: Sequence[float]) -> float:
     return statistics.median(changes) / 0.954 if changes else 0.0
 
 
-def rises(points: Sequence[Point], margin: float = _COUNT_MARGIN) -> list[Step]:
+def rises(points: Sequence[Point]) -> list[Step]:
     """Where counts, oldest first, have risen by a margin above the least since the last rise."""
     found: list[tuple[Step, float]] = []
     least, last_good = math.inf, ""
     for point in points:
-        if point.value > margin * least:
+        if point.value > _COUNT_MARGIN * least:
             found.append((Step(last_good, point.commit, point.value / least), least))
             least = math.inf
         if point.value <= _COUNT_NOISE * least:
             least, last_good = min(least, point.value), point.commit
-    return _unmended(found, points[-1].value if points else 0, margin)
+    return _unmended(found, points[-1].value if points else 0, _COUNT_MARGIN)
 
 
 def _unmended(found: Sequence[tuple[Step, float]], newest: float, margin: float) -> list[Step]:

@@ -20,7 +20,7 @@ import pyarrow as pa
 from seambase import errors
 from seambase.pages.reader import HEADER_BYTES, Page, frame, page_options, read_pages
 from seambase.serde import SerdeRequest
-from seambase.walk import Met
+from seambase.walk import ByteField
 from seambase.wording import counted
 from seambench.conformance.judge import NO_REFUSAL
 from seambench.conformance.private_process import open_to_itself
@@ -255,13 +255,13 @@ def _garbled_pages(vector: Vector, chance: random.Random) -> Iterator[Damaged]:
         return
     page, options = pages[0], vector.request.options
     codec = str(options.get("codec", "none")) if page.marker & 1 else "none"
-    met: list[Met] = []
+    walked: list[ByteField] = []
     read_pages(
-        frame(page.rows, page.payload), page_options(vector.request), list(vector.types), met
+        frame(page.rows, page.payload), page_options(vector.request), list(vector.types), walked
     )
     words = [
         at - HEADER_BYTES
-        for field in met
+        for field in walked
         if isinstance(field.value, (int, list)) and field.offset >= HEADER_BYTES
         for at in range(field.offset, field.offset + field.length - 3, 4)
     ]

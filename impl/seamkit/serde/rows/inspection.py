@@ -18,7 +18,7 @@ import numpy as np
 from seambase.errors import InputError, RefusedError, UsageError
 from seambase.serde import SerdeField
 from seambase.types import SerdeType, parse_spark
-from seambase.walk import BrokenError, Met
+from seambase.walk import BrokenError, ByteField
 from seamkit.serde.rows.codec import Buffer
 from seamkit.serde.rows.framing import GROUP_HEADER
 from seamkit.serde.rows.serde import RowOptions, deserialize
@@ -31,7 +31,7 @@ def inspect_rows(
     data: Buffer,
     fields: Sequence[SerdeField],
     options: Mapping[str, Any] | None = None,
-) -> Iterator[Met]:
+) -> Iterator[ByteField]:
     """Every field of a stream in the order of its bytes, offsets counted from its start.
 
     What was met before a break is handed out first. Only plain groups are explained: the bytes
@@ -44,22 +44,22 @@ def inspect_rows(
     columns = [(field.name, parse_spark(field.type)) for field in fields]
     for number, (begin, length, before) in enumerate(row_places(view, RowOptions.of(options))):
         yield from before
-        yield Met(begin, length, 0, f"row {number}")
+        yield ByteField(begin, length, 0, f"row {number}")
         yield from _met(walks[format_](view), begin, length, columns)
 
 
 def _met(
     walk: Walk, begin: int, length: int, columns: Sequence[tuple[str, SerdeType]]
-) -> Iterator[Met]:
+) -> Iterator[ByteField]:
     try:
         walk.row(begin, length, columns)
     except BrokenError:
-        yield from walk.met
+        yield from walk.walked
         raise
-    yield from walk.met
+    yield from walk.walked
 
 
-def row_places(data: memoryview, options: RowOptions) -> Iterator[tuple[int, int, list[Met]]]:
+def row_places(data: memoryview, options: RowOptions) -> Iterator[tuple[int, int, list[ByteField]]]:
     """Begin and length of each row, and what of the framing was met before it."""
     if options.framing != "packed":
         yield from _framed(data, options)
@@ -74,8 +74,8 @@ def row_places(data: memoryview, options: RowOptions) -> Iterator[tuple[int, int
         yield int(begin), int(length), []
 
 
-def _framed(data: memoryview, options: RowOptions) -> Iterator[tuple[int, int, list[Met]]]:
-    at, met = 0, []
+def _framed(data: memoryview, options: RowOptions) -> Iterator[tuple[int, int, list[ByteField]]]:
+    at, walked = 0, []
     end = 0 if options.framing == "velox-group" else len(data)
     while at < len(data):
         if at == end:
@@ -83,7 +83,9 @@ def _framed(data: memoryview, options: RowOptions) -> Iterator[tuple[int, int, l
             if len(data) - at < size:
                 raise BrokenError(at, "group", "its header is cut off")
             whole, packed, flag = GROUP_HEADER.unpack_from(data, at)
-            met.append(Met(at, size, 0, "group", {"size": whole, "compressed": packed, "is": flag}))
+            walked.append(
+                ByteField(at, size, 0, "group", {"size": whole, "compressed": packed, "is": flag})
+            )
             if flag:
                 raise UsageError(f"the group at byte {at} is compressed: decompress it first")
             if packed != whole or not 0 <= packed <= len(data) - at - size:
@@ -94,11 +96,11 @@ def _framed(data: memoryview, options: RowOptions) -> Iterator[tuple[int, int, l
         if end - at < 4:
             raise BrokenError(at, "length", "it is cut off")
         (length,) = struct.unpack_from(">i", data, at)
-        met.append(Met(at, 4, 0, "length", length))
+        walked.append(ByteField(at, 4, 0, "length", length))
         if not 0 <= length <= end - at - 4:
             raise BrokenError(at, "length", f"{length} bytes where {end - at - 4} are left")
-        yield at + 4, length, met
-        at, met = at + 4 + length, []
+        yield at + 4, length, walked
+        at, walked = at + 4 + length, []
 
 
 @dataclass(frozen=True)

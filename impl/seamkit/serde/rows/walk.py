@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from seambase.types import SerdeType
-from seambase.walk import BrokenError, Met
+from seambase.walk import BrokenError, ByteField
 
 _LAYOUTS = {
     "boolean": "?",
@@ -63,11 +63,11 @@ class Oddity:
 
 
 class Walk(ABC):
-    """One row on its way; `met` and `odd` fill up as it is walked."""
+    """One row on its way; `walked` and `odd` fill up as it is walked."""
 
     def __init__(self, data: memoryview) -> None:
         self.data = data
-        self.met: list[Met] = []
+        self.walked: list[ByteField] = []
         self.odd: list[Oddity] = []
 
     @abstractmethod
@@ -77,8 +77,8 @@ class Walk(ABC):
         """Walk the row at `begin`."""
 
     def note(self, offset: int, length: int, depth: int, what: str, value: Any = None) -> None:
-        """Add a field to `met`."""
-        self.met.append(Met(offset, length, depth, what, value))
+        """Add a field to `walked`."""
+        self.walked.append(ByteField(offset, length, depth, what, value))
 
     def fixed(self, at: int, name: str, type_: SerdeType) -> Any:
         """A value of one width, which the caller found to be there."""

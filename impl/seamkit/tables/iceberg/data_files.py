@@ -427,7 +427,7 @@ class FileOpener:
                 itself = FoundReader(whole, IcebergFinder(own, columns, FileRows(), reader.name))
                 held = [one for one in roots if own.child(one, reader.name) is not None]
                 parts = parts_of(entry, rows.spec, held)
-                check_partition(itself, parts, "its manifest")
+                check_partition(itself, parts)
 
         stated = entry.stated
         maps = (stated.lower, stated.upper, stated.null_counts, stated.value_counts)

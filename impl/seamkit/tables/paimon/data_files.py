@@ -272,7 +272,7 @@ def _check_partition(reader: FileReader, entry: FileEntry, schema: TableSchema) 
         for field, value in zip(fields, values, strict=True)
         if field.name in reader.schema.names
     ]
-    check_partition(reader, parts, "its manifest")
+    check_partition(reader, parts)
 
 
 def _check_ranges(reader: FileReader, entry: FileEntry, written: TableSchema) -> None:

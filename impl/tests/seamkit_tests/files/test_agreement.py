@@ -237,9 +237,9 @@ def test_a_files_column_has_the_value_of_its_partition(
     parts = [part_of_one(table.schema.field("p"), pa.scalar(value, pa.int64()))]
     if is_other:
         with pytest.raises(InputError, match="are those of the partition"):
-            check_partition(reader, parts, "its manifest")
+            check_partition(reader, parts)
     else:
-        check_partition(reader, parts, "its manifest")
+        check_partition(reader, parts)
 
 
 def test_a_footer_that_says_nothing_of_a_partition_rules_nothing_out(tmp_path: Path) -> None:
@@ -248,7 +248,7 @@ def test_a_footer_that_says_nothing_of_a_partition_rules_nothing_out(tmp_path: P
     reader = _stored(tmp_path, table, write_statistics=False)
     for value in (1, 2, None):
         parts = [part_of_one(table.schema.field("p"), pa.scalar(value, pa.int64()))]
-        check_partition(reader, parts, "its manifest")
+        check_partition(reader, parts)
 
 
 def test_a_check_is_made_once_as_long_as_a_file_stays(
