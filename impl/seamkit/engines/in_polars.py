@@ -22,8 +22,11 @@ if TYPE_CHECKING:
 def frame_of(rows: pa.Table | pa.RecordBatch) -> pl.DataFrame:
     """Rows of Arrow's as a frame with the same names, the empty one among them."""
     import polars as pl
+    import polars.selectors as cs
 
     require_c_names(rows.schema)
+    if not rows.schema.names:  # which Arrow's way to Polars leaves without its rows
+        return pl.select(pl.repeat(0, rows.num_rows)).drop(cs.all())
     frame = pl.from_arrow(rows)
     assert isinstance(frame, pl.DataFrame)
     frame.columns = rows.schema.names
@@ -67,7 +70,10 @@ def _scan_either(files: EngineFiles, types: pl.Schema) -> pl.LazyFrame:
             return
         frame = own if most is None else own.head(most)
         frame = frame if condition is None else frame.filter(condition)
-        yield from frame.select(cs.by_name(*names)).collect_batches()
+        # A selection of nothing would have no rows; for their numbers Polars asks for no column.
+        some = names or own.collect_schema().names()[:1]
+        for batch in frame.select(cs.by_name(*some)).collect_batches():
+            yield batch if names else batch.drop(cs.all())
 
     return register_io_source(rows, schema=types)
 

@@ -161,7 +161,7 @@ class _Wrong(SimulatedScan):
         """All rows, or none that a filter is put to."""
         frame = pl.from_arrow(self.table)
         assert isinstance(frame, pl.DataFrame)
-        return frame.lazy().filter(pl.lit(self.outlet != "lazy"))
+        return frame.lazy().filter(pl.lit(self.outlet not in ("lazy", "numbered")))
 
 
 class _WrongReader(SimulatedReader):
@@ -176,7 +176,7 @@ class _WrongReader(SimulatedReader):
         return scan
 
 
-@pytest.mark.parametrize("outlet", ["to_table", "count_rows", "head", "limit", "lazy"])
+@pytest.mark.parametrize("outlet", ["to_table", "count_rows", "head", "limit", "lazy", "numbered"])
 def test_an_outlet_that_gives_other_rows_is_found(outlet: str) -> None:
     """Each outlet is compared with the plain stream, whatever the settings."""
     reader, right = _WrongReader(), _WrongReader()
@@ -192,6 +192,7 @@ def test_an_outlet_that_gives_other_rows_is_found(outlet: str) -> None:
     ("outlet", "why"),
     [
         ("lazy", "a lazy frame of Polars has a column"),
+        ("numbered", "a lazy frame of Polars has a column"),
         ("dataset in DuckDB", "a relation of DuckDB has a column"),
     ],
 )

@@ -187,6 +187,20 @@ def _sorted(frame: pl.DataFrame) -> list[str]:
     return sorted(map(repr, frame.rows()))
 
 
+def _numbered(asked: _Asked, what: str) -> None:
+    """Numbers of rows alone, for which Polars asks a scan for no column."""
+    if not asked.names:
+        raise _ClosedError("a lazy frame of Polars has a column")
+    try:
+        frame = _method(asked.scan, "lazy")()
+    except UnavailableError as error:
+        raise _ClosedError(str(error)) from error
+    name = "#".join(["", *asked.names])  # none of them is as long
+    found = frame.with_row_index(name).select(name).collect().height
+    if found != asked.whole.num_rows:
+        raise Mismatch(f"{what}: {counted(found, 'row')} numbered, {asked.whole.num_rows} read")
+
+
 def _in_polars(*, lazy: bool) -> Callable[[_Asked, str], None]:
     """Compared as Polars' own values: it has no maps, and other bounds of times."""
 
@@ -245,6 +259,7 @@ OUTLETS: Mapping[str, Callable[[_Asked, str], None]] = {
     "relation": _in_duckdb(relation=True),
     "dataset in Polars": _in_polars(lazy=False),
     "lazy": _in_polars(lazy=True),
+    "numbered": _numbered,
 }
 """Each asks for rows and raises `Mismatch` where they are others than they must be."""
 

@@ -171,6 +171,10 @@ _FRAMES: dict[str, Callable[[pl.LazyFrame], pl.LazyFrame]] = {
     "unique": lambda t: t.select("n", "p").unique(),
     "sum": lambda t: t.select(_K.sum(), _N.sum()),
     "nothing": lambda t: t.filter(pl.lit(False)).select("k"),
+    "numbered": lambda t: t.with_row_index("i").select("i"),
+    "numbered and counted": lambda t: t.with_row_index("i").drop("i").select(pl.len()),
+    "numbered behind a filter": lambda t: t.filter(_K > 9).with_row_index("i").select("i"),
+    "numbered behind ours": lambda t: t.filter(_F > 1).with_row_index("i").select("i"),
 }  # fmt: skip
 
 
