@@ -353,7 +353,9 @@ def test_keys_that_differ_have_entries_of_their_own(tmp_path: Path, key: Any, ot
     assert place.get(other, _NUMBERS) == ([2], 4)
 
 
-@pytest.mark.parametrize("key", [object(), f"{object()}", (1, [2]), {"a": 1}])
+@pytest.mark.parametrize(
+    "key", [object(), f"{object()}", (1, [2]), {"a": 1}], ids=["object", "place", "list", "map"]
+)
 def test_a_key_of_this_process_alone_is_not_written(tmp_path: Path, key: Any) -> None:
     """The place of an object in memory means another one elsewhere."""
     place = KeptOnDisk.at(tmp_path / "kept", 1 << 20)
