@@ -14,6 +14,7 @@ from seambase.filters import filter_columns
 from seamkit.core.tasks import gc_paused
 from seamkit.files.reader import FileReader
 from seamkit.files.statistics import FileStatistics, guarantee_of, that_may_match
+from seamkit.scan.statistics import of_runs
 from seamkit.scan.units import KeyMask, Mask, ReadPlan, ReadUnit, Runs, settled_columns
 
 RuledOutBy = Literal["bucket", "group", "unit", "file"]
@@ -125,8 +126,9 @@ def files_ruled_out(
 
 def _is_known(unit: ReadUnit) -> bool:
     """Whether anything is known of the rows of a unit."""
-    known = (unit.guarantee, unit.group_guarantee, unit.file_test, _statistics(unit))
-    return bool(unit.partition) or any(one is not None for one in known)
+    known = (unit.guarantee, unit.group_guarantee, unit.file_test)
+    told = isinstance(unit.changes, Runs) or any(file.statistics for file in unit.files[:1])
+    return bool(unit.partition) or told or any(one is not None for one in known)
 
 
 def _rule_out(
@@ -142,12 +144,14 @@ def _rule_out(
     numbers: dict[tuple[int, int, int], int] = {}
     guarantees: list[pc.Expression | None] = []
     of_units: list[int | None] = []
+    asked: list[object] = []
     for unit, known in zip(units, found, strict=True):
         if known is not None:
             of_units.append(None)
             continue
         said = unit.group_guarantee if by == "group" else unit.guarantee
-        of_file = None if by == "group" else _statistics(unit)
+        of_file = None if by == "group" else _statistics(unit, schema)
+        asked.append(of_file)  # while numbers tell objects apart, none may go
         key = id(unit.partition), id(said), id(of_file)
         if key not in numbers:
             numbers[key] = len(guarantees)
@@ -233,11 +237,15 @@ def _in_buckets(units: Sequence[ReadUnit], condition: pc.Expression) -> list[boo
     return kept
 
 
-def _statistics(unit: ReadUnit) -> Callable[[Collection[str]], FileStatistics] | None:
-    """Those of the unit's file, where all of its rows are rows of that file."""
+def _statistics(
+    unit: ReadUnit, schema: pa.Schema
+) -> Callable[[Collection[str]], FileStatistics] | None:
+    """Those of the unit's files, where all of its rows are rows of these."""
     is_alone = len(unit.files) == 1 and not unit.made
     if is_alone and isinstance(unit.changes, Mask | KeyMask | None):
         return unit.files[0].statistics
+    if isinstance(unit.changes, Runs) and not unit.made:
+        return functools.partial(of_runs, unit, schema)
     return None
 
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from seambase.statistics import ColumnStatistics, Figure, Sureness, TableStatistics
+from seambase.statistics import ColumnStatistics, Figure, Sureness, TableStatistics, V
 from seamkit.files.statistics import ColumnRange, FileStatistics
 from seamkit.scan.units import DataFile, KeyMask, Mask, ReadUnit, Runs
 
@@ -63,6 +63,26 @@ def unit_statistics(
         Figure(sum(unit.size_bytes for unit in units) + sum(changes.values())),
         {name: column.known for name, column in columns.items()},
     )
+
+
+def of_runs(unit: ReadUnit, schema: pa.Schema, names: Collection[str]) -> FileStatistics:
+    """What metadata tell of the rows that are left of a unit's sorted runs, as if of one file.
+
+    Each of some columns has a value there that it has in one of the files.
+    """
+    kept = _kept_columns(unit, names)
+    asked = [name for name in names if name in kept]
+    known = [one.statistics(asked) if one.statistics else FileStatistics() for one in unit.files]
+    found = {}
+    for name in asked:
+        columns = [_of_column(one, name, "at most") for one in known]
+        ends = _together(columns, schema.field(name).type).known
+        found[name] = ColumnRange(_value(ends.nulls), _value(ends.least), _value(ends.greatest))
+    return FileStatistics(_value(_total([_figure(one.rows) for one in known])), found)
+
+
+def _value(figure: Figure[V] | None) -> V | None:
+    return None if figure is None else figure.value
 
 
 def _of_unit(unit: ReadUnit, schema: pa.Schema, footers: bool) -> _Known:

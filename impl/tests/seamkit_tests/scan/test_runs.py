@@ -11,7 +11,7 @@ from dataclasses import replace
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import duckdb
 import pyarrow as pa
@@ -22,11 +22,13 @@ import pytest
 from seambase.errors import InputError, RefusedError
 from seamkit.files.parquet import ParquetReader
 from seamkit.files.reader import FileReader, RowsWanted
+from seamkit.files.statistics import ColumnRange, FileStatistics
 from seamkit.files.storage import Storage
 from seamkit.scan.arguments import ScanOptions
+from seamkit.scan.pruning import units_that_may_match
 from seamkit.scan.runs_path import key_ranges
 from seamkit.scan.unit_scan import UnitScan
-from seamkit.scan.units import DataFile, Mask, ReadPlan, ReadUnit, Runs
+from seamkit.scan.units import Combine, DataFile, Mask, ReadPlan, ReadUnit, Runs
 from seamkit_tests.scan.units import open_file, positions
 
 SYSTEM = pa.schema([("_seq", pa.int64()), ("_kind", pa.int8())])
@@ -344,3 +346,47 @@ def test_merges_at_once_share_the_rows_of_a_batch(threads: int, tmp_path: Path) 
     assert len(key_ranges(changes, scan.plan.schema, threads)) == (threads if threads > 1 else 0)
     waiting = 2 if threads > 1 else 1  # as many wait to be fetched
     assert 0 < max(sizes) * len(runs) * threads * waiting <= whole
+
+
+def _of_values(least: str | None, greatest: str | None, rows: int = 2) -> DataFile:
+    """A file whose metadata tell that its keys are 1 to 9, and values between two, or all null."""
+    low, high = (None if value is None else pa.scalar(value) for value in (least, greatest))
+    key = ColumnRange(0, pa.scalar(1, pa.int32()), pa.scalar(9, pa.int32()))
+    nulls = rows if low is None else 0
+    own = FileStatistics(rows, {"k": key, "v": ColumnRange(nulls, low, high)})
+    return DataFile("file", 1, partial(_open, _table([], pa.int32())), rows, lambda _: own)
+
+
+_OLD, _NEW, _VOID = _of_values("a", "c"), _of_values("x", "z"), _of_values(None, None)
+_TOLD_NOTHING = replace(_OLD, statistics=None)
+_KEY, _VALUE = pc.field("k"), pc.field("v")
+
+
+@pytest.mark.parametrize(
+    ("files", "rule", "condition", "is_left"),
+    [
+        ([_OLD, _NEW], "last", _VALUE == "y", True),
+        ([_NEW, _OLD], "last", _VALUE == "b", True),
+        ([_OLD, _NEW], "first", _VALUE == "b", True),
+        ([_OLD, _NEW], "last", _VALUE == "zz", False),
+        ([_OLD, _NEW], "first", _VALUE < "a", False),
+        ([_OLD, _NEW], "last", _VALUE.is_null(), False),
+        ([_OLD, _VOID], "last", _VALUE.is_null(), True),
+        ([_OLD, _VOID], "last", _VALUE == "b", True),
+        ([_OLD, _VOID], "last", _VALUE == "y", False),
+        ([_VOID, _VOID], "last", _VALUE.is_valid(), False),
+        ([_OLD, _TOLD_NOTHING], "last", _VALUE == "zz", True),
+        ([_OLD, _NEW], cast("Combine", None), _VALUE == "zz", True),
+        ([_OLD, _NEW], cast("Combine", None), _KEY > 9, False),
+        ([_OLD, _NEW], "last", _KEY > 9, False),
+        ([_OLD, _NEW], "last", (_KEY == 3) & (_VALUE == "zz"), False),
+    ],
+)
+def test_runs_without_a_value_that_is_asked_for_are_not_read(
+    files: list[DataFile], rule: Any, condition: pc.Expression, is_left: bool
+) -> None:
+    """Of all files together; where one row is made of several, by keys alone."""
+    changes = Runs(runs=[[one] for one in files], keys=["k", "g"], rule=rule)
+    unit = ReadUnit("unit", files, changes=changes)
+    schema = pa.schema([("k", pa.int32()), ("g", pa.int32()), ("v", pa.string())])
+    assert units_that_may_match([unit], condition, schema) == [is_left]
