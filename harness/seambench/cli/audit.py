@@ -10,6 +10,7 @@ import typer
 
 from seambase.command.terminal import parse_bytes, parse_list, plain_text, print_json, print_rows
 from seambase.errors import UsageError
+from seambench.cli.shared import completing
 from seambench.cli.shared.common import Allow, console, error_console, narrow_rows
 
 if TYPE_CHECKING:
@@ -39,7 +40,8 @@ def audit(
         list[str] | None,
         typer.Option(
             help="Reader to compare with, repeatable: any that --reader takes elsewhere "
-            "(default: all that are installed and state the table's format)."
+            "(default: all that are installed and state the table's format).",
+            autocompletion=completing.implementations,
         ),
     ] = None,
     no_peers: Annotated[bool, typer.Option("--no-peers", help="Ask no other reader.")] = False,
@@ -47,7 +49,10 @@ def audit(
         str | None,
         typer.Option(help="Columns that tell rows apart, between commas (default: as declared)."),
     ] = None,
-    reader: Annotated[str, typer.Option(help="Who looks at the table.")] = "auto",
+    reader: Annotated[
+        str,
+        typer.Option(help="Who looks at the table.", autocompletion=completing.implementations),
+    ] = "auto",
     storage_option: Annotated[
         list[str] | None,
         typer.Option(help="NAME=VALUE of the storage's fsspec file system, repeatable: anon=true."),
@@ -123,8 +128,8 @@ def _show(found: Audit, *, as_json: bool) -> None:
     for section in sections(found):
         out.print(f"\n{section.title}", style="bold", markup=False)
         cells = [[plain_text(cell) for cell in row] for row in section.rows]
-        if not narrow_rows(out, section.columns, cells):
-            print_rows(section.columns, section.rows)
+        if not narrow_rows(out, section.columns, cells, whole=True):
+            print_rows(section.columns, section.rows, whole=True)
         for line in (*section.details, *([section.note] if section.note else [])):
             out.print(plain_text(line), markup=False)
     out.print(f"\n{plain_text(verdict(found))}", markup=False)

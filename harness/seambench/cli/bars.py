@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from seambench.cli.shared import completing
 from seambench.cli.shared.common import DataFolder, Results
 
 
@@ -16,7 +17,10 @@ def bars(
     ] = None,
     only: Annotated[
         list[str] | None,
-        typer.Option(help="A run, or bars whose name holds this text; repeatable."),
+        typer.Option(
+            help="A run, or bars whose name holds this text; repeatable.",
+            autocompletion=completing.bars,
+        ),
     ] = None,
     commands: Annotated[
         bool, typer.Option("--commands", help="Only print the commands that make the records.")

@@ -11,6 +11,7 @@ import typer
 
 from seambase.command.terminal import parse_list
 from seambase.errors import UsageError
+from seambench.cli.shared import completing
 from seambench.cli.shared.common import (
     DataFolder,
     Queries,
@@ -42,7 +43,10 @@ def bench(
     ] = None,
     layout: Annotated[
         list[str] | None,
-        typer.Option(help="Layout, repeatable (default: all in a table format)."),
+        typer.Option(
+            help="Layout, repeatable (default: all in a table format).",
+            autocompletion=completing.layouts,
+        ),
     ] = None,
     reader: Readers = None,
     suite: Annotated[str, typer.Option(help="Suite of the queries: tpch or reads.")] = "tpch",

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from seambench.cli.shared import completing
 from seambench.cli.shared.common import DataFolder, data_folder
 
 
@@ -14,10 +15,17 @@ def data(
     folder: DataFolder = None,
     format_: Annotated[
         list[str] | None,
-        typer.Option("--format", help="Table format of the curve, repeatable (default: all)."),
+        typer.Option(
+            "--format",
+            help="Table format of the curve, repeatable (default: all).",
+            autocompletion=completing.formats,
+        ),
     ] = None,
     layout: Annotated[
-        list[str] | None, typer.Option(help="Layout, repeatable (default: the curve).")
+        list[str] | None,
+        typer.Option(
+            help="Layout, repeatable (default: the curve).", autocompletion=completing.layouts
+        ),
     ] = None,
     table: Annotated[
         list[str] | None, typer.Option(help="Table of the layout's format, repeatable, or `all`.")

@@ -13,6 +13,7 @@ import typer
 from seambase.command.terminal import parse_list
 from seambase.errors import UsageError
 from seambase.wording import counted
+from seambench.cli.shared import completing
 from seambench.cli.shared.common import (
     NOTE,
     Results,
@@ -34,7 +35,12 @@ if TYPE_CHECKING:
 
 def exchange(
     implementation: Annotated[
-        str, typer.Option("--impl", help="Name from `seambench list`, or package.module:Class.")
+        str,
+        typer.Option(
+            "--impl",
+            help="Name from `seambench list`, or package.module:Class.",
+            autocompletion=completing.exchanges,
+        ),
     ] = "seambench",
     plan: Annotated[
         str, typer.Option(help="Plans between commas (default: all).")

@@ -10,6 +10,7 @@ import typer
 
 from seambase.command.terminal import JSON_SCHEMA, plain_text, print_json
 from seambase.errors import SeambenchError, UsageError
+from seambench.cli.shared import completing
 from seambench.cli.shared.common import NARROW, DataFolder, console, data_folder, narrow_rows
 
 _KINDS = ("seams", "capabilities", "formats", "implementations", "cases", "data", "queries")
@@ -20,7 +21,8 @@ def list_all(
         str | None,
         typer.Argument(
             help="seams, capabilities, formats, implementations, cases, data or queries "
-            "(default: a summary)."
+            "(default: a summary).",
+            autocompletion=completing.one_of(*_KINDS),
         ),
     ] = None,
     folder: DataFolder = None,

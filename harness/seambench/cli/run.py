@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from seambase.errors import SeambenchError, UnavailableError, UsageError
+from seambase.wording import counted
 from seambench.cli.bench import run_bench
+from seambench.cli.shared import completing
 from seambench.cli.shared.common import (
     DataFolder,
     Queries,
@@ -48,7 +50,9 @@ def run(
     format_: Annotated[
         list[str] | None,
         typer.Option(
-            "--format", help="Table format, repeatable (default: all that a reader offers)."
+            "--format",
+            help="Table format, repeatable (default: all that a reader offers).",
+            autocompletion=completing.formats,
         ),
     ] = None,
     update_ratio: Annotated[
@@ -61,7 +65,10 @@ def run(
     ] = None,
     layout: Annotated[
         list[str] | None,
-        typer.Option(help="A further data set of this layout, repeatable: cow-v9."),
+        typer.Option(
+            help="A further data set of this layout, repeatable: cow-v9.",
+            autocompletion=completing.layouts,
+        ),
     ] = None,
     reader: Readers = None,
     queries: Queries = "all",
@@ -180,7 +187,7 @@ def _run(
     datasets = generate(options)
     unfinished = Unfinished(results, _identity(datasets, measured, conformance), resume=resume)
     if resume:
-        err.print(f"resumed: {unfinished.resumed} pieces of work are done already")
+        err.print(f"resumed: {counted(unfinished.resumed, 'piece')} of work done already")
     err.print("2 of 4: conformance" + ("" if conformance else " is left out"))
     readers = measured["readers"]
     checked = check_readers(readers, unfinished) if conformance else []

@@ -12,6 +12,7 @@ import typer
 
 from seambase.command.terminal import parse_list
 from seambase.errors import UsageError
+from seambench.cli.shared import completing
 from seambench.cli.shared.common import (
     NOTE,
     Results,
@@ -31,13 +32,19 @@ if TYPE_CHECKING:
 
 
 def throughput(
-    seam: Annotated[str, typer.Option(help="column, serde or exchange.")],
+    seam: Annotated[
+        str,
+        typer.Option(
+            help="column, serde or exchange.", autocompletion=completing.seams, is_eager=True
+        ),
+    ],
     implementation: Annotated[
         list[str] | None,
         typer.Option(
             "--impl",
             help="Name from `seambench list`, or package.module:Class; repeatable "
             "(default: every installed one that offers steps).",
+            autocompletion=completing.implementations,
         ),
     ] = None,
     rows: Annotated[

@@ -15,6 +15,7 @@ from seambase.command.terminal import JSON_SCHEMA, parse_bytes, print_json
 from seambase.errors import SeambenchError, UsageError
 from seambase.wording import counted
 from seambench.cli.checks.shown import show_end, show_outcomes
+from seambench.cli.shared import completing
 from seambench.cli.shared.common import Results, error_console
 from seambench.cli.shared.recording import recording, write_outcomes, write_varied
 from seambench.conformance.remembered import remember
@@ -28,12 +29,20 @@ if TYPE_CHECKING:
 
 
 def check(
-    seam: Annotated[str, typer.Option(help="A seam of `seambench list seams`.")] = "scan",
+    seam: Annotated[
+        str,
+        typer.Option(
+            help="A seam of `seambench list seams`.",
+            autocompletion=completing.seams,
+            is_eager=True,
+        ),
+    ] = "scan",
     impl: Annotated[
         list[str] | None,
         typer.Option(
             help="Implementation, repeatable (default: all but variants); NAME@VERSION and "
-            "NAME@all are peers of `seambench peers`."
+            "NAME@all are peers of `seambench peers`.",
+            autocompletion=completing.implementations,
         ),
     ] = None,
     classpath: Annotated[
@@ -45,13 +54,17 @@ def check(
     ] = None,
     case: Annotated[
         list[str] | None,
-        typer.Option(help="Pattern of case ids, repeatable: scan/*/event/*."),
+        typer.Option(
+            help="Pattern of case ids, repeatable: scan/*/event/*.",
+            autocompletion=completing.cases,
+        ),
     ] = None,
     finding: Annotated[
         str | None,
         typer.Option(
             help="Show a reported defect again (docs/findings), in place of a check; ends with 1 "
-            "while it is there."
+            "while it is there.",
+            autocompletion=completing.findings,
         ),
     ] = None,
     golden: Annotated[
@@ -89,6 +102,7 @@ def check(
             "every way, and readers compared), `forms` (scan: every table in other physical "
             "forms), `ways` (scan: every case through every outlet), `matrix` (serde: everybody's "
             "bytes read by everybody).",
+            autocompletion=completing.passes,
         ),
     ] = None,
     words: Annotated[
@@ -197,7 +211,7 @@ def _write_digests(files: Sequence[Xfails], seen: Sequence[Outcome]) -> None:
     for file in files:
         changed = write_digests(file, seen)
         error_console().print(
-            f"{file.source}: {changed} entries changed", markup=False, soft_wrap=True
+            f"{file.source}: {counted(changed, 'entry')} changed", markup=False, soft_wrap=True
         )
 
 

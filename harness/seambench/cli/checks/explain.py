@@ -15,6 +15,7 @@ from seambase.command.terminal import JSON_SCHEMA, plain_text, print_json
 from seambase.errors import UsageError
 from seambase.wording import did_you_mean
 from seambench.cli.checks.shown import row_lines
+from seambench.cli.shared import completing
 from seambench.cli.shared.common import Results, console
 from seambench.contracts.explanation import Explanation, Step
 
@@ -23,7 +24,12 @@ if TYPE_CHECKING:
 
 
 def explain(
-    case: Annotated[str, typer.Argument(help="Id of a case, as `seambench list cases` has it.")],
+    case: Annotated[
+        str,
+        typer.Argument(
+            help="Id of a case, as `seambench list cases` has it.", autocompletion=completing.cases
+        ),
+    ],
     impl: Annotated[
         str, typer.Option(help="Implementation for the command that is shown.")
     ] = "cmd:./reader",

@@ -15,6 +15,7 @@ import typer
 
 from seambase.errors import UsageError
 from seambase.written import whole_folder
+from seambench.cli.shared import completing
 from seambench.cli.shared.common import console
 
 if TYPE_CHECKING:
@@ -112,20 +113,28 @@ _KINDS = {
 
 
 def new(
-    what: Annotated[str, typer.Argument(help="scanner, column, serde or exchange.")],
+    what: Annotated[
+        str,
+        typer.Argument(
+            help="scanner, column, serde or exchange.", autocompletion=completing.one_of(*_KINDS)
+        ),
+    ],
     folder: Annotated[
         Path | None, typer.Argument(help="New folder (default: my-WHAT).", show_default=False)
     ] = None,
     lang: Annotated[
         str,
         typer.Option(
-            help="python, c, rust or go; of a scanner also c++, java, javascript; of columns java."
+            help="python, c, rust or go; of a scanner also c++, java, javascript; of columns java.",
+            autocompletion=completing.one_of(*_LANGUAGES),
         ),
     ] = "python",
     table_format: Annotated[
         str | None,
         typer.Option(
-            "--format", help="Of a scanner: the table format that it reads (`list formats`)."
+            "--format",
+            help="Of a scanner: the table format that it reads (`list formats`).",
+            autocompletion=completing.formats,
         ),
     ] = None,
 ) -> None:
@@ -143,8 +152,8 @@ def new(
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise UsageError(f"{target} is there already, and not empty")
     name = target.resolve().name
-    if not re.fullmatch(r"[\w.-]+", name):
-        raise UsageError(f"{name!r} is no name for it: letters, digits, dots, - and _")
+    if not re.fullmatch(r"[\w.+-]+", name):
+        raise UsageError(f"{name!r} is no name for it: letters, digits, dots, +, - and _")
     words = {"NAME": name, **{word.upper(): getattr(kind, word) for word in _PUT_IN}}
     with whole_folder(target):
         _write((what, kind), lang, target, format_, words)

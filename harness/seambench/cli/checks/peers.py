@@ -9,6 +9,7 @@ import typer
 
 from seambase.command.terminal import JSON_SCHEMA, print_json
 from seambase.errors import SeambenchError, UsageError
+from seambench.cli.shared import completing
 from seambench.cli.shared.common import console, error_console
 from seambench.contracts.peers.catalogue import AT, Peer, catalogue, peer_of
 from seambench.contracts.peers.environments import made_environments, python_of
@@ -19,7 +20,10 @@ app = typer.Typer(
 )
 _Names = Annotated[
     list[str],
-    typer.Argument(help="NAME, NAME@VERSION or NAME@all; without a version the newest."),
+    typer.Argument(
+        help="NAME, NAME@VERSION or NAME@all; without a version the newest.",
+        autocompletion=completing.peers,
+    ),
 ]
 
 

@@ -15,6 +15,7 @@ import typer
 from seambase.command.terminal import print_json
 from seambase.errors import UsageError
 from seambase.wording import counted
+from seambench.cli.shared import completing
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -36,6 +37,7 @@ Readers = Annotated[
         "--reader",
         help="Reader, repeatable: a name from `seambench list`, package.module:Class, "
         "package.module:function, cmd:./reader, http://HOST:PORT or lib:./reader.so.",
+        autocompletion=completing.implementations,
     ),
 ]
 Queries = Annotated[
@@ -43,7 +45,11 @@ Queries = Annotated[
 ]
 ScansOnly = Annotated[
     list[str] | None,
-    typer.Option("--scans-only", help="Reader that takes no part in the queries, repeatable."),
+    typer.Option(
+        "--scans-only",
+        help="Reader that takes no part in the queries, repeatable.",
+        autocompletion=completing.implementations,
+    ),
 ]
 Samples = Annotated[
     int,
@@ -102,11 +108,27 @@ def plain_table(words: Iterable[str], numbers: Iterable[str] = ()) -> Table:
     return table
 
 
-def narrow_table(out: Console, rows: Iterable[tuple[str, str, str]]) -> None:
-    """A table for a terminal too narrow for columns: a styled word, a subject, maybe a remark."""
+def narrow_table(
+    out: Console, rows: Iterable[tuple[str, str, str]], *, whole: bool = False
+) -> None:
+    """A table for a terminal too narrow for columns: a styled word, a subject, maybe a remark.
+
+    Where words are to stay `whole`, and one has no room, they stand below each other, so that a
+    path can be copied.
+    """
     from rich.markup import escape
     from rich.table import Table
+    from rich.text import Text
 
+    rows = list(rows)
+    widest = max((len(Text.from_markup(word).plain) for word, _, _ in rows), default=0)
+    longest = max((len(word) for _, *texts in rows for t in texts for word in t.split()), default=0)
+    if whole and widest + 2 + longest > out.width:
+        for word, *texts in rows:
+            out.print(word, soft_wrap=True)
+            for text in filter(None, texts):
+                out.print(f"    {text}", markup=False, soft_wrap=True)
+        return
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column()
     table.add_column(overflow="fold")
@@ -118,11 +140,17 @@ def narrow_table(out: Console, rows: Iterable[tuple[str, str, str]]) -> None:
 
 
 def narrow_rows(
-    out: Console, titles: Sequence[str], rows: Sequence[Sequence[str]], *, wraps: bool = False
+    out: Console,
+    titles: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    wraps: bool = False,
+    whole: bool = False,
 ) -> bool:
     """Print rows below each other if columns do not fit a narrow terminal; whether they were.
 
-    With `wraps` the last column is one whose lines break between words.
+    With `wraps` the last column is one whose lines break between words; with `whole` no word is
+    broken.
     """
     from rich.markup import escape
 
@@ -136,7 +164,8 @@ def narrow_rows(
         return False
     others = [zip(titles[2:], row[2:], strict=True) for row in rows]
     known = ["; ".join(f"{title}: {cell}" for title, cell in one if cell) for one in others]
-    narrow_table(out, ((escape(a), b, more) for (a, b, *_), more in zip(rows, known, strict=True)))
+    pairs = zip(rows, known, strict=True)
+    narrow_table(out, ((escape(a), b, more) for (a, b, *_), more in pairs), whole=whole)
     return True
 
 
@@ -184,7 +213,9 @@ def _tell_noise(records: Sequence[Record], out: Console) -> None:
     loads = [load for one in records for load in one.machine.load_before[:1]]
     if loads:
         cores = records[0].machine.cores
-        out.print(f"load when it began: {min(loads):.1f} to {max(loads):.1f} on {cores} cores")
+        out.print(
+            f"load when it began: {min(loads):.1f} to {max(loads):.1f} on {counted(cores, 'core')}"
+        )
     for why in sorted({disturbed(one) or "" for one in records} - {""}):
         out.print(f"no quiet machine: {why}", markup=False)
 
