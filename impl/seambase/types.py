@@ -28,6 +28,7 @@ import pyarrow as pa
 
 from seambase.errors import RefusedError, UsageError
 from seambase.serde import SerdeField, SerdeRequest
+from seambase.wording import counted
 
 Language = Literal["presto", "spark"]
 
@@ -305,7 +306,9 @@ def _decimal(inner: str | None, language: Language, whole: str) -> SerdeType:
             raise UsageError(f"type {whole!r}: a decimal takes (precision,scale)")
         precision, scale = int(digits[0]), int(digits[1]) if len(digits) == 2 else 0
     if not 1 <= precision <= _MAX_PRECISION or scale > precision:
-        raise UsageError(f"type {whole!r}: no decimal has {precision} digits, {scale} of them last")
+        raise UsageError(
+            f"type {whole!r}: no decimal has {counted(precision, 'digit')}, {scale} of them last"
+        )
     text = f"decimal({precision},{scale})"
     return SerdeType(language, "decimal", text, precision=precision, scale=scale)
 
@@ -321,7 +324,9 @@ def _nested(
     else:
         wanted = 1 if kind == "array" else 2
         if len(parts) != wanted:
-            raise UsageError(f"type {whole!r}: {kind} has {wanted} parts, not {len(parts)}")
+            raise UsageError(
+                f"type {whole!r}: {kind} has {counted(wanted, 'part')}, not {len(parts)}"
+            )
         names = ()
         children = tuple(_parse(part, language, depth + 1, whole) for part in parts)
         texts = [child.text for child in children]

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from seambase.errors import InputError
+from seambase.wording import counted
 
 
 class BrokenError(InputError):
@@ -87,7 +88,7 @@ class Cursor:
     def take(self, count: int, what: str, value: Any = None) -> bytes:
         """The next bytes."""
         if not 0 <= count <= self.left:
-            raise self.broken(what, f"{count} bytes are needed, {self.left} are left")
+            raise self.broken(what, f"{counted(count, 'byte', 'are')} needed, {self.left} are left")
         begin, self.at = self.at, self.at + count
         self.note(begin, what, value)
         return bytes(self.data[begin : self.at])
@@ -95,7 +96,7 @@ class Cursor:
     def text(self, count: int, what: str) -> str:
         """The next bytes as ASCII; others show as question marks."""
         if not 0 <= count <= self.left:
-            raise self.broken(what, f"{count} bytes are needed, {self.left} are left")
+            raise self.broken(what, f"{counted(count, 'byte', 'are')} needed, {self.left} are left")
         begin, self.at = self.at, self.at + count
         value = bytes(self.data[begin : self.at]).decode("ascii", "replace")
         self.note(begin, what, value)
@@ -105,7 +106,7 @@ class Cursor:
         """One number in `struct`'s notation."""
         size = struct.calcsize(layout)
         if size > self.left:
-            raise self.broken(what, f"{size} bytes are needed, {self.left} are left")
+            raise self.broken(what, f"{counted(size, 'byte', 'are')} needed, {self.left} are left")
         begin, self.at = self.at, self.at + size
         value: int = struct.unpack_from(layout, self.data, begin)[0]
         self.note(begin, what, value)
@@ -123,7 +124,7 @@ class Cursor:
         """`count` little-endian numbers of a `struct` letter."""
         size = count * struct.calcsize(f"<{layout}")
         if size > self.left:
-            raise self.broken(what, f"{size} bytes are needed, {self.left} are left")
+            raise self.broken(what, f"{counted(size, 'byte', 'are')} needed, {self.left} are left")
         begin, self.at = self.at, self.at + size
         values = list(struct.unpack_from(f"<{count}{layout}", self.data, begin))
         self.note(begin, what, values)

@@ -32,9 +32,14 @@ def plural(word: str, count: int = 2) -> str:
     return f"{word[:-1]}ies" if word.endswith("ry") else f"{word}{'e' * word.endswith('ch')}s"
 
 
-def counted(count: int, word: str) -> str:
-    """So many of a thing: `1 file`, `2,345 files`."""
-    return f"{count:,} {plural(word, count)}"
+_SINGULAR = {"are": "is", "do": "does", "have": "has", "were": "was"}
+
+
+def counted(count: int, word: str, verb: str = "") -> str:
+    """So many of a thing, and what they do: `1 file`, `2,345 files`, `1 byte follows`."""
+    if verb and count == 1:
+        verb = _SINGULAR.get(verb, f"{verb}s")
+    return f"{count:,} {plural(word, count)}{' ' * bool(verb)}{verb}"
 
 
 def nearest(name: str, known: Iterable[str], most: int = 1) -> list[str]:

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.errors import RefusedError, UnavailableError, UsageError
+from seambase.wording import counted
 from seambench import __version__
 from seambench.contracts.common import Kind, Stage
 from seambench.contracts.exchange import (
@@ -95,7 +96,7 @@ def _check_dealing(request: ExchangeRequest) -> None:
     if (request.partition == "bucket") != bool(request.buckets):
         raise UsageError("bucket partitioning, and only that, goes by buckets")
     if request.bucket_drivers and max(request.bucket_drivers) >= request.drivers:
-        raise UsageError(f"a bucket is bound to one of {request.drivers} drivers")
+        raise UsageError(f"a bucket is bound to one of {counted(request.drivers, 'driver')}")
     if unknown := [name for name in request.computed if name not in request.keys]:
         raise UsageError(f"{unknown[0]!r} is computed, but it is no key")
 
@@ -237,7 +238,9 @@ class SeambenchExchange:
         """One sending side; see `seambench.contracts.exchange.Distributed`."""
         check_request(request)
         if len(addresses) != request.receivers:
-            raise UsageError(f"{request.receivers} receivers have {len(addresses)} addresses")
+            raise UsageError(
+                f"{counted(request.receivers, 'receiver', 'have')} {len(addresses)} addresses"
+            )
         remote = (
             LocalSender(request, rule_of(request), sender, addresses)
             if request.transport == THREADS

@@ -22,6 +22,7 @@ from typing import Any
 import psutil
 
 from seambase.errors import UsageError
+from seambase.wording import counted
 from seambench.bench.memory import MemorySampler
 from seambench.records.verdicts import Arrived, Finding
 from seambench.records.writer import Measurement, Sample
@@ -177,7 +178,9 @@ def take_turns(
     one warm sample. One that raised or answered wrongly has no samples.
     """
     if samples < 1:
-        raise UsageError(f"{samples} samples make no measurement; at least 1 is needed")
+        raise UsageError(
+            f"{counted(samples, 'sample', 'make')} no measurement; at least 1 is needed"
+        )
     results = {name: Measurement() for name in competitors}
     shuffled = orders(list(competitors), seed)
     gc.collect()

@@ -20,7 +20,7 @@ from typing import Any
 import psutil
 
 from seambase.errors import UnavailableError, UsageError
-from seambase.wording import uncoloured
+from seambase.wording import counted, uncoloured
 from seambench.contracts.peers.catalogue import peer_of
 from seambench.contracts.peers.environments import MARK, python_of
 
@@ -123,7 +123,10 @@ class Isolated:
         answer = self._ask(request, self._limits.seconds)
         self._hung = self._hung + 1 if answer.get("outcome") == "timeout" else 0
         if self._hung and self._hung == self._limits.hung:
-            reason = f"not asked, as {self._hung} cases in a row before it had no answer in time"
+            reason = (
+                f"not asked, as {counted(self._hung, 'case')} in a "
+                "row before it had no answer in time"
+            )
             self._refusal = {"outcome": "error", "reason": reason}
             self.gave_up = True
             self._stop()

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from seambase import errors
 from seambase.errors import RefusedError, SeambenchError, UnavailableError
+from seambase.wording import counted
 from seambench.contracts.common import Kind
 from seambench.contracts.outcomes import (
     CrashError,
@@ -96,7 +97,7 @@ def _judge(seam: Seam, case: Case, implementation: Any) -> int | None:
         if _held(implementation) > held:
             gc.collect(generation)
     if (still := _held(implementation) - held) > 0:
-        raise Mismatch(f"{still} blocks of memory are still held afterwards")
+        raise Mismatch(f"{counted(still, 'block')} of memory still held afterwards")
     return answer
 
 

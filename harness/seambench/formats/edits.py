@@ -65,14 +65,16 @@ def _find(table: Path, name: str, damage: Damage) -> Path:
     if kind == "path":
         matches = sorted(table.glob(number))
         if len(matches) != 1:
-            raise UsageError(f"{name!r} means {len(matches)} files of {table.name}, not one")
+            raise UsageError(
+                f"{name!r} means {counted(len(matches), 'file')} of {table.name}, not one"
+            )
         return matches[0]
     if kind not in damage.FILES:
         kinds = "".join(f"{known}:N, " for known in damage.FILES)
         raise UsageError(f"{name!r} names no file: {kinds}or path:GLOB")
     found = sorted(damage.FILES[kind](table), key=_natural)
     if not number.isdigit() or not 1 <= int(number) <= len(found):
-        raise UsageError(f"{name!r}: there are {len(found)} such files")
+        raise UsageError(f"{name!r}: there are {counted(len(found), 'such file')}")
     return found[int(number) - 1]
 
 

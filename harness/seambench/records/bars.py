@@ -29,6 +29,7 @@ from typing import Literal
 import msgspec
 
 from seambase.errors import InputError
+from seambase.wording import counted
 from seambench.records.model import Record, Scalar, Timing
 from seambench.records.ratios import Ratio, mean_ratio
 from seambench.records.standing import disturbed, unfit
@@ -233,7 +234,7 @@ def _figure(bar: Bar, run: Sequence[Record]) -> Judged | str:
         return Judged(bar, means[0] / means[1], source=source)
     names = [set(found) for found in timings]
     if len(names[0]) != len(names[1]) or (len(names[0]) > 1 and names[0] != names[1]):
-        return f"its sides have {len(names[0])} and {len(names[1])} cases, which differ"
+        return f"its sides have {len(names[0])} and {counted(len(names[1]), 'case')}, which differ"
     paired = run[0].run.id == run[1].run.id
     ratio = mean_ratio(list(zip(*samples, strict=True)), paired=paired)
     return (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from seambase.wording import counted
 from seambench.records.model import Record, Timing
 from seambench.records.ratios import LEAST_SAMPLES
 
@@ -15,7 +16,7 @@ def unfit(record: Record, timing: Timing | None = None) -> str | None:
     if timing.outcome != "pass":
         return timing.reason
     if len(timing.hot) < LEAST_SAMPLES:
-        return f"{len(timing.hot)} warm samples are fewer than {LEAST_SAMPLES}"
+        return f"{counted(len(timing.hot), 'warm sample', 'are')} fewer than {LEAST_SAMPLES}"
     return None
 
 

@@ -30,6 +30,7 @@ from typing import Literal
 import msgspec
 
 from seambase.errors import InputError, UsageError
+from seambase.wording import counted
 from seambench.records.bars import Bar, Side, judge, standing_run
 from seambench.records.model import Record, Timing
 from seambench.records.ratios import Ratio
@@ -180,7 +181,7 @@ def _cells(
     cells = [_cell(table, first, run[1:]), _cell(table, second, run[:1])]
     cells += [_cell(table, side, of_run) for side in others]
     together = len({one.run.id for one in run}) == 1
-    samples = f"{judged.ratio.count} warm samples of each"
+    samples = f"{counted(judged.ratio.count, 'warm sample')} of each"
     samples += " in shuffled turns" if together else ", of which this run has one side"
     for one in run:
         busy = one.run.busy
@@ -188,7 +189,7 @@ def _cells(
         sources[one.run.id] = (
             f"Run {one.run.id} of {one.run.started_utc[:10]}, commit "
             f"{(one.run.commit or '?')[:8]}, {one.machine.name} ({one.machine.cpu}, "
-            f"{one.machine.cores} cores), {samples}{others_said}."
+            f"{counted(one.machine.cores, 'core')}), {samples}{others_said}."
         )
     return [*cells, row.said(judged.ratio)], ""
 

@@ -218,5 +218,5 @@ def verdict_problem(timing: Timing) -> str | None:
     if timing.outcome == "pass" and not (timing.cold and timing.hot):
         return "it passes without a time"
     if len(timing.cpu) != len(timing.hot):
-        return f"{len(timing.hot)} hot samples, {len(timing.cpu)} cpu ones"
+        return f"{counted(len(timing.hot), 'hot sample')}, {len(timing.cpu)} cpu ones"
     return None

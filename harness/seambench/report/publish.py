@@ -15,7 +15,6 @@ from seambase.errors import UnavailableError
 from seambase.written import whole_file
 from seambench.report.site import build
 from seambench.seams.scan.audit.model import Audit
-from seambench.seams.scan.audit.words import sections, verdict
 
 _WORKFLOW = Path(".github") / "workflows" / "pages.yml"
 
@@ -42,6 +41,9 @@ def publish(results_dir: Path, folder: Path) -> Path:
 
 def audit_page(audit: Audit) -> str:
     """The page as HTML."""
+    # The words take their numbers from this package, whose first import this would be.
+    from seambench.seams.scan.audit.words import sections, verdict
+
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("seambench.report", "template"),
         autoescape=True,

@@ -53,12 +53,22 @@ def _failed(program: str, error: BaseException) -> int:
     if isinstance(error, BrokenPipeError):
         return untaken()
     if isinstance(error, OSError) and error.strerror:
-        where = f"{error.filename}: " if error.filename else ""
+        named = error.filename or ("standard output" if _takes_no_more() else "")
+        where = f"{named}: " if named else ""
         return _tell(program, error, f"{where}{error.strerror}", _FAILED)
     kind, text = type(error).__name__, str(error).strip().splitlines()
     reason = f"{kind}: {text[0]}" if text else kind
     shows = f"({_debug(program)}=1 shows where)"
     return _tell(program, error, f"unexpected: {reason} {shows}", _FAILED)
+
+
+def _takes_no_more() -> bool:
+    """Whether what is still to be printed cannot be: its file's errors come without a name."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        return True
+    return False
 
 
 def _debug(program: str) -> str:

@@ -37,14 +37,16 @@ def print_json(value: Any) -> None:
     sys.stdout.write(json.dumps(value, default=str) + "\n")
 
 
-def print_rows(names: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+def print_rows(
+    names: Sequence[str], rows: Sequence[Sequence[object]], *, whole: bool = False
+) -> None:
     """Print rows of a table.
 
-    On a terminal long texts are cut, and columns that do not fit are left out and named; numbers
-    are never cut. Elsewhere everything is printed.
+    On a terminal long texts are cut unless they are to stay `whole`, and columns that do not fit
+    are left out and named; numbers are never cut. Elsewhere everything is printed.
     """
     is_terminal = sys.stdout.isatty()
-    most = _TEXT_CELLS if is_terminal else sys.maxsize
+    most = _TEXT_CELLS if is_terminal and not whole else sys.maxsize
     columns = [
         [plain_text(name), *(_cell(row[i], most) for row in rows)] for i, name in enumerate(names)
     ]

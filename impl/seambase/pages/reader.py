@@ -207,7 +207,9 @@ class _Reader:
         self._check_header(begin, marker, uncompressed, size, crc)
         if size > cursor.left:
             raise cursor.broken(
-                "payload", f"the header says {size} bytes, {cursor.left} are left", begin + 9
+                "payload",
+                f"the header says {counted(size, 'byte')}, {cursor.left} are left",
+                begin + 9,
             )
         wire = cursor.data[cursor.at : cursor.at + size]
         if marker & CHECKSUMMED and checksum_of(wire, marker, rows, uncompressed) != crc:
@@ -278,7 +280,9 @@ class _Reader:
                 )
             columns.append(column)
         if cursor.left:
-            raise cursor.broken("payload", f"{cursor.left} bytes follow the last column")
+            raise cursor.broken(
+                "payload", f"{counted(cursor.left, 'byte', 'follow')} the last column"
+            )
         return columns
 
     def block(self, cursor: Cursor, type_: SerdeType | None, depth: int) -> Block:
@@ -329,9 +333,10 @@ class _Reader:
         count = rows - sum(nulls or ())
         if count and type_ is not None and name != encoding_of(type_):
             raise cursor.broken(
-                "has nulls", f"{name} of a {type_.text} has {count} values, not only nulls"
+                "has nulls",
+                f"{name} of a {type_.text} has {counted(count, 'value')}, not only nulls",
             )
-        data = cursor.take(width * count, f"{count} values of {width} bytes")
+        data = cursor.take(width * count, f"{counted(count, 'value')} of {counted(width, 'byte')}")
         values = [data[at : at + width] for at in range(0, len(data), width)]
         return Block(name, rows, nulls, values)
 
@@ -391,7 +396,9 @@ class _Reader:
         if length != -1:
             if length != 2 * keys.rows:
                 raise cursor.broken(
-                    "length of the hash table", f"{length} for {keys.rows} entries", cursor.at - 4
+                    "length of the hash table",
+                    f"{length} for {counted(keys.rows, 'entry')}",
+                    cursor.at - 4,
                 )
             table = cursor.numbers("i", length, "hash table")
         rows = self._rows(cursor)
@@ -434,7 +441,8 @@ class _Reader:
         for at, block in enumerate(fields):
             if block.rows != present:
                 raise cursor.broken(
-                    f"field {at}", f"{counted(block.rows, 'row')} for {present} present rows"
+                    f"field {at}",
+                    f"{counted(block.rows, 'row')} for {counted(present, 'present row')}",
                 )
 
     def _dictionary(self, cursor: Cursor, type_: SerdeType | None, depth: int) -> Block:
@@ -444,7 +452,9 @@ class _Reader:
         begin = cursor.at
         ids = cursor.numbers("i", rows, "ids")
         if any(not 0 <= id_ < entries.rows for id_ in ids):
-            raise cursor.broken("ids", f"one is outside the {entries.rows} entries", begin)
+            raise cursor.broken(
+                "ids", f"one is outside the {counted(entries.rows, 'entry')}", begin
+            )
         source = cursor.take(_SOURCE_ID_BYTES, "source id")
         return Block("DICTIONARY", rows, children=[entries], ids=ids, source_id=source)
 

@@ -117,7 +117,7 @@ class AvroContainer:
                     raise _unreadable(f"{where}: record {number}", error) from error
                 yield record
             if stream.tell() != len(block):
-                raise InputError(f"{where}: bytes follow its {count} records")
+                raise InputError(f"{where}: bytes follow its {counted(count, 'record')}")
 
     def blocks(self) -> Iterator[tuple[int, int, bytes]]:
         """Where each block begins, how many records it says it has, and its decompressed bytes."""

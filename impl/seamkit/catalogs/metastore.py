@@ -17,6 +17,7 @@ from typing import Any, Protocol
 
 from seambase.errors import InputError, SeambenchError, UnavailableError, UsageError
 from seambase.extras import needs
+from seambase.wording import counted
 
 SCHEME = "hive://"
 _SERVER = r"hive://([^/:@\s]+|\[[0-9a-fA-F:]+\]):(\d{1,5})"
@@ -229,7 +230,9 @@ class Metastore:
         with _client(name, self._timeout_s) as client:
             names = client.get_partition_names(name.database, name.table, -1)
             if len(names) > _MOST_PARTITIONS:
-                raise InputError(f"{name}: {len(names)} partitions, more than can be listed")
+                raise InputError(
+                    f"{name}: {counted(len(names), 'partition')}, more than can be listed"
+                )
             for begin in range(0, len(names), _PARTITIONS_AT_ONCE):
                 some = names[begin : begin + _PARTITIONS_AT_ONCE]
                 answer = client.get_partitions_by_names(name.database, name.table, some)

@@ -65,7 +65,9 @@ def encode(given: argparse.Namespace) -> int:
     with whole_file(Path(given.output)) as temporary:
         temporary.write_bytes(written)
     rows = sum(batch.num_rows for batch in batches)
-    sys.stderr.write(f"{counted(rows, 'row')} written to {given.output} ({len(written):,} bytes)\n")
+    sys.stderr.write(
+        f"{counted(rows, 'row')} written to {given.output} ({counted(len(written), 'byte')})\n"
+    )
     return 0
 
 

@@ -108,7 +108,7 @@ def _tell(report: ScanReport, source: str, rows: int, output: str | None) -> Non
     sys.stderr.write(plain_text(f"{written}{f' (units: {paths})' if paths else ''}") + "\n")
     if report.unread_pages:
         sys.stderr.write(
-            f"{report.unread_pages:,} of {report.pages:,} pages left out by their index\n"
+            f"{report.unread_pages:,} of {counted(report.pages, 'page')} left out by their index\n"
         )
 
 
@@ -143,7 +143,7 @@ def scan_of_plan(given: argparse.Namespace) -> Scan:
     try:
         size = file.stat().st_size
         if size > _MOST_BYTES:
-            raise InputError(f"{file}: {size} bytes, more than a plan may have")
+            raise InputError(f"{file}: {counted(size, 'byte')}, more than a plan may have")
         text = file.read_bytes()
     except OSError as error:
         raise UsageError(f"--unit {file}: not readable ({error.strerror})") from error

@@ -24,6 +24,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from seambase.errors import InputError, RefusedError
+from seambase.wording import counted
 from seamkit.avro import arrow_type, parse_schema
 from seamkit.connector.plain_values import floating_text, row_converter
 from seamkit.files.parquet import PARQUET_ERRORS, ParquetReader, open_parquet
@@ -466,7 +467,7 @@ def _delete_order(value: Any, word: str, rules: _Rules) -> tuple[Any, ...] | Non
     if items is None or (word == "array") != (len(rules.order) > 1):
         return None
     if len(items) != len(rules.order):
-        raise InputError(f"{rules.root}: a delete has {len(items)} ordering values")
+        raise InputError(f"{rules.root}: a delete has {counted(len(items), 'ordering value')}")
     order = []
     for field, (kind, plain) in zip(rules.order, items, strict=True):
         if kind != "null" and kind not in _java_classes(field.type):

@@ -12,6 +12,7 @@ from weakref import WeakSet
 import pyarrow as pa
 
 from seambase.errors import UsageError
+from seambase.wording import counted
 from seamkit.core._seam import ffi, lib
 from seamkit.core.errors import check, new_error
 
@@ -124,7 +125,9 @@ class TrackedAllocator:
         trace: TracebackType | None,
     ) -> None:
         if kind is None and (live := self.counters().live_blocks):
-            raise AssertionError(f"{live} blocks are still alive at the end of their allocator")
+            raise AssertionError(
+                f"{counted(live, 'block', 'are')} still alive at the end of their allocator"
+            )
 
 
 class Closing:

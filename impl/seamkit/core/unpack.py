@@ -19,6 +19,7 @@ from typing import Protocol
 import pyarrow as pa
 
 from seambase.errors import InputError, RefusedError
+from seambase.wording import counted
 
 _Unpack = Callable[[bytes | memoryview, int], bytes]
 
@@ -61,8 +62,8 @@ class Bound:
         `packed` are the bytes that it takes in its file; None where they are not known.
         """
         if size > self.most:
-            own = "" if packed is None else f"{packed} bytes become "
-            raise RefusedError(f"{where}: {own}{size} bytes, {self._words}")
+            own = "" if packed is None else f"{counted(packed, 'byte', 'become')} "
+            raise RefusedError(f"{where}: {own}{counted(size, 'byte')}, {self._words}")
 
     def unpack(self, codec: str, packed: bytes | memoryview, where: str) -> bytes:
         """All bytes of a piece that does not state its size; see `unpack`."""
@@ -71,7 +72,7 @@ class Bound:
         except ValueError as error:
             raise InputError(f"{where}: not readable as {codec} ({error})") from error
         except OverflowError as error:
-            words = f"{len(packed)} bytes become more, {self._words}"
+            words = f"{counted(len(packed), 'byte', 'become')} more, {self._words}"
             raise RefusedError(f"{where}: {words}") from error
 
     @property
@@ -87,7 +88,7 @@ def most_bytes(codec: str, packed: int) -> int:
 def check_growth(codec: str, packed: int, whole: int) -> None:
     """Refuse a stated size that compressed bytes cannot have."""
     if not 0 <= whole <= most_bytes(codec, packed):
-        raise ValueError(f"{packed} bytes of {codec} cannot become {whole}")
+        raise ValueError(f"{counted(packed, 'byte')} of {codec} cannot become {whole}")
 
 
 def unpack(codec: str, packed: bytes | memoryview, most: int) -> bytes:
@@ -101,7 +102,7 @@ def unpack(codec: str, packed: bytes | memoryview, most: int) -> bytes:
     except _FAILURES as error:
         raise ValueError(str(error)) from error
     if len(whole) > most:
-        raise OverflowError(f"it has more than {most} bytes")
+        raise OverflowError(f"it has more than {counted(most, 'byte')}")
     return whole
 
 
@@ -130,7 +131,7 @@ def _snappy(packed: bytes | memoryview, most: int) -> bytes:
     size = _stated_size(packed)
     check_growth("snappy", len(packed), size)
     if size > most:
-        raise OverflowError(f"it says that it has {size} bytes")
+        raise OverflowError(f"it says that it has {counted(size, 'byte')}")
     return bytes(pa.Codec("snappy").decompress(packed, size, asbytes=True))
 
 
@@ -171,9 +172,9 @@ def _lz4(packed: bytes | memoryview, most: int) -> bytes:
             back = data[at] | data[at + 1] << 8
             size, at = _lz4_length(data, at + 2, token & 15)
             if not 0 < back <= len(whole):
-                raise ValueError(f"it copies from {back} bytes before, where nothing is")
+                raise ValueError(f"it copies from {counted(back, 'byte')} before, where nothing is")
             if len(whole) + size + 4 > most:
-                raise OverflowError(f"it has more than {most} bytes")
+                raise OverflowError(f"it has more than {counted(most, 'byte')}")
             for _ in range(size + 4):
                 whole.append(whole[-back])
     except IndexError as error:

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from seambase.encodings import plain_type
 from seambase.errors import RefusedError, SeambenchError, UsageError
 from seambase.foreign_arrow import stream_of
+from seambase.wording import counted
 from seamkit.core.errors import NativeMemoryError
 from seamkit.core.memory import TrackedAllocator
 from seamkit.core.payloads import flat, size_of
@@ -171,7 +172,8 @@ class SinkDriver:
         found = Bound(stream_of([key], key.schema).to_pybytes())
         if len(found.key) > _BOUND_BYTES:
             reason = (
-                f"the columns that are merged by have {len(found.key)} bytes in one row, which a "
+                "the columns that are merged by have "
+                f"{counted(len(found.key), 'byte')} in one row, which a "
                 f"receiver that waits cannot be told: {_BOUND_BYTES} at most"
             )
             self._sink.cancel(reason)
@@ -243,7 +245,9 @@ class SinkDriver:
         assert rule is not None
         if buckets.unused == "refuse":
             bucket = chunk.part // rule.drivers
-            raise RefusedError(f"{rows} rows belong to bucket {bucket}, which no instance has")
+            raise RefusedError(
+                f"{counted(rows, 'row', 'belong')} to bucket {bucket}, which no instance has"
+            )
         self.dropped_rows += rows
 
     def _broadcast(self, batch: pa.RecordBatch) -> None:
@@ -318,7 +322,8 @@ class SinkDriver:
         batch = self._sink.format.decode(flat(payload)) if batch is None else batch
         if batch.num_rows < 2:
             raise RefusedError(
-                f"a chunk of one row has {size} bytes, and a request to these channels carries "
+                f"a chunk of one row has {counted(size, 'byte')}, and "
+                "a request to these channels carries "
                 f"{most}: raise most_bytes at both ends"
             )
         half = batch.num_rows // 2

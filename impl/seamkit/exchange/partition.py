@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from seambase.encodings import plain_schema, plain_type
 from seambase.errors import UsageError
+from seambase.wording import counted
 from seamkit.core._seam import ffi, lib
 from seamkit.core.arrow_data import (
     ExportedBatch,
@@ -101,7 +102,9 @@ def _bind(rule: PartitionRule, schema: pa.Schema) -> _Bound:
         table_type(plain_type(columns.schema.field(index).type)) for index in indexes
     ]
     if len(types) != len(indexes):
-        raise UsageError(f"{len(indexes)} key columns have {len(types)} types")
+        raise UsageError(
+            f"{counted(len(indexes), 'key column', 'have')} {counted(len(types), 'type')}"
+        )
     function, usual = FUNCTIONS[rule.function]
     keys, structs = ffi.new("int32_t[]", indexes), CTypes(types)
     struct = ffi.new("struct seam_partition_rule *")

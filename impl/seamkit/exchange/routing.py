@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from seambase.errors import UsageError
+from seambase.wording import counted
 from seamkit.exchange.partition import PartitionRule
 
 
@@ -65,7 +66,9 @@ class Routing:
         if self.buckets is not None and self.rule is not None:
             _check_buckets(self.buckets, self.rule, channels)
         elif self.rule is not None and self.rule.channels != channels:
-            raise UsageError(f"the rule deals to {self.rule.channels} channels, not {channels}")
+            raise UsageError(
+                f"the rule deals to {counted(self.rule.channels, 'channel')}, not {channels}"
+            )
 
     def placement(self) -> list[tuple[int, int] | None]:
         """Channel and driver of every part of the rule; None for those that nobody has."""
@@ -80,12 +83,14 @@ class Routing:
 def _check_buckets(buckets: Buckets, rule: PartitionRule, channels: int) -> None:
     count = len(buckets.channels)
     if rule.channels != count:
-        raise UsageError(f"the rule deals to {rule.channels} buckets, the map has {count}")
+        raise UsageError(
+            f"the rule deals to {counted(rule.channels, 'bucket')}, the map has {count}"
+        )
     if any(channel is not None and not 0 <= channel < channels for channel in buckets.channels):
-        raise UsageError(f"a bucket belongs to one of {channels} channels, or to nobody")
+        raise UsageError(f"a bucket belongs to one of {counted(channels, 'channel')}, or to nobody")
     if buckets.drivers is None:
         return
     if rule.drivers != 1:
         raise UsageError("where buckets are bound to drivers, the rule has none to choose from")
     if len(buckets.drivers) != count or min(buckets.drivers, default=0) < 0:
-        raise UsageError(f"{count} buckets have a driver each, 0 or more")
+        raise UsageError(f"{counted(count, 'bucket', 'have')} a driver each, 0 or more")

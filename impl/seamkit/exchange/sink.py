@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 import pyarrow as pa
 
 from seambase.errors import UsageError
+from seambase.wording import counted
 from seamkit.core.memory import TrackedAllocator
 from seamkit.exchange.driver import SinkDriver
 from seamkit.exchange.formats.formats import ChunkFormat
@@ -345,5 +346,7 @@ def _check(
     if format_ is None and not all(channel.pass_through for channel in channels):
         raise UsageError("a channel to another process needs a chunk format")
     if instances is not None and len(instances) != len(channels):
-        raise UsageError(f"{len(channels)} channels lead to {len(instances)} instances")
+        raise UsageError(
+            f"{counted(len(channels), 'channel', 'lead')} to {counted(len(instances), 'instance')}"
+        )
     routing.check(len(channels))

@@ -76,7 +76,7 @@ class Retry:
                 raise
             except OSError as error:
                 if attempt == self.attempts or time.monotonic() - begun >= most_seconds:
-                    raise OSError(f"{_text(error)} ({attempt} attempts)") from error
+                    raise OSError(f"{_text(error)} ({counted(attempt, 'attempt')})") from error
             except Exception as error:  # libraries of storages raise what they like
                 raise OSError(_text(error)) from error
             self.sleep(wait * random.uniform(0.5, 1))

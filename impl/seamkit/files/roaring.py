@@ -51,7 +51,7 @@ def read_bitmap(data: bytes | memoryview, most: int = _MOST_POSITIONS) -> Positi
         pieces += [(high << 32) + (one.key << 16) + one.values for one in found]
         left -= sum(len(one.values) for one in found)
     if reader.at != len(data):
-        raise ValueError(f"{len(data) - reader.at} bytes follow it")
+        raise ValueError(f"{counted(len(data) - reader.at, 'byte', 'follow')} it")
     joined = np.concatenate(pieces) if pieces else np.empty(0, np.int64)
     if (np.diff(joined) <= 0).any():
         raise ValueError("its values are not in order")
@@ -69,7 +69,7 @@ def united_32(first: bytes, second: bytes) -> bytes:
         reader = _Reader(memoryview(data))
         found = _read_bitmap_32(reader, _MOST_POSITIONS)
         if reader.at != len(data):
-            raise ValueError(f"{len(data) - reader.at} bytes follow it")
+            raise ValueError(f"{counted(len(data) - reader.at, 'byte', 'follow')} it")
         previous = -1
         for one in found:
             if one.key <= previous or (np.diff(one.values) <= 0).any():
@@ -177,7 +177,7 @@ def _read_bitmap_32(reader: _Reader, most: int) -> list[_Container]:
     heads = reader.words(2 * count).reshape(-1, 2)
     cardinalities = heads[:, 1] + 1
     if cardinalities.sum() > most:
-        raise TooManyError(f"it has more than {most} values left to it")
+        raise TooManyError(f"it has more than {counted(most, 'value')} left to it")
     offsets = None
     if not len(runs) or count >= _OFFSETS_FROM:
         offsets = np.frombuffer(reader.take(4 * count), "<u4")
@@ -208,7 +208,7 @@ def _run_container(reader: _Reader, key: int, cardinality: int) -> _Container:
     if (pairs.sum(axis=1) >= _CONTAINER_VALUES).any():
         raise ValueError("a run leads out of its container")
     if lengths.sum() != cardinality:
-        raise ValueError(f"runs of {lengths.sum()} values where it says {cardinality}")
+        raise ValueError(f"runs of {counted(lengths.sum(), 'value')} where it says {cardinality}")
     begins = np.cumsum(lengths) - lengths
     values = np.repeat(pairs[:, 0] - begins, lengths) + np.arange(cardinality)
     return _Container(key, values, len(pairs))

@@ -26,6 +26,7 @@ import pyarrow as pa
 
 from seambase.errors import InputError, RefusedError, UsageError
 from seambase.values import value_class
+from seambase.wording import counted
 from seamkit.core.unpack import Bound
 from seamkit.files.kept import KEPT, file_identity
 from seamkit.files.ranges import Ranges
@@ -51,7 +52,12 @@ def table_address(path: str | os.PathLike[str]) -> str:
     text = os.fspath(path)
     if not isinstance(text, str) or not text:
         raise UsageError(f"path is {text!r}: a folder or an address is meant")
-    return str(Path(text).expanduser()) if text.startswith("~") else text
+    if text.startswith("~"):
+        return str(Path(text).expanduser())
+    scheme, separator, rest = text.partition(":/")
+    is_address = rest.startswith("/") or scheme.lower() == "file"
+    # Of an address letters of the scheme may be large or small.
+    return f"{scheme.lower()}:/{rest}" if separator and is_address else text
 
 
 def is_far(root: str) -> bool:
@@ -285,7 +291,8 @@ class Storage:
         content = self._ask(self._files.read, path, most_bytes + 1)
         if len(content) > most_bytes:
             raise InputError(
-                f"{self.full(path)}: longer than {most_bytes} bytes, more than such a file can have"
+                f"{self.full(path)}: longer than "
+                f"{counted(most_bytes, 'byte')}, more than such a file can have"
             )
         return content
 

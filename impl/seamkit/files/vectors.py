@@ -45,7 +45,7 @@ def unframed(stored: bytes, sizes: Collection[int], where: str, by: str) -> byte
         raise InputError(f"{where}: the file ends before it")
     size = struct.unpack_from(">i", stored)[0]
     if size not in sizes:
-        raise InputError(f"{where}: {size} bytes, {by} says {max(sizes)}")
+        raise InputError(f"{where}: {counted(size, 'byte')}, {by} says {max(sizes)}")
     body, checksum = stored[4 : 4 + size], stored[4 + size : FRAME_BYTES + size]
     if len(checksum) != 4:
         raise InputError(f"{where}: the file ends within it")

@@ -29,6 +29,7 @@ from typing import Any, Literal, NoReturn
 import pyarrow as pa
 
 from seambase.errors import RefusedError, UsageError
+from seambase.wording import counted
 from seamkit.core._seam import ffi, lib
 from seamkit.core.arrow_data import ExportedBatch, address, batch_of, exported_schema, new_array
 from seamkit.core.errors import check, new_error
@@ -371,8 +372,9 @@ class HandleRegistry(Closing):
         lib.seam_batches_clear(self.pointer)
         if left or structs:
             raise AssertionError(
-                f"{len(left)} native batches were never released: {', '.join(left) or 'none'}; "
-                f"{structs} batches of C structures neither released nor moved on"
+                f"{counted(len(left), 'native batch', 'were')} never "
+                f"released: {', '.join(left) or 'none'}; "
+                f"{counted(structs, 'batch')} of C structures neither released nor moved on"
             )
 
     def _left(self) -> list[str]:
@@ -381,7 +383,7 @@ class HandleRegistry(Closing):
         found = ffi.new("struct seam_batches_entry[]", count)
         count = min(count, lib.seam_batches_list(self.pointer, found, count))
         return [
-            f"handle {one.handle} ({one.rows} rows, {one.users} users)"
+            f"handle {one.handle} ({counted(one.rows, 'row')}, {counted(one.users, 'user')})"
             for one in sorted(found[0:count], key=lambda one: int(one.handle))
         ]
 

@@ -29,6 +29,7 @@ import pyarrow.compute as pc
 from seambase.errors import InputError, RefusedError, UsageError
 from seambase.scan import ScanWarning
 from seambase.where import Filter, parse_filter
+from seambase.wording import counted
 from seamkit.files.storage import Storage
 from seamkit.ranges.codec import Decoder, Encoder
 from seamkit.scan.arguments import ScanOptions
@@ -331,7 +332,8 @@ def _check_values(document: Any, where: str) -> None:
             raise InputError(f"{where}: {_at(place)} is {value[:40]!a}, no text")
         elif type(value) is int and not _LEAST <= value <= _MOST:
             raise InputError(
-                f"{where}: {_at(place)} has {value.bit_length()} bits, more than the 64 there are"
+                f"{where}: {_at(place)} has "
+                f"{counted(value.bit_length(), 'bit')}, more than the 64 there are"
             )
 
 

@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 
 from seambase import wording
 from seambase.errors import UsageError
+from seambase.wording import counted
 from seamkit.scan.hints import did_you_mean
 from seamkit.scan.scan import Scan
 from seamkit.scan.sql_scan import EngineCondition, SqlScan, sql_condition
@@ -226,7 +227,9 @@ class ScanOptions:
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
                 raise UsageError(f"{name} is {value!r}: a whole number of at least 1 is meant")
             if value >> 63:
-                raise UsageError(f"{name} has {value.bit_length()} bits: at most 63 are meant")
+                raise UsageError(
+                    f"{name} has {counted(value.bit_length(), 'bit')}: at most 63 are meant"
+                )
 
     @classmethod
     def of(cls, scan: Callable[..., object], run: RunOptions) -> ScanOptions:

@@ -25,6 +25,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.errors import InputError, RefusedError
+from seambase.wording import counted
 from seamkit.core.arrow_data import ExportedBatch, batch_of, numbers
 from seamkit.core.tasks import read_ahead
 from seamkit.files.reader import FileReader
@@ -468,7 +469,8 @@ class KeyRange:
             tally = self.tally
             if tally.ranges == 0 and tally.found != tally.expected:
                 raise InputError(
-                    f"{where}: row groups have {tally.found} of {tally.expected} rows in the "
+                    f"{where}: row groups have {tally.found} of "
+                    f"{counted(tally.expected, 'row')} in the "
                     f"ranges of {self.column.name!r} that their statistics tell"
                 )
 

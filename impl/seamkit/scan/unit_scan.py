@@ -323,7 +323,8 @@ class UnitScan(Scan):
         pages = self._state.pages
         if pages.pages:
             notes.append(
-                f"read       {pages.unread} of {pages.pages} pages left out by their index"
+                f"read       {pages.unread} of "
+                f"{counted(pages.pages, 'page')} left out by their index"
             )
         return "\n".join([*lines, *(f"  {note}" for note in notes)])
 

@@ -318,7 +318,7 @@ class Runs:
         if not self.runs or not self.keys or not 0 <= self.descending <= len(self.order):
             raise ValueError(
                 f"{counted(len(self.runs), 'run')} by {counted(len(self.keys), 'key')}, "
-                f"{self.descending} of {len(self.order)} columns of order descending"
+                f"{self.descending} of {counted(len(self.order), 'column')} of order descending"
             )
 
     @property

@@ -86,7 +86,7 @@ def _zstd_decompress(data: Bytes, size: int, _: TrackedAllocator) -> memoryview:
     # A frame that knows its size is decompressed into that much memory, whatever the bound.
     known = zstandard.frame_content_size(data)
     if known >= 0 and known != size:
-        raise ValueError(f"its frame holds {known} bytes")
+        raise ValueError(f"its frame holds {counted(known, 'byte')}")
     return memoryview(
         _local.decompressor.decompress(data, max_output_size=size, allow_extra_data=False)
     )
@@ -159,7 +159,8 @@ def decompress(
         out = _DECOMPRESS[codec](data, size_bytes, allocator)
     except _FAILURES as error:
         raise InputError(
-            f"{len(data)} bytes are not {codec} of {size_bytes} bytes: {error} (at byte {offset})"
+            f"{counted(len(data), 'byte', 'are')} not {codec} of "
+            f"{counted(size_bytes, 'byte')}: {error} (at byte {offset})"
         ) from error
     if len(out) != size_bytes:
         raise InputError(

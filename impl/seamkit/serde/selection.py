@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from seambase.errors import UsageError
+from seambase.wording import counted
 from seamkit.core._seam import ffi
 
 Rows: TypeAlias = range | Sequence[int] | npt.NDArray[np.integer[Any]] | None
@@ -84,6 +85,7 @@ def row_numbers(selections: Sequence[Rows], batch_rows: int) -> tuple[Any, list[
     joined = np.concatenate(parts) if parts else np.empty(0, np.int64)
     if joined.size and not 0 <= joined.min() <= joined.max() < batch_rows:
         raise UsageError(
-            f"rows {joined.min()} to {joined.max()} are not all in a batch of {batch_rows} rows"
+            f"rows {joined.min()} to {joined.max()} are not all in a "
+            f"batch of {counted(batch_rows, 'row')}"
         )
     return joined, [len(part) for part in parts]

@@ -24,6 +24,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.errors import InputError
+from seambase.wording import counted
 from seamkit.files.reader import FileReader
 from seamkit.files.statistics import ColumnRange, FileStatistics
 
@@ -152,8 +153,8 @@ def contradict(stated: ColumnRange, own: ColumnRange) -> bool:
 def shown(known: ColumnRange) -> str:
     """A range for people."""
     if known.least is None and known.greatest is None:
-        return "not told" if known.nulls is None else f"of {known.nulls} nulls"
-    nulls = "" if known.nulls is None else f", with {known.nulls} nulls"
+        return "not told" if known.nulls is None else f"of {counted(known.nulls, 'null')}"
+    nulls = "" if known.nulls is None else f", with {counted(known.nulls, 'null')}"
     return f"{known.least} to {known.greatest}{nulls}"
 
 

@@ -219,7 +219,8 @@ def open_catalog(
         raise UsageError(f"{root}: hive://HOST:PORT is meant")
     if root.startswith(iceberg.SCHEME):
         return Catalog(root, IcebergNames(root), opened)
-    require_folder(root)
+    named = f"; of a catalog that has this name the address is {iceberg.SCHEME}{root}"
+    require_folder(root, named if root.isidentifier() else "")
     storage = Storage(root, storage_options)
     entries = {entry.name: entry.size_bytes is None for entry in storage.list()}
     if _is_table(storage, entries):

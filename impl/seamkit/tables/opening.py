@@ -253,15 +253,18 @@ def recognised_format(
     return found[0]
 
 
-def require_folder(root: str) -> None:
-    """What a local path without a folder is, in words; storages elsewhere have no folders."""
+def require_folder(root: str, hint: str = "") -> None:
+    """What a local path without a folder is, in words; storages elsewhere have no folders.
+
+    `hint` ends the sentence where there is nothing of that name.
+    """
     if "://" in root or root.startswith("file:"):
         return
     path = Path(root)
     if path.is_dir():
         return
     if not path.exists():
-        raise InputError(f"{root}: there is no such folder")
+        raise InputError(f"{root}: there is no such folder{hint}")
     kind = _DATA_ENDINGS.get(path.suffix)
     what = f"a {kind} file" if kind else "a file"
     raise InputError(f"{root} is {what}: a table is a folder, so name the one it lies in")

@@ -161,6 +161,15 @@ class Table(Hinted, ABC):
     instead = _INSTEAD
     is_folders_alone: ClassVar[bool] = False
 
+    # Hidden from type checkers, who know by its abstract methods that it cannot be made.
+    if not TYPE_CHECKING:
+
+        def __new__(cls, *_: object, **__: object) -> Table:
+            """Only tables of a format are made."""
+            if cls is Table:
+                raise TypeError("Table is what tables of all formats are: call open_table(path)")
+            return super().__new__(cls)
+
     @property
     @abstractmethod
     def schema(self) -> pa.Schema:

@@ -35,6 +35,7 @@ import pyarrow as pa
 import pyarrow.dataset
 
 from seambase.scan import ScanReport
+from seambase.wording import counted
 from seambench.bench.apart import Task
 from seambench.bench.kernels import Kernel, Kernels
 from seambench.bench.measure import Competitor
@@ -233,7 +234,7 @@ def _starts_processes(case: Case) -> bool:
 
 def kernels(folder: Path, cases: int = 200) -> Kernels:  # noqa: ARG001 - every plan has a folder
     """What the harness takes of a case of each seam, whatever the implementation takes."""
-    over = Rows(name=f"{cases} cases", scale=0)
+    over = Rows(name=f"{counted(cases, 'case')}", scale=0)
     found = [Kernel(f"harness/{seam}", Task(_judging, (seam, cases)), over, "step") for seam in OWN]
     return Kernels("scan", OWN["scan"], found)
 
@@ -280,13 +281,14 @@ def _measure(seam: str) -> bool:
     way = _on_the_way(seam, OWN[seam])
     mean = statistics.fmean(millis for millis, _ in wall) + way
     _say(
-        f"{seam}: {len(wall)} cases, harness {mean:.2f} ms a case on average "
+        f"{seam}: {counted(len(wall), 'case')}, harness {mean:.2f} ms a case on average "
         f"({statistics.median(millis for millis, _ in wall):.2f} median, "
         f"{statistics.fmean(cpu):.2f} processor), {way:.2f} of it on the way"
     )
     if processes:
         _say(
-            f"    {len(processes)} cases that start processes: {statistics.fmean(processes):.0f} ms"
+            f"    {counted(len(processes), 'case')} that start "
+            f"processes: {statistics.fmean(processes):.0f} ms"
         )
     for millis, case in sorted(wall, reverse=True)[:5]:
         _say(f"    {millis:8.1f} ms {case}")

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from seambase.errors import SeambenchError
+from seambase.wording import counted
 from seambench.conformance.plain import canonical, in_key_order, rows_of
 from seambench.contracts.scan import Scanner, ScanRequest
 from seambench_suites.differential.formats import Answer, RandomFormat, Rows
@@ -164,4 +165,7 @@ def _told(names: list[str], rows: Rows, answer: Answer) -> str:
         return ""
     more = [row for row in rows if row not in expected]
     fewer = [row for row in expected if row not in rows]
-    return f"{len(rows)} rows, Spark has {len(expected)}; unexpected {more}, missing {fewer}"
+    return (
+        f"{counted(len(rows), 'row')}, Spark has "
+        f"{len(expected)}; unexpected {more}, missing {fewer}"
+    )

@@ -17,6 +17,7 @@ from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from seambase.wording import counted
 from seambench_suites.exchange.simulation import InvariantError
 from seamkit.exchange.logic.messages import Answer, Bound, Chunk, Request
 from seamkit.exchange.logic.options import ReceiverOptions, SinkOptions
@@ -350,7 +351,9 @@ def _check(state: _State, size: Size, way: tuple[str, ...]) -> None:
     for sink in state.sinks:
         most = max(sink.in_flight(receiver) for receiver in range(size.receivers))
         if most > size.dop:
-            raise InvariantError(f"{most} requests are in flight to one receiver, after {way}")
+            raise InvariantError(
+                f"{counted(most, 'request', 'are')} in flight to one receiver, after {way}"
+            )
 
 
 def _check_end(state: _State, size: Size, way: tuple[str, ...]) -> None:
@@ -376,7 +379,7 @@ def main() -> None:
     parser.add_argument("--keep-order", action="store_true")
     parser.add_argument("--cancel", action="store_true")
     found = explore(Size(**vars(parser.parse_args())))
-    print(f"{found.states} states, {found.steps} steps, {found.ends} ends")  # noqa: T201
+    print(f"{counted(found.states, 'state')}, {counted(found.steps, 'step')}, {found.ends} ends")  # noqa: T201
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from functools import partial
 from typing import Any, Literal
 
 from seambase.errors import SeambenchError
+from seambase.wording import counted
 from seamkit.exchange.logic.messages import Answer, Chunk, Request
 from seamkit.exchange.logic.options import ReceiverOptions, SinkOptions
 from seamkit.exchange.logic.receiver import Receiver
@@ -296,7 +297,9 @@ class _World:
         if most is not None and sink.buffered_bytes > most + request * (
             1 + self.scenario.drivers * self.scenario.receivers
         ):
-            raise InvariantError(f"the sink holds {sink.buffered_bytes} bytes, {most} are allowed")
+            raise InvariantError(
+                f"the sink holds {counted(sink.buffered_bytes, 'byte')}, {most} are allowed"
+            )
 
     def _carry_out(self, sender: int, effects: Iterable[SinkEffect]) -> None:
         for effect in effects:
@@ -322,7 +325,9 @@ class _World:
         flying.add(request.sequence)
         window = request.sequence - min(flying) + 1 if self.scenario.keep_order else len(flying)
         if window > self.scenario.dop:
-            raise InvariantError(f"{window} requests in flight, {self.scenario.dop} are allowed")
+            raise InvariantError(
+                f"{counted(window, 'request')} in flight, {self.scenario.dop} are allowed"
+            )
 
     # ---- network ---------------------------------------------------------------------------------
 
@@ -447,11 +452,13 @@ class _World:
             if not sink.is_finished:
                 raise InvariantError(f"sink {number} never finished")
             if sink.buffered_bytes:
-                raise InvariantError(f"sink {number} still holds {sink.buffered_bytes} bytes")
+                raise InvariantError(
+                    f"sink {number} still holds {counted(sink.buffered_bytes, 'byte')}"
+                )
         for number, receiver in enumerate(self._receivers):
             if receiver.buffered_bytes:
                 raise InvariantError(
-                    f"receiver {number} still holds {receiver.buffered_bytes} bytes"
+                    f"receiver {number} still holds {counted(receiver.buffered_bytes, 'byte')}"
                 )
         waiting = {way: flying for way, flying in self._unanswered.items() if flying}
         if waiting:
@@ -490,7 +497,7 @@ def main() -> None:
         if _breaks(scenario):
             raise SystemExit(f"seed {seed} breaks a promise: {shrink(scenario, _breaks)}")
         complete += simulate(scenario).complete
-    print(f"{given.courses} courses, {complete} of them to the end, no promise broken")  # noqa: T201
+    print(f"{counted(given.courses, 'course')}, {complete} of them to the end, no promise broken")  # noqa: T201
 
 
 def _breaks(scenario: Scenario) -> bool:

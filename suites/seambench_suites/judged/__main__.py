@@ -22,6 +22,7 @@ from pathlib import Path
 from random import Random
 
 import seambench
+from seambase.wording import counted
 from seambench.contracts.data_files import read_toml
 from seambench_suites.judged.forked import Place, Seen, changed, failure, preload, put, seen
 from seambench_suites.judged.mistakes import Mistake, mistakes
@@ -112,7 +113,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             sys.stdout.write(f"{word}: {what}\n")
             sys.stdout.flush()
     told = ", ".join(f"{count} {word}" for word, count in sorted(words.items()))
-    sys.stdout.write(f"{len(drawn)} mistakes: {told or 'none fits'}\n")
+    sys.stdout.write(f"{counted(len(drawn), 'mistake')}: {told or 'none fits'}\n")
     asked_for_none = not drawn and differing is None
     return 1 if needless or words["lives"] or words["fails"] or asked_for_none else 0
 
@@ -253,7 +254,7 @@ def _judged(module: str, one: Mistake, folder: Path, map_: _Map, tests: Sequence
                 return f"found by {found}"
         finally:
             copy.write_text(right, encoding="utf-8")
-    return f"lives with {asked} tests"
+    return f"lives with {counted(asked, 'test')}"
 
 
 def _is_of(test: str, name: str) -> bool:

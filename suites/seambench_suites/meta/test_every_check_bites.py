@@ -179,7 +179,7 @@ _SCANS = [
         "must be timestamp[us]",
     ),
     Wrong(_ROWS, scans(report=lambda r: replace(r, rows=r.rows + 1)), "the report says"),
-    Wrong(_WARNED, scans(report=lambda r: replace(r, warnings=[])), "warnings expected"),
+    Wrong(_WARNED, scans(report=lambda r: replace(r, warnings=[])), " expected, these came"),
     Wrong(
         _WARNED,
         scans(report=lambda r: replace(r, warnings=[ScanWarning("", -1, "lost")])),
@@ -616,7 +616,7 @@ _ALL = {
 
 #: Places of the part that all seams share, and who reaches them.
 _ELSEWHERE = {
-    "blocks of memory are still held afterwards": "test_finds_wrong_serdes.Leaking",
+    " of memory still held afterwards": "test_finds_wrong_serdes.Leaking",
     "counted, {asked.whole.num_rows} read": "test_invariants._WrongReader, outlet count_rows",
     "a row that the full read has not": "test_invariants._WrongReader, outlet head",
     "rows, Polars has": "test_invariants._WrongReader, outlet lazy",

@@ -392,4 +392,4 @@ def test_why_an_exchange_failed_comes_from_other_processes() -> None:
         for sender in opened.senders:
             sender.cancel("the disk is full")
         with pytest.raises(FailedError, match=r"sender \d is lost before its end"):
-            opened.receivers[-1].read(timeout=30)
+            opened.receivers[-1].read(timeout=300)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from seambase.errors import UsageError
+from seambase.wording import counted
 from seambench.contracts.data_files import build
 
 _FOLDER = Path(__file__).parent
@@ -99,9 +100,12 @@ def answer_digest(columns: Mapping[str, str | int], rows: Sequence[Sequence[Any]
 def published_difference(answer: Answer, rows: Sequence[Sequence[Any]]) -> str | None:
     """What tells rows that an engine returned from a published answer, or None."""
     if len(rows) != answer.rows:
-        return f"{answer.rows} rows are published, {len(rows)} were returned"
+        return f"{counted(answer.rows, 'row', 'are')} published, {len(rows)} were returned"
     if rows and len(rows[0]) != len(answer.columns):
-        return f"{len(answer.columns)} columns are published, {len(rows[0])} were returned"
+        return (
+            f"{counted(len(answer.columns), 'column', 'are')} "
+            f"published, {len(rows[0])} were returned"
+        )
     digest = answer_digest(answer.columns, rows)
     if digest != answer.sha256:
         first = ", ".join(str(value) for value in rows[0])

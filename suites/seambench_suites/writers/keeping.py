@@ -22,6 +22,7 @@ import duckdb
 import pyarrow as pa
 
 from seambase.errors import SeambenchError
+from seambase.wording import counted
 from seambench.conformance.plain import (
     difference,
     in_key_order,
@@ -137,7 +138,7 @@ class Recipe:
         cases.mkdir(parents=True, exist_ok=True)
         (cases / f"{self.name}.toml").write_text(self._cases(), encoding="utf-8")
         size = (folder / "table.zip").stat().st_size
-        sys.stderr.write(f"{self.format}/{self.folder}: {size} bytes\n")
+        sys.stderr.write(f"{self.format}/{self.folder}: {counted(size, 'byte')}\n")
 
     def _expected(self, name: str) -> tuple[list[str], list[tuple[Any, ...]]]:
         ask = self._asks[name]

@@ -23,6 +23,7 @@ from pathlib import Path
 import psutil
 
 from seambase.errors import SeambenchError
+from seambase.wording import counted
 from seambench.bench.exchange.cluster import Cluster, Way
 from seambench.bench.exchange.oracle import Oracle
 from seambench.bench.exchange.plans import PLANS
@@ -105,7 +106,7 @@ def soak(options: SoakOptions, say: Callable[[str], None] = lambda _: None) -> S
                 sum(psutil.Process(pid).memory_info().rss for pid in lasting.pids)
             )
     if report.growth_bytes > options.workers * _NOISE_BYTES:
-        report.problems.append(f"the workers grew by {report.growth_bytes} bytes")
+        report.problems.append(f"the workers grew by {counted(report.growth_bytes, 'byte')}")
     return report
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from seambase.wording import counted
 from seambench.report.draw.lines import Line, Point, line_chart
 from seambench.report.draw.text import amount, factor, rate, seconds, size
 from seambench.report.views.costs import Cell, Curve, Figure
@@ -49,7 +50,7 @@ def _cost_point(figure: Figure, curve: Curve, cell: Cell) -> Point:
     said = f"{curve.reader.label}, {cell.x:g} %: {cost_text(figure, cell.stat.median)}"
     if cell.stat.count > 1:
         low, high = (cost_text(figure, end) for end in (cell.stat.low, cell.stat.high))
-        said += f" ({low} \N{EN DASH} {high}, {cell.stat.count} samples)"
+        said += f" ({low} \N{EN DASH} {high}, {counted(cell.stat.count, 'sample')})"
     if cell.times:
         said += f", {factor(cell.times)} base files alone"
     said += ", no difference from the fastest" if cell.same else ""
@@ -74,7 +75,14 @@ def rate_chart(family: Family, group: Group, hidden: Sequence[str]) -> Markup:
         if one.copy and one.moved
     }
     copy = [
-        Point(count, speed, speed, speed, f"plain copy, {count:,} rows: {rate(speed)}", one.link)
+        Point(
+            count,
+            speed,
+            speed,
+            speed,
+            f"plain copy, {counted(count, 'row')}: {rate(speed)}",
+            one.link,
+        )
         for count, (one, speed) in sorted(copies.items())
     ]
     return line_chart(
@@ -94,7 +102,7 @@ def _rate_points(name: str, by_rows: Mapping[int, Rate]) -> list[Point]:
         speed = one.bytes_per_second
         if speed is not None and one.stat is not None and one.moved:
             low, high = one.moved / one.stat.high, one.moved / max(one.stat.low, 1e-12)
-            said = f"{name}, {count:,} rows: {rate_text(one)}"
+            said = f"{name}, {counted(count, 'row')}: {rate_text(one)}"
             said += f", {factor(one.times)} the best other" if one.times else ""
             points.append(Point(count, speed, low, high, said, one.link))
     return points

@@ -68,6 +68,7 @@ class Column:
         dates: by case, the day of that record.
         earlier: by case, other outcomes of earlier runs, oldest first.
         missing: cases of today, of what it offers, that it was never asked.
+        is_visitors: its newest record came with no checkout: whoever looks made it.
     """
 
     seam: str
@@ -86,6 +87,7 @@ class Column:
     dates: dict[str, str] = field(default_factory=dict)
     earlier: dict[str, list[Earlier]] = field(default_factory=dict)
     missing: int = 0
+    is_visitors: bool = False
 
     @property
     def key(self) -> str:
@@ -115,7 +117,7 @@ class Column:
     def add(self, shown: Shown, part: Conformance) -> None:
         """Take over the outcomes of a newer run."""
         self.link, self.date = shown.link, shown.record.run.started_utc[:10]
-        self.commit = shown.commit
+        self.commit, self.is_visitors = shown.commit, shown.is_visitors
         self.asked = shown.record.implementation.name
         refused, should = set(part.refused), set(part.should)
         for case, word in part.cases():

@@ -54,7 +54,7 @@ class Asked:
     def said(self) -> str:
         """In words."""
         right = sum(share.count for share in self.shares if share.kind == "right")
-        return f"{right} of {self.stated} right; the format has {self.of} cases"
+        return f"{right} of {self.stated} right; the format has {counted(self.of, 'case')}"
 
 
 @dataclass(frozen=True)
@@ -176,7 +176,7 @@ def _finding(newest: Sequence[Column], wrong: Sequence[Column]) -> str:
     if not wrong:
         excused = sorted({_apart(c) for c in newest if counts_of(c)["wrong"]})
         none = f"none but {' and '.join(excused)}" if excused else "none"
-        return f"{cases:,} cases, {count}: {none} gives wrong rows without a word."
+        return f"{counted(cases, 'case')}, {count}: {none} gives wrong rows without a word."
     said = [
         f"{'' if c.is_peer else 'our '}{named(c.name, c.version)} ({counted(_ways(c), 'way')})"
         for c in wrong[:4]
@@ -184,7 +184,7 @@ def _finding(newest: Sequence[Column], wrong: Sequence[Column]) -> str:
     more = f" and {len(wrong) - 4} more" if len(wrong) > 4 else ""
     verb = "gives" if len(wrong) == 1 else "give"
     return (
-        f"{cases:,} cases, {count}: {len(wrong)} {verb} wrong answers without a word: "
+        f"{counted(cases, 'case')}, {count}: {len(wrong)} {verb} wrong answers without a word: "
         f"{', '.join(said)}{more}."
     )
 

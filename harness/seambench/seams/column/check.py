@@ -34,7 +34,7 @@ def check_column(case: ColumnCase, table: ColumnTable) -> None:
     if data.get("kinds"):
         _check_steps(data["kinds"], len(chunks), table)
     if held := table.live_blocks():
-        raise Mismatch(f"{held} blocks of memory are still held after the last chunk")
+        raise Mismatch(f"{counted(held, 'block')} of memory still held after the last chunk")
 
 
 def request_of(data: Mapping[str, Any]) -> ColumnRequest:
@@ -61,7 +61,7 @@ def _check_steps(kinds: Sequence[BatchKind], chunks: int, table: ColumnTable) ->
     if (found := Counter(steps())) != want:
         raise Mismatch(f"changes of kind must be {_told(want)}, they were {_told(found)}")
     if live := handles():
-        raise Mismatch(f"{live} native batches were not released")
+        raise Mismatch(f"{counted(live, 'native batch', 'were')} not released")
 
 
 def _told(steps: Mapping[Step, int]) -> str:

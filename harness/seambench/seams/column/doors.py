@@ -31,6 +31,7 @@ import pyarrow as pa
 
 from seambase.errors import UsageError
 from seambase.foreign_arrow import stream_of
+from seambase.wording import counted
 from seambench.conformance.doors.command import Command, Running
 from seambench.conformance.doors.library import ERROR_BYTES, ArrowArrayStream, Library
 from seambench.contracts.column import ColumnChunk, ColumnRequest, ColumnSlot
@@ -208,7 +209,7 @@ class _Walk:
     def _slot(self, kind: str, name: str, size: int) -> bytes:
         address = self.word()
         if size and not address:
-            raise ProtocolError(f"the {kind} of {name} are {size} bytes at address 0")
+            raise ProtocolError(f"the {kind} of {name} are {counted(size, 'byte')} at address 0")
         content = ctypes.string_at(address, size) if size else b""
         self.slots.append(ColumnSlot(kind, name, content))  # type: ignore[arg-type] # one of its words
         return content

@@ -18,6 +18,7 @@ from itertools import accumulate
 from typing import Any
 
 from seambase.errors import UsageError
+from seambase.wording import counted
 from seambench.contracts.column import ValueForm
 
 _WIDTHS = {
@@ -80,7 +81,7 @@ def parse_type(text: str) -> TypeTree:
         names = tuple(part.partition(":")[0] for part in parts)
         parts = [part.partition(":")[2] for part in parts]
     if len(parts) != len(names):
-        raise UsageError(f"{text!r} has {len(parts)} types inside, not {len(names)}")
+        raise UsageError(f"{text!r} has {counted(len(parts), 'type')} inside, not {len(names)}")
     return TypeTree(found[1], children=tuple(map(parse_type, parts)), names=names)
 
 

@@ -77,7 +77,8 @@ def _run(case: ExchangeCase, opened: OpenExchange) -> None:
     request = case.request
     if len(opened.senders) != request.senders or len(opened.receivers) != request.receivers:
         raise Mismatch(
-            f"{request.senders} senders and {request.receivers} receivers were asked for, "
+            f"{counted(request.senders, 'sender')} and "
+            f"{counted(request.receivers, 'receiver', 'were')} asked for, "
             f"{len(opened.senders)} and {len(opened.receivers)} came"
         )
     course = _Course()
@@ -282,17 +283,19 @@ def _is_dropped(case: ExchangeCase, row: int) -> bool:
 
 def _check_counters(case: ExchangeCase, course: _Course, senders: Sequence[ExchangeSender]) -> None:
     """What senders say of their rows, if they do, and what is known of these."""
-    counted = [one.counters() for one in senders if isinstance(one, Counted)]
-    if len(counted) != len(senders):
+    told = [one.counters() for one in senders if isinstance(one, Counted)]
+    if len(told) != len(senders):
         return
 
     def total(name: str) -> int:
-        return sum(one.get(name, 0) for one in counted)
+        return sum(one.get(name, 0) for one in told)
 
     dropped = list(case.expect.parts or ()).count(-1)
     if total("rows_of_unused_buckets") != dropped:
         found = total("rows_of_unused_buckets")
-        raise Mismatch(f"{dropped} rows belong to buckets that nobody has, {found} were counted")
+        raise Mismatch(
+            f"{counted(dropped, 'row', 'belong')} to buckets that nobody has, {found} were counted"
+        )
     if case.request.pass_through:
         here = (case.shape.receivers - case.shape.elsewhere) * case.shape.drivers
         rows = {part: sum(map(len, batches)) for part, batches in course.parts.items()}
@@ -302,7 +305,9 @@ def _check_counters(case: ExchangeCase, course: _Course, senders: Sequence[Excha
         ):
             came = sum(rows[part] for part in parts)
             if bool(came) != bool(total(name)):
-                raise Mismatch(f"{came} rows came to {where}, but {name} is {total(name)}")
+                raise Mismatch(
+                    f"{counted(came, 'row')} came to {where}, but {name} is {total(name)}"
+                )
 
 
 def _check_parts(case: ExchangeCase, numbers: Mapping[int, Sequence[int]]) -> None:

@@ -69,7 +69,9 @@ class Frame:
         """The rows of a frame of data."""
         batches = sound_stream(self.body, f"frame {self.sequence}")
         if len(batches) != 1:
-            raise InputError(f"frame {self.sequence} holds {len(batches)} batches, not one")
+            raise InputError(
+                f"frame {self.sequence} holds {counted(len(batches), 'batch')}, not one"
+            )
         return batches[0]
 
     def text(self) -> str:
@@ -92,10 +94,10 @@ def read_frame(read: Callable[[int], bytes]) -> Frame | None:
         return None
     size = _SIZE.unpack(head)[0] if len(head) == _SIZE.size else 0
     if not 0 < size <= MOST_FRAME_BYTES:
-        raise InputError(f"a frame of {size} bytes; there are 1 to {MOST_FRAME_BYTES}")
+        raise InputError(f"a frame of {counted(size, 'byte')}; there are 1 to {MOST_FRAME_BYTES}")
     content = read(size)
     if len(content) != size:
-        raise InputError(f"a frame of {size} bytes breaks off after {len(content)}")
+        raise InputError(f"a frame of {counted(size, 'byte')} breaks off after {len(content)}")
     kind, body = chr(content[0]), content[1:]
     if kind in "HLX":
         return Frame(kind, body=body)

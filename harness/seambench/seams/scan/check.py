@@ -193,7 +193,7 @@ def _check_report(case: ScanCase, scan: Scan, rows: int) -> None:
     if wanted is not None:
         if len(report.warnings) != wanted:
             said = [f"{w.file}:{w.offset}: {w.reason}" for w in report.warnings]
-            raise Mismatch(f"{wanted} warnings expected, these came: {said}")
+            raise Mismatch(f"{counted(wanted, 'warning')} expected, these came: {said}")
         if any(not w.file or w.offset < -1 or not w.reason for w in report.warnings):
             raise Mismatch("a warning names no file, offset or reason")
     if case.expect.paths is not None and dict(report.paths) != dict(case.expect.paths):

@@ -14,6 +14,7 @@ from typing import IO, Any
 from urllib.parse import urlsplit
 
 from seambase.errors import RefusedError, UnavailableError, UsageError
+from seambase.wording import counted
 from seambench.conformance.doors.facts import parse_facts
 from seambench.contracts.common import Kind
 from seambench.contracts.outcomes import CrashError, TimedOutError
@@ -119,7 +120,8 @@ class _Answer:
             self._broken = repr(error)
             return b""
         if len(piece) < size and self._response.length:
-            self._broken = f"{self._response.length} bytes that were announced are missing"
+            missing = counted(self._response.length, "byte", "are")
+            self._broken = f"{missing} missing of those announced"
         return bytes(piece)
 
     def says_more(self) -> bool:

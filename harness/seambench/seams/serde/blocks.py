@@ -20,6 +20,7 @@ from seambase.errors import InputError
 from seambase.pages.flat_encodings import FLAT, SHORT_DECIMAL
 from seambase.pages.reader import Block
 from seambase.types import SerdeType, arrow_type
+from seambase.wording import counted
 from seambench.seams.serde.values import arrow_array
 
 _INT128_MAGNITUDE = (1 << 127) - 1
@@ -95,7 +96,7 @@ def _lossless(raw: bytes) -> int:
     """Nanoseconds of Velox's sixteen bytes: seconds, then nanoseconds."""
     seconds, nanos = struct.unpack("<qQ", raw)
     if nanos >= _NANOS:
-        raise InputError(f"a timestamp has {nanos} nanoseconds, more than a second")
+        raise InputError(f"a timestamp has {counted(nanos, 'nanosecond')}, more than a second")
     whole: int = seconds * _NANOS + nanos
     return whole
 

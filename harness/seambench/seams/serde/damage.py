@@ -170,7 +170,7 @@ def _cuts(vector: Vector, data: bytes) -> Iterator[Damaged]:
             ends = [0]  # no group at all is no rows
     for length in _sample(len(data)):
         kept = data[:length]
-        what = f"cut to {length} bytes"
+        what = f"cut to {counted(length, 'byte')}"
         yield Damaged(what, kept, ends.index(length) if length in ends else "refuse")
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from seambase.errors import UsageError
+from seambase.wording import counted
 from seambench.contracts.outcomes import Outcome
 from seambench.contracts.registry import PAIR
 from seambench.contracts.seam import PassRun
@@ -77,6 +78,8 @@ def _judge_memory(before: Mapping[str, Any], after: Mapping[str, Any]) -> Mappin
             return answer
     change = f"memory {before['rss_kib'] >> 10} MiB to {after['rss_kib'] >> 10} MiB"
     if after["blocks"] is not None and after["blocks"] > before["blocks"]:
-        reason = f"{after['blocks'] - before['blocks']} blocks of memory are still held; {change}"
+        reason = (
+            f"{counted(after['blocks'] - before['blocks'], 'block')} of memory still held; {change}"
+        )
         return {"outcome": "fail", "reason": reason}
     return {"outcome": "pass", "reason": change}

@@ -110,7 +110,10 @@ def _header_problem(vector: Vector, page: Page) -> str | None:
         return "it is compressed, which was not asked for"
     ratio = options.get("min_compression_ratio", _RATIOS[str(options.get("dialect", "presto"))])
     if compressed and page.size > ratio * page.uncompressed_size:
-        return f"compressed to {page.size} of {page.uncompressed_size} bytes, which does not pay"
+        return (
+            f"compressed to {page.size} of "
+            f"{counted(page.uncompressed_size, 'byte')}, which does not pay"
+        )
     return None
 
 

@@ -54,7 +54,7 @@ def test_requests_at_once_are_one_round(tmp_path: Path, monkeypatch: pytest.Monk
     """Requests of which none is answered before all have been made are one round."""
     (tmp_path / "f").write_bytes(b"12345")
     far = fsspec.filesystem("delayed", skip_instance_cache=True)
-    together = threading.Barrier(3, timeout=30)
+    together = threading.Barrier(3, timeout=300)
     monkeypatch.setattr("seambench.bench.delayed_storage.time.sleep", lambda _: together.wait())
     delayed_storage.requests()
     threads = [threading.Thread(target=far.cat_file, args=(str(tmp_path / "f"),)) for _ in range(3)]

@@ -172,6 +172,16 @@ def test_what_has_no_template_is_said(
     assert [path.name for path in tmp_path.iterdir()] == ["taken"]
 
 
+@pytest.mark.parametrize(("name", "lang"), [("my-c++", "c++"), ("my.go_1", "go")])
+def test_a_template_takes_its_folder_s_name(name: str, lang: str, tmp_path: Path) -> None:
+    """As languages are called, `+` among their letters; what it states has the name."""
+    done = CliRunner().invoke(app, ["new", "scanner", str(tmp_path / name), "--lang", lang])
+    [stated] = (tmp_path / name).glob("*.seambench.json")
+
+    assert done.exit_code == 0, done.exception
+    assert json.loads(stated.read_text())["name"] == name
+
+
 @pytest.mark.parametrize("is_there", [False, True])
 @pytest.mark.parametrize("lang", ["python", "go", "java"])
 def test_a_full_disk_leaves_nothing_of_a_template(

@@ -17,8 +17,10 @@ from typer.testing import CliRunner
 
 from seambase.command.terminal import plain_text, print_rows
 from seambase.errors import UnavailableError
+from seambase.wording import counted
 from seambase.written import whole_file
 from seambench.cli.app import app
+from seambench.cli.shared.common import narrow_table
 from seambench_tests.samples.ends import (
     check_a_full_disk_is_one_line,
     check_a_name_that_is_no_utf8_is_refused,
@@ -146,6 +148,28 @@ def test_on_a_narrow_terminal_columns_of_sentences_stand_below_each_other(
     assert max(map(len, shown[80])) <= 80
     assert names != []
     assert [name for name in names if not any(name in line for line in shown[80])] == []
+
+
+def test_a_path_is_never_broken(capsys: pytest.CaptureFixture[str]) -> None:
+    """Wider than the terminal it is whole on a line of its own; what fits has columns."""
+    path = f"/warehouse/{'a' * 90}/part-0.parquet"
+    rows = [("orders", f"{path}: cut", "a remark"), ("b", "c", "")]
+    narrow_table(Console(width=80), rows, whole=True)
+    narrow_table(Console(width=80), [("orders", "/a: cut", "a remark")], whole=True)
+    lines = capsys.readouterr().out.splitlines()
+
+    assert lines[:5] == ["orders", f"    {path}: cut", "    a remark", "b", "    c"]
+    assert lines[5].split() == ["orders", "/a:", "cut"]
+
+
+@pytest.mark.parametrize(
+    ("count", "said"), [(0, "0 bytes are"), (1, "1 byte is"), (1234, "1,234 bytes are")]
+)
+def test_a_number_has_its_noun_and_its_verb(count: int, said: str) -> None:
+    """One is told otherwise than none and several."""
+    assert counted(count, "byte", "are") == said
+    assert counted(count, "byte") == said.rpartition(" ")[0]
+    assert counted(count, "row", "follow").endswith("s" if count == 1 else "follow")
 
 
 @pytest.mark.parametrize("kind", ["seams", "formats"])

@@ -68,7 +68,7 @@ def _start(snippet: str, *arguments: str) -> subprocess.Popen[str]:
 
 def _end(process: subprocess.Popen[str], number: int = signal.SIGKILL) -> None:
     process.send_signal(number)
-    process.communicate(timeout=30)
+    process.communicate(timeout=300)
 
 
 def _write(folder: Path) -> Dataset:

@@ -234,7 +234,7 @@ def _javas(process: subprocess.Popen[str]) -> list[psutil.Process]:
 
 
 def _gone(processes: list[psutil.Process]) -> bool:
-    _ended, alive = psutil.wait_procs(processes, timeout=60)
+    _ended, alive = psutil.wait_procs(processes, timeout=600)
     return not alive
 
 
@@ -285,7 +285,7 @@ def test_interrupted_start_leaves_no_java(seconds: float, tmp_path: Path) -> Non
     javas = _wait_for_java(process)
     time.sleep(seconds)
     process.send_signal(signal.SIGINT)
-    _out, printed = process.communicate(timeout=60)
+    _out, printed = process.communicate(timeout=600)
     assert process.returncode == 130, printed
     assert not any(java.is_running() for java in javas)
     assert list_datasets(tmp_path) == []

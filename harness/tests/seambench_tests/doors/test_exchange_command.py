@@ -175,7 +175,7 @@ def test_frames_have_these_bytes() -> None:
     ("content", "says"),
     [
         ("00000000", "a frame of 0 bytes"),
-        ("ffffffff41", "a frame of 4294967295 bytes"),
+        ("ffffffff41", "a frame of 4,294,967,295 bytes"),
         ("0200", "a frame of 0 bytes"),
         ("0900000041", "breaks off after 1"),
         ("020000004100", "no frame 'A' with 1 byte"),

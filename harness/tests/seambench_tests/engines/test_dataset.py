@@ -224,7 +224,7 @@ print(con.sql("SELECT a FROM dataset WHERE a > 1 LIMIT 1").to_arrow_reader().rea
 con.close()
 """
     done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=600, check=False
     )
 
     assert (done.returncode, done.stdout) == (0, "1\n"), done.stderr

@@ -192,6 +192,8 @@ def test_a_visitors_records_are_told_from_those_of_the_checkout(
     whose = {shown.record.implementation.name for shown in records if shown.is_visitors}
     assert ("auto" in whose) is inside
     assert "hudi-rs" not in whose
+    assert {one.name for one in columns_of(records) if one.is_visitors} <= whose
+    assert any(one.is_visitors for one in columns_of(records)) is inside
     labels = [one.label for one in run_sets(records, is_of_tables) if one.is_visitors]
     assert bool(labels) is inside
     assert all("your run: " in label and ", load " in label for label in labels)

@@ -19,6 +19,7 @@ from seambase.errors import InputError, RefusedError, UsageError
 from seambase.serde import CODECS, SerdeRequest
 from seambase.type_fields import fields_of
 from seambase.types import SerdeType, parse_schema
+from seambase.wording import counted
 from seambench.contracts.common import Kind, Stage
 from seambench.contracts.peers.catalogue import stated
 from seambench.contracts.peers.environments import version_inside
@@ -117,7 +118,8 @@ class PrestoJvmSerde:
         types = parse_schema(request)
         if batch.num_columns != len(types):
             raise UsageError(
-                f"a batch of {batch.num_columns} columns does not fit {len(types)} fields"
+                f"a batch of {counted(batch.num_columns, 'column')} does "
+                f"not fit {counted(len(types), 'field')}"
             )
         blocks = []
         for field, type_, column in zip(request.fields, types, batch.columns, strict=True):
@@ -167,7 +169,8 @@ class PrestoJvmSerde:
         types = parse_schema(request)
         if page.getChannelCount() != len(types):
             raise InputError(
-                f"a page of {page.getChannelCount()} columns does not fit {len(types)} fields"
+                f"a page of {counted(page.getChannelCount(), 'column')} does "
+                f"not fit {counted(len(types), 'field')}"
             )
         reader = BlockReader(self._peer, self._helper, settings.flatten)
         rows = int(page.getPositionCount())
@@ -175,7 +178,9 @@ class PrestoJvmSerde:
         for index, (field, type_) in enumerate(zip(request.fields, types, strict=True)):
             array = self._array(reader, field.name, (type_, page.getBlock(index)))
             if len(array) != rows:
-                raise InputError(f"column {field.name!r} has {len(array)} rows in a page of {rows}")
+                raise InputError(
+                    f"column {field.name!r} has {counted(len(array), 'row')} in a page of {rows}"
+                )
             arrays.append(array)
         return batch_of(arrays, [field.name for field in request.fields], rows)
 

@@ -26,6 +26,7 @@ import pyarrow as pa
 
 from seambase.errors import InputError, RefusedError, UsageError
 from seambase.types import SerdeType
+from seambase.wording import counted
 from seambench_impl.peers.spark.chain import (
     ABSENT,
     JULIAN_DAY,
@@ -130,7 +131,10 @@ class SparkBatch:
         given as seconds in a double, one of kind unknown as nulls.
         """
         if batch.num_columns != len(types):
-            raise UsageError(f"{batch.num_columns} columns are not of {len(types)} types")
+            raise UsageError(
+                f"{counted(batch.num_columns, 'column', 'are')} not "
+                f"of {counted(len(types), 'type')}"
+            )
         plain = [_spark_type(column) for column in types]
         chain = ArrowChain(plain, batch)
         return cls._read(types, batch.schema.names, (chain.address, forms_of(plain)), False)

@@ -19,6 +19,7 @@ from seambase.errors import InputError, RefusedError, UsageError
 from seambase.serde import SerdeRequest
 from seambase.type_fields import fields_of
 from seambase.types import SerdeType, parse_schema
+from seambase.wording import counted
 from seambench.contracts.common import Kind, Stage
 from seambench.contracts.peers.catalogue import stated
 from seambench_impl.peers import XFAILS
@@ -71,10 +72,15 @@ def spans_of(request: SerdeRequest, size: int) -> tuple[list[int], list[int]]:
     starts = np.concatenate(([0], np.cumsum(lengths))).tolist()[:-1]
     offsets = [int(offset) for offset in request.options.get("offsets", starts)]
     if len(offsets) != len(lengths):
-        raise UsageError(f"{len(offsets)} offsets do not fit {len(lengths)} lengths")
+        raise UsageError(
+            f"{counted(len(offsets), 'offset', 'do')} not fit {counted(len(lengths), 'length')}"
+        )
     for row, (offset, length) in enumerate(zip(offsets, lengths, strict=True)):
         if offset < 0 or length < 0 or offset + length > size:
-            raise InputError(f"row {row} at {offset} of {length} bytes is beyond {size} bytes")
+            raise InputError(
+                f"row {row} at {offset} of {counted(length, 'byte')} "
+                f"is beyond {counted(size, 'byte')}"
+            )
     return offsets, lengths
 
 
@@ -104,7 +110,8 @@ class SparkJvmSerde:
     def _batch(self, types: Sequence[SerdeType], schema: Any, batch: pa.RecordBatch) -> Any:
         if batch.num_columns != len(types):
             raise UsageError(
-                f"a batch of {batch.num_columns} columns does not fit {len(types)} fields"
+                f"a batch of {counted(batch.num_columns, 'column')} does "
+                f"not fit {counted(len(types), 'field')}"
             )
         chain = ArrowChain(types, batch)
         return self._columns.batch(chain.address, schema, self._forms(types), False)

@@ -32,6 +32,7 @@ import numpy as np
 import pyarrow as pa
 
 from seambase.errors import InputError, UsageError
+from seambase.wording import counted
 from seamkit.core._seam import ffi, lib
 from seamkit.core.memory import Block, TrackedAllocator
 from seamkit.exchange.formats.adaptive import (
@@ -136,7 +137,9 @@ class ChunkWriter:
         if slots is None:
             return tuple(range(len(self.schema)))
         if len(set(slots)) != len(self.schema) or len(slots) != len(self.schema):
-            raise UsageError(f"{len(self.schema)} columns need as many slots, not {list(slots)}")
+            raise UsageError(
+                f"{counted(len(self.schema), 'column', 'need')} as many slots, not {list(slots)}"
+            )
         if any(not 0 <= slot < 2**31 for slot in slots):
             raise UsageError(f"the ids of slots have 31 bits, not so {list(slots)}")
         return tuple(slots)
@@ -193,7 +196,7 @@ class ChunkWriter:
         pieces = [head, *(piece for part in parts for piece in part.pieces), bytes(padding)]
         size = sum(map(len, pieces))
         if size > _MOST_BYTES:
-            raise InputError(f"a chunk of {size} bytes; a message takes {_MOST_BYTES}")
+            raise InputError(f"a chunk of {counted(size, 'byte')}; a message takes {_MOST_BYTES}")
         message.serialized_size, message.uncompressed_size = size - padding, size
         message.compress_type = CODECS["none"]
         codec = self._codec()
@@ -208,7 +211,9 @@ class ChunkWriter:
 
     def _compressed(self, codec: str, data: bytes) -> memoryview:
         if codec == "lz4" and len(data) > lib.SEAM_CHUNK_LZ4_BYTES:
-            raise InputError(f"a chunk of {len(data)} bytes is too large for one LZ4 block")
+            raise InputError(
+                f"a chunk of {counted(len(data), 'byte')} is too large for one LZ4 block"
+            )
         begin = time.perf_counter_ns()
         smaller = compress(codec, data, self.allocator)
         self._learn(len(data), len(smaller), time.perf_counter_ns() - begin)
@@ -341,7 +346,7 @@ class PartWriter:
 
     def _size(self, part: Any, width: int) -> None:
         if len(part) > 2 ** (8 * width) - 1:
-            raise InputError(f"a part of {len(part)} bytes does not fit its 32-bit size")
+            raise InputError(f"a part of {counted(len(part), 'byte')} does not fit its 32-bit size")
         self.raw_bytes += len(part)
         self.number(len(part), width)
 

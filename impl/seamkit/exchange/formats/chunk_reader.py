@@ -77,14 +77,19 @@ class ChunkReader:
             raise InputError("a chunk without slots and null flags, and none came before it")
         levels = list(message.encode_level) or [0] * len(self.schema)
         if len(levels) != len(self.schema):
-            raise InputError(f"{len(self.schema)} columns have {len(levels)} encode levels")
+            raise InputError(
+                f"{counted(len(self.schema), 'column', 'have')} "
+                f"{counted(len(levels), 'encode level')}"
+            )
         open_ = _OpenChunk(self._data(message, packed), self.allocator, self.size_limit)
         version = open_.number(4, "version")
         if version != VERSION:
             raise InputError(f"a chunk of version {version}, not {VERSION} (at byte 0)")
         rows = open_.number(4, "number of rows")
         if rows > lib.SEAM_VECTOR_LIMIT:
-            raise InputError(f"a chunk of {rows} rows; the most are 2^31 - 16 (at byte 4)")
+            raise InputError(
+                f"a chunk of {counted(rows, 'row')}; the most are 2^31 - 16 (at byte 4)"
+            )
         arrays: list[Any] = []
         for const, stretch in itertools.groupby(range(len(levels)), lambda i: meta.is_consts[i]):
             if const:
@@ -109,21 +114,27 @@ class ChunkReader:
         if not (slots or nulls or consts):
             return None
         if not len(nulls) == len(consts) == count:
-            raise InputError(f"{count} columns are {len(nulls)} with {len(consts)} in the chunk")
+            raise InputError(
+                f"{counted(count, 'column', 'are')} {len(nulls)} with {len(consts)} in the chunk"
+            )
         places = dict(zip(slots[1::2], slots[0::2], strict=False))
         if len(slots) != 2 * count or sorted(places) != list(range(count)):
-            raise InputError(f"the slots {list(slots)} are not those of {count} columns")
+            raise InputError(f"the slots {list(slots)} are not those of {counted(count, 'column')}")
         return ChunkMeta(tuple(places[i] for i in range(count)), tuple(nulls), tuple(consts))
 
     def _data(self, message: Any, data: memoryview) -> memoryview:
         size = message.uncompressed_size
         if message.data_size != len(data):
-            raise InputError(f"a chunk of {message.data_size} bytes came with {len(data)}")
+            raise InputError(
+                f"a chunk of {counted(message.data_size, 'byte')} came with {len(data)}"
+            )
         codec = _CODEC_NAMES.get(message.compress_type)
         if codec is None:
             raise RefusedError(f"chunks of compression type {message.compress_type} are not read")
         if not 0 <= size <= self.size_limit:
-            raise RefusedError(f"a chunk of {size} bytes; size_limit is {self.size_limit}")
+            raise RefusedError(
+                f"a chunk of {counted(size, 'byte')}; size_limit is {self.size_limit}"
+            )
         if codec != "none":
             return decompress(codec, data, size, self.allocator)
         if size != len(data):
@@ -167,7 +178,7 @@ class ChunkReader:
         path = column.wire.path
         said = open_.number(8, "number of rows", path)
         if said != rows:
-            raise _wrong(path, f"a constant for {said} rows in a chunk of {rows}", start)
+            raise _wrong(path, f"a constant for {counted(said, 'row')} in a chunk of {rows}", start)
         if meta.is_nulls[index]:
             value = self._null(open_, index, level)
         else:
@@ -177,7 +188,7 @@ class ChunkReader:
         if rows * max(value.nbytes, 8) > self.size_limit:
             raise RefusedError(
                 f"column '{path}': a constant for {counted(rows, 'row')} takes more than "
-                f"size_limit, {self.size_limit} bytes (at byte {start})"
+                f"size_limit, {counted(self.size_limit, 'byte')} (at byte {start})"
             )
         return value.take(pa.array(np.zeros(rows, np.int64)))
 
@@ -246,7 +257,7 @@ def _check_end(open_: _OpenChunk, message: Any, levels: Sequence[int]) -> None:
     padding = PADDING_BYTES if any(level & INTEGERS for level in levels) else 0
     left = len(open_.data) - open_.at
     if left != padding:
-        raise _wrong("", f"{left} bytes follow its columns, not {padding}", open_.at)
+        raise _wrong("", f"{counted(left, 'byte', 'follow')} its columns, not {padding}", open_.at)
 
 
 class _Layout:
@@ -299,7 +310,7 @@ class _OpenChunk:
         """A number without a sign, of 4 or 8 bytes."""
         at, left = self.at, len(self.data) - self.at
         if width > left:
-            raise _wrong(path, f"{what} takes {width} bytes where {left} are left", at)
+            raise _wrong(path, f"{what} takes {counted(width, 'byte')} where {left} are left", at)
         self._reader.at += width
         return int.from_bytes(self.data[at : at + width], "little")
 

@@ -15,6 +15,7 @@ import pyarrow as pa
 from seambase.errors import InputError, RefusedError, UsageError
 from seambase.foreign_arrow import BREAKS, sound, sound_stream, stream_of
 from seambase.type_fields import fields_of
+from seambase.wording import counted
 from seamkit.core.memory import TrackedAllocator
 from seamkit.core.payloads import ArrowPieces
 from seamkit.exchange.formats.chunk_bytes import ChunkOptions, ChunkWriter
@@ -84,7 +85,7 @@ def _arrow(schema: pa.Schema, options: dict[str, Any], _: TrackedAllocator) -> C
     def decode(data: Bytes) -> pa.RecordBatch:
         batches = sound_stream(data, "a chunk", schema)
         if len(batches) != 1:
-            raise InputError(f"a chunk is a stream of {len(batches)} batches, not of one")
+            raise InputError(f"a chunk is a stream of {counted(len(batches), 'batch')}, not of one")
         return _rebound(batches[0], schema)
 
     return ChunkFormat("arrow", encode, decode)

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from seambase.errors import RefusedError, UsageError
+from seambase.wording import counted
 from seamkit.core.memory import TrackedAllocator
 from seamkit.exchange.local.logic import (
     BY_HASH,
@@ -66,7 +67,8 @@ class ThreadedLocalExchange:
             raise UsageError(f"{', '.join(BY_HASH)} go by a partition rule, and only they")
         if rule is not None and rule.channels * rule.drivers != readers:
             raise UsageError(
-                f"the rule has {rule.channels * rule.drivers} parts, there are {readers} readers"
+                f"the rule has {counted(rule.channels * rule.drivers, 'part')}, "
+                f"there are {counted(readers, 'reader')}"
             )
         self._rule = rule
         self._schema = schema

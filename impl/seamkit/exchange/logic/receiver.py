@@ -15,6 +15,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 
 from seambase.errors import UsageError
+from seambase.wording import counted
 from seamkit.exchange.logic.messages import Answer, Bound, Chunk, QueryStatistics, Request
 from seamkit.exchange.logic.options import ReceiverOptions
 
@@ -237,7 +238,7 @@ class Receiver:
         known = request.be_number in self._senders
         where = f"request {request.sequence} of sender {request.be_number}"
         if not known and len(self._senders) >= self._expected_senders:
-            return f"{where}: only {self._expected_senders} senders take part"
+            return f"{where}: only {counted(self._expected_senders, 'sender', 'take')} part"
         if request.sequence < 0:
             return f"{where}: sequence numbers are 0 or more"
         if (misplaced := self._misplaced(request)) is not None:
@@ -282,7 +283,7 @@ class Receiver:
         if self._came_before(sender, request.sequence):
             return None
         if len(sender.unanswered) >= window:
-            return f"{window} requests have no answer yet, and its window is no wider"
+            return f"{counted(window, 'request', 'have')} no answer yet, and its window is no wider"
         if request.sequence >= first + window and (self._options.keep_order or first == 0):
             return f"request {first} never came, and its window of {window} begins there"
         if len(sender.ahead) >= _MOST_AHEAD:
@@ -307,7 +308,7 @@ class Receiver:
             return None
         return (
             f"driver {waits[0]} waits for its rows, and those for other drivers have more than "
-            f"{most} bytes by now (most_starved_bytes)"
+            f"{counted(most, 'byte')} by now (most_starved_bytes)"
         )
 
     @property

@@ -14,6 +14,7 @@ import time
 from typing import Any
 
 from seambase.errors import InputError
+from seambase.wording import counted
 from seamkit.core.memory import Block, TrackedAllocator
 from seamkit.core.payloads import size_of
 from seamkit.exchange.logic.messages import Answer
@@ -107,7 +108,7 @@ class Connection:
         message_bytes, attachment_bytes = _SIZES.unpack(self._take(_SIZES.size))
         if message_bytes > MESSAGE_BYTES_AT_MOST or attachment_bytes > self._most_bytes:
             raise InputError(
-                f"a frame of {message_bytes} + {attachment_bytes} bytes; at most "
+                f"a frame of {message_bytes} + {counted(attachment_bytes, 'byte')}; at most "
                 f"{MESSAGE_BYTES_AT_MOST} + {self._most_bytes} are taken"
             )
         message = bytes(self._take(message_bytes))
@@ -170,7 +171,7 @@ class Connection:
                 self._beat_when_due(self._beat_seconds)
                 self._check_life(count > 0, at_border)
             if count == 0 and not at_border:
-                raise InputError(f"the connection ended {missing} bytes too early")
+                raise InputError(f"the connection ended {counted(missing, 'byte')} too early")
             if at_border:
                 self._note_ahead(count)
             if count >= 0:

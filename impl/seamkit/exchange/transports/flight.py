@@ -19,6 +19,7 @@ from typing import Any
 import pyarrow as pa
 
 from seambase.errors import InputError, UnavailableError
+from seambase.wording import counted
 from seamkit.exchange.logic.messages import Answer
 from seamkit.exchange.source import SourceRegistry
 from seamkit.exchange.transports.address import parse_address
@@ -196,7 +197,9 @@ class FlightServer:
         _check_hello(said)
         with self._lock:
             if len(self._streams) >= self._most_streams:
-                raise InputError(f"{len(self._streams)} streams are open, and no more are taken")
+                raise InputError(
+                    f"{counted(len(self._streams), 'stream', 'are')} open, and no more are taken"
+                )
             self._streams.add(replies)
         threading.Thread(target=replies.beat, args=(self._beat_seconds,), daemon=True).start()
 
@@ -211,7 +214,7 @@ class FlightServer:
             raise InputError("a request is a batch with app_metadata")
         size = batch.get_total_buffer_size()  # of whole buffers: rows are not yet believed
         if size > self._most_bytes + MESSAGE_BYTES_AT_MOST:
-            raise InputError(f"a request of {size} bytes; {self._most_bytes} are taken")
+            raise InputError(f"a request of {counted(size, 'byte')}; {self._most_bytes} are taken")
         exchange, request = decode_request_with(message.to_pybytes(), unpack(batch))
         if not request.is_announcement:
             replies.expect(1)

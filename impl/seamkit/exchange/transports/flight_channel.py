@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from seambase.errors import InputError, UnavailableError, UsageError
 from seambase.foreign_arrow import sound
+from seambase.wording import counted
 from seamkit.core.payloads import flat
 from seamkit.exchange.logic.channel import OnAnswer, OnFailure
 from seamkit.exchange.logic.messages import Answer, Request
@@ -74,7 +75,7 @@ def unpack(batch: pa.RecordBatch) -> list[memoryview]:
         raise InputError(f"a batch of {batch.schema.types} came, not of {SCHEMA.types}")
     array = sound(batch, "a request").column(0)
     if array.null_count:
-        raise InputError(f"{array.null_count} payloads are null")
+        raise InputError(f"{counted(array.null_count, 'payload', 'are')} null")
     _, views, *buffers = array.buffers()
     payloads = []
     for row in range(array.offset, array.offset + len(array)):

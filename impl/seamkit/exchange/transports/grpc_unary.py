@@ -20,6 +20,7 @@ from typing import Any, Unpack
 
 from seambase.errors import InputError, UnavailableError
 from seambase.extras import needs
+from seambase.wording import counted
 from seamkit.core.payloads import flat
 from seamkit.exchange.logic.channel import OnAnswer, OnFailure
 from seamkit.exchange.logic.messages import Answer, Request
@@ -284,16 +285,21 @@ class GrpcServer:
     async def _attachment(self, message: bytes, parts: AsyncIterator[bytes]) -> memoryview:
         """The second part of a request, as large as the first one says."""
         if len(message) > MESSAGE_BYTES_AT_MOST:
-            raise InputError(f"a message of {len(message)} bytes comes before its payloads")
+            raise InputError(
+                f"a message of {counted(len(message), 'byte')} comes before its payloads"
+            )
         size = attachment_bytes(message)
         if size > self._most_bytes:
             raise InputError(
-                f"a request in two parts has {size} bytes, and {self._most_bytes} are taken at most"
+                f"a request in two parts has {counted(size, 'byte')}, and "
+                f"{self._most_bytes} are taken at most"
             )
         found = bytearray()
         while piece := await self._next_part(parts):
             if len(found) + len(piece) > size:
-                raise InputError(f"chunks of {size} bytes came with an attachment of more")
+                raise InputError(
+                    f"chunks of {counted(size, 'byte')} came with an attachment of more"
+                )
             found += piece
         return memoryview(found)
 
@@ -439,7 +445,10 @@ class GrpcChannel(RequestChannel):
             reason = _reason(error)
             if error.code() is self._grpc.StatusCode.UNIMPLEMENTED:
                 most = self._rpc_http_min_size
-                reason = f"takes no request in two parts, as those above {most} bytes are: {reason}"
+                reason = (
+                    "takes no request in two parts, as those above "
+                    f"{counted(most, 'byte')} are: {reason}"
+                )
             self._open.fail(f"{self._address}: {reason}")
         except (self._grpc.FutureCancelledError, InputError) as error:
             self._open.fail(f"{self._address}: {error or 'the channel was closed'}")

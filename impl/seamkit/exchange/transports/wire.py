@@ -69,7 +69,9 @@ def decode_request(message: bytes, attachment: memoryview | None) -> tuple[int, 
         at += part.data_size
     exchange, request = _request(params, payloads)
     if at != len(attachment):
-        raise InputError(f"chunks of {at} bytes came with an attachment of {len(attachment)}")
+        raise InputError(
+            f"chunks of {counted(at, 'byte')} came with an attachment of {len(attachment)}"
+        )
     return exchange, request
 
 
@@ -77,7 +79,7 @@ def attachment_bytes(message: bytes) -> int:
     """Bytes of the payloads that are to follow a request's message."""
     sizes = [part.data_size for part in _params(message).chunks]
     if any(size < 0 for size in sizes):
-        raise InputError(f"a chunk of {min(sizes)} bytes is announced")
+        raise InputError(f"a chunk of {counted(min(sizes), 'byte')} is announced")
     return sum(sizes)
 
 
@@ -93,7 +95,8 @@ def _params(message: bytes) -> Any:
         raise InputError(f"not a PTransmitChunkParams: {error}") from error
     if len(params.driver_sequences) != len(params.chunks):
         raise InputError(
-            f"{len(params.chunks)} chunks have {len(params.driver_sequences)} driver sequences"
+            f"{counted(len(params.chunks), 'chunk', 'have')} "
+            f"{counted(len(params.driver_sequences), 'driver sequence')}"
         )
     return params
 
@@ -106,7 +109,9 @@ def _request(params: Any, payloads: Sequence[Any]) -> tuple[int, Request]:
     chunks = []
     for part, driver, payload in zip(params.chunks, params.driver_sequences, payloads, strict=True):
         if len(payload) != part.data_size:
-            raise InputError(f"a chunk of {part.data_size} bytes came with {len(payload)}")
+            raise InputError(
+                f"a chunk of {counted(part.data_size, 'byte')} came with {len(payload)}"
+            )
         chunks.append(Chunk(payload, part.data_size, driver))
     if params.use_pass_through and chunks:
         raise InputError("chunks that came over a network are said to have been passed through")

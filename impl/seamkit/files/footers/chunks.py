@@ -33,6 +33,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from seambase.errors import InputError
+from seambase.wording import counted
 from seamkit.core._seam import ffi, lib
 from seamkit.core.errors import check, new_error
 from seamkit.core.unpack import Bound, most_bytes
@@ -331,7 +332,8 @@ class NullCounts:
             told = self._told(number) if is_read else None
             if told is not None and told != self._read[path]:
                 raise InputError(
-                    f"{where}: column {path!r} has {self._read[path]} nulls, and its footer counts "
+                    f"{where}: column {path!r} has "
+                    f"{counted(self._read[path], 'null')}, and its footer counts "
                     f"{told}"
                 )
 

@@ -42,7 +42,7 @@ def fields(message: memoryview, where: str) -> Iterator[tuple[int, int | memoryv
         elif tag & 7 == 2:
             size, at = varint(message, at, where)
             if size > len(message) - at:
-                raise InputError(f"{where}: a field claims {size} bytes")
+                raise InputError(f"{where}: a field claims {counted(size, 'byte')}")
             yield tag >> 3, message[at : at + size]
             at += size
         else:

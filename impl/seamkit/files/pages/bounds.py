@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from seambase.errors import InputError
+from seambase.wording import counted
 from seamkit.files.expressions import named_values
 from seamkit.files.pages.index import Integers, PageBounds, Pages
 from seamkit.files.statistics import bounds, that_may_match
@@ -167,7 +168,7 @@ def _values(
     if not width:
         order, width = "big", column.length
     if any(len(b) != width for b, n in zip(stored, is_null, strict=True) if not n):
-        raise ValueError(f"a bound has not the {width} bytes of a value")
+        raise ValueError(f"a bound has not the {counted(width, 'byte')} of a value")
     signed = not (types.is_boolean(kind) or types.is_unsigned_integer(kind))
     numbers = [
         None if n else int.from_bytes(b, order, signed=signed)  # type: ignore[arg-type]

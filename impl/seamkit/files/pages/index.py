@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from seambase.errors import InputError
+from seambase.wording import counted
 from seamkit.core._seam import ffi, lib
 from seamkit.core.errors import check, new_error
 from seamkit.files.footers.chunks import footer_bytes
@@ -97,7 +98,8 @@ def read_bounds(read: Read, place: Place, pages: Pages, where: str) -> PageBound
     for number, (nulls, is_null) in enumerate(zip(bounds.nulls, bounds.is_null, strict=True)):
         if nulls > rows[number] or (is_null and nulls not in (-1, rows[number])):
             raise InputError(
-                f"{where}: column index: null_counts: {nulls} of the {rows[number]} rows of page "
+                f"{where}: column index: null_counts: {nulls} of the "
+                f"{counted(rows[number], 'row')} of page "
                 f"{number}, of which null_pages says that {'all' if is_null else 'not all'} are "
                 f"(at byte {place[0]})"
             )
@@ -114,7 +116,9 @@ def _index_bytes(read: Read, place: Place, what: str) -> bytes:
         raise InputError(f"{what}: its place is byte {offset}, its length {size}")
     data = read(offset, size)
     if len(data) < size:
-        raise InputError(f"{what}: it has {len(data)} of {size} bytes (at byte {offset})")
+        raise InputError(
+            f"{what}: it has {len(data)} of {counted(size, 'byte')} (at byte {offset})"
+        )
     return data
 
 

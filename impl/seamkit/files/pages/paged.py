@@ -240,7 +240,7 @@ class PagedFile:
         )
         values = file.read_row_group(0, use_threads=False).column(0)
         if len(values) != whole:
-            raise InputError(f"{where}: pages have {len(values)} of {whole} rows")
+            raise InputError(f"{where}: pages have {len(values)} of {counted(whole, 'row')}")
         # Where a row is among those of the pages.
         begins = np.cumsum(rows) - rows
         at = np.searchsorted(pages.first_rows, positions, "right") - 1

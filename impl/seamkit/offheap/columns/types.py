@@ -22,6 +22,7 @@ from typing import Any, Self
 import pyarrow as pa
 
 from seambase.errors import InputError, RefusedError, UsageError
+from seambase.wording import counted
 
 #: Deepest nesting of a type, the column itself counted; the core has the same limit.
 DEPTH_LIMIT = 64
@@ -103,7 +104,7 @@ class ColumnType:
     def __post_init__(self) -> None:
         if len(self.children) != len(self.names):
             raise UsageError(
-                f"{len(self.children)} children of a type have {len(self.names)} names"
+                f"{len(self.children)} children of a type have {counted(len(self.names), 'name')}"
             )
 
     @classmethod

@@ -16,6 +16,7 @@ from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from zoneinfo import ZoneInfo
 
 from seambase.errors import UsageError
+from seambase.wording import counted
 from seamkit.offheap.columns.types import ColumnType, parse
 from seamkit.offheap.connector.selected import SEPARATORS
 
@@ -86,7 +87,8 @@ def split_columns(names: str, types: str, what: str) -> dict[str, ColumnType]:
     texts = types.split("#") if types else []
     if len(found) != len(texts):
         raise UsageError(
-            f"{what}: {len(found)} names have {len(texts)} types; names hold no ',' and types no "
+            f"{what}: {counted(len(found), 'name', 'have')} "
+            f"{counted(len(texts), 'type')}; names hold no ',' and types no "
             "'#', which separate them"
         )
     if len(set(found)) < len(found):

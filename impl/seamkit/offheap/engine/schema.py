@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from seambase.errors import RefusedError, UsageError
+from seambase.wording import counted
 from seamkit.core._seam import ffi
 from seamkit.core.arrow_data import address
 from seamkit.offheap.columns.types import UNKNOWN, ColumnType, Kind, arrow_type, from_arrow
@@ -41,7 +42,9 @@ class EngineSchema:
 
     def __init__(self, schema: Any, types: Sequence[ColumnType] | None = None) -> None:
         if types is not None and len(types) != len(schema):
-            raise UsageError(f"{len(schema)} fields have {len(types)} column types")
+            raise UsageError(
+                f"{counted(len(schema), 'field', 'have')} {counted(len(types), 'column type')}"
+            )
         self.schema = schema
         columns = [from_arrow(field.type) for field in schema] if types is None else types
         found = [

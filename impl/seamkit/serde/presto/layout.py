@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from seambase.errors import InputError, RefusedError
 from seambase.extras import needs
+from seambase.wording import counted
 
 _MARKS = b"seambench.presto.marks"
 _SOURCES = b"seambench.presto.sources"
@@ -125,13 +126,17 @@ def read_header(data: bytes | bytearray | memoryview, offset: int, shown: int) -
 def _broken_rules(header: PageHeader) -> Iterator[tuple[int, bool, str]]:
     """Place in the header, whether it is broken, and how, of each rule."""
     rows, marker, uncompressed, size, checksum = header
-    yield 0, rows < 0, f"{rows} rows"
+    yield 0, rows < 0, f"{counted(rows, 'row')}"
     known = COMPRESSED | ENCRYPTED | CHECKSUMMED
     yield 4, bool(marker & ~known), f"marker {marker:#04x} has bits that mean nothing"
-    yield 5, uncompressed < 0, f"an uncompressed size of {uncompressed} bytes"
-    yield 9, size < 0, f"a size of {size} bytes"
+    yield 5, uncompressed < 0, f"an uncompressed size of {counted(uncompressed, 'byte')}"
+    yield 9, size < 0, f"a size of {counted(size, 'byte')}"
     if marker & COMPRESSED:
-        yield 9, size >= uncompressed, f"{size} bytes compressed from {uncompressed}, not fewer"
+        yield (
+            9,
+            size >= uncompressed,
+            f"{counted(size, 'byte')} compressed from {uncompressed}, not fewer",
+        )
     elif not marker & ENCRYPTED:
         what = f"sizes {uncompressed} and {size} differ, but nothing is compressed"
         yield 9, size != uncompressed, what

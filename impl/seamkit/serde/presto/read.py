@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from seambase.errors import InputError, RefusedError, UsageError
 from seambase.serde import SerdeField
+from seambase.wording import counted
 from seamkit.core._seam import ffi, lib
 from seamkit.core.arrow_data import address, new_array
 from seamkit.core.errors import check, new_error
@@ -82,13 +83,15 @@ class PageReader:
             left = len(view) - offset
             if left < HEADER_BYTES:
                 raise InputError(
-                    f"page header: {left} bytes of {HEADER_BYTES} (at byte {base + offset})"
+                    f"page header: {counted(left, 'byte')} of "
+                    f"{HEADER_BYTES} (at byte {base + offset})"
                 )
             header = read_header(view, offset, base + offset)
             body = offset + HEADER_BYTES
             if header.size_bytes > len(view) - body:
                 raise InputError(
-                    f"page: {len(view) - body} bytes of a payload of {header.size_bytes} "
+                    f"page: {counted(len(view) - body, 'byte')} of a "
+                    f"payload of {header.size_bytes} "
                     f"(at byte {base + body})"
                 )
             yield self.page(header, view[body : body + header.size_bytes], base + body)
@@ -107,7 +110,8 @@ class PageReader:
         limit = self.options.size_limit
         if header.uncompressed_bytes > limit:
             raise RefusedError(
-                f"page: {header.uncompressed_bytes} bytes of payload are beyond the size limit of "
+                f"page: {counted(header.uncompressed_bytes, 'byte')} of "
+                "payload are beyond the size limit of "
                 f"{limit} (at byte {offset - HEADER_BYTES + 5})"
             )
         payload = body
@@ -132,7 +136,9 @@ class PageReader:
         behind it, comes back, too.
         """
         if len(self._schema.fields) != 1:
-            raise UsageError(f"a column alone is not of {len(self._schema.fields)} fields")
+            raise UsageError(
+                f"a column alone is not of {counted(len(self._schema.fields), 'field')}"
+            )
         used = ffi.new("int64_t *")
         view = ffi.from_buffer("uint8_t[]", data)
 
@@ -250,7 +256,7 @@ def _whole_page(pending: bytearray, shown: int, limit: int) -> int | None:
     header = read_header(pending, 0, shown)
     if header.size_bytes > limit:
         raise RefusedError(
-            f"page: {header.size_bytes} bytes are beyond the size limit of {limit} "
+            f"page: {counted(header.size_bytes, 'byte', 'are')} beyond the size limit of {limit} "
             f"(at byte {shown + 9})"
         )
     size = HEADER_BYTES + header.size_bytes

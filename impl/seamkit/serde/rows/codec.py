@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from seambase.errors import InputError, UsageError
 from seambase.serde import SerdeField
+from seambase.wording import counted
 from seamkit.core._seam import ffi, lib
 from seamkit.core.arrow_data import ExportedBatch, address
 from seamkit.core.errors import check, new_error
@@ -105,7 +106,7 @@ class RowCodec(ABC):
             if out is None:
                 out = Block(self.allocator, size).view
             elif len(out) < size:
-                raise UsageError(f"the rows take {size} bytes, `out` has {len(out)}")
+                raise UsageError(f"the rows take {counted(size, 'byte')}, `out` has {len(out)}")
             view = ffi.from_buffer("uint8_t[]", out, require_writable=True)
             error = new_error()
             code = self._write(
@@ -139,7 +140,9 @@ class RowCodec(ABC):
             source.choice.count = len(starts) - 1
             out = room(int(starts[-1]))
             if len(out) < starts[-1]:
-                raise UsageError(f"the rows take {starts[-1]} bytes, there is room for {len(out)}")
+                raise UsageError(
+                    f"the rows take {counted(starts[-1], 'byte')}, there is room for {len(out)}"
+                )
             view = ffi.from_buffer("uint8_t[]", out, require_writable=True)
             error = new_error()
             code = self._write(source.pointer, source.choice, 0, _int64s(starts), view, error)
@@ -244,7 +247,7 @@ def whole_rows(data: Buffer) -> int:
 
 def _write_header(out: bytearray | memoryview, size: int) -> None:
     if size > _INT32_MAX:
-        raise InputError(f"a group of {size} bytes is more than its header can state")
+        raise InputError(f"a group of {counted(size, 'byte')} is more than its header can state")
     GROUP_HEADER.pack_into(out, 0, size, size, 0)
 
 
@@ -287,12 +290,15 @@ def _fill_frames(
         if sizes.sum() != len(view) or (sizes < 0).any():
             where = f"{source}: " if source else ""
             raise InputError(
-                f"{where}the rows are said to take {sizes.sum()} bytes where there are {len(view)}"
+                f"{where}the rows are said to take "
+                f"{counted(sizes.sum(), 'byte')} where there are {len(view)}"
             )
     else:
         starts = _whole_numbers(offsets, "offsets")
     if len(starts) != len(sizes):
-        raise UsageError(f"{len(starts)} offsets of rows come with {len(sizes)} lengths")
+        raise UsageError(
+            f"{counted(len(starts), 'offset')} of rows come with {counted(len(sizes), 'length')}"
+        )
     frames.count = len(sizes)
     frames.starts = _int64s(starts)
     frames.lengths = _int64s(sizes)

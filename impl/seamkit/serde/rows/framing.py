@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from seambase.errors import InputError, RefusedError
+from seambase.wording import counted
 from seamkit.core.memory import TrackedAllocator
 from seamkit.serde.compression import Skipper, compress, decompress
 
@@ -63,7 +64,8 @@ def groups(
         _check_header(size, packed, flag, at, len(data) - begin)
         if size > size_limit:
             raise RefusedError(
-                f"a group of {size} bytes is beyond the size limit of {size_limit} (at byte {at})"
+                f"a group of {counted(size, 'byte')} is beyond the size "
+                f"limit of {size_limit} (at byte {at})"
             )
         body = data[begin : begin + packed]
         if not flag:
@@ -83,9 +85,10 @@ def _check_header(size: int, packed: int, flag: int, at: int, left: int) -> None
         raise InputError(f"a group is neither plain nor compressed: {flag} (at byte {at + 8})")
     if size < 0 or packed < 0 or (not flag and size != packed):
         raise InputError(
-            f"a group of {size} bytes cannot have {packed} in the stream (at byte {at})"
+            f"a group of {counted(size, 'byte')} cannot have {packed} in the stream (at byte {at})"
         )
     if packed > left:
         raise InputError(
-            f"a group of {packed} bytes is announced where {left} are left (at byte {at})"
+            f"a group of {counted(packed, 'byte')} is announced "
+            f"where {left} are left (at byte {at})"
         )

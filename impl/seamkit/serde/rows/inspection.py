@@ -19,6 +19,7 @@ from seambase.errors import InputError, RefusedError, UsageError
 from seambase.serde import SerdeField
 from seambase.types import SerdeType, parse_spark
 from seambase.walk import BrokenError, ByteField
+from seambase.wording import counted
 from seamkit.serde.rows.codec import Buffer
 from seamkit.serde.rows.framing import GROUP_HEADER
 from seamkit.serde.rows.serde import RowOptions, deserialize
@@ -70,7 +71,9 @@ def row_places(data: memoryview, options: RowOptions) -> Iterator[tuple[int, int
     starts = np.cumsum(lengths) - lengths if options.offsets is None else options.offsets
     for begin, length in zip(starts, lengths, strict=True):
         if begin < 0 or length < 0 or begin + length > len(data):
-            raise BrokenError(int(begin), "row", f"{length} bytes are not within the {len(data)}")
+            raise BrokenError(
+                int(begin), "row", f"{counted(length, 'byte', 'are')} not within the {len(data)}"
+            )
         yield int(begin), int(length), []
 
 
@@ -89,7 +92,9 @@ def _framed(data: memoryview, options: RowOptions) -> Iterator[tuple[int, int, l
             if flag:
                 raise UsageError(f"the group at byte {at} is compressed: decompress it first")
             if packed != whole or not 0 <= packed <= len(data) - at - size:
-                raise BrokenError(at, "group", f"{packed} bytes cannot follow, nor {whole} be")
+                raise BrokenError(
+                    at, "group", f"{counted(packed, 'byte')} cannot follow, nor {whole} be"
+                )
             at += size
             end = at + packed
             continue
@@ -98,7 +103,9 @@ def _framed(data: memoryview, options: RowOptions) -> Iterator[tuple[int, int, l
         (length,) = struct.unpack_from(">i", data, at)
         walked.append(ByteField(at, 4, 0, "length", length))
         if not 0 <= length <= end - at - 4:
-            raise BrokenError(at, "length", f"{length} bytes where {end - at - 4} are left")
+            raise BrokenError(
+                at, "length", f"{counted(length, 'byte')} where {end - at - 4} are left"
+            )
         yield at + 4, length, walked
         at, walked = at + 4 + length, []
 

@@ -68,7 +68,9 @@ class RowProgram:
         deepest = max((type_.depth for type_ in self.types), default=0)
         limit = _DEEPEST if depth_limit is None else min(depth_limit, _DEEPEST)
         if deepest > limit:
-            raise RefusedError(f"columns are nested {deepest} levels deep, the limit is {limit}")
+            raise RefusedError(
+                f"columns are nested {counted(deepest, 'level')} deep, the limit is {limit}"
+            )
         self._kept: list[Any] = []  # what the tree borrows
         self.root: Any = ffi.new("struct seam_row_type *")
         self.root.kind = lib.SEAM_ROW_STRUCT

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from seambase.errors import InputError, RefusedError, UsageError
 from seambase.serde import SerdeField
+from seambase.wording import counted
 from seamkit.core.memory import TrackedAllocator
 from seamkit.serde.rows.codec import Buffer, whole_rows
 from seamkit.serde.rows.framing import GROUP_HEADER
@@ -105,9 +106,12 @@ def _check_next(held: bytearray, at: int, options: RowOptions, done: int) -> Non
     else:
         (size,) = _LENGTH.unpack_from(held, at)
     if size < 0:
-        raise InputError(f"a row or group of {size} bytes is announced (at byte {done + at})")
+        raise InputError(
+            f"a row or group of {counted(size, 'byte')} is announced (at byte {done + at})"
+        )
     if size > options.size_limit:
         raise RefusedError(
-            f"a row or group of {size} bytes is beyond the size limit of {options.size_limit} "
+            f"a row or group of {counted(size, 'byte')} is beyond "
+            f"the size limit of {options.size_limit} "
             f"(at byte {done + at})"
         )

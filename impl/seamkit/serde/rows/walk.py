@@ -15,6 +15,7 @@ from typing import Any
 
 from seambase.types import SerdeType
 from seambase.walk import BrokenError, ByteField
+from seambase.wording import counted
 
 _LAYOUTS = {
     "boolean": "?",
@@ -144,7 +145,9 @@ class UnsafeWalk(Walk):
         head = bits_size + 8 * len(fields)
         if length < head or length % 8:
             raise BrokenError(
-                begin, "row", f"{length} bytes: {head} at least, and a multiple of 8, are meant"
+                begin,
+                "row",
+                f"{counted(length, 'byte')}: {head} at least, and a multiple of 8, are meant",
             )
         bits = self._null_bits(begin, bits_size, len(fields), depth)
         region = _Region(begin, length, head, in_row=True, seen=head)
@@ -208,17 +211,19 @@ class UnsafeWalk(Walk):
 
     def _tail(self, region: _Region, at: int, name: str, type_: SerdeType, depth: int) -> None:
         size, offset = struct.unpack_from("<II", self.data, at)
-        self.note(at, 8, depth, name, f"{size} bytes at +{offset}")
+        self.note(at, 8, depth, name, f"{counted(size, 'byte')} at +{offset}")
         if offset + size > region.size:
             raise BrokenError(
-                at, name, f"{size} bytes at +{offset} pass the end, which is +{region.size}"
+                at,
+                name,
+                f"{counted(size, 'byte')} at +{offset} pass the end, which is +{region.size}",
             )
         if size and offset < region.used:
             raise BrokenError(at, name, f"+{offset} overlaps what ends at +{region.used}")
         self._check_begin(region, at, offset, size, name)
         self._content(region.begin + offset, size, name, type_, depth + 1)
         if type_.kind in ("array", "map", "struct") and size % 8:
-            self._odd(at, f"{name} has {size} bytes, no multiple of 8")
+            self._odd(at, f"{name} has {counted(size, 'byte')}, no multiple of 8")
         if size:
             region.used = region.seen = offset + size
         updatable = type_.kind in ("decimal", "interval") and region.in_row
@@ -241,21 +246,22 @@ class UnsafeWalk(Walk):
         self._zeros(region.begin + region.seen, end, "what follows the last value")
         if region.next != _align(region.size):
             self._odd(
-                region.begin + region.used, f"{region.size - region.used} bytes are left over"
+                region.begin + region.used,
+                f"{counted(region.size - region.used, 'byte', 'are')} left over",
             )
 
     def _content(self, at: int, size: int, name: str, type_: SerdeType, depth: int) -> None:
         """The tail of a value."""
         if type_.kind == "decimal":
             if not 1 <= size <= _PLACE_BYTES:
-                raise BrokenError(at, name, f"a decimal of {size} bytes")
+                raise BrokenError(at, name, f"a decimal of {counted(size, 'byte')}")
             number = int.from_bytes(self.data[at : at + size], "big", signed=True)
             self.note(at, size, depth, name, self.decimal(number, at, name, type_))
             if (number if number >= 0 else ~number).bit_length() // 8 + 1 != size:
                 self._odd(at, f"{name} takes more bytes than it needs")
         elif type_.kind == "interval":
             if size != _PLACE_BYTES:
-                raise BrokenError(at, name, f"an interval of {size} bytes")
+                raise BrokenError(at, name, f"an interval of {counted(size, 'byte')}")
             parts = struct.unpack_from("<iiq", self.data, at)
             self.note(
                 at, size, depth, name, dict(zip(("months", "days", "micros"), parts, strict=True))
@@ -276,13 +282,13 @@ class UnsafeWalk(Walk):
         width = struct.calcsize(layout) if layout else 8
         width = 8 if type_.kind == "decimal" else width
         if size < 8:
-            raise BrokenError(at, name, f"an array of {size} bytes")
+            raise BrokenError(at, name, f"an array of {counted(size, 'byte')}")
         count: int = struct.unpack_from("<q", self.data, at)[0]
         head = 8 + (count + 63) // 64 * 8
         if type_.kind == "void" and head == size:
             width = 0  # Velox's, whose elements of void take no bytes
         if count < 0 or head + count * width > size:
-            raise BrokenError(at, name, f"{count} elements in {size} bytes")
+            raise BrokenError(at, name, f"{counted(count, 'element')} in {counted(size, 'byte')}")
         self.note(at, 8, depth, f"{name}: elements", count)
         bits = self._null_bits(at + 8, head - 8, count, depth)
         used = head + count * width
@@ -296,10 +302,10 @@ class UnsafeWalk(Walk):
     def _map(self, at: int, size: int, name: str, type_: SerdeType, depth: int) -> None:
         keys_size = struct.unpack_from("<q", self.data, at)[0] if size >= 8 else -1
         if not 0 <= keys_size <= size - 8:
-            raise BrokenError(at, name, f"keys of {keys_size} bytes in a map of {size}")
+            raise BrokenError(at, name, f"keys of {counted(keys_size, 'byte')} in a map of {size}")
         self.note(at, 8, depth, f"{name}: bytes of keys", keys_size)
         if keys_size % 8:
-            self._odd(at, f"the keys of {name} have {keys_size} bytes, no multiple of 8")
+            self._odd(at, f"the keys of {name} have {counted(keys_size, 'byte')}, no multiple of 8")
         key, value = type_.children
         values_at = at + 8 + keys_size
         keys = self._array(at + 8, keys_size, f"{name}.key", key, depth)
@@ -308,7 +314,7 @@ class UnsafeWalk(Walk):
             raise BrokenError(at + 16, name, "a key is null")
         values = self._array(values_at, size - 8 - keys_size, f"{name}.value", value, depth)
         if keys != values:
-            raise BrokenError(at, name, f"{keys} keys and {values} values")
+            raise BrokenError(at, name, f"{counted(keys, 'key')} and {counted(values, 'value')}")
 
 
 _LONG_BYTES = 16
@@ -331,11 +337,15 @@ class CompactWalk(Walk):
         """See `Walk.row`."""
         at = self._fields(begin, begin + length, fields, "row", depth)
         if at != begin + length:
-            raise BrokenError(at, "row", f"{begin + length - at} bytes follow its last field")
+            raise BrokenError(
+                at, "row", f"{counted(begin + length - at, 'byte', 'follow')} its last field"
+            )
 
     def _take(self, at: int, end: int, count: int, name: str) -> int:
         if count < 0 or count > end - at:
-            raise BrokenError(at, name, f"{count} bytes are meant where {end - at} are left")
+            raise BrokenError(
+                at, name, f"{counted(count, 'byte', 'are')} meant where {end - at} are left"
+            )
         return at + count
 
     def _number(self, at: int, end: int, name: str, what: str, depth: int) -> int:
@@ -398,14 +408,14 @@ class CompactWalk(Walk):
             raise BrokenError(begin + 4, name, "a key is null")
         at, values = self._array(at, end, f"{name}.value", value, depth + 1)
         if keys != values:
-            raise BrokenError(begin, name, f"{keys} keys and {values} values")
+            raise BrokenError(begin, name, f"{counted(keys, 'key')} and {counted(values, 'value')}")
         return at
 
     def _array(self, at: int, end: int, name: str, type_: SerdeType, depth: int) -> tuple[int, int]:
         """Returns where it ends, and the number of its elements."""
         count = self._number(at, end, name, "elements", depth)
         if count < 0:
-            raise BrokenError(at, name, f"{count} elements")
+            raise BrokenError(at, name, f"{counted(count, 'element')}")
         bits = self._null_bits(at + 4, end, count, name, depth)
         at += 4 + (count + 7) // 8
         if type_.kind in _NESTED and count:

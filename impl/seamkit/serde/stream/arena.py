@@ -6,6 +6,7 @@ from typing import Any
 from weakref import WeakSet
 
 from seambase.errors import UsageError
+from seambase.wording import counted
 from seamkit.core._seam import ffi, lib
 from seamkit.core.memory import TrackedAllocator
 
@@ -51,7 +52,8 @@ class StreamArena:
         """
         if self._streams:
             raise UsageError(
-                f"{len(self._streams)} streams still write to this arena: clear them before it"
+                f"{counted(len(self._streams), 'stream', 'write')} to this arena: "
+                "clear them before it"
             )
         lib.seam_stream_arena_clear(self.pointer)
 

@@ -45,7 +45,7 @@ class OutputRanges:
         view = ffi.from_buffer("uint8_t[]", out, require_writable=True)
         size = lib.seam_byte_output_bytes(self.pointer)
         if len(view) != size:
-            raise UsageError(f"a stream of {size} bytes does not go into {len(view)}")
+            raise UsageError(f"a stream of {counted(size, 'byte')} does not go into {len(view)}")
         lib.seam_byte_output_copy(self.pointer, view)
 
     def getvalue(self) -> bytes:
@@ -130,7 +130,7 @@ class ByteInputStream:
     def read(self, size_bytes: int) -> memoryview:
         """The next bytes: a view of the range where they lie in one, else a copy."""
         if size_bytes < 0:
-            raise UsageError(f"{size_bytes} bytes cannot be read")
+            raise UsageError(f"{counted(size_bytes, 'byte')} cannot be read")
         if self._stream.current < len(self._ranges):
             current = self._stream.ranges[self._stream.current]
             at = int(current.position)

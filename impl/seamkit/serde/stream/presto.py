@@ -17,6 +17,7 @@ import pyarrow as pa
 from seambase.errors import UsageError
 from seambase.serde import SerdeField
 from seambase.types import parse_presto
+from seambase.wording import counted
 from seamkit.core._seam import ffi, lib
 from seamkit.core.arrow_data import ExportedBatch, address
 from seamkit.core.errors import check, new_error
@@ -187,7 +188,10 @@ def append_partitions(
     made of one.
     """
     if len(serializers) != len(selections):
-        raise UsageError(f"{len(selections)} selections came for {len(serializers)} serializers")
+        raise UsageError(
+            f"{counted(len(selections), 'selection')} came for "
+            f"{counted(len(serializers), 'serializer')}"
+        )
     if not serializers:
         return
     opened = serializers[0]._opened(batch, selections)

@@ -13,6 +13,7 @@ from typing import Any
 
 from seambase.errors import InputError, UsageError
 from seambase.serde import SerdeField
+from seambase.wording import counted
 from seamkit.core._seam import lib
 from seamkit.core.memory import Block, TrackedAllocator
 from seamkit.serde.compression import Skipper
@@ -69,7 +70,9 @@ class RowIterativeSerializer:
         """Write a group, and tell its bytes; its rows are gone then, as Velox's are."""
         size = len(self._stream)
         if size > _MAX_GROUP_BYTES:
-            raise UsageError(f"a group of {size} bytes is more than its header can state")
+            raise UsageError(
+                f"a group of {counted(size, 'byte')} is more than its header can state"
+            )
         allocator = self._arena.allocator
         block = Block(allocator, GROUP_HEADER.size + size)
         GROUP_HEADER.pack_into(block.view, 0, size, size, 0)
@@ -94,7 +97,10 @@ def append_row_partitions(
     same columns and format, their arenas one or many.
     """
     if len(serializers) != len(selections):
-        raise UsageError(f"{len(selections)} selections came for {len(serializers)} serializers")
+        raise UsageError(
+            f"{counted(len(selections), 'selection')} came for "
+            f"{counted(len(serializers), 'serializer')}"
+        )
     if not serializers:
         return
     codec = serializers[0].codec

@@ -234,7 +234,9 @@ def open_data_file(
 def _check(reader: ParquetReader, add: AddFile, schema: TableSchema, own: Place) -> None:
     """Hold a file to what the log says of it: its size, its rows, and columns that hold values."""
     if reader.size_bytes != add.size_bytes:
-        raise InputError(f"{reader.name}: {reader.size_bytes} bytes, the log says {add.size_bytes}")
+        raise InputError(
+            f"{reader.name}: {counted(reader.size_bytes, 'byte')}, the log says {add.size_bytes}"
+        )
     rows, nulls = stated_counts(add)
     if rows is None:
         return

@@ -111,7 +111,7 @@ def _from_file(files: TableFiles, vector: VectorDescriptor) -> tuple[str, bytes]
     if version != _FILE_VERSION:
         raise InputError(f"{where}: the file's version is {version.hex() or 'missing'}, not 01")
     if at < 1 or vector.size_bytes < 0:
-        raise InputError(f"{where}: the log says {vector.size_bytes} bytes")
+        raise InputError(f"{where}: the log says {counted(vector.size_bytes, 'byte')}")
     return where, unframed(stored, (vector.size_bytes,), where, _BY)
 
 

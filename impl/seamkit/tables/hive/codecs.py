@@ -10,6 +10,7 @@ import cramjam
 import pyarrow as pa
 
 from seambase.errors import InputError, RefusedError
+from seambase.wording import counted
 from seamkit.core.unpack import Bound, most_bytes, unpack
 from seamkit.files.storage import read_part
 
@@ -132,14 +133,16 @@ def _blocks(file: pa.NativeFile, codec: str, name: str, bound: Bound) -> Iterato
         while left > 0:
             [compressed] = struct.unpack(">i", read(4, False))
             if compressed <= 0:
-                raise InputError(f"{name}: a block of {compressed} bytes, {left} when read")
+                raise InputError(
+                    f"{name}: a block of {counted(compressed, 'byte')}, {left} when read"
+                )
             where = f"{name}, block before byte {file.tell()}"
             bound.check(max(left, compressed), compressed, where)
             piece = _piece(codec, read(compressed, False), left, name)
             left -= len(piece)
             yield piece
         if left < 0:
-            raise InputError(f"{name}: a block of {left} bytes")
+            raise InputError(f"{name}: a block of {counted(left, 'byte')}")
 
 
 def _piece(codec: str, content: bytes, most: int, name: str) -> bytes:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from seambase.errors import InputError
+from seambase.wording import counted
 from seamkit.core._seam import ffi, lib
 from seamkit.core.arrow_data import address, batch_of
 from seamkit.core.errors import check, new_error
@@ -214,8 +215,8 @@ class LineReader(FileReader):
         """What to do where a stretch has fewer rows than there are lines of a header."""
         if self.num_row_groups > 1:
             raise InputError(
-                f"{self.name}: {left} lines of its header lie behind the first "
-                f"{self._group_bytes} bytes"
+                f"{self.name}: {counted(left, 'line')} of its header lie behind the first "
+                f"{counted(self._group_bytes, 'byte')}"
             )
 
     def _rows(self, group: int, schema: pa.Schema, batch_rows: int) -> Iterator[pa.RecordBatch]:

@@ -25,6 +25,7 @@ from typing import Any
 import pyarrow as pa
 
 from seambase.errors import InputError, RefusedError, UsageError
+from seambase.wording import counted
 from seamkit.files.storage import Storage
 from seamkit.tables.hive.types import HiveType, parse_type
 from seamkit.tables.partition_folder import PartitionFolder
@@ -238,7 +239,7 @@ class RowFormat:
 
     def __post_init__(self) -> None:
         if not 1 <= len(self.separators) <= _MOST_SEPARATORS:
-            raise ValueError(f"{len(self.separators)} separators")
+            raise ValueError(f"{counted(len(self.separators), 'separator')}")
         for name in ("quote", "escape"):
             if (value := getattr(self, name)) is not None and not 0 <= value <= 0xFF:
                 raise ValueError(f"{name} is {value}, no byte")

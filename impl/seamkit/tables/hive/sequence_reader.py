@@ -59,7 +59,7 @@ class _Bytes:
 
     def take(self, size: int) -> memoryview:
         if size < 0 or size > len(self.content) - self.at:
-            raise self.wrong(f"{size} bytes are missing")
+            raise self.wrong(f"{counted(size, 'byte', 'are')} missing")
         self.at += size
         return self.content[self.at - size : self.at]
 
@@ -177,7 +177,7 @@ class SequenceReader(FileReader):
                 size = file.int32()
             of_key = file.int32()
             if not 0 <= of_key <= size:
-                raise file.wrong(f"a record of {size} bytes with a key of {of_key}")
+                raise file.wrong(f"a record of {counted(size, 'byte')} with a key of {of_key}")
             file.take(of_key)
             value = bytes(file.take(size - of_key))
             if header.codec is not None:

@@ -182,7 +182,9 @@ def _changed_bases(slices: Sequence[FileSlice], timeline: Timeline) -> Iterator[
     """Base files that are longer than they were written; nothing is ever added to one."""
     for base in (slice_.base for slice_ in slices):
         if base is not None and base.size_bytes > base.stated_bytes > 0:
-            reason = f"{base.size_bytes} bytes, but it was written with {base.stated_bytes}"
+            reason = (
+                f"{counted(base.size_bytes, 'byte')}, but it was written with {base.stated_bytes}"
+            )
             yield ScanWarning(timeline.storage.full(base.path), -1, reason)
 
 

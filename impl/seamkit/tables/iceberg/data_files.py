@@ -379,7 +379,7 @@ def _check_columns(fields: Sequence[Field], own: Place, entry: Entry, where: str
         if found is None and (values := _values(one, entry)):
             raise InputError(
                 f"{where}: it lacks the column {one.name!r} of the field id {one.id}, of which its "
-                f"manifest says that it has {values} values"
+                f"manifest says that it has {counted(values, 'value')}"
             )
         if found is not None and not one.is_variant:
             _check_columns(one.children, found, entry, where)
@@ -440,7 +440,8 @@ class FileOpener:
         reader = self._reader(entry)
         if reader.size_bytes != entry.size_bytes:
             raise InputError(
-                f"{reader.name}: {reader.size_bytes} bytes, its manifest says {entry.size_bytes}"
+                f"{reader.name}: {counted(reader.size_bytes, 'byte')}, "
+                f"its manifest says {entry.size_bytes}"
             )
         if reader.num_rows != entry.records:
             raise InputError(

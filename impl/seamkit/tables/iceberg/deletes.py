@@ -75,7 +75,7 @@ def read_vector(files: TableFiles, vector: Entry) -> Positions:
         raise InputError(f"{where}: not readable ({error})") from error
     if size != vector.size_bytes:
         raise InputError(
-            f"{storage.full(path)}: {size} bytes, its manifest says {vector.size_bytes}"
+            f"{storage.full(path)}: {counted(size, 'byte')}, its manifest says {vector.size_bytes}"
         )
     if magic != _PUFFIN:
         raise InputError(f"{storage.full(path)}: no Puffin file")

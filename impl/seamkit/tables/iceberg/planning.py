@@ -106,7 +106,11 @@ class Planner:
         left = len(listed) - len(kept)
         if not left:
             doubts += doubts_of_files(entries, index.with_vectors)
-        notes = [f"{left} manifests: no partition of theirs meets the filter"] if left else ()
+        notes = (
+            [f"{counted(left, 'manifest')}: no partition of theirs meets the filter"]
+            if left
+            else ()
+        )
         return units, notes, doubts
 
     def untouched(self, entries: Iterable[Entry]) -> list[ReadUnit]:
@@ -446,7 +450,7 @@ def doubts_of_files(entries: Sequence[Entry], with_vectors: Collection[str]) -> 
     data = Counter(entry.path for entry in entries if entry.content == DATA)
     if data and max(data.values()) > 1:
         [(path, count)] = data.most_common(1)
-        yield f"the data file {path} is there {count} times, and so are its rows"
+        yield f"the data file {path} is there {counted(count, 'time')}, and so are its rows"
     gone = next((path for path in with_vectors if path not in data), None)
     if gone is not None:
         yield f"a deletion vector is for {gone}, which is not there"

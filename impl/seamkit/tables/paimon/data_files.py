@@ -207,7 +207,8 @@ def open_data_file(
     reader = _reader(own_storage, path, _UNMARKED if _keeps_times(written, schema) else _TYPES)
     if isinstance(reader, ParquetReader) and reader.size_bytes != entry.size_bytes:
         raise InputError(
-            f"{reader.name}: {reader.size_bytes} bytes, the manifest says {entry.size_bytes}"
+            f"{reader.name}: {counted(reader.size_bytes, 'byte')}, "
+            f"the manifest says {entry.size_bytes}"
         )
     if reader.num_rows != entry.rows:
         raise InputError(
@@ -381,7 +382,7 @@ def read_vector(storage: Storage, vector: VectorRange) -> Positions:
     at, length = vector.offset, vector.length
     where = f"{own.full(path)}, the deletion vector at byte {at}"
     if at < 1 or length < 4:
-        raise InputError(f"{where}: the manifest says that it has {length} bytes")
+        raise InputError(f"{where}: the manifest says that it has {counted(length, 'byte')}")
     version, stored = read_framed(own, path, at, length + FRAME_BYTES, where)
     if version not in _FILE_VERSIONS:
         raise RefusedError(f"{where}: the file's version {version.hex()!r} is not supported")

@@ -324,7 +324,7 @@ class Planner:
             files=[file for run in runs for file in run],
             partition=known,
             changes=changes,
-            reason=f"{len(runs)} sorted runs are merged",
+            reason=f"{counted(len(runs), 'sorted run', 'are')} merged",
             changed_by=self._stored_vectors(section.files),
             group=folder,
         )

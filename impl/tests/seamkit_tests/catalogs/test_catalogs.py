@@ -121,6 +121,8 @@ def test_a_table_is_no_catalog_and_the_other_way_round(folder: Path) -> None:
         seamkit.open_table(folder)
     with pytest.raises(InputError, match="no such folder"):
         seamkit.open_catalog(folder / "none")
+    with pytest.raises(InputError, match=r"of a catalog .* iceberg://local"):
+        seamkit.open_catalog("local")
     for address in (
         "hive://host",
         "hive://host:1/db.t",

@@ -237,7 +237,7 @@ def test_columns_that_cannot_be_read_as_wanted(column: ColumnType, wanted: Any) 
 
 def test_as_many_types_as_fields() -> None:
     """Types are given for all fields or for none."""
-    with pytest.raises(UsageError, match="1 fields have 2 column types"):
+    with pytest.raises(UsageError, match="1 field has 2 column types"):
         EngineSchema(pa.schema([("c", pa.int32())]), [parse("int"), parse("int")])
 
 

@@ -51,7 +51,7 @@ def test_a_stream_goes_to_standard_output(tmp_path: Path) -> None:
     """`--output -` writes an Arrow stream and nothing else to standard output."""
     folder = table_of(tmp_path / "t", {"id": [1, 2, 3]})
     done = subprocess.run(
-        command("scan", folder, "--output", "-"), capture_output=True, check=True, timeout=60
+        command("scan", folder, "--output", "-"), capture_output=True, check=True, timeout=600
     )
 
     assert pa.ipc.open_stream(done.stdout).read_all()["id"].to_pylist() == [1, 2, 3]
@@ -111,7 +111,7 @@ def test_a_file_without_room_is_told(tmp_path: Path) -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=600,
     )
 
     assert done.returncode in (1, 2), done.stderr
@@ -133,7 +133,7 @@ def test_a_folder_that_takes_no_file_is_told(tmp_path: Path) -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=600,
     )
 
     assert done.returncode == 2
@@ -156,7 +156,7 @@ def test_a_name_that_is_no_utf8_is_refused(tmp_path: Path) -> None:
 def test_values_and_names_of_a_table_command_no_terminal(tmp_path: Path) -> None:
     """Escape characters in a value or in a column's name do not reach standard output."""
     folder = table_of(tmp_path / "t", {"a\x1b]0;b": pa.array(["x\x1b[31m"])})
-    done = subprocess.run(command("scan", folder), capture_output=True, check=True, timeout=60)
+    done = subprocess.run(command("scan", folder), capture_output=True, check=True, timeout=600)
 
     assert b"\x1b" not in done.stdout + done.stderr
     assert b"x\\x1b[31m" in done.stdout

@@ -163,7 +163,7 @@ def test_a_sidecar_of_another_size_than_its_checkpoint_says_is_refused(tmp_path:
     size = int(re.findall(r'"sizeInBytes":(\d+)', text)[0])
     assert rows_of_table(table).num_rows
     top.write_text(text.replace(f'"sizeInBytes":{size}', f'"sizeInBytes":{size + 1}'), "utf-8")
-    with pytest.raises(InputError, match=rf"{size} bytes, the checkpoint says {size + 1}"):
+    with pytest.raises(InputError, match=rf"{size:,} bytes, the checkpoint says {size + 1}"):
         rows_of_table(table)
 
 

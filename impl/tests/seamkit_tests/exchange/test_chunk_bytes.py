@@ -328,7 +328,7 @@ def test_a_wrong_byte_is_refused_or_harmless(schema: pa.Schema, chunk: bytes) ->
     ("data", "fields", "message"),
     [
         ("02000000 01000000", {}, r"version 2, not 1 \(at byte 0\)"),
-        ("01000000 f1ffff7f", {}, "a chunk of 2147483633 rows"),
+        ("01000000 f1ffff7f", {}, "a chunk of 2,147,483,633 rows"),
         ("01000000 02000000 01000000 00", {}, r"'a': null flags: 1 bytes where .* \(at byte 8\)"),
         ("01000000 01000000 01000000 02", {}, "null flag is neither 0 nor 1"),
         ("01000000 01000000 01000000 00 ffffffff", {}, "bytes takes 4294967295 bytes where 0 are"),
@@ -348,17 +348,17 @@ def test_a_wrong_byte_is_refused_or_harmless(schema: pa.Schema, chunk: bytes) ->
             {},
             r"column 'a': .*not UTF-8",
         ),
-        ("01000000 00000000", {"encode_level": [0, 0]}, "1 columns have 2 encode levels"),
+        ("01000000 00000000", {"encode_level": [0, 0]}, "1 column has 2 encode levels"),
         ("01000000 00000000", {"data_size": 9}, "of 9 bytes came with 8"),
         ("01000000 00000000", {"uncompressed_size": 9}, "of 8 bytes says that it has 9"),
         ("01000000 00000000", {"compress_type": 11}, "compression type 11"),
         ("01000000 00000000", {"compress_type": 4, "uncompressed_size": 2041}, "cannot become"),
         ("01000000 00000000", {"compress_type": 4}, "lz4"),
         ("01000000 00000000", {"uncompressed_size": -1}, "a chunk of -1 bytes"),
-        ("01000000 00000000", {"is_nulls": [True, True]}, "1 columns are 2 with 1"),
-        ("01000000 00000000", {"slot_id_map": [0, 1]}, "are not those of 1 columns"),
+        ("01000000 00000000", {"is_nulls": [True, True]}, "1 column is 2 with 1"),
+        ("01000000 00000000", {"slot_id_map": [0, 1]}, "are not those of 1 column"),
         ("01000000 03000000 0200000000000000", {"is_consts": [True]}, "a constant for 2 rows"),
-        ("01000000 00000080 00000000", {"is_consts": [True]}, "a chunk of 2147483648 rows"),
+        ("01000000 00000080 00000000", {"is_consts": [True]}, "a chunk of 2,147,483,648 rows"),
         (
             "01000000 ffffff7e ffffff7e00000000 01000000 01 01000000 00",
             {"is_consts": [True]},
@@ -368,7 +368,7 @@ def test_a_wrong_byte_is_refused_or_harmless(schema: pa.Schema, chunk: bytes) ->
         (
             "01000000 00000000 00000000 00000000 04000000 00000000 00",
             {},
-            "1 bytes follow its columns|its columns end here, not at 25",
+            "1 byte follows its columns|its columns end here, not at 25",
         ),
     ],
 )
@@ -491,7 +491,7 @@ def test_options_and_types_that_cannot_be_are_refused() -> None:
     for options, message in (
         ({"encode_level": 8}, "from 0 to 7, not 8"),
         ({"codec": "lzo"}, "codec 'lzo'"),
-        ({"slots": (1, 1)}, "1 columns need as many slots"),
+        ({"slots": (1, 1)}, "1 column needs as many slots"),
         ({"slots": (-1,)}, "have 31 bits"),
         ({"level": 1}, "no option 'level'"),
     ):

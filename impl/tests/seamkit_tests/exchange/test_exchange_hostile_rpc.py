@@ -168,7 +168,7 @@ def test_streams_of_flight_have_a_bound(tmp_path: Path) -> None:
             first.send(_request(0))
             assert heard.answers.get(timeout=PATIENCE).sequence == 0
             assert "no more are taken" in _refusal("flight", server)
-        assert "1 streams are open, and no more are taken" in server.errors
+        assert "1 stream is open, and no more are taken" in server.errors
 
 
 def _refusal(transport: str, server: Server) -> str:

@@ -203,7 +203,7 @@ def test_an_end_that_comes_before_the_data_is_an_error() -> None:
 @pytest.mark.parametrize(
     ("request_", "reason"),
     [
-        (_data(sequence=0, be_number=9), "only 1 senders take part"),
+        (_data(sequence=0, be_number=9), "only 1 sender takes part"),
         (_data(sequence=0, driver=3), "there is no reader 3"),
         (_data(sequence=-1), "sequence numbers are 0 or more"),
     ],

@@ -542,7 +542,7 @@ def _message(*sizes: int) -> bytes:
         ([_message(50, 51), b"x" * 101], "has 101 bytes, and 100 are taken at most"),
         ([_message(1 << 62, 1 << 62)], "bytes, and 100 are taken at most"),
         ([b"\xff\xff\xff"], "not a PTransmitChunkParams"),
-        ([b"\0" * (1 << 20) + b"\0"], "a message of 1048577 bytes"),
+        ([b"\0" * (1 << 20) + b"\0"], "a message of 1,048,577 bytes"),
         (
             [encode_request(1, announcement(0), inline=False)[0]],
             "an announcement came as a request",
@@ -660,7 +660,7 @@ def test_grpc_calls_of_strangers_are_refused() -> None:
     [
         (b"GET / HTTP", [b"abc"], b"", "the peer says"),
         (HELLO, pa.array([1]), b"\x10\x01", "a batch of"),
-        (HELLO, [None], b"\x10\x01", "1 payloads are null"),
+        (HELLO, [None], b"\x10\x01", "1 payload is null"),
         (HELLO, [b"abc"], b"\xff\xff\xff", "not a PTransmitChunkParams"),
         (HELLO, [b"abc"], b"\x10\x01", "0 chunks came with 1 payload"),
         (HELLO, [b"abc"], None, "with app_metadata"),

@@ -84,7 +84,7 @@ def _look(path: Path, how: str) -> str:
         [sys.executable, "-c", _LOOK, str(path), how],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=600,
         check=False,
     )
     assert found.returncode == 0, found.stderr

@@ -147,7 +147,7 @@ def test_what_writes_say_is_asked_for_at_once(
         p for p in folder.glob(".hoodie/timeline/*") if p.suffix in (".commit", ".deltacommit")
     ]
     assert len(writes) > 1
-    together = threading.Barrier(len(writes), timeout=30)
+    together = threading.Barrier(len(writes), timeout=300)
     read = delayed_storage.DelayedFileSystem.cat_file
 
     def read_together(self: Any, path: str, *arguments: Any, **options: Any) -> bytes:
@@ -175,8 +175,8 @@ def test_a_metadata_table_is_read_in_two_rounds(
         str(path) for path in own.glob("files/.files-*")
     ]
     assert min(len(writes), len(held)) > 1
-    first = threading.Barrier(len(writes) + 1, timeout=30)
-    second = threading.Barrier(len(held), timeout=30)
+    first = threading.Barrier(len(writes) + 1, timeout=300)
+    second = threading.Barrier(len(held), timeout=300)
     read, listed = (
         delayed_storage.DelayedFileSystem.cat_file,
         delayed_storage.DelayedFileSystem.ls,

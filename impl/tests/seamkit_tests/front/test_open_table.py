@@ -87,6 +87,12 @@ def test_what_is_no_table_is_told_in_a_sentence(
     assert str(path) in str(raised.value)
 
 
+@pytest.mark.parametrize("address", ["file://{}", "FILE://{}", "File:{}"])
+def test_letters_of_a_scheme_may_be_large(address: str, delta: Path) -> None:
+    """As of addresses everywhere; a folder's own letters stay."""
+    assert seamkit.open_table(address.format(delta)).describe().table == str(delta)
+
+
 def test_of_several_formats_one_is_named(delta: Path) -> None:
     """A folder with the metadata of two formats is opened as the one that is said to be meant."""
     (delta / "metadata").mkdir()

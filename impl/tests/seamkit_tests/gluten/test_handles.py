@@ -111,9 +111,9 @@ def test_a_lost_release_is_reported(allocator: TrackedAllocator) -> None:
     with pytest.raises(AssertionError) as caught:
         registry.close()
     assert "2 native batches were never released" in str(caught.value)
-    assert "handle 1 (3 rows, 1 users)" in str(caught.value)
+    assert "handle 1 (3 rows, 1 user)" in str(caught.value)
     assert "handle 2 (0 rows, 2 users)" in str(caught.value)
-    assert "1 batches of C structures" in str(caught.value)
+    assert "1 batch of C structures" in str(caught.value)
     registry.close()
     with pytest.raises(UsageError, match="released or moved"):
         structs.release()

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seambase.errors import InputError
+from seambase.wording import counted
 from seambench.formats.hudi.forms import forms
 from seamkit.tables.hudi.table import HudiTable
 from seamkit_tests.samples.damaged_logs import check_scan, damage
@@ -56,7 +57,8 @@ def test_a_file_that_is_shorter_than_its_commit_states_is_refused(
         whole = (folder / path).read_bytes()
         for length in (0, 1, len(whole) // 2, len(whole) - 1):
             (folder / path).write_bytes(whole[:length])
-            said = rf"{re.escape(path)}: {length} bytes, but its commit states {len(whole)};"
+            size = counted(length, "byte")
+            said = rf"{re.escape(path)}: {size}, but its commit states {len(whole)};"
             for read in (_rows, _relation, _counted):
                 with pytest.raises(InputError, match=said):
                     read(folder)

@@ -167,11 +167,11 @@ def test_options_that_presto_lacks_are_refused(
 
 def test_a_batch_must_fit_the_request(serde: PrestoJvmSerde) -> None:
     """Wrong columns are named."""
-    with pytest.raises(UsageError, match="1 columns does not fit 2 fields"):
+    with pytest.raises(UsageError, match="1 column does not fit 2 fields"):
         serde.serialize(request("bigint", "bigint"), [batch(pa.array([1]))])
     with pytest.raises(UsageError, match="'c0'"):
         serde.serialize(request("bigint"), [batch(pa.array(["a"]))])
-    with pytest.raises(InputError, match="1 columns"):
+    with pytest.raises(InputError, match="1 column"):
         serde.deserialize(request("bigint", "bigint"), ONE_BIGINT)
 
 

@@ -157,7 +157,7 @@ def test_options_that_spark_lacks_are_refused(
 
 def test_a_batch_must_fit_the_request(serde: SparkJvmSerde) -> None:
     """Wrong columns are named."""
-    with pytest.raises(UsageError, match="1 columns does not fit 2 fields"):
+    with pytest.raises(UsageError, match="1 column does not fit 2 fields"):
         serde.serialize(request("bigint", "bigint"), [batch(pa.array([1]))])
     with pytest.raises(UsageError, match="'c0'"):
         serde.serialize(request("bigint"), [batch(pa.array(["a"]))])

@@ -63,7 +63,10 @@ def check_scan(data: bytes) -> int:
 
 def _check_coverage(data: bytes, blocks: list[LogBlock], warnings: list[ScanWarning]) -> None:
     ends = {block.offset: _end(data, block) for block in blocks}
-    ends |= {w.offset: w.offset + int(w.reason.rsplit("; ", 1)[1].split()[0]) for w in warnings}
+    ends |= {
+        w.offset: w.offset + int(w.reason.rsplit("; ", 1)[1].split()[0].replace(",", ""))
+        for w in warnings
+    }
     at = 0
     while at < len(data):
         assert ends.get(at, 0) > at, f"bytes from {at} on are neither read nor reported"

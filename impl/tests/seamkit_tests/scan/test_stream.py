@@ -87,7 +87,7 @@ next(stream)
 print("end", flush=True)
 """
     ended = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=600, check=False
     )
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, "end\n", "")
 

@@ -122,7 +122,7 @@ def test_an_explanation_names_fields_and_values() -> None:
         (29, 8, 1, "b", "40 bytes at +24"),
         (37, 8, 2, "b: elements", 2),
         (45, 8, 2, "null bits", [1]),
-        (53, 8, 2, "b[0]", "1 bytes at +32"),
+        (53, 8, 2, "b[0]", "1 byte at +32"),
         (69, 1, 3, "b[0]", "x"),
         (61, 8, 2, "b[1]", "null"),
     ]

@@ -355,7 +355,7 @@ def test_ranges_are_set_aside_for_rows_to_come(
     serializer = PrestoVectorSerde(allocator).iterative(fields, {}, arena, 4096)
     before = arena.size_bytes
     assert before == pages * 4096
-    with pytest.raises(UsageError, match="1 streams still write"):
+    with pytest.raises(UsageError, match="1 stream writes to this"):
         arena.clear()
     schema = schema_of(SerdeRequest("presto", fields, {}))
     batch = pa.RecordBatch.from_pydict({"a": [value] * 4096}, schema)
@@ -432,7 +432,7 @@ def test_an_output_stream_over_an_arena_takes_pages(allocator: TrackedAllocator)
     serializer.flush(out)
     serializer.flush(out)
     assert out.getvalue() == _flushed(serializer) * 2
-    with pytest.raises(UsageError, match="2 streams still write"):
+    with pytest.raises(UsageError, match="2 streams write to this"):
         arena.clear()
     out.clear()
     serializer.clear()
@@ -457,7 +457,7 @@ def test_wrong_calls_are_refused(allocator: TrackedAllocator) -> None:
         other.append(batch)
     with pytest.raises(UsageError, match="other columns"):
         append_partitions([first, other], batch, [None, None])
-    with pytest.raises(UsageError, match="1 selections came for 2"):
+    with pytest.raises(UsageError, match="1 selection came for 2"):
         append_partitions([first, first], batch, [None])
     for wrong_option in ({"layout": "builder"}, {"layout": "preserve"}, {"hash_tables": True}):
         with pytest.raises(UsageError, match="use the batch serializer"):

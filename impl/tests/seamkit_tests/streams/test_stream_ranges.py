@@ -60,7 +60,7 @@ def test_an_arena_is_cleared_after_its_streams(arena: StreamArena) -> None:
     streams = [ByteOutputStream(arena), ByteOutputStream(arena)]
     for stream in streams:
         stream.write(b"abc")
-    with pytest.raises(UsageError, match="2 streams still write"):
+    with pytest.raises(UsageError, match="2 streams write to this"):
         arena.clear()
     for stream in streams:
         stream.clear()

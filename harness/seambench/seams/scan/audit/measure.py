@@ -119,7 +119,7 @@ def measure_cost(
     alone: list[list[float]] = []
     for turn in range(_REPEATS):
         if whole and time.monotonic() - begin > seconds:
-            budget.reach(f"the sample was read {turn} times instead of {_REPEATS}")
+            budget.reach(f"the sample was read {counted(turn, 'time')} instead of {_REPEATS}")
             break
         tell(f"measuring, turn {turn + 1} of {_REPEATS}")
         pairs = [(_seconds(scan, i, columns), _seconds(bare, i, columns)) for i in sorted(sample)]

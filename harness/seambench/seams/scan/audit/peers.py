@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from seambase.description import TableDescription
 from seambase.errors import SeambenchError, UsageError
+from seambase.wording import counted
 from seambench.conformance.isolate import Isolated, Limits
 from seambench.contracts import registry
 from seambench.contracts.peers.catalogue import AT, catalogue, numbers, peer_of
@@ -171,8 +172,8 @@ class _Questions:
     ) -> PeerAnswer:
         """A reader that differs: in which rows, where that can be told."""
         rows, keys, values = found
-        counted = rows_of(self._own(self._whole))
-        reason = f"{rows:,} rows, ours are {counted:,}" if rows != counted else "other values"
+        ours = rows_of(self._own(self._whole))
+        reason = f"{counted(rows, 'row')}, ours are {ours:,}" if rows != ours else "other values"
         told = PeerAnswer(
             name=name,
             version=peer.version,
@@ -182,7 +183,7 @@ class _Questions:
             keys=keys,
             values=values,
         )
-        if max(rows, counted) > _MOST_ROWS:
+        if max(rows, ours) > _MOST_ROWS:
             budget.reach(f"the rows in which {name} differs were not looked for: too many rows")
             return told
         own, theirs = (Path(self._folder.name) / word for word in ("ours.arrow", "theirs.arrow"))

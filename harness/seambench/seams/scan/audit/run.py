@@ -100,7 +100,7 @@ def _peers(
         return []
     whole = sum(map(unit_bytes, ours.table.units))
     if whole > budget.most_bytes:
-        budget.reach(f"no other reader was asked: it would read {whole:,} bytes")
+        budget.reach(f"no other reader was asked: it would read {counted(whole, 'byte')}")
         return []
     return ask_peers(ours, names, budget, tell)
 
@@ -188,7 +188,7 @@ def _compact(table: TableDescription, cost: Cost | None) -> Iterator[tuple[float
 def _changes(unit: UnitDescription) -> str:
     counts = sorted(Counter(file.kind for file in unit.changes).items())
     listed = ", ".join(counted(count, kind) for kind, count in counts)
-    return f"{listed}: {unit.change_bytes:,} bytes over {unit.data_bytes:,}"
+    return f"{listed}: {counted(unit.change_bytes, 'byte')} over {unit.data_bytes:,}"
 
 
 def _rewrite(table: TableDescription) -> Iterator[tuple[float, Advice]]:
@@ -199,7 +199,7 @@ def _rewrite(table: TableDescription) -> Iterator[tuple[float, Advice]]:
         rows, deleted = sum(n or 0 for n in told), sum(n or 0 for n in gone)
         if None in told or not rows or deleted < _MUCH_DELETED * rows:
             continue
-        detail = f"{deleted:,} of {rows:,} rows are deleted ({deleted / rows:.0%})"
+        detail = f"{deleted:,} of {counted(rows, 'row', 'are')} deleted ({deleted / rows:.0%})"
         yield (
             deleted / rows * unit.data_bytes,
             Advice(
@@ -216,7 +216,10 @@ def _combine(table: TableDescription) -> Iterator[tuple[float, Advice]]:
         saved = len(small) - needed
         if saved < _LEAST_FILES_SAVED:
             continue
-        detail = f"{len(small)} files of {sum(small):,} bytes together would fit into {needed}"
+        detail = (
+            f"{counted(len(small), 'file')} of "
+            f"{counted(sum(small), 'byte')} together would fit into {needed}"
+        )
         yield (
             saved,
             Advice(

@@ -50,7 +50,7 @@ def verdict(audit: Audit) -> str:
     whole = "all of it was looked into" if looked else "not all of it was looked into"
     if not asked:
         return f"No damage was found ({whole}); no other reader has answered."
-    agree = "1 other reader agrees" if asked == 1 else f"{asked} other readers agree"
+    agree = "1 other reader agrees" if asked == 1 else f"{counted(asked, 'other reader')} agree"
     return f"No damage was found ({whole}), and no disagreement ({agree})."
 
 
@@ -142,7 +142,8 @@ def _cost(cost: Cost, layout: Layout) -> Section:
     note = (
         f"Measured on {cost.sampled_units:,} of {layout.units:,} {plural(layout.unit)} "
         f"({cost.sampled_changed_units:,} with changes), {cost.share:.1%} of the bytes, read "
-        f"{cost.repeats} times in turns in one thread, after one read that does not count; a range "
+        f"{counted(cost.repeats, 'time')} in turns in one thread, "
+        "after one read that does not count; a range "
         "is from the least to the greatest."
     )
     return Section("What a snapshot costs", ("what", "time"), rows, note=note)

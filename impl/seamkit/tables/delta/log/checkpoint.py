@@ -123,7 +123,9 @@ def _parquet_actions(
     try:
         content = storage.open(path)
         if told is not None and told != content.size():
-            raise InputError(f"{where}: {content.size()} bytes, the checkpoint says {told}")
+            raise InputError(
+                f"{where}: {counted(content.size(), 'byte')}, the checkpoint says {told}"
+            )
         file = open_parquet(content, where, storage.bound)
         names = _columns(file.schema_arrow, fields)
         if storage.bound.is_stated:

@@ -10,6 +10,7 @@ from typing import Any
 
 from seambase.errors import InputError
 from seambase.scan import ScanWarning
+from seambase.wording import counted
 from seamkit.core.tasks import gc_paused
 from seamkit.files.kept import KEPT
 from seamkit.files.storage import Storage
@@ -88,7 +89,9 @@ class _Replay:
             count = len(found.get(what, ()))
             if count > 1:
                 where = found[what][-1][1]
-                raise InputError(f"{where}: the file has {count} actions {what}, one is legal")
+                raise InputError(
+                    f"{where}: the file has {counted(count, 'action')} {what}, one is legal"
+                )
         if "protocol" in found:
             told = protocol(*found["protocol"][0])
             self.protocol = self.protocol or told

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from seambase.errors import InputError, RefusedError
+from seambase.wording import counted
 from seamkit.tables.hudi.listing.files import (
     BaseFile,
     FileSlice,
@@ -188,7 +189,8 @@ class FileGroups:
                     "its commit back with Hudi's own tools"
                 )
             raise InputError(
-                f"{name}: {size_bytes} bytes, but its commit states {stated.size_bytes}; "
+                f"{name}: {counted(size_bytes, 'byte')}, but its "
+                f"commit states {stated.size_bytes}; "
                 "restore the file, or roll its commit back with Hudi's own tools"
             )
         return base

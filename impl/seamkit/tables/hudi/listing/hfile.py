@@ -91,7 +91,7 @@ class _Reader:
         where = f"{self._file}, trailer"
         size, at = varint(self._data, begin + 8, where)
         if size > len(self._data) - 4 - at:
-            raise InputError(f"{where}: its message claims {size} bytes")
+            raise InputError(f"{where}: its message claims {counted(size, 'byte')}")
         found = dict(fields(self._data[at : at + size], where))
         numbers = {key: value for key, value in found.items() if isinstance(value, int)}
         self._codec = numbers.get(_CODEC, _CODEC_NONE)
@@ -140,7 +140,8 @@ class _Reader:
         data_bytes = end - _HEADER.size
         if not 0 <= size <= room or not 0 <= data_bytes <= size or whole < 0:
             raise InputError(
-                f"{where}: it claims {size} bytes, {data_bytes} of them data and {whole} when "
+                f"{where}: it claims {counted(size, 'byte')}, "
+                f"{data_bytes} of them data and {whole} when "
                 f"decompressed, where {room} are left"
             )
         sums = self._data[at + end : at + _HEADER.size + size]
@@ -158,7 +159,10 @@ class _Reader:
         if checksum is None:
             raise RefusedError(f"{where}: checksums of type {kind} are not known")
         if chunk <= 0 or len(sums) != 4 * -(-len(block) // chunk):
-            raise InputError(f"{where}: {len(sums)} bytes of checksums, one for {chunk} bytes")
+            raise InputError(
+                f"{where}: {counted(len(sums), 'byte')} of "
+                f"checksums, one for {counted(chunk, 'byte')}"
+            )
         for i in range(len(sums) // 4):
             part = bytes(block[i * chunk : (i + 1) * chunk])
             if checksum(part) != int.from_bytes(sums[4 * i : 4 * i + 4], "big"):
@@ -171,7 +175,7 @@ def _decompress(content: memoryview, whole: int, codec: int, where: str) -> byte
     except (ValueError, OverflowError) as error:
         raise InputError(f"{where}: not readable as gzip ({error})") from error
     if len(data) != whole:
-        raise InputError(f"{where}: not the {whole} bytes that its header says")
+        raise InputError(f"{where}: not the {counted(whole, 'byte')} that its header says")
     return data
 
 
@@ -187,7 +191,7 @@ def _cells(block: bytes, info: Mapping[bytes, bytes], where: str) -> Iterator[tu
             if row_bytes < 0 or key_bytes < 12 + row_bytes or value_bytes < 0 or end > len(block):
                 raise InputError(
                     f"{where}: the cell at {at} claims a row of {row_bytes}, a key of {key_bytes} "
-                    f"and a value of {value_bytes} bytes"
+                    f"and a value of {counted(value_bytes, 'byte')}"
                 )
             if block[value_at - 1] != _PUT:
                 raise RefusedError(f"{where}: the cell at {at} is of kind {block[value_at - 1]}")

@@ -21,6 +21,7 @@ import pyarrow as pa
 
 from seambase.errors import InputError, RefusedError
 from seambase.values import decimal_of
+from seambase.wording import counted
 from seamkit.avro import parse_schema
 from seamkit.avro.decoder import finish_native_decoder, new_native_decoder
 from seamkit.avro.plan import Column, Plan
@@ -200,7 +201,9 @@ def read_delete_keys(
 ) -> DeleteKeys:
     """Decode the content of a delete block."""
     if len(content) < 8:
-        raise InputError(f"{source}: {len(content)} bytes are too few for a delete block.")
+        raise InputError(
+            f"{source}: {counted(len(content), 'byte', 'are')} too few for a delete block."
+        )
     version, length = struct.unpack_from(">ii", content)
     if version in (1, 2):
         raise RefusedError(
@@ -211,7 +214,8 @@ def read_delete_keys(
         raise RefusedError(f"{source}: delete records of unknown version {version}.")
     if length != len(content) - 8:
         raise InputError(
-            f"{source}: the delete records claim {length} bytes, the block has {len(content) - 8}."
+            f"{source}: the delete records claim "
+            f"{counted(length, 'byte')}, the block has {len(content) - 8}."
         )
     decoder = new_native_decoder(_plan(), allocator or TrackedAllocator(), source)
     error = new_error()

@@ -204,7 +204,7 @@ class _Scan:
         if self.strict:
             raise InputError(f"{self.file}: damaged at byte {begin}: {reason}.")
         if self.warnings is not None:
-            sentence = f"{reason}; {end - begin} bytes passed over"
+            sentence = f"{reason}; {counted(end - begin, 'byte')} passed over"
             self.warnings.append(ScanWarning(self.file, begin, sentence))
 
     def damage(self, at: int) -> str | None:
@@ -214,9 +214,12 @@ class _Scan:
         (size,) = struct.unpack_from(">q", self.data, at + 6)
         end = at + 14 + size
         if size < 8:
-            return f"a block claims {size} bytes"
+            return f"a block claims {counted(size, 'byte')}"
         if end > len(self.data):
-            return f"a block claims {size} bytes where the file has {len(self.data) - at - 14}"
+            return (
+                f"a block claims {counted(size, 'byte')} where the "
+                f"file has {len(self.data) - at - 14}"
+            )
         (total,) = struct.unpack_from(">q", self.data, end - 8)
         if total != size + 6:
             return f"a block's total {total} does not fit its size {size}"
@@ -256,7 +259,8 @@ class _Scan:
             raise RefusedError(f"{reader.where}: a block with a footer is not supported.")
         if reader.at != len(reader.data):
             raise InputError(
-                f"{reader.where}: {len(reader.data) - reader.at} bytes are left behind the footer."
+                f"{reader.where}: "
+                f"{counted(len(reader.data) - reader.at, 'byte', 'are')} left behind the footer."
             )
         block = LogBlock(
             _KINDS[kind],
@@ -296,7 +300,8 @@ class _Reader:
     def take(self, size: int, what: str) -> memoryview:
         if size < 0 or size > len(self.data) - self.at:
             raise InputError(
-                f"{self.where}: {what} at byte {self.at} has {size} bytes where the block has "
+                f"{self.where}: {what} at byte {self.at} has "
+                f"{counted(size, 'byte')} where the block has "
                 f"{len(self.data) - self.at} left."
             )
         self.at += size
@@ -365,13 +370,16 @@ def avro_records(block: LogBlock) -> Iterator[AvroRecord]:
             f"{block.where}: broken at byte {at} of the content ({error or 'it ends too early'})"
         ) from error
     if at != len(content):
-        raise InputError(f"{block.where}: {len(content) - at} bytes follow the last record")
+        raise InputError(
+            f"{block.where}: {counted(len(content) - at, 'byte', 'follow')} the last record"
+        )
 
 
 def _check_size(block: LogBlock, at: int, read: int, said: int) -> None:
     if read != said:
         raise InputError(
-            f"{block.where}: the record at byte {at} of the content has {read} bytes, its length "
+            f"{block.where}: the record at byte {at} of the content "
+            f"has {counted(read, 'byte')}, its length "
             f"says {said}"
         )
 

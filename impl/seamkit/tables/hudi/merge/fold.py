@@ -326,7 +326,8 @@ def _row_keys(
 def _check_all_used(positions: Positions | None, rows: int, where: str) -> None:
     if positions is not None and len(positions) != rows:
         raise InputError(
-            f"{where}: there are {len(positions)} record positions, {counted(rows, 'record')}"
+            f"{where}: there are "
+            f"{counted(len(positions), 'record position')}, {counted(rows, 'record')}"
         )
 
 

@@ -367,8 +367,9 @@ def _several(
             continue
         if len(items) != len(fields):
             raise InputError(
-                f"{where}: a delete has {len(items)} ordering values where the table has "
-                f"{len(fields)} ordering columns"
+                f"{where}: a delete has "
+                f"{counted(len(items), 'ordering value')} where the table has "
+                f"{counted(len(fields), 'ordering column')}"
             )
         if all(word in words for (word, _), words in zip(items, fitting, strict=True)):
             unordered[len(rows) - 1] = False

@@ -238,7 +238,8 @@ def _manifests(rows: Records, metadata: TableMetadata) -> list[Manifest]:
         fields = len(metadata.specs[spec_id].fields)
         if len(summaries) not in (0, fields):
             raise InputError(
-                f"{where} has summaries of {len(summaries)} partition fields, not {fields}"
+                f"{where} has summaries of "
+                f"{counted(len(summaries), 'partition field')}, not {fields}"
             )
         length, sequence_number, snapshot_id, first_row_id, counts = own
         found.append(
@@ -345,12 +346,14 @@ def _entries(
     for entry in entries:
         if entry.records < 0 or entry.size_bytes < 0:
             raise InputError(
-                f"{entry.where} has {counted(entry.records, 'row')} in {entry.size_bytes} bytes"
+                f"{entry.where} has {counted(entry.records, 'row')} in "
+                f"{counted(entry.size_bytes, 'byte')}"
             )
     for status, count in manifest.counts.items():
         if counts[status] != count:
             raise InputError(
-                f"{where}: {counts[status]} entries of status {status}, its list says {count}"
+                f"{where}: {counted(counts[status], 'entry')} of "
+                f"status {status}, its list says {count}"
             )
     taken = _BYTES_A_PAIR * sum(len(own.values) for own in pairs.values() if own is not None)
     return entries, taken + _BYTES_AN_ENTRY * len(entries)

@@ -23,6 +23,7 @@ import pyarrow as pa
 
 from seambase.errors import InputError, RefusedError
 from seambase.extras import needs
+from seambase.wording import counted
 from seamkit.files.roaring import united_32
 from seamkit.tables.paimon.merge_engines.functions import Computing, FieldOptions
 
@@ -66,7 +67,7 @@ def check_hll(data: bytes) -> None:
 
 def _pairs(data: bytes, begin: int, size: int) -> _Ranks:
     if len(data) != begin + 4 * size:
-        raise ValueError(f"it has {len(data)} bytes, and should have {begin + 4 * size}")
+        raise ValueError(f"it has {counted(len(data), 'byte')}, and should have {begin + 4 * size}")
     return np.frombuffer(data, "<u4", size, begin).astype(np.int64)
 
 

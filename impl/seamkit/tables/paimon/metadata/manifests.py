@@ -47,7 +47,8 @@ def row_values(data: bytes, types: Sequence[pa.DataType], where: str) -> list[pa
     fixed = ((len(types) + _HEADER_BITS + 63) // 64) * 8
     if len(data) < 4 + fixed + 8 * len(types):
         raise InputError(
-            f"{where}: a row of {counted(len(data), 'byte')} is too short for {len(types)} fields"
+            f"{where}: a row of {counted(len(data), 'byte')} is too "
+            f"short for {counted(len(types), 'field')}"
         )
     if struct.unpack_from(">i", data)[0] != len(types):
         count = struct.unpack_from(">i", data)[0]
@@ -106,7 +107,7 @@ def _bytes(row: bytes, at: int) -> bytes:
     if mark & _IN_SLOT:
         size = mark & 0x7F
         if size > 7:
-            raise ValueError(f"{size} bytes in a slot")
+            raise ValueError(f"{counted(size, 'byte')} in a slot")
         return row[at : at + size]
     begin, size = word >> 32, word & 0xFFFFFFFF
     if begin + size > len(row):
@@ -311,7 +312,7 @@ def _entries(storage: Storage, manifest_list: ManifestList) -> Iterator[tuple[in
             if counts != stated:
                 raise InputError(
                     f"{storage.full(f'{_FOLDER}/{name}')}: it adds {counts[0]} and deletes "
-                    f"{counts[1]} files, its list says {stated[0]} and {stated[1]}"
+                    f"{counted(counts[1], 'file')}, its list says {stated[0]} and {stated[1]}"
                 )
 
 
