@@ -318,7 +318,11 @@ class EventsCache:
         """Those that are kept, and the others: of the logs these alone are decoded."""
         store, key = self._place(changes)
         kept = {name: store.get(("column", key, name), _COLUMN) for name in names}
-        found = {n: one[1] for n, one in kept.items() if one and one[1].num_rows == n_events}
+        found: dict[str, pa.RecordBatch] = {
+            name: one[1]
+            for name, one in kept.items()
+            if one and one[1].schema.names == [name] and one[1].num_rows == n_events
+        }
         missing = [name for name in kept if name not in found]
         if missing:
             further = changes.further(missing, context)
