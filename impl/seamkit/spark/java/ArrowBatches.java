@@ -46,7 +46,7 @@ public final class ArrowBatches {
     public static ColumnarBatch of(long handle, StructType schema, int rows) {
         ColumnVector[] columns = new ColumnVector[schema.size()];
         if (columns.length > 0) {
-            long children = Platform.getLong(null, NativeCode.arrowArray(NativeCode.batches, handle) + 48);
+            long children = Platform.getLong(null, NativeCode.arrowArray(NativeCode.handles(), handle) + 48);
             for (int i = 0; i < columns.length; i++) {
                 FieldVector vector = vectorFor(schema.apply(i), ArrowUtils.rootAllocator());
                 load(vector, Platform.getLong(null, children + 8L * i));
@@ -144,7 +144,7 @@ public final class OwnedVector extends ArrowColumnVector {
     public void close() {
         super.close();
         if (handle != 0) {
-            NativeCode.release(NativeCode.batches, handle);
+            NativeCode.release(NativeCode.handles(), handle);
         }
     }
 }

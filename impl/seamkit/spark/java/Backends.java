@@ -43,7 +43,7 @@ final class NativeBackend implements Backend {
 
     public long handle(ColumnarBatch batch, StructType schema) {
         long handle = NativeBatches.handle(batch);
-        NativeCode.retain(NativeCode.batches, handle);
+        NativeCode.retain(NativeCode.handles(), handle);
         return handle;
     }
 }

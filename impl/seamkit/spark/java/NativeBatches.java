@@ -55,6 +55,15 @@ public final class NativeCode {
 
     private NativeCode() {}
 
+    /** The handles; whoever closes a batch after its session ended is told so. */
+    public static long handles() {
+        long found = batches;
+        if (found == 0) {
+            throw new IllegalStateException("there is no session that has native batches");
+        }
+        return found;
+    }
+
     /** One user more of a handle. */
     public static native void retain(long batches, long handle);
 
@@ -146,7 +155,7 @@ final class IndicatorVector extends OpaqueVector {
 
     /** One user less: whoever closes a batch twice took it from somebody else, which is an error. */
     public void close() {
-        NativeCode.release(NativeCode.batches, handle);
+        NativeCode.release(NativeCode.handles(), handle);
     }
 }
 

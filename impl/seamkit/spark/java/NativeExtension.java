@@ -221,7 +221,7 @@ public final class KeptHandles implements FlatMapFunction {
             kept = true;
         } finally {
             for (int i = 0; !kept && i < handles.size(); i++) {
-                NativeCode.release(NativeCode.batches, ((Long) handles.get(i)).longValue());
+                NativeCode.release(NativeCode.handles(), ((Long) handles.get(i)).longValue());
             }
         }
         return found;

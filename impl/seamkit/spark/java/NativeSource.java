@@ -212,7 +212,7 @@ final class NativeReader implements PartitionReader {
 
     public boolean next() {
         release();
-        NativeCode.nextBatch(NativeCode.batches, (int) opened[2], opened[1], words);
+        NativeCode.nextBatch(NativeCode.handles(), (int) opened[2], opened[1], words);
         int rows = (int) Platform.getLong(null, words + 8);
         if (rows >= 0) {
             batch = NativeBatches.backend.batch(Platform.getLong(null, words), schema, rows);

@@ -274,6 +274,12 @@ def test_what_the_core_refuses_java_throws(spark: NativeSpark) -> None:
         told = own_error(caught.value)
         assert isinstance(told, UsageError)
         assert str(told) == f"there never was a handle {1 << 40}"
+    kept, code.batches = code.batches, 0  # as once the session has ended
+    try:
+        with pytest.raises(spark._classes.jpype.JException, match="no session"):
+            code.handles()
+    finally:
+        code.batches = kept
 
 
 def test_text_that_is_none_is_refused(spark: NativeSpark) -> None:
