@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from seambench.conformance.load import begins_of, choose_cases, load_cases
+from seambench.contracts import data_files
 
 _CASE = 'level = "must"\nrequirement = "r"\nfields = ["a"]\ntypes = ["int"]\nrows = "[[1]]"\n'
 
@@ -42,3 +47,30 @@ def test_files_that_a_pattern_cannot_mean_are_not_read(tmp_path: Path) -> None:
     for pattern in ("column/two/*", "*/c", "column/*"):
         with pytest.raises(Exception, match=r"c\.toml"):
             found(pattern)
+
+
+@dataclass(frozen=True)
+class _Words:
+    said: str
+
+
+def test_classes_are_filled_by_one_thread_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where two meet a class for the first time together, msgspec may end the process."""
+    together = threading.Barrier(2)
+    alone: list[bool] = []
+
+    def convert(data: dict[str, str], cls: type[_Words]) -> _Words:
+        try:
+            together.wait(timeout=0.1)
+        except threading.BrokenBarrierError:
+            alone.append(True)
+            together.reset()
+        return cls(**data)
+
+    monkeypatch.setattr(msgspec, "convert", convert)
+    with ThreadPoolExecutor(2) as pool:
+        built = [pool.submit(data_files.build, _Words, {"said": one}, "here") for one in "ab"]
+        found = [one.result() for one in built]
+
+    assert found == [_Words("a"), _Words("b")]
+    assert alone == [True, True]
