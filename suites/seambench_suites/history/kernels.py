@@ -29,6 +29,10 @@ _FORMER: dict[str, tuple[str, ...]] = {
     "seamkit.offheap.connector": ("seambench_impl.connector",),
     "seamkit.offheap.engine.columns": ("seambench_impl.columns.engine",),
     "seamkit.scan.arguments": ("seamkit.scan.options",),
+    "seamkit.serde.rows.serde": (
+        "seamkit.serde.rows.compact_row",
+        "seambench_impl.serde.rows.compact_row",
+    ),
     "seamkit.scan.core_merges": (
         "seamkit.scan.merging.log_index",
         "seamkit.scan.merging.assembly",

@@ -17,12 +17,12 @@ class RowsOut:
 
     def __init__(self, format_: str) -> None:
         typed = feature("seambase.type_fields", "fields_of")
-        names = {"unsaferow": "UnsafeRows", "compactrow": "CompactRows"}
-        module = format_.replace("row", "_row")
-        codecs = feature(f"seamkit.serde.rows.{module}", names[format_])
+        homes = {"unsaferow": ("unsafe_row", "UnsafeRows"), "compactrow": ("serde", "CompactRows")}
+        module, name = homes[format_]
+        codecs = feature(f"seamkit.serde.rows.{module}", name)
         self.batch = lineitem()
         fields = typed.fields_of(self.batch.schema, "spark")
-        self._codec: Any = getattr(codecs, names[format_])(fields)
+        self._codec: Any = getattr(codecs, name)(fields)
         rows = self._codec.serialize(self.batch, framing="packed")
         self._out, self._lengths = bytearray(rows.data), rows.lengths
         if not self._read().equals(self.batch):
