@@ -174,7 +174,7 @@ class SinkDriver:
             reason = (
                 "the columns that are merged by have "
                 f"{counted(len(found.key), 'byte')} in one row, which a "
-                f"receiver that waits cannot be told: {_BOUND_BYTES} at most"
+                f"receiver that waits cannot be told: {_BOUND_BYTES:,} at most"
             )
             self._sink.cancel(reason)
             raise RefusedError(reason)

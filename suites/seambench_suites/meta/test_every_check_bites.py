@@ -137,6 +137,10 @@ def _short_relation(scan: Any) -> Callable[[Any], Any]:
     return lambda engine: scan.relation(engine).limit(1)
 
 
+def _short_frame(scan: Any) -> Callable[[], Any]:
+    return lambda: scan.lazy().head(1)
+
+
 def _states_less(reader: Any) -> Any:
     """It does not say that it knows deletion vectors, and leaves them out."""
     stated = {word: has for word, has in reader.capabilities.items() if word != "delta.vectors"}
@@ -193,9 +197,10 @@ _SCANS = [
     ),
     Wrong(_ROWS, _where_asked(lambda r: r.batch_rows == 1, scans(table=_less)), "one row at a"),
     Wrong(_ROWS, _where_asked(lambda r: bool(r.columns), scans(table=_less)), "alone differs"),
-    Wrong(_ROWS, scans(dataset=_less), "the dataset differs"),
+    Wrong("to_reader", scans(dataset=_less), "the dataset differs"),
     Wrong(_ROWS, _opened(dataset=_deaf_dataset), "differs from the full read"),
     Wrong(_ROWS, _opened(relation=_short_relation), "the relation differs", "engine"),
+    Wrong("numbered", _opened(lazy=_short_frame), "1 row numbered"),
     Wrong(_KINDS, scans(table=_without_retracts), "rows expected"),
     Wrong(_KINDS, scans(table=_all_inserted), "expected"),
     Wrong(_KINDS, scans(request=lambda r: replace(r, row_kinds=False)), "the schema says"),

@@ -9,8 +9,6 @@ from pathlib import Path
 from random import Random
 from typing import Protocol
 
-from seambase.wording import counted
-
 OPERATIONS = ("flip", "cut", "remove", "empty", "swap")
 #: Flips and cuts are many for each file, the others one.
 _WEIGHTS = (8, 4, 1, 1, 2)
@@ -44,7 +42,7 @@ class Mutation:
     def __str__(self) -> str:
         where = {
             "flip": f" bit {self.at % 8} of byte {self.at // 8}",
-            "cut": f" to {counted(self.at, 'byte')}",
+            "cut": f" to {self.at} bytes",
         }
         return f"{self.operation}{where.get(self.operation, '')} {self.file} {self.other}".rstrip()
 

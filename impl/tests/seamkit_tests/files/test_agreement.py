@@ -147,7 +147,7 @@ def test_a_file_of_other_values_is_refused_with_both_sides(tmp_path: Path) -> No
     _check(reader, k=_range(1, 3, 0), v=_range("a", "b", 1))
     with pytest.raises(InputError, match=r"values of k are 1 to 3.*, and the log says 4 to 5"):
         _check(reader, v=_range("a", "b", 1), k=_range(4, 5, 0))
-    with pytest.raises(InputError, match="values of v are a to b, with 1 nulls, and the log says"):
+    with pytest.raises(InputError, match="values of v are a to b, with 1 null, and the log says"):
         _check(reader, v=_range("a", "b", 0))
 
 
@@ -190,7 +190,7 @@ def test_of_many_row_groups_the_first_one_is_asked(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"values of k are 0 to 63.*, and the log says 70 to 199"):
         _check(reader, k=_range(70, 199, 1))
     stated = FileStatistics(201, {"k": _range(0, 63, 0)})
-    with pytest.raises(InputError, match="values of k are 0 to 199, with 1 nulls"):
+    with pytest.raises(InputError, match="values of k are 0 to 199, with 1 null"):
         check_stated(reader, stated, "the log", in_all=True)
 
 

@@ -386,7 +386,7 @@ def test_nulls_that_are_read_are_those_that_the_footer_counts(
     file.write_bytes(footer.file())
     why = {
         "one null more": "column 'k' has 0 nulls, and its footer counts 1",
-        "a struct that is required": r"column 's\.a' has 1 nulls, and its footer counts 0",
+        "a struct that is required": r"column 's\.a' has 1 null, and its footer counts 0",
     }
     for chosen in (None, [why[name].split("'")[1][0]]):
         with pytest.raises(InputError, match=why[name]):

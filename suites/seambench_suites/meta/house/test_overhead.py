@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from seambench.conformance.load import find_case
+from seambench.conformance.load import find_case, load_cases
 from seambench.contracts import registry
 from seambench.records.verdicts import Arrived
 from seambench.seams.column import check as column_check
@@ -85,6 +85,7 @@ def test_a_wrong_answer_leaves_no_figure(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_rows_that_are_held_leave_through_outlets_of_engines() -> None:
     """What an implementation gave is asked in its place, as a relation of DuckDB, too."""
-    case = find_case("scan/hudi/damage/garbage-after-block")
-    assert drawn(zlib.crc32(case.id.encode())).outlet == "relation"
+    known = load_cases("scan", begins=["scan/hudi/event-v9/"])
+    of_relation = (c for c in known if drawn(zlib.crc32(c.id.encode())).outlet == "relation")
+    case = next(c for c in of_relation if not c.refused)
     assert overhead._of_cases("scan", [case]).wrong == []
