@@ -7,6 +7,7 @@ import contextlib
 import datetime as dt
 import decimal
 import json
+import math
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -93,7 +94,8 @@ def _plain_schema(schema: Any) -> Any:
     import pyarrow as pa
 
     for field in schema:
-        if pa.types.is_nested(field.type):
+        kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
+        if pa.types.is_nested(kind) or _is_bytes(kind):
             raise UsageError(
                 f"--output: column {field.name!r} is {field.type}, which CSV has no form for: "
                 f"choose .jsonl, .parquet or .arrow, or columns without it"
@@ -106,10 +108,34 @@ def _plain_schema(schema: Any) -> Any:
     )
 
 
+def _is_bytes(kind: Any) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_fixed_size_binary(kind)) or kind in (
+        *(pa.binary(), pa.large_binary(), pa.binary_view()),
+    )
+
+
 def _write_lines(file: IO[str], batch: Any) -> None:
-    """One object per row; decimals, dates and times as text, bytes as base64."""
+    """One object per row; decimals, dates and times as text, bytes as base64.
+
+    So are numbers that JSON lacks: "NaN", "Infinity", "-Infinity".
+    """
     for row in batch.to_pylist():
-        file.write(json.dumps(row, default=_text, ensure_ascii=False) + "\n")
+        try:
+            line = json.dumps(row, default=_text, ensure_ascii=False, allow_nan=False)
+        except ValueError:
+            line = json.dumps(_spelled(row), default=_text, ensure_ascii=False, allow_nan=False)
+        file.write(line + "\n")
+
+
+def _spelled(value: Any) -> Any:
+    """A value whose numbers that JSON lacks are texts."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return json.dumps(value)
+    if isinstance(value, dict):
+        return {name: _spelled(inner) for name, inner in value.items()}
+    return [*map(_spelled, value)] if isinstance(value, list | tuple) else value
 
 
 def _text(value: object) -> str:

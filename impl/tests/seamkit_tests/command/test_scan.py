@@ -126,12 +126,17 @@ def test_every_format_holds_every_row(
 
 
 @pytest.mark.parametrize(
-    ("kind", "value"), [(pa.list_(pa.string()), ["a"]), (pa.struct({"b": pa.int64()}), {"b": 1})]
+    ("kind", "value"),
+    [
+        (pa.list_(pa.string()), ["a"]),
+        (pa.struct({"b": pa.int64()}), {"b": 1}),
+        (pa.binary(), b"\x00\xff"),
+    ],
 )
 def test_csv_refuses_what_it_has_no_form_for(
     seamkit: Any, tmp_path: Path, kind: pa.DataType, value: object
 ) -> None:
-    """A list or a struct is told with its column and what to do; without it the rows come."""
+    """It is told with its column and what to do; without it the rows come."""
     import deltalake
 
     rows = pa.table({"id": pa.array([7]), "tags": pa.array([value], kind)})
@@ -145,6 +150,23 @@ def test_csv_refuses_what_it_has_no_form_for(
     assert not target.exists()
     assert seamkit("scan", tmp_path / "table", "--columns", "id", "--output", target).code == 0
     assert target.read_text().split() == ['"id"', "7"]
+
+
+def test_lines_of_json_are_json_whatever_their_numbers(seamkit: Any, tmp_path: Path) -> None:
+    """JSON has no NaN and no infinities: they are texts, within what is nested, too."""
+    import deltalake
+    import polars as pl
+
+    odd = [float("nan"), float("inf"), -float("inf"), 0.5]
+    rows = pa.table({"f": odd, "l": [[value] for value in odd]})
+    deltalake.write_deltalake(str(tmp_path / "table"), rows)
+    target = tmp_path / "rows.jsonl"
+    assert seamkit("scan", tmp_path / "table", "--output", target).code == 0
+
+    lines = [json.loads(line) for line in target.read_text().splitlines()]
+    assert [line["f"] for line in lines] == ["NaN", "Infinity", "-Infinity", 0.5]
+    assert all(line["l"] == [line["f"]] for line in lines)
+    assert pl.read_ndjson(target).height == 4
 
 
 @pytest.mark.parametrize(
