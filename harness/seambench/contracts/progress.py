@@ -62,7 +62,7 @@ class Progress:
         console: Console | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._console = console or Console(stderr=True, quiet=quiet, highlight=False)
+        self._console = console or Console(stderr=True, quiet=quiet, highlight=False, emoji=False)
         self._bar = Bar(
             SpinnerColumn(),
             TextColumn(
@@ -116,7 +116,7 @@ class Progress:
 
     def say(self, text: str) -> None:
         """Print a line above the display; off a terminal, too."""
-        self._console.print(text, markup=False, highlight=False)
+        self._console.print(text, markup=False, highlight=False, emoji=False)
 
     @contextlib.contextmanager
     def aside(self) -> Iterator[None]:

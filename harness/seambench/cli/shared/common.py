@@ -93,7 +93,7 @@ def console(piped: int = 200) -> Console:
     from rich.console import Console
 
     known = sys.stdout.isatty() or (piped == NARROW and "COLUMNS" in os.environ)
-    return Console(width=None if known else piped, highlight=False)
+    return Console(width=None if known else piped, highlight=False, emoji=False)
 
 
 def plain_table(words: Iterable[str], numbers: Iterable[str] = ()) -> Table:
@@ -173,7 +173,7 @@ def error_console() -> Console:
     """For progress and remarks: standard error."""
     from rich.console import Console
 
-    return Console(stderr=True, highlight=False)
+    return Console(stderr=True, highlight=False, emoji=False)
 
 
 def typed() -> str:

@@ -20,7 +20,7 @@ from seambase.errors import UnavailableError
 from seambase.wording import counted
 from seambase.written import whole_file
 from seambench.cli.app import app
-from seambench.cli.shared.common import narrow_table
+from seambench.cli.shared.common import console, error_console, narrow_table
 from seambench_tests.samples.ends import (
     check_a_full_disk_is_one_line,
     check_a_name_that_is_no_utf8_is_refused,
@@ -218,3 +218,12 @@ def test_what_is_only_read_is_narrow_when_it_is_piped(
     words = [word for row in rows for word in row.split() if not word[0].isdigit()]
     assert len(words) > 20
     assert [word for word in words if word not in letters] == []
+
+
+def test_values_are_shown_as_they_came(capsys: pytest.CaptureFixture[str]) -> None:
+    """Rich makes a picture of `:fire:`, which would be another value than the reader gave."""
+    console().print('k=":fire:"', markup=False)
+    error_console().print("boom :fire:")
+    out, err = capsys.readouterr()
+    assert ':fire:"' in out
+    assert "boom :fire:" in err
