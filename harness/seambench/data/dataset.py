@@ -204,7 +204,8 @@ def open_dataset(path: Path) -> Dataset:
     missing = {"layout", "scale", "tables", "expected", "knobs"} - set(manifest)
     if missing:
         raise InputError(f"{file} lacks {', '.join(sorted(missing))}")
-    return Dataset(path, manifest)
+    # Readers in Java take no address that depends on the folder one is in.
+    return Dataset(path.absolute(), manifest)
 
 
 def list_datasets(data: Path, scale: float | None = None) -> list[Dataset]:

@@ -89,6 +89,16 @@ def test_data_set_appears_whole(tmp_path: Path) -> None:
     assert list_datasets(tmp_path, 1) == []
 
 
+def test_tables_have_addresses_that_hold_in_any_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Readers in Java refuse one that begins in the folder one is in, as `data` does."""
+    monkeypatch.chdir(tmp_path)
+    dataset = _write(dataset_folder(Path("data"), 0.01, "parquet"))
+
+    assert dataset.path == tmp_path / "data" / "sf0.01" / "parquet"
+
+
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
 def test_failed_write_leaves_nothing(tmp_path: Path, error: type[BaseException]) -> None:
     """An error or Ctrl-C in the middle leaves no folder at all."""
