@@ -102,7 +102,7 @@ def audit(
     with err.status("auditing") as status:
         found = run(scanner, plan, lambda now: status.update(plain_text(now)))
     if page is not None:
-        from seambench.report.publish import write_audit_page
+        from seambench.report.audit_page import write_audit_page
 
         write_audit_page(found, page)
         err.print(f"page: {page}", markup=False)

@@ -21,6 +21,7 @@ from seambench.records.tables import Table, answers, load_tables
 from seambench.report.draw import charts
 from seambench.report.draw.lines import mark
 from seambench.report.draw.text import factor, percent, seconds, size
+from seambench.report.templates import template_environment
 from seambench.report.views.costs import Cell, Curve, Figure, figures, title_of
 from seambench.report.views.growth import growth_tables
 from seambench.report.views.history import COUNTED, kernels, scans_by_commit, versions
@@ -140,13 +141,7 @@ def _history_view(content: _Content) -> _Held:
 
 
 def _environment(pages: Pages) -> jinja2.Environment:
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("seambench.report", "template"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = template_environment()
     titles = {format_.name: format_.title for format_ in announced_formats()}
     own = {one.name for one, _ in _of_ours(pages.loaded)}
     mains = _mains(pages.loaded)

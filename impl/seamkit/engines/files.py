@@ -35,8 +35,7 @@ class EngineFiles:
         values: for each other column the value that it has in all rows; null where files lack it.
         ours: columns that only we read, each with why. The engine reads the files for queries that
             read none of these, be it to test them; of all others nothing but `instead`.
-        instead: the same rows, those that are gone left out, as we read them, with all columns.
-            None if no column is ours.
+        instead: the same rows as we read them, with all columns. None if no column is ours.
         gone: which rows are gone, as a dataset with a row for each file: its number among `paths`
             (`file`) and a bit for each of its rows (`bits`), the first being the highest of its
             byte, 1 where the row is gone. None if no row is gone.
@@ -136,7 +135,7 @@ def engine_files(
     wanted = pa.schema([one for one in schema if one.name not in values])
     file, columns = _sources(reader, wanted)
     if not isinstance(file, ParquetReader):
-        return "it is no Parquet file"
+        return "its columns are made of what it stores, or it is no Parquet file"
     path = file.local_path
     if path is None:
         return "it does not lie in a local folder"

@@ -14,8 +14,8 @@ import msgspec
 import pytest
 
 from seambench.report import build
+from seambench.report.audit_page import write_audit_page
 from seambench.report.pages import PAGES
-from seambench.report.publish import write_audit_page
 from seambench.seams.scan.audit.model import Audit
 from seambench_tests.samples.report_records import make_record, make_results, write_record
 
