@@ -9,6 +9,7 @@ import datetime as dt
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -17,29 +18,49 @@ from seambench.contracts.seam import Case
 from seambench.records.facts import without_folders
 
 
-class HeldForms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A reader over all tables of a format in the forms that they can take.
+class Held(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A reader over all tables of a format.
 
     Attributes:
         impl: the reader.
         version: of the reader.
         date: of the run.
-        forms: how many had a place in some table.
-        variants: tables in a form.
-        answers: cases put to them.
-        differences: of these, answers that were not the case's rows.
-        left_out: cases that the reader does not pass as they stand, so that no form was shown.
+        answers: cases put to it.
+        differences: of these, answers with other rows than the case, or the plain read, has.
     """
 
     format: str
     impl: str
     version: str
     date: str
-    forms: int
-    variants: int
     answers: int
     differences: int
+
+
+class HeldForms(Held, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A reader over the forms that tables can take.
+
+    Attributes:
+        forms: how many had a place in some table.
+        variants: tables in a form.
+        left_out: cases that the reader does not pass as they stand, so that no form was shown.
+    """
+
+    forms: int
+    variants: int
     left_out: int
+
+
+class HeldWays(Held, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A reader through every outlet.
+
+    Attributes:
+        outlets: how many opened for some case.
+        closed: by outlet, how many cases did not take it for which reason.
+    """
+
+    outlets: int
+    closed: dict[str, dict[str, int]]
 
 
 def held_forms(cases: Iterable[Case], outcomes: Sequence[Outcome]) -> list[HeldForms]:
@@ -49,23 +70,30 @@ def held_forms(cases: Iterable[Case], outcomes: Sequence[Outcome]) -> list[HeldF
     if not any("#" in subject for subject in subjects.values()):
         return []
     found = []
-    for impl, group in dict.fromkeys((one.implementation, one.group) for one in outcomes):
-        mine = [one for one in outcomes if (one.implementation, one.group) == (impl, group)]
+    for mine in _by_reader(outcomes):
         asked = [one for one in mine if one.case in subjects]
         about = {subjects[one.case] for one in asked}
-        found.append(
-            HeldForms(
-                format=group,
-                impl=impl,
-                version=mine[0].version,
-                date=dt.date.today().isoformat(),
-                forms=len({subject.rpartition("#")[2] for subject in about}),
-                variants=len(about),
-                answers=len(asked),
-                differences=sum(one.failed for one in asked),
-                left_out=len(mine) - len(asked),
-            )
-        )
+        forms = {subject.rpartition("#")[2] for subject in about}
+        left_out = len(mine) - len(asked)
+        shared = _shared(mine, asked)
+        found.append(HeldForms(**shared, forms=len(forms), variants=len(about), left_out=left_out))
+    return found
+
+
+def held_ways(outcomes: Sequence[Outcome]) -> list[HeldWays]:
+    """The outcomes of a pass over outlets by implementation and format; of another none."""
+    if not all("#" in one.case for one in outcomes):
+        return []
+    found = []
+    for mine in _by_reader(outcomes):
+        asked = [one for one in mine if one.outcome != "not-offered"]
+        closed: dict[str, Counter[str]] = {}
+        for one in mine:
+            if one.outcome == "not-offered":
+                closed.setdefault(_outlet(one), Counter())[_kind(one.reason)] += 1
+        by_outlet = {outlet: dict(reasons) for outlet, reasons in sorted(closed.items())}
+        outlets = len({_outlet(one) for one in asked})
+        found.append(HeldWays(**_shared(mine, asked), outlets=outlets, closed=by_outlet))
     return found
 
 
@@ -78,58 +106,28 @@ def write_held(results: Path, held: HeldForms | HeldWays) -> Path:
     return file
 
 
+def _by_reader(outcomes: Sequence[Outcome]) -> list[list[Outcome]]:
+    """Outcomes of one implementation and format each, in their order."""
+    found: dict[tuple[str, str], list[Outcome]] = {}
+    for one in outcomes:
+        found.setdefault((one.implementation, one.group), []).append(one)
+    return list(found.values())
+
+
+def _shared(mine: Sequence[Outcome], asked: Sequence[Outcome]) -> dict[str, Any]:
+    """The fields of `Held`."""
+    return {
+        "format": mine[0].group,
+        "impl": mine[0].implementation,
+        "version": mine[0].version,
+        "date": dt.date.today().isoformat(),
+        "answers": len(asked),
+        "differences": sum(one.failed for one in asked),
+    }
+
+
 #: Reasons that differ by what stands in brackets, or behind a colon, are one.
 _DETAILS = (" (", ": ")
-
-
-class HeldWays(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A reader over all tables of a format, through every outlet.
-
-    Attributes:
-        impl: the reader.
-        version: of the reader.
-        date: of the run.
-        outlets: how many opened for some case.
-        answers: cases through an outlet that opened.
-        differences: of these, answers with other rows than the plain read has.
-        closed: by outlet, how many cases did not take it for which reason.
-    """
-
-    format: str
-    impl: str
-    version: str
-    date: str
-    outlets: int
-    answers: int
-    differences: int
-    closed: dict[str, dict[str, int]]
-
-
-def held_ways(outcomes: Sequence[Outcome]) -> list[HeldWays]:
-    """The outcomes of a pass over outlets by implementation and format; of another none."""
-    if not all("#" in one.case for one in outcomes):
-        return []
-    found = []
-    for impl, group in dict.fromkeys((one.implementation, one.group) for one in outcomes):
-        mine = [one for one in outcomes if (one.implementation, one.group) == (impl, group)]
-        asked = [one for one in mine if one.outcome != "not-offered"]
-        closed: dict[str, Counter[str]] = {}
-        for one in mine:
-            if one.outcome == "not-offered":
-                closed.setdefault(_outlet(one), Counter())[_kind(one.reason)] += 1
-        found.append(
-            HeldWays(
-                format=group,
-                impl=impl,
-                version=mine[0].version,
-                date=dt.date.today().isoformat(),
-                outlets=len({_outlet(one) for one in asked}),
-                answers=len(asked),
-                differences=sum(one.failed for one in asked),
-                closed={outlet: dict(reasons) for outlet, reasons in sorted(closed.items())},
-            )
-        )
-    return found
 
 
 def _outlet(outcome: Outcome) -> str:
