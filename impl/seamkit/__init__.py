@@ -107,7 +107,7 @@ if TYPE_CHECKING:
     )
     from seambase.scan import ScanReport, ScanWarning, TableWarning
     from seamkit.core.errors import NativeMemoryError
-    from seamkit.files.kept import keep_at_most, keep_on_disk
+    from seamkit.files.file_cache import keep_at_most, keep_on_disk
     from seamkit.offheap.connector.factory import connector_scanner
     from seamkit.offheap.engine.stream import TableStream
     from seamkit.ranges.plan_file import scan_from_json, scan_to_json
@@ -163,8 +163,8 @@ _HOMES = {
     "Catalog": "seamkit.tables.catalog",
     "open_table": "seamkit.tables.opening",
     "scan_table": "seamkit.tables.opening",
-    "keep_at_most": "seamkit.files.kept",
-    "keep_on_disk": "seamkit.files.kept",
+    "keep_at_most": "seamkit.files.file_cache",
+    "keep_on_disk": "seamkit.files.file_cache",
     "register": "seamkit.tables.registering",
     "scan_from_json": "seamkit.ranges.plan_file",
     "scan_to_json": "seamkit.ranges.plan_file",

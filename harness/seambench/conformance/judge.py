@@ -90,7 +90,7 @@ def _judge(seam: Seam, case: Case, implementation: Any) -> int | None:
         with must_refuse(case.refused, case.says, implementation.kind):
             seam.attempt(case, implementation)
     else:
-        with told_as_mismatch():
+        with as_mismatch():
             answer = seam.check(case, implementation)
     # Young objects first: a collection of all looks at every case that was loaded.
     for generation in range(3):
@@ -106,7 +106,7 @@ def _must_not_be_wrong(seam: Seam, case: Case, implementation: Any, missing: str
     # What comes in from outside says that it refuses, not in which of our words.
     refusals = SeambenchError if implementation.kind == "peer" else RefusedError
     try:
-        with told_as_mismatch():
+        with as_mismatch():
             if not case.refused:
                 return seam.check(case, implementation)
             seam.attempt(case, implementation)
@@ -155,7 +155,7 @@ def must_refuse(refused: Sequence[str], says: Sequence[str], kind: Kind) -> Iter
 
 
 @contextmanager
-def told_as_mismatch() -> Iterator[None]:
+def as_mismatch() -> Iterator[None]:
     """A refusal where an answer is expected is a wrong one of whoever claims to offer it."""
     try:
         yield

@@ -41,7 +41,7 @@ from seambase.foreign_arrow import stream_of
 from seambase.spark_types import spark_type
 from seamkit.core.arrow_data import repeated
 from seamkit.engines.files import EngineFiles, EnginePlan, MaskedPart, Rest
-from seamkit.files.kept import KEPT, keep_as_told
+from seamkit.files.file_cache import KEPT, keep_as_told
 
 if TYPE_CHECKING:
     from pyspark import SparkContext

@@ -1,4 +1,4 @@
-"""What was made of files, kept in a folder for later processes: a layer below `seamkit.files.kept`.
+"""What was made of files, in a folder for later processes: the layer below `files.file_cache`.
 
 An entry is a file of its own, named by the SHA-256 of its key: `SEAMKEPT`, the CRC-32 of all that
 follows, the layout's number, the name once more, and a stream of Arrow IPC with one batch, which is

@@ -18,6 +18,7 @@ from seamkit.core.arrow_data import batch_of
 from seamkit.core.unpack import Bound
 from seamkit.files.blooms.split_block import groups_that_may_hold
 from seamkit.files.expressions import named_values
+from seamkit.files.file_cache import KEPT
 from seamkit.files.footers.chunks import (
     NullCounts,
     check_chunks,
@@ -31,7 +32,6 @@ from seamkit.files.footers.chunks import (
     orders_bytes,
     paths_twice,
 )
-from seamkit.files.kept import KEPT
 from seamkit.files.promotion import (
     LOSSLESS,
     TypeRules,

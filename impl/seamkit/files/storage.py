@@ -28,7 +28,7 @@ from seambase.errors import InputError, RefusedError, UsageError
 from seambase.values import value_class
 from seambase.wording import counted
 from seamkit.core.unpack import Bound
-from seamkit.files.kept import KEPT, file_identity
+from seamkit.files.file_cache import KEPT, file_identity
 from seamkit.files.ranges import Ranges
 from seamkit.files.remote import RemoteFiles, Retry
 
@@ -316,9 +316,9 @@ class Storage:
     def file_identity(self, path: str) -> Hashable | None:
         """What tells a file from any other, and from itself once it is written anew.
 
-        See `seamkit.files.kept.file_identity`; elsewhere than on this machine a file has one as its
-        folder's last listing told it, see `RemoteFiles.file_identity`. None for a file of which
-        nothing may be kept.
+        See `seamkit.files.file_cache.file_identity`; elsewhere than on this machine a file has one
+        as its folder's last listing told it, see `RemoteFiles.file_identity`. None for a file of
+        which nothing may be kept.
         """
         return self._files.file_identity(self._inside(path))
 

@@ -23,7 +23,7 @@ from seambase.wording import counted
 from seamkit.core.arrow_data import batch_of
 from seamkit.core.tasks import Task, run_tasks
 from seamkit.engines.files import EngineFiles, engine_files
-from seamkit.files.kept import KEPT
+from seamkit.files.file_cache import KEPT
 from seamkit.scan.events_cache import Bits, ChangedRows, EventsCache, UnitMatches
 from seamkit.scan.pruning import rules_some_out
 from seamkit.scan.units import KeyMask, Mask, ReadContext, ReadPlan, ReadUnit, Runs

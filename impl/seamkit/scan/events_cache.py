@@ -21,7 +21,7 @@ import pyarrow as pa
 from seambase.errors import InputError
 from seamkit.core.arrow_data import ExportedBatch, batch_of
 from seamkit.core.memory import TrackedAllocator
-from seamkit.files.kept import CACHE_BYTES, Kept
+from seamkit.files.file_cache import CACHE_BYTES, Kept
 from seamkit.files.kept_on_disk import Form
 from seamkit.files.reader import FileReader
 from seamkit.scan.arguments import DEFAULT_BATCH_ROWS

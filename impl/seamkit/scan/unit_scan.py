@@ -22,7 +22,7 @@ from seambase.wording import counted
 from seamkit.core.memory import TrackedAllocator
 from seamkit.core.tasks import run_tasks
 from seamkit.engines.files import EnginePlan, MaskedPart
-from seamkit.files.kept import KEPT
+from seamkit.files.file_cache import KEPT
 from seamkit.scan.arguments import ScanOptions
 from seamkit.scan.engine_units import engine_share, masked_unit
 from seamkit.scan.events_cache import EventsCache, UnitMatches

@@ -10,7 +10,7 @@ import pytest
 
 import seamkit
 from seamkit.core.memory import TrackedAllocator
-from seamkit.files.kept import CACHE_BYTES
+from seamkit.files.file_cache import CACHE_BYTES
 
 #: Modules whose tests hand out off-heap memory, by the beginnings of their names.
 _WATCHED = ("test_column", "test_connector")

@@ -636,7 +636,7 @@ def _cases(seam: str) -> Sequence[Case]:
 
 def _is_asked_by(case: Case, outlet: str) -> bool:
     """Whether a scan case draws an outlet, and has rows enough that some can be lost."""
-    if not isinstance(case, ScanCase) or case.one_of_many or case.refused or case.request.where:
+    if not isinstance(case, ScanCase) or case.rows_only or case.refused or case.request.where:
         return False
     drawn_outlet = drawn(zlib.crc32(case.id.encode())).outlet
     return drawn_outlet == outlet and len(case.expected_answers()[0]) > 2

@@ -20,7 +20,7 @@ from seambench.conformance.load import load_cases
 from seambench.conformance.run import Run
 from seambench.formats.hudi.golden import TableSpec
 from seambench.seams.scan.cases import ScanCase
-from seambench_suites.meta import wrong
+from seambench_suites.meta import wrong_readers
 from seambench_suites.meta.simulated import SimulatedReader, simulates
 
 
@@ -60,61 +60,65 @@ def test_right_reader_passes() -> None:
 @pytest.mark.parametrize(
     ("reader", "found", "passed"),
     [
-        (wrong.BaseRowsOnly, ["event-*/update", "commit-*/delete", "log-only-group/snap*"], []),
-        (wrong.ForgetsTheFirstLog, ["event-*/update", "commit-*/older-update-wins"], []),
         (
-            wrong.IgnoresDeletes,
+            wrong_readers.BaseRowsOnly,
+            ["event-*/update", "commit-*/delete", "log-only-group/snap*"],
+            [],
+        ),
+        (wrong_readers.ForgetsTheFirstLog, ["event-*/update", "commit-*/older-update-wins"], []),
+        (
+            wrong_readers.IgnoresDeletes,
             ["event-*/default-delete", "commit-*/delete", "typed-delete/newer-than-log"],
             ["event-*/update"],
         ),
         (
-            wrong.LastLogWins,
+            wrong_readers.LastLogWins,
             ["event-*/older-*", "typed-delete/older-*", "event-*/resurrection"],
             ["commit-*/*", "event-*/update"],
         ),
         (
-            wrong.KeepsTheOlderOfATie,
+            wrong_readers.KeepsTheOlderOfATie,
             ["event-*/tie-takes-the-later", "typed-delete/equal-to-base"],
             ["event-*/update", "commit-*/*"],
         ),
         (
-            wrong.FiltersBelowTheMerge,
+            wrong_readers.FiltersBelowTheMerge,
             ["event-*/filter-on-stale-value"],
             ["event-*/all-rows", "commit-*/*"],
         ),
         (
-            wrong.DeletesAlwaysWin,
+            wrong_readers.DeletesAlwaysWin,
             ["scenarios/soft-delete@*/snapshot"],
             ["event-*/update", "scenarios/windows@*/*"],
         ),
         (
-            wrong.TestsBaseRowsForDeletes,
+            wrong_readers.TestsBaseRowsForDeletes,
             ["scenarios/soft-delete@*"],
             ["event-*/*", "scenarios/windows@*/*"],
         ),
         (
-            wrong.SeesWhatWasUndone,
+            wrong_readers.SeesWhatWasUndone,
             ["scenarios/rollback@*/at-the-dead", "scenarios/crash-*/snapshot"],
             ["event-*/*", "scenarios/windows@*/*", "scenarios/rollback@*/before-the-dead"],
         ),
         (
-            wrong.ForgetsLaterRollbacks,
+            wrong_readers.ForgetsLaterRollbacks,
             ["scenarios/rollback@*/at-the-dead", "scenarios/crash-*/at-the-dead"],
             ["scenarios/rollback@*/snapshot", "scenarios/crash-*/snapshot"],
         ),
         (
-            wrong.CountsTheBeginningIn,
+            wrong_readers.CountsTheBeginningIn,
             ["scenarios/windows*/since-the-first", "scenarios/windows@*/nothing-new"],
             ["scenarios/windows@*/snapshot", "scenarios/windows@*/from-the-start"],
         ),
         (
-            wrong.IgnoresTheWindow,
+            wrong_readers.IgnoresTheWindow,
             ["scenarios/windows-cow*/since-the-first", "scenarios/windows-cow*/the-second"],
             ["scenarios/windows-cow*/snapshot"],
         ),
-        (wrong.NullsAreZero, ["types/*", "slices/base-only"], ["event-*/*"]),
-        (wrong.LosesTheLastBatch, ["event-*/all-rows", "slices/*-optimized"], []),
-        (wrong.CountsOneFewer, ["event-*/all-rows", "slices/*-optimized"], []),
+        (wrong_readers.NullsAreZero, ["types/*", "slices/base-only"], ["event-*/*"]),
+        (wrong_readers.LosesTheLastBatch, ["event-*/all-rows", "slices/*-optimized"], []),
+        (wrong_readers.CountsOneFewer, ["event-*/all-rows", "slices/*-optimized"], []),
     ],
 )
 def test_wrong_reader_is_found(
@@ -147,7 +151,7 @@ def test_breakdowns_are_outcomes(
     """A reader that raises, dies or hangs costs its own case, without colours; the run goes on."""
     monkeypatch.delenv("PYTHONFAULTHANDLER", raising=False)  # its words come last
     cases = ["scan/hudi/event-v9/update", "scan/hudi/event-v9/tie-takes-the-later"]
-    name = f"seambench_suites.meta.wrong:{reader}"
+    name = f"seambench_suites.meta.wrong_readers:{reader}"
     outcomes = list(Run("scan", [name], patterns=cases, limits=Limits(timeout)).check())
 
     assert [outcome.outcome for outcome in outcomes] == [word, word]
@@ -156,7 +160,7 @@ def test_breakdowns_are_outcomes(
     assert all(outcome.failed for outcome in outcomes)
 
 
-_WRONG = "seambench_suites.meta.wrong:"
+_WRONG = "seambench_suites.meta.wrong_readers:"
 _EVENT_TIME = ["scan/hudi/event-v9/*"]
 
 
@@ -255,4 +259,4 @@ def test_a_program_cannot_answer_for_the_worker(tmp_path: Path) -> None:
 def test_a_reader_that_cannot_be_found_is_one_sentence() -> None:
     """It costs the run, not each of its cases."""
     with pytest.raises(UsageError, match="has no 'NoSuchReader'"):
-        list(Run("scan", ["seambench_suites.meta.wrong:NoSuchReader"]).check())
+        list(Run("scan", ["seambench_suites.meta.wrong_readers:NoSuchReader"]).check())

@@ -23,7 +23,7 @@ from seambench.seams.scan.cases import ScanCase
 from seambench.seams.scan.check import unpacked
 from seambench.seams.scan.invariants import check_ways, hold_invariants
 from seambench.seams.scan.ways import OUTLETS, Way, all_ways, drawn, hold_way, pairwise
-from seambench_suites.meta import wrong
+from seambench_suites.meta import wrong_readers
 from seambench_suites.meta.simulated import SimulatedReader, SimulatedScan
 
 _TABLE = "scan/hudi/scenarios/windows@v9"
@@ -43,7 +43,7 @@ def test_equal_rows_have_equal_digests() -> None:
     assert hold_invariants(case, SimulatedReader()) == hold_invariants(case, SimulatedReader())
 
 
-@pytest.mark.parametrize("reader", [wrong.LosesTheLastBatch, wrong.CountsOneFewer])
+@pytest.mark.parametrize("reader", [wrong_readers.LosesTheLastBatch, wrong_readers.CountsOneFewer])
 def test_rows_that_depend_on_the_asking_are_found(reader: type[SimulatedReader]) -> None:
     """Fewer rows in small batches, or without columns, are a mismatch without any expectation."""
     with pytest.raises(Mismatch):
@@ -53,7 +53,7 @@ def test_rows_that_depend_on_the_asking_are_found(reader: type[SimulatedReader])
 def test_rows_that_depend_on_a_bound_are_found() -> None:
     """A reader that loses rows of `k > 1` alone is told by a condition that has one."""
     with pytest.raises(Mismatch, match="where"):
-        hold_invariants(_case(f"{_TABLE}/snapshot"), wrong.LosesARowOfARange())
+        hold_invariants(_case(f"{_TABLE}/snapshot"), wrong_readers.LosesARowOfARange())
 
 
 _STRUCTS = pa.table(
@@ -268,7 +268,7 @@ def test_refusals_have_no_rows_to_compare() -> None:
 def test_readers_that_disagree_are_found() -> None:
     """Each holds its own invariants; that their rows differ is told under both names."""
     module = "seambench_suites.meta"
-    names = [f"{module}.simulated:SimulatedReader", f"{module}.wrong:IgnoresTheWindow"]
+    names = [f"{module}.simulated:SimulatedReader", f"{module}.wrong_readers:IgnoresTheWindow"]
     run = Run("scan", names, patterns=[f"{_TABLE}/since-the-first"])
     *single, last = run.extra_pass("invariants")
 

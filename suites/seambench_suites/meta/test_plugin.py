@@ -71,7 +71,7 @@ def test_failing_words_fail(
 
 def test_other_words_fail_nothing(tmp_path: Path) -> None:
     """What passes, is known or is not offered is told so; the header names all with versions."""
-    names = [f"{_META}.simulated:SimulatedReader", f"{_META}.wrong:Excused"]
+    names = [f"{_META}.simulated:SimulatedReader", f"{_META}.wrong_readers:Excused"]
     asked = [word for name in names for word in ("--impl", f"scan={name}")]
     asked += ["--case", CASE, "--case", "scan/hudi/slices/base-only-paths", "-v"]
     run = _run(tmp_path, *asked)

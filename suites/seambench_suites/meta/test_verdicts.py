@@ -28,9 +28,9 @@ from seambench.contracts.outcomes import CrashError, ProtocolError, TimedOutErro
 from seambench.contracts.seam import Case
 from seambench.seams.exchange import check as exchange_check
 from seambench.seams.exchange.cases import ExchangeCase
-from seambench.seams.exchange.elsewhere import open_mixed
 from seambench.seams.exchange.pairs import Pair
 from seambench.seams.exchange.plain import FailedError
+from seambench.seams.exchange.remote_receivers import open_mixed
 from seambench.seams.scan.function import FunctionScanner
 from seambench_suites.meta.plain_serde import PlainSerde
 from seambench_suites.meta.simulated import SimulatedReader

@@ -21,7 +21,7 @@ from seambench.contracts.outcomes import FAILING, REFUSAL, WORDS, Outcome
 from seambench_suites.cases import ROOT
 
 RIGHT = "seambench_suites.meta.simulated:SimulatedReader"
-WRONG = "seambench_suites.meta.wrong:BaseRowsOnly"
+WRONG = "seambench_suites.meta.wrong_readers:BaseRowsOnly"
 CASE = "scan/hudi/event-v9/update"
 
 
@@ -77,7 +77,7 @@ def test_written_digests_excuse_what_came_and_nothing_else(tmp_path: Path) -> No
     assert write_digests(load_xfails(file), [known]) == 1
     assert write_digests(load_xfails(file), [known]) == 0
     again = load_xfails(file).judge(_came(WRONG))
-    other = _came("seambench_suites.meta.wrong:LosesTheLastBatch")
+    other = _came("seambench_suites.meta.wrong_readers:LosesTheLastBatch")
     others = [replace(other, refusal=True, difference=None), other]
     wrong = [load_xfails(file).judge(replace(one, implementation=WRONG)) for one in others]
 
@@ -126,7 +126,9 @@ def test_other_implementations_are_not_excused(tmp_path: Path) -> None:
 def test_implementations_may_name_their_own() -> None:
     """An implementation's own file of known failures counts without being given."""
     cases = [CASE, "scan/hudi/event-v9/default-delete"]
-    outcomes = list(Run("scan", ["seambench_suites.meta.wrong:Excused"], patterns=cases).check())
+    outcomes = list(
+        Run("scan", ["seambench_suites.meta.wrong_readers:Excused"], patterns=cases).check()
+    )
 
     assert {o.case: o.outcome for o in outcomes} == dict(zip(cases, ["xfail", "fail"], strict=True))
 

@@ -18,7 +18,7 @@ from seambench.cli.checks.shown import show_end, show_outcomes
 from seambench.cli.shared import completing
 from seambench.cli.shared.common import Results, error_console
 from seambench.cli.shared.recording import recording, write_outcomes, write_varied
-from seambench.conformance.remembered import remember
+from seambench.conformance.last_failures import remember
 
 if TYPE_CHECKING:
     from seambench.conformance.run import Run
@@ -143,7 +143,7 @@ def check(
     """Run the conformance cases of a seam; exit code 0 only when nothing failed."""
     from seambench.cli.checks.choice import narrowed
     from seambench.conformance.isolate import Limits, memory_share
-    from seambench.conformance.remembered import keep_case
+    from seambench.conformance.last_failures import keep_case
     from seambench.conformance.run import Run
     from seambench.contracts.progress import Progress
 

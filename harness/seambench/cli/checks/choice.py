@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from seambase.errors import UsageError
-from seambench.conformance.remembered import failed_last
+from seambench.conformance.last_failures import failed_last
 from seambench.contracts.seam import Case
 
 

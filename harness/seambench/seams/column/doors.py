@@ -36,8 +36,8 @@ from seambench.conformance.doors.command import Command, Running
 from seambench.conformance.doors.library import ERROR_BYTES, ArrowArrayStream, Library
 from seambench.contracts.column import ColumnChunk, ColumnRequest, ColumnSlot
 from seambench.contracts.outcomes import ProtocolError
-from seambench.seams.column.given import column_request, row_batches
 from seambench.seams.column.oracle import TypeTree, requested_parts
+from seambench.seams.column.request_rows import column_request, row_batches
 
 _FUNCTIONS = tuple(f"seambench_columns_{word}" for word in ("open", "next", "close", "live_blocks"))
 #: Words about methods that no door has.

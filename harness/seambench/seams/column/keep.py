@@ -9,7 +9,7 @@ from seambench.contracts.outcomes import NotOffered
 from seambench.seams.column.cases import ColumnCase
 from seambench.seams.column.check import request_of
 from seambench.seams.column.doors import rows_stream
-from seambench.seams.column.given import column_request
+from seambench.seams.column.request_rows import column_request
 
 
 def asked_column(case: ColumnCase) -> str:

@@ -27,7 +27,7 @@ from seambench.contracts.exchange import (
 )
 from seambench.contracts.outcomes import Mismatch
 from seambench.seams.exchange.cases import ROW, ExchangeCase
-from seambench.seams.exchange.elsewhere import open_mixed
+from seambench.seams.exchange.remote_receivers import open_mixed
 from seambench.seams.exchange.rows import sorted_rows
 from seambench.seams.serde.values import flat_type, plain_values
 

@@ -15,8 +15,8 @@ from seambase.errors import RefusedError
 from seambench.conformance.doors.command import Command, Running
 from seambench.contracts.exchange import ExchangeRequest
 from seambench.contracts.outcomes import ProtocolError
+from seambench.seams.exchange.door_messages import Outside
 from seambench.seams.exchange.frames import Frame, read_frame
-from seambench.seams.exchange.outside import Outside
 from seambench.seams.exchange.plain import FailedError
 
 _SECONDS_TO_LISTEN = 20.0

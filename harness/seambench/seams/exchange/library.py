@@ -27,7 +27,7 @@ from seambase.errors import InputError, RefusedError
 from seambench.conformance.doors.library import ERROR_BYTES, Library, trusted
 from seambench.contracts.exchange import ExchangeRequest
 from seambench.contracts.outcomes import ProtocolError
-from seambench.seams.exchange.outside import Outside
+from seambench.seams.exchange.door_messages import Outside
 from seambench.seams.exchange.plain import FailedError
 
 _WORDS = ("listen", "read", "connect", "write", "finish", "cancel", "close")

@@ -112,7 +112,7 @@ class _ScanSeam(Seam):
         return FunctionScanner(function, name)
 
     def served(self, peer: Peer, version: str) -> Any:
-        from seambench.seams.scan.served import ServedScanner
+        from seambench.seams.scan.peer_program import ServedScanner
 
         return ServedScanner(peer, version)
 

@@ -116,7 +116,7 @@ class _CaseFile(CaseFile):
 class ScanCase(Case):
     """A case of the scan seam with the golden table it reads, written down in `file`.
 
-    `one_of_many` is set where a file asks several questions: each then compares rows alone; what
+    `rows_only` is set where a file asks several questions: each then compares rows alone; what
     must hold however they are asked is left to the second pass (`seambench.seams.scan.invariants`).
     `form` names a form of the table that is read (`seambench.seams.scan.forms`).
     """
@@ -128,7 +128,7 @@ class ScanCase(Case):
     expect: ExpectSpec
     extra_needs: Sequence[str]
     file: Path
-    one_of_many: bool = False
+    rows_only: bool = False
     form: str = ""
 
     @property
@@ -286,7 +286,7 @@ def _case(id_: str, read: _CaseFile, table: GoldenTable, file: Path) -> ScanCase
         expect=read.expect,
         extra_needs=read.needs,
         file=file,
-        one_of_many=bool(read.ask),
+        rows_only=bool(read.ask),
     )
 
 

@@ -147,7 +147,7 @@ def check_ways(case: ScanCase, scanner: Scanner, request: Mapping[str, Any]) -> 
     """
     if missing := missing_capability(case, scanner.capabilities):
         raise NotOffered(f"no {missing}")
-    ways = pairwise() if case.one_of_many else all_ways()
+    ways = pairwise() if case.rows_only else all_ways()
     with unpacked(case, scanner) as asked:
         chosen = [way for way in ways if way.outlet == request["outlet"]]
         reasons = [hold_way(scanner, asked, way, case.id) for way in chosen]

@@ -20,12 +20,12 @@ import pyarrow as pa
 
 from seambase.serde import SerdeRequest
 from seambase.wording import counted
-from seambench.conformance.judge import told_as_mismatch
+from seambench.conformance.judge import as_mismatch
 from seambench.contracts.outcomes import Mismatch, NotOffered
 from seambench.contracts.serde import Operated, Serde
 from seambench.seams.serde.cases import DAMAGE, SerdeCase, common_needs
 from seambench.seams.serde.damage import check_damage
-from seambench.seams.serde.given import batches_of
+from seambench.seams.serde.handed_batches import batches_of
 from seambench.seams.serde.plain_rows import unsafe_row
 from seambench.seams.serde.streams import check_reread, check_stream, write_stream
 from seambench.seams.serde.values import flat_type
@@ -66,7 +66,7 @@ def produce_serde(case: SerdeCase, serde: Serde) -> bytes:
     """Bytes of a case's values, for others to read."""
     vector = case.vector()
     _require_offered(["serialize", *common_needs(vector)], serde)
-    with told_as_mismatch():
+    with as_mismatch():
         return bytes(serde.serialize(vector.request, batches_of(vector, case.given_types)))
 
 
@@ -74,7 +74,7 @@ def consume_serde(case: SerdeCase, serde: Serde, data: bytes) -> None:
     """Read what another wrote of a case's values."""
     vector = case.vector()
     _require_offered(["deserialize", *common_needs(vector)], serde)
-    with told_as_mismatch():
+    with as_mismatch():
         _require(vector, serde.deserialize(vector.request, data), "")
 
 

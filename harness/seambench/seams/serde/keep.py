@@ -8,7 +8,7 @@ from seambase.errors import UsageError
 from seambase.foreign_arrow import stream_of
 from seambench.seams.serde.cases import SerdeCase
 from seambench.seams.serde.doors import serde_request
-from seambench.seams.serde.given import batches_of
+from seambench.seams.serde.handed_batches import batches_of
 from seambench.seams.serde.streams import steps_of, stream_batches
 
 

@@ -20,7 +20,7 @@ from seambase.pages.reader import frame, layout_of, page_options, read_pages
 from seambench.contracts.outcomes import Mismatch
 from seambench.contracts.serde import Serde, StreamStep
 from seambench.seams.serde.cases import SerdeCase
-from seambench.seams.serde.given import batches_of
+from seambench.seams.serde.handed_batches import batches_of
 from seambench.seams.serde.plain_pages import payload_of
 from seambench.seams.serde.plain_rows import compact_row, framed, unsafe_row
 from seambench.seams.serde.vectors import Expected, Vector, decode_problem

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from seambase.errors import InputError, RefusedError, SeambenchError, UnavailableError
-from seambench.conformance.judge import must_refuse, told_as_mismatch
+from seambench.conformance.judge import as_mismatch, must_refuse
 from seambench.contracts.common import Kind
 from seambench.contracts.outcomes import Mismatch
 from seambench.contracts.scan import ScanRequest
@@ -17,7 +17,7 @@ from seambench_tests.samples.fakes import MemoryScanner
 
 
 def _answer(error: SeambenchError) -> None:
-    with told_as_mismatch():
+    with as_mismatch():
         raise error
 
 

@@ -22,7 +22,7 @@ from seambench.contracts.column import ColumnRequest
 from seambench.contracts.outcomes import NotOffered, ProtocolError
 from seambench.contracts.registry import find_seam, resolve
 from seambench.seams.column.doors import CommandColumns, LibraryColumns
-from seambench.seams.column.given import column_request, row_batches
+from seambench.seams.column.request_rows import column_request, row_batches
 from seambench_tests import SAMPLES
 from seambench_tests.samples.compiled import compiled
 

@@ -25,8 +25,8 @@ from seamkit.core._seam import ffi, lib
 from seamkit.core.arrow_data import batch_of
 from seamkit.core.errors import check, new_error
 from seamkit.core.unpack import Bound
+from seamkit.files.file_cache import KEPT
 from seamkit.files.footers.chunks import paths_twice
-from seamkit.files.kept import KEPT
 from seamkit.files.pages.bounds import (
     ColumnPages,
     Span,

@@ -12,7 +12,7 @@ from seambase.errors import InputError, RefusedError
 from seambase.scan import ScanWarning
 from seambase.wording import counted
 from seamkit.core.tasks import gc_paused
-from seamkit.files.kept import KEPT
+from seamkit.files.file_cache import KEPT
 from seamkit.files.storage import Storage
 from seamkit.scan.units import DataFile, FileTest, Guarantee, ReadPlan, ReadUnit
 from seamkit.tables.hudi.base_files import open_slice_base

@@ -16,7 +16,7 @@ import pytest
 from pyarrow import orc
 
 from seambase.errors import InputError
-from seamkit.files import kept
+from seamkit.files import file_cache
 from seamkit.files.footers.orc_statistics import column_range
 from seamkit.files.orc import OrcReader
 from seamkit.files.parquet import ParquetReader
@@ -261,7 +261,7 @@ def test_a_check_is_made_once_as_long_as_a_file_stays(
         asked.append("fail")
         raise InputError("it is wrong")
 
-    monkeypatch.setattr(kept, "_SETTLED_NS", 0)
+    monkeypatch.setattr(file_cache, "_SETTLED_NS", 0)
     rows = pa.table({"k": [1]})
     _stored(tmp_path, rows)
     for _ in range(2):

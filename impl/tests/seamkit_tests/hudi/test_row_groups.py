@@ -19,7 +19,7 @@ import pytest
 
 import seamkit
 from seambench.formats.hudi.forms import forms
-from seamkit.files.kept import CACHE_BYTES
+from seamkit.files.file_cache import CACHE_BYTES
 from seamkit.tables.hudi.listing.metadata_table import has_partition
 from seamkit.tables.hudi.merge.keys import RECORD_KEY
 from seamkit.tables.hudi.table import HudiTable

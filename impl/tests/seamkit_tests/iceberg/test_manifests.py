@@ -344,7 +344,7 @@ def test_metadata_and_lists_are_parsed_once_until_they_are_written_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A later table of the same folder has what an earlier one was given, unless a file changed."""
-    monkeypatch.setattr("seamkit.files.kept._SETTLED_NS", -(10**12))
+    monkeypatch.setattr("seamkit.files.file_cache._SETTLED_NS", -(10**12))
     folder = unpack_iceberg("equality", tmp_path)
     first, again = IcebergTable(str(folder)), IcebergTable(str(folder))
     assert again._metadata is first._metadata

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from seambase.serde import SerdeField
 from seambase.types import SerdeType, arrow_type, parse_spark
-from seambench.seams.serde.given import batches_of
+from seambench.seams.serde.handed_batches import batches_of
 from seambench.seams.serde.vectors import load_golden as load_vector
 from seamkit_tests import SUITES_GOLDEN
 

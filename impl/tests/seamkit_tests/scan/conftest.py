@@ -7,15 +7,15 @@ from collections.abc import Iterator
 import pytest
 
 import seamkit
-from seamkit.files import kept
+from seamkit.files import file_cache
 
 
 @pytest.fixture
 def nothing_kept(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Each test begins with nothing kept, and files count as settled once they are written."""
-    monkeypatch.setattr(kept, "_SETTLED_NS", -(1 << 62))
+    monkeypatch.setattr(file_cache, "_SETTLED_NS", -(1 << 62))
     seamkit.keep_at_most(0)
     seamkit.keep_at_most(1 << 28)
     yield
     seamkit.keep_at_most(0)
-    seamkit.keep_at_most(kept.CACHE_BYTES)
+    seamkit.keep_at_most(file_cache.CACHE_BYTES)

@@ -12,7 +12,7 @@ import pytest
 
 from seamkit.avro import AvroDecoder, AvroType
 from seamkit.core.memory import TrackedAllocator
-from seamkit.files.kept import Kept
+from seamkit.files.file_cache import Kept
 from seamkit.scan.core_merges import KEEP, REMOVE
 from seamkit.scan.events_cache import EventsCache, Matches
 from seamkit.scan.units import ReadContext

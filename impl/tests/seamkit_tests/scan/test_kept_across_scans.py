@@ -15,8 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import seamkit
-from seamkit.files import kept
-from seamkit.files.kept import KEPT, Kept
+from seamkit.files import file_cache
+from seamkit.files.file_cache import KEPT, Kept
 from seamkit.files.parquet import ParquetReader
 from seamkit.files.storage import Storage
 from seamkit_tests.samples.golden_tables import unpack_table
@@ -148,10 +148,10 @@ def test_a_file_that_was_just_written_has_no_identity(
     """It may be written once more within the same tick of the clock, and look the same."""
     path = tmp_path / "a"
     path.write_bytes(b"x")
-    assert kept.file_identity(str(path)) is not None
-    monkeypatch.setattr(kept, "_SETTLED_NS", 1 << 62)
-    assert kept.file_identity(str(path)) is None
-    assert kept.file_identity(str(tmp_path / "none")) is None
+    assert file_cache.file_identity(str(path)) is not None
+    monkeypatch.setattr(file_cache, "_SETTLED_NS", 1 << 62)
+    assert file_cache.file_identity(str(path)) is None
+    assert file_cache.file_identity(str(tmp_path / "none")) is None
 
 
 def test_no_more_is_kept_than_there_is_room_for() -> None:

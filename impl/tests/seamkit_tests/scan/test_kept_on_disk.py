@@ -21,7 +21,7 @@ import pytest
 
 import seamkit
 from seamkit.files import kept_on_disk, remote
-from seamkit.files.kept import KEPT, keep_as_told
+from seamkit.files.file_cache import KEPT, keep_as_told
 from seamkit.files.kept_on_disk import Form, KeptOnDisk
 from seamkit.files.remote import RemoteFiles, Retry
 from seamkit.scan.events_cache import UnitMatches
@@ -178,10 +178,10 @@ def test_a_later_process_works_out_no_mask(
 
 _PROCESS = """
 import sys, duckdb, seamkit
-from seamkit.files import kept
+from seamkit.files import file_cache
 from seamkit.tables.hudi.merge.fold import SliceChanges
 
-kept._SETTLED_NS = -(1 << 62)
+file_cache._SETTLED_NS = -(1 << 62)
 seamkit.keep_on_disk(sys.argv[1], int(sys.argv[3]))
 decoded = []
 for method in ("load", "further"):

@@ -23,7 +23,7 @@ from seambench.engines.spark_scan import SparkScan, SparkScanner
 from seambench_impl.scan import AutoReader
 from seambench_tests.samples.documents import python_blocks
 from seamkit.engines.spark_source import KEPT_BYTES
-from seamkit.files.kept import keep_on_disk
+from seamkit.files.file_cache import keep_on_disk
 from seamkit.scan.unit_scan import UnitScan
 from seamkit.tables.delta.table import DeltaTable
 from seamkit.tables.hudi.table import HudiTable

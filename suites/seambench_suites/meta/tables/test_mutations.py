@@ -134,7 +134,7 @@ def test_what_is_planted_in_no_table_is_an_error(tmp_path: Path) -> None:
 
 def test_a_reader_that_reads_on_is_found(capsys: pytest.CaptureFixture[str]) -> None:
     """One that takes whatever it can read for the table is not taken for a careful one."""
-    wrong = "seambench_suites.meta.reads_on:ReadsOn"
+    wrong = "seambench_suites.meta.lenient_reader:ReadsOn"
     arguments = ["--format", "hudi", "--impl", wrong, "--count", "100", "--table", "mor-v9-event"]
     assert main(arguments) == 1
     assert "silent" in capsys.readouterr().out
@@ -142,7 +142,7 @@ def test_a_reader_that_reads_on_is_found(capsys: pytest.CaptureFixture[str]) -> 
 
 def test_a_reader_that_reads_nothing_is_no_pass(capsys: pytest.CaptureFixture[str]) -> None:
     """Where no table could be read undamaged, nothing was found out."""
-    wrong = "seambench_suites.meta.wrong:Raising"
+    wrong = "seambench_suites.meta.wrong_readers:Raising"
     arguments = ["--format", "hudi", "--impl", wrong, "--count", "20", "--table", "mor-v9-event"]
     assert main(arguments) == 1
     assert "nothing is known" in capsys.readouterr().out

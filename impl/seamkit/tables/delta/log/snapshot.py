@@ -12,7 +12,7 @@ from seambase.errors import InputError
 from seambase.scan import ScanWarning
 from seambase.wording import counted
 from seamkit.core.tasks import gc_paused
-from seamkit.files.kept import KEPT
+from seamkit.files.file_cache import KEPT
 from seamkit.files.storage import Storage
 from seamkit.tables.delta.log.actions import (
     ACTIONS,

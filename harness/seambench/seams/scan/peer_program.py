@@ -1,6 +1,7 @@
 """A version of a peer that reads tables, as a program in an environment of its own.
 
-`python -m seambench.seams.scan.served NAME@VERSION` answers one request as `docs/doors.md` says.
+`python -m seambench.seams.scan.peer_program NAME@VERSION` answers one request as `docs/doors.md`
+says.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ class _Elsewhere(CommandExchange):
     def __init__(self, implementation: Distributed) -> None:
         kind = implementation.__class__
         self.arguments = [
-            *(sys.executable, "-m", "seambench.seams.exchange.elsewhere"),
+            *(sys.executable, "-m", "seambench.seams.exchange.remote_receivers"),
             f"{kind.__module__}:{kind.__qualname__}",
         ]
         self.timeout = 600.0
