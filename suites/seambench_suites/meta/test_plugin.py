@@ -51,8 +51,18 @@ _META = "seambench_suites.meta"
 @pytest.mark.parametrize(
     ("readers", "options", "total", "says"),
     [
-        (["wrong:BaseRowsOnly", "wrong:Crashing"], [], "2 failed", ["v=str:log1", "SIGABRT"]),
-        (["wrong:Hanging"], ["--case-timeout", "1"], "1 failed", ["timeout: no answer in 1 s"]),
+        (
+            ["wrong_readers:BaseRowsOnly", "wrong_readers:Crashing"],
+            [],
+            "2 failed",
+            ["v=str:log1", "SIGABRT"],
+        ),
+        (
+            ["wrong_readers:Hanging"],
+            ["--case-timeout", "1"],
+            "1 failed",
+            ["timeout: no answer in 1 s"],
+        ),
     ],
 )
 def test_failing_words_fail(
