@@ -29,9 +29,9 @@ class Finding:
     Attributes:
         name: of its report.
         title: one sentence.
-        peer: name in the catalogue of peers.
+        peer: name in the catalogue of peers; of a recorded one, of the engine.
         case: the smallest case that shows it.
-        shows: versions of the catalogue in which it comes out.
+        shows: versions of the catalogue in which it comes out; none of a recorded one.
         passes: versions of the catalogue in which it does not.
         label: what kind of a defect it is.
         rule: the sentence of the specification, word for word, or what the reference does.
@@ -48,19 +48,22 @@ class Finding:
         upstream: issues and pull requests about it.
         mended: the change on the peer's main branch that is not released.
         workaround: what its users can do until then.
+        recorded: what the engine made of the case's bytes or steps when it was asked, for one that
+            no peer can ask again: there is no script, and `until` says which build it was.
+        right_by: of a recorded one, an implementation that does what must come.
     """
 
     name: str
     title: str
     peer: str
     case: str
-    shows: Sequence[str]
+    shows: Sequence[str] = ()
     label: Label
     rule: str
     link: str
     text: str
-    script: str
-    requires: Sequence[str]
+    script: str = ""
+    requires: Sequence[str] = ()
     passes: Sequence[str] = ()
     right: str = ""
     since: str = ""
@@ -70,6 +73,8 @@ class Finding:
     upstream: Sequence[str] = ()
     mended: str = ""
     workaround: str = ""
+    recorded: str = ""
+    right_by: str = ""
 
     @property
     def seam(self) -> str:
@@ -78,13 +83,16 @@ class Finding:
 
     @property
     def implementation(self) -> str:
-        """The newest version of the catalogue that has it, as `--impl` takes it."""
-        return f"{self.peer}{AT}{self.shows[-1]}"
+        """The newest version of the catalogue that has it, as `--impl` takes it.
+
+        Of a recorded one what does it right.
+        """
+        return self.right_by if self.recorded else f"{self.peer}{AT}{self.shows[-1]}"
 
     @property
     def status(self) -> Literal["open", "mended on main", "history"]:
         """Whether the newest release has it, and whether its main branch still does."""
-        if catalogue()[self.seam, self.peer].versions[-1] not in self.shows:
+        if not self.recorded and catalogue()[self.seam, self.peer].versions[-1] not in self.shows:
             return "history"
         return "mended on main" if self.mended else "open"
 

@@ -12,8 +12,13 @@ from seambench.contracts.seam import Case
 from seambench_suites.findings.scripts import Ran
 
 
-def report(finding: Finding, case: Case, seen: Mapping[str, Outcome], ran: Ran) -> Iterator[str]:
-    """The page of a finding: what came of its case by version of the peer, and of its script."""
+def report(
+    finding: Finding, case: Case, seen: Mapping[str, Outcome], ran: Ran | None
+) -> Iterator[str]:
+    """The page of a finding: what came of its case by version of the peer, and of its script.
+
+    A recorded one has no script; its page shows what was put to the engine.
+    """
     yield f"# {finding.title}\n"
     label = finding.label[0].upper() + finding.label[1:]
     yield f"`{finding.peer}`, {_releases(finding)}. **{label}.**\n"
@@ -24,6 +29,13 @@ def report(finding: Finding, case: Case, seen: Mapping[str, Outcome], ran: Ran) 
         yield f"Mended, and not released yet: <{finding.mended}>\n"
     if finding.upstream:
         yield f"Known there as {', '.join(f'<{link}>' for link in finding.upstream)}\n"
+    yield from _the_script(finding, ran) if ran else ()
+    yield "## The rule\n"
+    yield f"> {finding.rule}\n\n<{finding.link}>\n"
+    yield from _the_case(finding, case, seen) if ran else _the_record(finding, case)
+
+
+def _the_script(finding: Finding, ran: Ran) -> Iterator[str]:
     yield "## Show it\n"
     release = finding.until
     installs = " ".join(f"'{one.replace('{version}', release)}'" for one in finding.requires)
@@ -33,12 +45,22 @@ def report(finding: Finding, case: Case, seen: Mapping[str, Outcome], ran: Ran) 
     yield f"```python\n{finding.script.strip().replace('{version}', release)}\n```\n"
     yield f"With {release} it {_did(ran)}\n"
     yield _should(finding)
-    yield "## The rule\n"
-    yield f"> {finding.rule}\n\n<{finding.link}>\n"
-    yield from _the_case(finding, case, seen)
+
+
+def _the_record(finding: Finding, case: Case) -> Iterator[str]:
+    about = find_seam(case.seam).explain(case)
+    yield "## The case\n"
+    yield f"`{case.id}`: {case.requirement}.\n"
+    yield f"```toml\n{about.definition}\n```\n"
+    yield f"Recorded of {finding.peer} of {finding.until}: {finding.recorded}\n"
+    yield f"    seambench check --finding {finding.name}\n"
+    yield f"shows the record, and asks `{finding.right_by}` again, which does what must come; with"
+    yield "`--impl` it asks whatever reads the engine's bytes, and ends with 1 while that is wrong."
 
 
 def _releases(finding: Finding) -> str:
+    if finding.recorded:
+        return f"on record of {finding.until}"
     said = f"seen in releases {finding.since} to {finding.until}"
     if finding.since == finding.until:
         said = f"seen in release {finding.until}"
@@ -119,7 +141,9 @@ def index(findings: Sequence[Finding]) -> Iterator[str]:
     yield "the specification, the releases that have it, expected and found rows. A refusal by"
     yield "name is no defect here; rules that have defenders on both sides are left out.\n"
     yield "    seambench check --finding NAME\n"
-    yield "asks the system again, and ends with 1 while it is wrong.\n"
+    yield "asks the system again, and ends with 1 while it is wrong. What was seen of an engine"
+    yield "that no peer can ask stands on record; the command shows its bytes or steps, what came,"
+    yield "and whether `--impl` does as it did.\n"
     yield "    python -m seambench_suites.findings docs/findings\n"
     yield "asks every version and runs every block again, and writes these pages from"
     yield "`suites/seambench_suites/findings`.\n"
@@ -131,6 +155,6 @@ def index(findings: Sequence[Finding]) -> Iterator[str]:
         yield "| system | releases | defect | |"
         yield "|---|---|---|---|"
         for one in listed:
-            releases = one.until if one.since == one.until else f"{one.since} to {one.until}"
+            releases = one.until if one.since in ("", one.until) else f"{one.since} to {one.until}"
             yield f"| {one.peer} | {releases} | [{one.title}]({one.name}.md) | {one.label} |"
         yield ""

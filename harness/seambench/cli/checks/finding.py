@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 def check_finding(name: str, implementation: str | None, *, as_json: bool) -> None:
     """Put the case of a finding to its peer; ends with 1 while the defect is there.
 
-    Another implementation may be asked in place of the newest version that is known to have it.
+    Another implementation may be asked in place of the newest version that is known to have it. One
+    that is on record alone is shown from there, and what does it right is asked.
     """
     from seambench.contracts.findings import find_finding
     from seambench.contracts.progress import Progress
@@ -55,25 +56,42 @@ def reproduced(outcome: Outcome) -> bool:
 
 
 def _show(finding: Finding, outcome: Outcome, *, shown: bool) -> None:
+    out = console()
+    by = outcome.implementation
+    word = "[red]REPRODUCED[/]" if shown else "[green]NOT REPRODUCED[/]"
+    told = bool(finding.recorded) and by == finding.right_by and not shown
+    if told:
+        word, by = "[yellow]RECORDED[/]", f"{finding.peer} of {finding.until}"
+    out.print(f"{word} {plain_text(by)}: {finding.title}", soft_wrap=True)
+    if not shown and not told:
+        return
+    _show_asked(finding)
+    out.print("\n[bold]came[/]")
+    if told:
+        out.print(f"    {plain_text(finding.recorded)}", markup=False, soft_wrap=True)
+        out.print(f"\n{finding.right_by} was asked now: right", markup=False)
+    elif outcome.difference is None:
+        out.print(f"    {plain_text(outcome.reason)}", markup=False, soft_wrap=True)
+    else:
+        for line in difference_lines(outcome.difference):
+            out.print(line, soft_wrap=True)
+    out.print(f"\n{finding.label}: {finding.link}", markup=False, soft_wrap=True)
+
+
+def _show_asked(finding: Finding) -> None:
+    """What must come of the case; of a recorded finding its bytes or steps, too."""
     from seambench.conformance.load import find_case
     from seambench.contracts.registry import find_seam
 
     out = console()
-    word = "[red]REPRODUCED[/]" if shown else "[green]NOT REPRODUCED[/]"
-    out.print(f"{word} {plain_text(outcome.implementation)}: {finding.title}", soft_wrap=True)
-    if not shown:
-        return
     about = find_seam(finding.seam).explain(find_case(finding.case))
+    if finding.recorded:
+        out.print("\n[bold]asked[/]")
+        for line in about.definition.splitlines():
+            out.print(f"    {plain_text(line)}", markup=False, soft_wrap=True)
     out.print("\n[bold]must come[/]")
     if about.outcome or not about.expected:
         out.print(f"    {about.outcome or 'every row, and its values'}", markup=False)
     for rows in about.expected[:1]:
         for line in row_lines(rows):
             out.print(f" {plain_text(line)}", markup=False, soft_wrap=True)
-    out.print("\n[bold]came[/]")
-    if outcome.difference is None:
-        out.print(f"    {plain_text(outcome.reason)}", markup=False, soft_wrap=True)
-    else:
-        for line in difference_lines(outcome.difference):
-            out.print(line, soft_wrap=True)
-    out.print(f"\n{finding.label}: {finding.link}", markup=False, soft_wrap=True)
