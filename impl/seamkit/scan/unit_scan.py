@@ -37,7 +37,7 @@ from seamkit.scan.scan import Scan
 from seamkit.scan.shown import Progress
 from seamkit.scan.statistics import unit_statistics
 from seamkit.scan.unit_tasks import OtherPath, ReadRows, ReadState, UnitTasks
-from seamkit.scan.units import ReadPlan, ReadUnit
+from seamkit.scan.units import ReadPlan, ReadUnit, UnitsInTime
 
 if TYPE_CHECKING:
     import pyarrow.dataset as ds
@@ -223,9 +223,10 @@ class UnitScan(Scan):
 
     def part_bytes(self) -> list[int]:
         """Bytes of each unit's files, and of those that change it."""
-        changes = [sum(file.size_bytes for file in unit.changed_by) for unit in self._plan.units]
-        own = [unit.size_bytes for unit in self._plan.units]
-        return [max(1, a + b) for a, b in zip(own, changes, strict=True)]
+        units = self._plan.units
+        if isinstance(units, UnitsInTime):
+            return [each or 1 for each in units.read_bytes()]
+        return [unit.read_bytes or 1 for unit in units]
 
     def part(
         self, number: int, columns: Sequence[str], condition: pc.Expression | None

@@ -406,16 +406,28 @@ class ReadUnit:
         """Bytes of its files."""
         return sum(file.size_bytes for file in self.files)
 
+    @property
+    def read_bytes(self) -> int:
+        """Bytes of its files, and of those that change it."""
+        return self.size_bytes + sum(file.size_bytes for file in self.changed_by)
+
 
 class UnitsInTime(Sequence[ReadUnit]):
     """Units of a plan, each made of its file when it is asked for first: a plan may have very many.
 
-    What may be wrong with a file is to be told before: `make` raises nothing.
+    What may be wrong with a file is to be told before: `make` raises nothing. `read_bytes` says of
+    a file what its unit would, so that parts are dealt out before any is made.
     """
 
-    def __init__(self, files: Sequence[Any], make: Callable[[Any], ReadUnit]) -> None:
+    def __init__(
+        self,
+        files: Sequence[Any],
+        make: Callable[[Any], ReadUnit],
+        read_bytes: Callable[[Any], int],
+    ) -> None:
         self._files = files
         self._make = make
+        self._read_bytes = read_bytes
         self._made: dict[int, ReadUnit] = {}
 
     def __len__(self) -> int:
@@ -445,6 +457,10 @@ class UnitsInTime(Sequence[ReadUnit]):
     def _one(self, number: int) -> ReadUnit:
         # Of threads that meet here all have the one that came first.
         return self._made.setdefault(number, self._make(self._files[number]))
+
+    def read_bytes(self) -> list[int]:
+        """Those of each unit; none is made for it."""
+        return list(map(self._read_bytes, self._files))
 
     def __reduce__(self) -> tuple[type[list[ReadUnit]], tuple[list[ReadUnit]]]:
         return list, (list(self),)

@@ -74,7 +74,7 @@ class Planner:
         """Those of all live files; what is wrong with one is told at once."""
         for add in {id(add.partition_values): add for add in adds}.values():
             self._partition(add)
-        units = UnitsInTime(adds, self.live)
+        units = UnitsInTime(adds, self.live, self._read_bytes)
         for at, add in enumerate(adds):
             if add.vector is not None:
                 _ = units[at]
@@ -126,6 +126,11 @@ class Planner:
             else [stored_vector(self.files, add.vector, add.path)],
             group=group,
         )
+
+    def _read_bytes(self, add: AddFile) -> int:
+        if add.vector is None:
+            return add.size_bytes
+        return add.size_bytes + stored_vector(self.files, add.vector, add.path).size_bytes
 
     def vector_mask(self, add: AddFile) -> Mask | None:
         """The deleted rows of a file."""

@@ -17,6 +17,7 @@ from seamkit.files.storage import Storage
 from seamkit.tables.delta.log.actions import TableFiles, VectorDescriptor
 from seamkit.tables.delta.table import DeltaTable
 from seamkit.tables.delta.vectors import decode_z85, read_vector
+from seamkit.tables.table import plan_of
 from seamkit_tests.samples.delta_tables import (
     commit_path,
     edit_actions,
@@ -223,3 +224,22 @@ def test_damaged_positions_beyond_the_file_are_refused(tmp_path: Path) -> None:
     with pytest.raises(SeambenchError, match="8"):
         rows_of_table(table)
     assert json.loads(commit_path(table, 4).read_text().splitlines()[0])
+
+
+@pytest.mark.parametrize("inline", [False, True])
+def test_parts_have_the_bytes_of_files_and_vectors(tmp_path: Path, inline: bool) -> None:
+    """What a part reads is the log's size of its file and of its vector; no unit need be made."""
+    root = unpack_delta("vectors-several", tmp_path)
+    if inline:
+        vectors_into_log(root)
+    sizes: dict[str, int] = {}
+    for commit in sorted((root / "_delta_log").glob("*.json")):
+        actions = [json.loads(line) for line in commit.read_text().splitlines()]
+        for gone in (action["remove"] for action in actions if "remove" in action):
+            sizes.pop(gone["path"], None)
+        for add in (action["add"] for action in actions if "add" in action):
+            sizes[add["path"]] = add["size"] + add.get("deletionVector", {}).get("sizeInBytes", 0)
+    scan = DeltaTable(root).scan()
+
+    assert scan.part_bytes() == [size for _, size in sorted(sizes.items())]
+    assert scan.part_bytes() == [unit.read_bytes for unit in plan_of(scan).units]

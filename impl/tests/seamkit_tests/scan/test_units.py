@@ -196,8 +196,11 @@ def test_units_in_time_are_made_once_and_few_where_few_are_asked_for() -> None:
         made.append(number)
         return ReadUnit(str(number), [])
 
-    units = UnitsInTime(range(1000), make)
+    units = UnitsInTime(range(1000), make, lambda number: number)
 
+    scan = UnitScan(replace(plan(_TABLE.schema), units=units), ["id"])
+    assert scan.part_bytes() == [1, *range(1, 1000)]
+    assert not made
     assert next(iter(units)).name == "0"
     assert len(made) < 100
     assert [unit.name for unit in units] == [str(number) for number in range(1000)]
