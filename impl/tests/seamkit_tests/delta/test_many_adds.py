@@ -118,6 +118,19 @@ def test_forms_of_one_among_them(tmp_path: Path, line: bytes, field: str, value:
     assert getattr(odd, field) == value
 
 
+def test_partition_values_are_those_of_their_own_line(tmp_path: Path) -> None:
+    """One line has the name within its tags, too; another spells its own with an escape."""
+    tags = b'{"tags": {"partitionValues": {"p": "9"}}, "path"'
+    tagged = _line(path="one").replace(b'{"path"', tags)
+    escaped = _line(path="two", partitionValues={"p": "2"}).replace(b"Values", b"V\\u0061lues")
+    for number, odd in enumerate(([tagged], [tagged, escaped])):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        found = {one.path: one.partition_values["p"] for one in _load(folder, *odd)}
+        assert len(found) == _AMONG + len(odd)
+        assert (found["one"], found.get("two", "2"), found["f100"]) == ("1", "2", "1")
+
+
 def test_one_with_a_vector_among_them(tmp_path: Path) -> None:
     """A deletion vector counts for the file that has it, and for no other."""
     found = _load(tmp_path, _line(deletionVector=_VECTOR))

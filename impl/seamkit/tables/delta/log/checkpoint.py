@@ -238,6 +238,7 @@ FEW = 100
 """Below so many lines one by one are as fast."""
 
 _BEGIN, _PARTITION = b'{"add":', b'"partitionValues"'
+_OWN_PARTITION = re.compile(_PARTITION + rb": *+(\{[^}\n]*+\}).*+")
 _BLOCK_BYTES = 1 << 24
 _OPTIONAL = ("baseRowId", "defaultRowCommitVersion")
 _TYPES: Mapping[str, Callable[[pa.DataType], bool]] = {
@@ -281,13 +282,9 @@ def adds_of_lines(lines: Sequence[bytes]) -> Adds:
 
 def _partition_texts(joined: bytes, count: int) -> list[bytes] | None:
     """The partition values of each line; None where they do not stand once in each, plainly."""
-    _, *found = joined.split(_PARTITION + b":")
-    ends = found[:-1]
-    if len(found) != joined.count(_PARTITION) or len(found) != count:
-        return None
-    if any(one.count(b"\n") != 1 for one in ends):
-        return None
-    return [one[: one.find(b"}") + 1] for one in found]
+    # Each match takes the rest of its line: as many as lines are one in each.
+    found: list[bytes] = _OWN_PARTITION.findall(joined)
+    return found if len(found) == joined.count(_PARTITION) == count else None
 
 
 def _are_texts(values: Any) -> bool:
