@@ -46,6 +46,11 @@ class Kernel:
     over: Rows
     kind: Literal["answer", "step", "floor"] = "answer"
 
+    @property
+    def name(self) -> str:
+        """What tells it from the others of a module."""
+        return f"{self.case} on {self.over.name}"
+
 
 @dataclass(frozen=True)
 class Kernels:
@@ -105,11 +110,13 @@ def measure_kernels(
         recording = Recording(command, samples, busy=watch.told)
         competitors = {}
         for kernel in chosen:
-            home = Apart(kernel.case)
+            if kernel.name in competitors:
+                raise UsageError(f"two kernels are called {kernel.name}")
+            home = Apart(kernel.name)
             stack.callback(home.close)
-            competitors[kernel.case] = competitor_at(home, kernel.task)
+            competitors[kernel.name] = competitor_at(home, kernel.task)
         results = take_turns(competitors, samples, on_run=listener.running)
-    timings = [_timing(kernel, results[kernel.case]) for kernel in chosen]
+    timings = [_timing(kernel, results[kernel.name]) for kernel in chosen]
     about = implementation_info(asked.by, registry.resolve(asked.seam, asked.by))
     return recording.record(about, timings, dataset=asked.origin)
 

@@ -75,13 +75,15 @@ def _print_table(record: Record, out: Console) -> None:
     """A row for each: medians, and what they make of the bytes."""
     from rich.markup import escape
 
+    several = len({timing.over.name for timing in record.timings}) > 1
     table = plain_table(["kernel"], ["ms", "CPU ms", "GB/s"])
     for timing in record.timings:
+        name = f"{timing.case} on {timing.over.name}" if several else timing.case
         if not timing.hot:
-            table.add_row(escape(timing.case), f"[red]{timing.outcome}[/red]", "", "")
+            table.add_row(escape(name), f"[red]{timing.outcome}[/red]", "", "")
             continue
         wall, cpu = statistics.median(timing.hot), statistics.median(timing.cpu)
         rate = "" if timing.bytes is None else f"{timing.bytes / wall / 1e9:.2f}"
-        table.add_row(escape(timing.case), f"{wall * 1e3:.2f}", f"{cpu * 1e3:.2f}", rate)
+        table.add_row(escape(name), f"{wall * 1e3:.2f}", f"{cpu * 1e3:.2f}", rate)
     out.print(table)
     out.print(f"[dim]Medians. {NOTE}[/dim]")
