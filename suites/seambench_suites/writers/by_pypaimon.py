@@ -135,6 +135,31 @@ def keyed() -> None:
     made.keep()
 
 
+def retracted() -> None:
+    """Rows that a field makes deletes: manifests state none of them."""
+    columns = {"k": "bigint", "v": "string", "rk": "string"}
+    options = {"bucket": "1", "rowkind.field": "rk"}
+    made = Making(
+        "retracted",
+        "deletes by a field that tells kinds of rows, which manifests do not count",
+        columns,
+        columns,
+        keys=["k"],
+        options=options,
+        features=["merge.deduplicate"],
+    )
+    rows: list[Row] = [{"k": k, "v": f"v{k}", "rk": "+I"} for k in range(4)]
+    step = made.write(rows, columns, "insert k = 0 to 3")
+    made.at.ask("first", rows, step=step)
+    gone: list[Row] = [{"k": 1, "v": "v1", "rk": "-D"}, {"k": 2, "v": "v2", "rk": "-U"}]
+    step = made.write(gone, columns, "take k = 1, 2 back")
+    made.at.ask("gone", [rows[0], rows[3]], step=step)
+    again: list[Row] = [{"k": 2, "v": "new", "rk": "+U"}, {"k": 9, "v": "no", "rk": "-D"}]
+    made.write(again, columns, "update k = 2, delete k = 9, which never was")
+    made.at.ask("newest", [rows[0], again[0], rows[3]])
+    made.keep()
+
+
 def evolved() -> None:
     """Columns added, renamed, dropped; a partition overwritten."""
     first = {"k": "int", "v": "string", "p": "int"}
@@ -166,5 +191,5 @@ def evolved() -> None:
 
 
 if __name__ == "__main__":
-    recipes: Sequence[Callable[[], None]] = (types, keyed, evolved)
+    recipes: Sequence[Callable[[], None]] = (types, keyed, retracted, evolved)
     carry_out(recipes)

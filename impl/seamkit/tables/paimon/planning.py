@@ -219,7 +219,7 @@ class Planner:
                 unit = replace(unit, files=[replace(data, open=partial(with_kinds, data.open))])
             elif row_kinds:
                 unit = replace(unit, partition={**known, ROW_KIND: pa.scalar(INSERTED)})
-            elif self._schema.primary_keys and file.deleted_rows != 0:
+            elif self._schema.primary_keys and self._may_retract(file):
                 mask = Mask(partial(retracts_of, data.open))
                 unit = replace(unit, changes=mask, reason="retracts are left out")
             units.append(unit)
@@ -258,7 +258,7 @@ class Planner:
         units = []
         for number, section in enumerate(sections(files, key_types)):
             only = section.files[0] if len(section.runs) == 1 else None
-            if only is not None and all(file.deleted_rows == 0 for file in section.files):
+            if only is not None and not any(map(self._may_retract, section.files)):
                 units += [self._native(file, folder, known) for file in section.files]
             else:
                 units.append(self._merged(section, number, folder, known))
@@ -278,6 +278,15 @@ class Planner:
         return self._options.skips_level_0 and all(
             read_options(self._schemas.load(file.schema_id)).skips_level_0 for file in files
         )
+
+    def _may_retract(self, file: FileEntry) -> bool:
+        """Whether a file may have retracts, as far as its manifest can be believed.
+
+        pypaimon states none of every file that it writes, also where a field tells kinds of rows.
+        """
+        if file.deleted_rows == 0 and file.level == 0:
+            return "rowkind.field" in self._schemas.load(file.schema_id).options
+        return file.deleted_rows != 0
 
     def _native(self, file: FileEntry, folder: str, known: Mapping[str, pa.Scalar]) -> ReadUnit:
         """A file whose rows are the table's but for those that its vector takes out."""
@@ -307,7 +316,7 @@ class Planner:
         order = list(options.sequence_fields)
         if not section.ordered or order:
             order.append(SEQUENCE)
-        retracts = any(file.deleted_rows != 0 for file in section.files)
+        retracts = any(map(self._may_retract, section.files))
         changes = Runs(
             runs=runs,
             keys=self._keys,
