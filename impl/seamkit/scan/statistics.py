@@ -4,7 +4,7 @@ What a unit's files tell is exact where nothing changes its rows. Where rows are
 bounds what is left; of rows that are made of theirs it bounds the number alone. Where runs are
 merged and one row of each key stays, there are at most all rows, with values that one of them has.
 Where rows are replaced or added by events, or made of several, the files say nothing of values, and
-the number of rows is a guess.
+the number of rows is a guess; an index of the table may bound the values of files and events.
 """
 
 from __future__ import annotations
@@ -48,11 +48,12 @@ def unit_statistics(
     With `footers` files may be opened, by so many threads, for what the plan does not tell.
     """
     of_unit = functools.partial(_of_unit, schema=schema, footers=footers)
+    told = [_told(unit, schema) if footers else {} for unit in units]  # an index is read once
     if footers and threads > 1:
         with ThreadPoolExecutor(threads) as pool:
-            known = list(pool.map(of_unit, units))
+            known = list(pool.map(of_unit, units, told))
     else:
-        known = list(map(of_unit, units))
+        known = list(map(of_unit, units, told))
     changes = {(one.path, one.offset): one.size_bytes for unit in units for one in unit.changed_by}
     columns = {
         one.name: _together([of.columns.get(one.name, _Column()) for of in known], one.type)
@@ -85,7 +86,16 @@ def _value(figure: Figure[V] | None) -> V | None:
     return None if figure is None else figure.value
 
 
-def _of_unit(unit: ReadUnit, schema: pa.Schema, footers: bool) -> _Known:
+def _told(unit: ReadUnit, schema: pa.Schema) -> Mapping[str, ColumnRange]:
+    """Ranges that an index tells of a unit's rows, files and changes together."""
+    if unit.ranges is None or unit.changes is None or unit.made:
+        return {}
+    return unit.ranges([one.name for one in schema if one.name not in unit.partition])
+
+
+def _of_unit(
+    unit: ReadUnit, told: Mapping[str, ColumnRange], schema: pa.Schema, footers: bool
+) -> _Known:
     others = [one for one in schema if one.name not in unit.partition]
     kept = _kept_columns(unit, [one.name for one in others])
     rest = pa.schema([one for one in others if one.name in kept])
@@ -96,6 +106,8 @@ def _of_unit(unit: ReadUnit, schema: pa.Schema, footers: bool) -> _Known:
         one.name: _together([_of_column(known, one.name, whole) for known in files], one.type)
         for one in rest
     }
+    for name in told.keys() - columns.keys():
+        columns[name] = _of_column(FileStatistics(columns=told), name, "at most")
     values = {name: unit.partition[name] for name in schema.names if name in unit.partition}
     return _Known(rows, columns | {name: _constant(one, rows) for name, one in values.items()})
 

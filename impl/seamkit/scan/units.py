@@ -37,7 +37,7 @@ from seamkit.core.memory import TrackedAllocator
 from seamkit.core.tasks import gc_paused
 from seamkit.files.reader import FileReader
 from seamkit.files.roaring import Positions
-from seamkit.files.statistics import FileStatistics
+from seamkit.files.statistics import ColumnRange, FileStatistics
 from seamkit.scan.core_merges import RowNumbers
 
 __all__ = [
@@ -337,6 +337,9 @@ Changes = Mask | KeyMask | Keyed | Runs
 Guarantee = Callable[[Collection[str]], pc.Expression | None]
 """What holds for all rows of some files, of some columns; None where nothing is known."""
 
+Ranges = Callable[[Collection[str]], Mapping[str, ColumnRange]]
+"""Ranges of some columns in all rows of some files, by name."""
+
 FileTest = Callable[[pc.Expression, pa.Schema, Collection[str]], bool]
 """Whether files may hold rows that meet a condition; see `ReadUnit.file_test`."""
 
@@ -366,6 +369,8 @@ class ReadUnit:
             `partition`.
         group_guarantee: says what holds for the rows of all units of its group; those of one group
             share it. It is asked before `guarantee`, which is asked of what it leaves alone.
+        ranges: says of some columns, by name, what range the values of all rows of the unit have,
+            those of its changes too; None where nothing is known. For statistics.
         file_test: says of a condition, the columns that it tests, and those among them that count,
             whether the files of the unit may hold rows that meet it; False only where surely none
             do. It counts by columns whose values changes never replace: a unit is left out by it
@@ -386,6 +391,7 @@ class ReadUnit:
     reason: str = ""
     guarantee: Guarantee | None = None
     group_guarantee: Guarantee | None = None
+    ranges: Ranges | None = None
     file_test: FileTest | None = None
     changed_by: Sequence[StoredFile] = ()
     group: str = ""

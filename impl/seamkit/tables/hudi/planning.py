@@ -22,6 +22,7 @@ from seamkit.tables.hudi.indexes.metadata import (
     ColumnStats,
     PartitionStats,
     known_bounds,
+    known_ranges,
     may_hold_keys,
     partition_bounds,
 )
@@ -232,7 +233,8 @@ def _unit(
             f"{source.storage.root}: file group {slice_.file_id} has logs, which the native path "
             "does not apply; read it with --reader auto, or ask for --query read-optimized"
         )
-    base, files = slice_.base, []
+    base, files, known = slice_.base, [], _known_files(slice_)
+    asked, told = indexes.columns, indexes.ranges
     if base is not None:
         opened = partial(open_slice_base, source.storage, base, source.config.record_keys)
         files.append(DataFile(source.storage.full(base.path), base.size_bytes, opened))
@@ -246,16 +248,21 @@ def _unit(
             StoredFile("log", source.storage.full(log.path), log.size_bytes) for log in slice_.logs
         ],
         group=slice_.partition,
-        guarantee=indexes.bounds(slice_),
+        guarantee=partial(known_bounds, asked, known) if asked and known else None,
         group_guarantee=indexes.group_bounds(slice_),
+        ranges=partial(known_ranges, told, known) if told and known else None,
         file_test=indexes.file_test(slice_, source.config.record_keys),
     )
 
 
 @dataclass(frozen=True)
 class _Indexes:
-    """Indexes of the metadata table that a plan's filters ask; None those that they do not."""
+    """Indexes of the metadata table that a plan's filters ask; None those that they do not.
 
+    `ranges` are asked for statistics, whatever lists the files: nothing is told of unknown ones.
+    """
+
+    ranges: ColumnStats | None
     columns: ColumnStats | None
     partitions: PartitionStats | None
     keys: BloomIndex | None
@@ -265,10 +272,12 @@ class _Indexes:
     def of(cls, plan: Plan, source: LogSource) -> _Indexes:
         table, schema = (source.storage, source.timeline), source.schema
         # Of partitions it knows what they are now.
-        columns = plan.from_metadata and ColumnStats.is_there(source.timeline)
+        known = ColumnStats.is_there(source.timeline)
+        ranges = ColumnStats(*table, schema) if known else None
         now = plan.from_metadata and source.window == NOW
         return cls(
-            ColumnStats(*table, schema) if columns else None,
+            ranges,
+            ranges if plan.from_metadata else None,
             PartitionStats(*table, schema)
             if now and PartitionStats.is_there(source.timeline)
             else None,
@@ -287,14 +296,6 @@ class _Indexes:
         }
         return [name for name, index in indexes.items() if index is not None]
 
-    def bounds(self, slice_: FileSlice) -> Guarantee | None:
-        """What column statistics say of a slice, if all of its files are the table's."""
-        if self.columns is None or _has_external(slice_):
-            return None
-        paths = [log.path for log in slice_.logs]
-        paths += [] if slice_.base is None else [slice_.base.path]
-        return partial(known_bounds, self.columns, [path.rpartition("/")[2] for path in paths])
-
     def group_bounds(self, slice_: FileSlice) -> Guarantee | None:
         """What is said of a slice's partition, one for all of its slices."""
         if self.partitions is None or _has_external(slice_):
@@ -310,6 +311,13 @@ class _Indexes:
         if self.keys is None or base is None or base.external is not None or base.names is not None:
             return None
         return partial(may_hold_keys, self.keys, base.path.rpartition("/")[2], keys)
+
+
+def _known_files(slice_: FileSlice) -> list[str]:
+    """A slice's files as statistics name them, if all of these are the table's; else none."""
+    paths = [log.path for log in slice_.logs]
+    paths += [] if slice_.base is None else [slice_.base.path]
+    return [] if _has_external(slice_) else [path.rpartition("/")[2] for path in paths]
 
 
 def _has_external(slice_: FileSlice) -> bool:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Mapping
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
+from seambase.statistics import ColumnStatistics, Figure
 from seamkit.files.storage import Storage
 from seamkit.tables.hudi.config.properties import load_config
 from seamkit.tables.hudi.indexes.metadata import ColumnStats
@@ -112,3 +114,40 @@ def test_the_record_index_lacks_a_key_that_the_table_has(folder: Path) -> None:
     }
     there = HudiTable(str(folder)).scan(["k"]).to_table()["k"].to_pylist()
     assert set(there) - keys == {"g"}
+
+
+def test_statistics_of_slices_with_logs_bound_what_files_and_logs_may_bring(folder: Path) -> None:
+    """Each value of a merged row stands in one of its slice's files, the replaced n = 20 too.
+
+    Nulls stay unknown. Without the index nothing is told of what a log may bring.
+    """
+    ends = {"n": (20, 29), "k": ("c", "d"), "v": ("base", "log2"), "ts": (1, 3)}
+    schema = pa.schema({"n": pa.int64(), "k": pa.string(), "v": pa.string(), "ts": pa.int64()})
+
+    def told() -> Mapping[str, ColumnStatistics]:
+        scan = HudiTable(str(folder)).scan(list(ends), filter=pc.field("p") == "y")
+        return scan.statistics().columns
+
+    for name, (least, greatest) in ends.items():
+        kind = schema.field(name).type
+        ranged = (
+            Figure(pa.scalar(least, kind), "at least"),
+            Figure(pa.scalar(greatest, kind), "at most"),
+        )
+        assert told()[name] == ColumnStatistics(None, *ranged), name
+    replace_in(folder / ".hoodie/hoodie.properties", "column_stats,", "")
+    assert {one.least for one in told().values()} == {None}
+
+
+def test_statistics_hold_for_the_rows_that_merging_leaves(folder: Path) -> None:
+    """Of all slices together and of those with logs, as far as they tell anything."""
+    for condition in (None, pc.field("p") == "y", pc.field("p") != "y"):
+        scan = HudiTable(str(folder)).scan(filter=condition)
+        rows = scan.to_table()
+        told = scan.statistics().columns
+        for name in ("k", "n", "v", "ts"):
+            ends, known = pc.min_max(rows[name]).as_py(), told[name]
+            assert known.least is not None, name
+            assert known.greatest is not None, name
+            assert known.least.value.as_py() <= ends["min"], name
+            assert known.greatest.value.as_py() >= ends["max"], name

@@ -26,11 +26,9 @@ HashID). File names hold a UUID and tell files apart by themselves.
 from __future__ import annotations
 
 import base64
-import functools
 import hashlib
-import operator
 from abc import abstractmethod
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -39,7 +37,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.errors import InputError, RefusedError
-from seamkit.files.statistics import bounds
+from seamkit.files.statistics import ColumnRange, FileStatistics, guarantee_of
 from seamkit.files.storage import Storage
 from seamkit.tables.hudi.indexes.key_filters import (
     MOST_KEYS,
@@ -172,19 +170,19 @@ class _RangeIndex(MetadataIndex):
             self._known[names] = self._ranges(names)
         return self._known[names]
 
-    def _in_all(self, names: Sequence[str], columns: Collection[str]) -> pc.Expression | None:
-        """What holds for all rows of some files or partitions; None where nothing is known."""
+    def _in_all(
+        self, names: Sequence[str], columns: Collection[str]
+    ) -> Iterator[tuple[str, ColumnRange]]:
+        """By column the range of all rows of some files or partitions, where it is known."""
         found = self.ranges(columns)
-        parts: list[pc.Expression] = []
         for column in columns:
             known = [one for name in names if (one := found.get((name, column))) is not None]
-            if len(known) == len(names):
-                parts += self._of_column(column, known)
-        return functools.reduce(operator.and_, parts) if parts else None
+            if len(known) == len(names) and (whole := self._of_column(column, known)):
+                yield column, whole
 
     @abstractmethod
-    def _of_column(self, column: str, known: Sequence[_Range]) -> Iterable[pc.Expression]:
-        """What holds for all values of a column whose ranges these are."""
+    def _of_column(self, column: str, known: Sequence[_Range]) -> ColumnRange | None:
+        """The range of all values of a column whose ranges these are; None where it is unknown."""
 
     @cached_property
     def _known(self) -> dict[frozenset[str], Mapping[tuple[str, str], _Range | None]]:
@@ -213,23 +211,27 @@ class ColumnStats(_RangeIndex):
 
     partition: ClassVar[str] = "column_stats"
 
+    def within(self, files: Sequence[str], columns: Collection[str]) -> Mapping[str, ColumnRange]:
+        """Ranges of all values that come from some files, named without folders."""
+        return dict(self._in_all(files, columns))
+
     def bounds(self, files: Sequence[str], columns: Collection[str]) -> pc.Expression | None:
         """What holds for all rows whose values come from some files, named without folders."""
-        return self._in_all(files, columns)
+        return guarantee_of(FileStatistics(None, self.within(files, columns)))
 
-    def _of_column(self, column: str, known: Sequence[_Range]) -> Iterable[pc.Expression]:
+    def _of_column(self, column: str, known: Sequence[_Range]) -> ColumnRange | None:
         kind = self.schema.field(column).type
         valued = [one for one in known if one.rows > one.nulls]
         if not valued:
-            return []
+            return None
         try:
             least = _bound(min(one.least for one in valued), kind)
             greatest = _bound(max(one.greatest for one in valued), kind)
         except (TypeError, pa.ArrowException, OverflowError):
-            return []  # a value is missing, or files have values of different types
+            return None  # a value is missing, or files have values of different types
         # How nulls of logs are counted, Hudi does not say.
-        nullable = len(known) > 1 or any(one.nulls for one in known)
-        return bounds(column, least, greatest, nullable=nullable)
+        has_none = len(known) == 1 and not known[0].nulls
+        return ColumnRange(0 if has_none else None, least, greatest)
 
 
 @dataclass(frozen=True)
@@ -241,20 +243,20 @@ class PartitionStats(_RangeIndex):
 
     def bounds(self, partition: str, columns: Collection[str]) -> pc.Expression | None:
         """What holds for all rows of a partition; None where nothing is known."""
-        return self._in_all([partition], columns)
+        return guarantee_of(FileStatistics(None, dict(self._in_all([partition], columns))))
 
-    def _of_column(self, column: str, known: Sequence[_Range]) -> Iterable[pc.Expression]:
+    def _of_column(self, column: str, known: Sequence[_Range]) -> ColumnRange | None:
         (own,), kind = known, self.schema.field(column).type
         if not (pa.types.is_integer(kind) or pa.types.is_date32(kind)):
-            return ()
+            return None
         try:
             least, greatest = _bound(own.least, kind), _bound(own.greatest, kind)
         except (pa.ArrowException, OverflowError):
-            return ()
+            return None
         if least is None or greatest is None or own.least > own.greatest:
-            return ()
+            return None
         # How nulls are counted where ranges are widened, Hudi does not say.
-        return bounds(column, least, greatest, nullable=True)
+        return ColumnRange(None, least, greatest)
 
     def _is_current(self, table: MetadataTable) -> bool:
         """Not where writes count in the metadata table that the data table's instants do not have.
@@ -310,6 +312,13 @@ def _bound(value: Any, kind: pa.DataType) -> pa.Scalar | None:
     if pa.types.is_date32(kind):
         return pa.scalar(value, pa.int32()).cast(kind)
     return pa.scalar(value, kind) if pa.types.is_integer(kind) else None
+
+
+def known_ranges(
+    statistics: ColumnStats, files: Sequence[str], columns: Collection[str]
+) -> Mapping[str, ColumnRange]:
+    """See `ColumnStats.within`; for `ReadUnit.ranges`."""
+    return statistics.within(files, columns)
 
 
 def known_bounds(
