@@ -70,8 +70,8 @@ final class FirstFields implements UnaryOperator<IndexedRecord> {
     private final Schema schema;
     private final UnaryOperator<IndexedRecord> otherwise;
     private final boolean plain;
-    private Schema last;
-    private boolean stays;
+    /** Records of a base file and of logs come by turns: whether those of a schema stay. */
+    private final Map<Schema, Boolean> known = new IdentityHashMap<Schema, Boolean>();
 
     FirstFields(Schema schema, UnaryOperator<IndexedRecord> otherwise, boolean plain) {
         this.schema = schema;
@@ -83,11 +83,12 @@ final class FirstFields implements UnaryOperator<IndexedRecord> {
     public Object apply(Object given) {
         IndexedRecord record = (IndexedRecord) given;
         if (plain && record != null) {
-            if (record.getSchema() != last) {
-                last = record.getSchema();
-                stays = begins(last);
+            Boolean stays = (Boolean) known.get(record.getSchema());
+            if (stays == null) {
+                stays = Boolean.valueOf(begins(record.getSchema()));
+                known.put(record.getSchema(), stays);
             }
-            if (stays) {
+            if (stays.booleanValue()) {
                 return record;
             }
         }
