@@ -8,6 +8,7 @@ order of its work rests on it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from decimal import Decimal
 from functools import cache, partial, reduce
 from typing import TYPE_CHECKING, Any
 
@@ -112,7 +113,11 @@ def _read_parquet(
     columns = []
     for number, (field, (shown, kind)) in enumerate(zip(files.schema, kinds, strict=True)):
         if (value := files.values.get(field.name)) is not None:
-            column = duckdb.ConstantExpression(value.as_py())
+            own_value = value.as_py()
+            # As a text: DuckDB 2.0 makes a double of a Decimal that has 38 digits behind the point
+            # and begins with zeros.
+            is_decimal = isinstance(own_value, Decimal)
+            column = duckdb.ConstantExpression(f"{own_value:f}" if is_decimal else own_value)
         else:
             own = files.stored[field.name]
             column = _column(own.name if files.gone is None else _numbered(number))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,24 @@ def test_zeros_of_both_signs_are_two_partitions(tmp_path: Path, kind: pa.DataTyp
     assert [*map(repr, _rows(scan))] == expected
     assert sorted(map(repr, scan.lazy().collect().rows())) == expected
     assert len(scan.engine_plan().files) == 3
+
+
+@pytest.mark.parametrize("spelling", ["{}0.0{:3>37}", "{}0.{:0>38}", "{}0.{:1>38}", "{}{:1>38}"])
+def test_partitions_of_decimals_keep_their_digits(tmp_path: Path, spelling: str) -> None:
+    """DuckDB makes a double of a Decimal with 38 digits behind the point and zeros first."""
+    texts = [spelling.format(sign, end) for sign in ("", "-") for end in ("7", "98")]
+    kind = pa.decimal128(38, 38 if "." in spelling else 0)
+    units = [
+        write_unit(
+            tmp_path, f"f{at}", _ROWS.slice(at, 1), partition={"x": pa.scalar(Decimal(text), kind)}
+        )
+        for at, text in enumerate(texts)
+    ]
+    scan = UnitScan(plan(_ROWS.schema.append(pa.field("x", kind)), *units), ["x"])
+
+    expected = sorted(map(Decimal, texts))
+    assert sorted(row[0] for row in _rows(scan)) == expected
+    assert sorted(scan.lazy().collect()["x"]) == expected
 
 
 @pytest.mark.parametrize(
