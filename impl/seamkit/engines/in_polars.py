@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from seambase.errors import UsageError
+from seambase.errors import UnavailableError, UsageError
 from seambase.where import require_c_names
 from seamkit.engines.files import EngineFiles, EnginePlan
 
@@ -26,7 +26,13 @@ def frame_of(rows: pa.Table | pa.RecordBatch) -> pl.DataFrame:
 
     require_c_names(rows.schema)
     if not rows.schema.names:  # which Arrow's way to Polars leaves without its rows
-        return pl.select(pl.repeat(0, rows.num_rows)).drop(cs.all())
+        frame = pl.select(pl.repeat(0, rows.num_rows)).drop(cs.all())
+        if frame.height != rows.num_rows:
+            raise UnavailableError(
+                f"Polars {pl.__version__} has no rows without columns, and would lose them: select "
+                "a column beside their numbers, or pip install 'polars>=2.1'"
+            )
+        return frame
     frame = pl.from_arrow(rows)
     assert isinstance(frame, pl.DataFrame)
     frame.columns = rows.schema.names

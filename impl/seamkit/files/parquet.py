@@ -25,12 +25,14 @@ from seamkit.files.footers.chunks import (
     check_page_sizes,
     chunk_paths,
     constant_beside_nulls,
+    counts_back,
     fixed_in_new_encodings,
     footer_without_arrow,
     int96_columns,
     names_extensions,
     orders_bytes,
     paths_twice,
+    written_units,
 )
 from seamkit.files.promotion import (
     LOSSLESS,
@@ -180,8 +182,9 @@ def _footer_memory(footer: pq.FileMetaData) -> int:
 class ParquetReader(FileReader):
     """A `FileReader` of Parquet; the footer, which holds a large bloom filter, is read once.
 
-    `int96_unit` is the unit of timestamps that are stored as INT96; None for nanoseconds. Files
-    whose times reach beyond 64 bits of these are refused.
+    `int96_unit` is the unit of timestamps that are stored as INT96; None for nanoseconds, as which
+    those of some writers are read anyway (`counts_back`). Files whose times reach beyond 64 bits of
+    these are refused.
     """
 
     has_footer = True
@@ -202,6 +205,10 @@ class ParquetReader(FileReader):
         self._path = path
         self._identity: Hashable | None = None
         self._content, self._file = self._opened()
+        footer, names = self._file.metadata, self._file.schema_arrow.names
+        if int96_unit and counts_back(footer) and int96_columns(footer, names):
+            self._int96_unit, self._how = None, {}
+            self._file = open_parquet(self._content, self.name, metadata=footer)
         self.size_bytes: int = self._content.size()
         self.num_rows: int = self._file.metadata.num_rows
         self.num_row_groups: int = self._file.metadata.num_row_groups
@@ -316,14 +323,26 @@ class ParquetReader(FileReader):
         nulls.check(self.name)
 
     def _check_times(self, names: Collection[str], row_groups: Sequence[int] | None) -> None:
-        """Refuse times of INT96 beyond 64 bits of nanoseconds: they would wrap around."""
+        """Refuse times of INT96 beyond 64 bits of nanoseconds: they would wrap around.
+
+        Where only nanoseconds are read right, microseconds that did would have got other digits.
+        """
         found = [] if self._int96_unit else self.int96_columns(names)
+        is_coarse = False
+        if found and counts_back(self._file.metadata):
+            units = {name: written_units(self._file.metadata, name) for name in found}
+            found = [name for name in found if units[name] != {"ns"}]
+            is_coarse = all(units[name] and "ns" not in units[name] for name in found)
         if not found:
             return
-        kinds = pa.schema([self.schema.field(name) for name in found])
-        wide = open_parquet(self._opened_again(), self.name, coerce_int96_timestamp_unit="us")
+        fine, wide = (
+            open_parquet(self._opened_again(), self.name, coerce_int96_timestamp_unit=unit)
+            for unit in ("ns", "us")
+        )
+        read, kinds = (fine, wide.schema_arrow) if is_coarse else (wide, fine.schema_arrow)
+        kinds = pa.schema([kinds.field(name) for name in found])
         try:
-            for batch in wide.iter_batches(columns=found, row_groups=row_groups):
+            for batch in read.iter_batches(columns=found, row_groups=row_groups):
                 batch.cast(kinds)
         except pa.ArrowInvalid as error:
             raise RefusedError(

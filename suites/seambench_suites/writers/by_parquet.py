@@ -6,6 +6,7 @@ row groups and pages of a few rows, page indexes and Bloom filters.
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import shutil
 import subprocess
@@ -113,6 +114,7 @@ class Making(Table):
     ) -> None:
         titles = {
             "arrow": f"pyarrow {pa.__version__}",
+            "arrow-22": "pyarrow 22.0.0",
             "arrow-rs": "arrow-rs 58.4.1",
             "duckdb": f"DuckDB {duckdb.__version__}",
             "polars": f"Polars {pl.__version__}",
@@ -155,6 +157,36 @@ class Making(Table):
             listed = ", ".join(["FORMAT parquet", *options])
             connection.execute(f"COPY told TO '{to}' ({listed})")
         self.done(rows, said)
+
+
+def arrow_22() -> None:
+    """Times of INT96 before 1970, which Arrow counted back from midnight until its release 22."""
+    columns = {"k": "bigint", "ts": "timestamp", "st": "struct<t:timestamp>"}
+    made = Making("arrow-22", "times", "times of INT96 before and after 1970", columns)
+    times = (
+        *("1969-12-31T23:59:59.999999", "1969-12-31T00:00:00", "1970-01-01T00:00:00.000001"),
+        *("1823-11-12T00:06:21.572613", "2024-02-29T12:34:56.123456"),
+    )
+    moments = [dt.datetime.fromisoformat(f"{time}+00:00") for time in times]
+    rows: list[Row] = [{"k": k, "ts": at, "st": {"t": at}} for k, at in enumerate(moments)]
+    rows += [{"k": 9, "ts": None, "st": None}]
+    for unit in ("ns", "us"):
+        told = made.at.path.parent / "told.arrow"
+        table = arrow(rows, columns, {"timestamp": pa.timestamp("us"), **MOMENTS})
+        kinds = [pa.int64(), pa.timestamp(unit), pa.struct([("t", pa.timestamp(unit))])]
+        table = table.cast(pa.schema(zip(columns, kinds, strict=True)))
+        with pa.ipc.new_stream(told, table.schema) as out:
+            out.write_table(table)
+        program = (
+            "import sys, pyarrow as pa, pyarrow.parquet as pq; "
+            "rows = pa.ipc.open_stream(sys.argv[1]).read_all(); "
+            "pq.write_table(rows, sys.argv[2], use_deprecated_int96_timestamps=True)"
+        )
+        uv = ["uv", "run", "--no-project", "--with", "pyarrow==22.0.0", "python", "-c", program]
+        subprocess.run([*uv, str(told), str(made.next_file())], check=True)
+        told.unlink()
+        made.done(rows, f"INT96 out of Arrow's timestamps in {unit}")
+    made.keep()
 
 
 def sample_rows(first: int) -> list[Row]:
@@ -306,5 +338,6 @@ if __name__ == "__main__":
         polars_sink,
         duckdb_types,
         duckdb_partitions,
+        arrow_22,
     )
     carry_out(recipes)

@@ -195,6 +195,11 @@ def _numbered(asked: _Asked, what: str) -> None:
         frame = _method(asked.scan, "lazy")()
     except UnavailableError as error:
         raise _ClosedError(str(error)) from error
+    import polars as pl
+    import polars.selectors as cs
+
+    if not pl.select(pl.repeat(0, 1)).drop(cs.all()).height:
+        raise _ClosedError("this Polars has no rows without columns")
     name = "#".join(["", *asked.names])  # none of them is as long
     found = frame.with_row_index(name).select(name).collect().height
     if found != asked.whole.num_rows:

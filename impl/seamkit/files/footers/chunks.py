@@ -47,6 +47,8 @@ _TYPES = (
 )
 _VALUE_BYTES = (1, 4, 8, 12, 4, 8, 0)
 _WRITER = re.compile(r"(parquet-mr|parquet-cpp) version (\d+)\.(\d+)")
+#: The release of Arrow from which on times of INT96 before 1970 have a time of day from 0 on.
+_FORWARD = 23
 _ORDERING = {"parquet-mr": (1, 10), "parquet-cpp": (1, 3)}
 _OLD_ENCODINGS = frozenset(("PLAIN", "PLAIN_DICTIONARY", "RLE_DICTIONARY", "RLE", "BIT_PACKED"))
 
@@ -241,6 +243,30 @@ def int96_columns(footer: pq.FileMetaData, names: Collection[str]) -> list[str]:
         if footer.schema.column(number).physical_type == "INT96"
     ]
     return [name for name in dict.fromkeys(found) if name is not None]
+
+
+def counts_back(footer: pq.FileMetaData) -> bool:
+    """Whether times of INT96 before 1970 may have a negative time of day, back from midnight.
+
+    Arrow wrote them so until its release 22. It reads them right in nanoseconds alone: in other
+    units it takes the number for one without a sign, and they come 584 years late.
+    """
+    try:
+        found = re.match(r"parquet-cpp(-arrow)? version (\d+)\.", footer.created_by or "")
+    except UnicodeDecodeError:
+        return False
+    return found is not None and int(found[2]) < _FORWARD
+
+
+def written_units(footer: pq.FileMetaData, name: str) -> frozenset[str]:
+    """Units of the times in a column as its writer had them in Arrow; none where nobody knows."""
+    told = (footer.metadata or {}).get(b"arrow:schema", b"")
+    try:
+        schema = pa.ipc.read_schema(pa.BufferReader(binascii.a2b_base64(told)))
+        kind = schema.field(name).type
+    except (binascii.Error, OSError, pa.ArrowException, KeyError, UnicodeDecodeError):
+        return frozenset()
+    return frozenset(re.findall(r"timestamp\[(\w+)", str(kind)))
 
 
 def paths_twice(footer: pq.FileMetaData) -> frozenset[str]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
+import struct
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +78,67 @@ def test_times_of_int96_are_exact_or_refused(tmp_path: Path, within: str, year: 
         list(reader.batches(wanted, 2, use_threads=False))
     others = reader.batches(pa.schema([rows.schema.field("k")]), 2, use_threads=False)
     assert sum(batch.num_rows for batch in others) == 3
+
+
+_DAY_NS = 86_400 * 10**9
+
+
+def _as_arrow_22(path: Path, times: pa.Array) -> None:
+    """Let a file have its times of INT96 as Arrow wrote them until 22: days towards 1970."""
+    data = path.read_bytes()
+    for time in times.cast(pa.timestamp("ns")).cast(pa.int64()).drop_null().to_pylist():
+        day, rest = divmod(time, _DAY_NS)
+        forward = struct.pack("<qi", rest, day + 2_440_588)
+        if day < 0 and rest:
+            data = data.replace(forward, struct.pack("<qi", rest - _DAY_NS, day + 2_440_589))
+    path.write_bytes(re.sub(rb"(parquet-cpp-arrow version )\d\d\.\d\.\d", rb"\g<1>22.0.0", data))
+
+
+@pytest.mark.parametrize("within", ["flat", "struct"])
+@pytest.mark.parametrize("unit", [None, "us"])
+@pytest.mark.parametrize("stored", ["ns", "us", "untold"])
+def test_times_of_int96_may_count_back_from_midnight(
+    tmp_path: Path, stored: str, unit: str | None, within: str
+) -> None:
+    """Arrow itself takes such a time for one 584 years later, unless it reads nanoseconds."""
+    digits = 1 if stored == "ns" else 1_000
+    numbers = [-1_000, None, 5 * digits, -(2**61) // 1_000 * 1_000, -_DAY_NS, 0]
+    times = pa.array(numbers, pa.timestamp("ns"))
+    own = times if stored == "ns" else times.cast(pa.timestamp("us"))
+    column = own if within == "flat" else pa.StructArray.from_arrays([own], ["u"])
+    path = tmp_path / "base.parquet"
+    how = {"use_dictionary": False, "compression": "none", "store_schema": stored != "untold"}
+    pq.write_table(pa.table({"t": column}), path, use_deprecated_int96_timestamps=True, **how)
+    _as_arrow_22(path, own)
+    reader = ParquetReader(Storage(str(tmp_path)), path.name, int96_unit=unit)
+    kind = pa.timestamp("us" if unit else "ns")
+    wanted = pa.schema([("t", kind if within == "flat" else pa.struct([("u", kind)]))])
+
+    if stored == "untold":  # 1969 or 2554: nobody knows
+        with pytest.raises(RefusedError, match=r"columns \['t'\] have times of INT96"):
+            list(reader.batches(wanted, 2, use_threads=False))
+        return
+    found = pa.Table.from_batches(reader.batches(wanted, 2, use_threads=False))
+    flat = found if within == "flat" else found.flatten()
+    want = pc.cast(times, kind, safe=False)
+    assert flat.column(0).combine_chunks().equals(want)
+
+
+@pytest.mark.parametrize("year", [1500, 2300, 9999])
+@pytest.mark.parametrize("unit", [None, "us"])
+def test_times_that_count_back_do_not_wrap_around(
+    tmp_path: Path, unit: str | None, year: int
+) -> None:
+    """Beyond 64 bits of nanoseconds they are refused, though another time would come out."""
+    times = pa.array([dt.datetime(year, 1, 1, 7, microsecond=1)], pa.timestamp("us"))
+    path = tmp_path / "base.parquet"
+    how = {"use_dictionary": False, "compression": "none"}
+    pq.write_table(pa.table({"t": times}), path, use_deprecated_int96_timestamps=True, **how)
+    data = path.read_bytes()
+    path.write_bytes(re.sub(rb"(parquet-cpp-arrow version )\d\d\.\d\.\d", rb"\g<1>22.0.0", data))
+    reader = ParquetReader(Storage(str(tmp_path)), path.name, int96_unit=unit)
+    with pytest.raises(RefusedError, match=r"columns \['t'\] have times of INT96"):
+        list(reader.batches(pa.schema([("t", pa.timestamp("us"))]), 2, use_threads=False))
 
 
 @pytest.mark.parametrize("dictionaries", [True, False])
