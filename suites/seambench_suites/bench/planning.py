@@ -5,10 +5,10 @@
 Tables are real ones multiplied: what Iceberg, Delta and Paimon wrote of one small file is written
 again for as many, with the writers' own schemas of metadata; a table of Hudi's has its names and a
 timeline, one of Hive's its names. Data files do not exist but for these names: planning reads none.
-`far` is the same table as on an object store, where each request waits. A plan must have a part for
-each file, or slice, and say how many bytes each has, as whoever deals them out asks; nothing is
-kept from one plan to the next. Delta's read units are made as parts are opened: `seamkit-units` has
-all of them made. Other libraries plan tables of theirs beside it, and must find as many files.
+`far` is the same table as on an object store, where each request waits. A plan must
+have a unit for each file, or slice; all of them are made, also where a scan would make each as its
+part is opened, and nothing is kept from one plan to the next. Other libraries plan tables of theirs
+beside it, and must find as many files.
 """
 
 from __future__ import annotations
@@ -242,28 +242,22 @@ def kernels(
         for where, address, delay in (("here", root, 0.0), ("far", f"delayed://{root}", delay_ms)):
             task = Task(_planning, (str(address), how, units, delay / 1000), memory=True)
             found.append(Kernel(f"planning/{name}/{where}/seamkit", task, over, "step"))
-        if name.startswith("delta"):
-            task = Task(_planning, (str(root), how, units, 0.0, True), memory=True)
-            found.append(Kernel(f"planning/{name}/here/seamkit-units", task, over, "step"))
         for peer, plan in _PEERS.get(name.partition("-")[0], {}).items():
             task = Task(_planning_by, (plan, str(root), units))
             found.append(Kernel(f"planning/{name}/here/{peer}", task, over, "step"))
     return Kernels("scan", "auto", found)
 
 
-def _planning(
-    address: str, how: Mapping[str, Any], units: int, delay_seconds: float, made: bool = False
-) -> Competitor:
-    """In a process of its own: plan, and say of each part its bytes, or have all units `made`."""
+def _planning(address: str, how: Mapping[str, Any], units: int, delay_seconds: float) -> Competitor:
+    """In a process of its own: plan, and make the units that are planned."""
     seamkit = feature("seamkit", "keep_at_most")
     seamkit.keep_at_most(0)
 
     def run() -> Any:
         with delayed_storage.delay(delay_seconds):
-            scan = seamkit.open_table(address, **how).scan()
-            return list(scan.plan.units) if made else scan.part_bytes()
+            return list(seamkit.open_table(address, **how).scan().plan.units)
 
-    def judge(parts: Sequence[int]) -> Arrived:
+    def judge(parts: Sequence[object]) -> Arrived:
         return Arrived(Moved(unit="units", sent=units, arrived=len(parts)))
 
     return Competitor(run, judge, RepeatingClock(), growth_of(run, judge))
