@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
@@ -88,8 +89,10 @@ def audit(
     from seambench.seams.scan.audit.run import audit as run
 
     storage = parse_options(storage_option or [], "--storage-option")
-    if Path(table).exists():  # some readers know absolute paths alone
-        table = str(Path(table).absolute())
+    # Of somebody unknown, `Path.expanduser` dies where this leaves `~` as it is.
+    folder = Path(os.path.expanduser(table))  # noqa: PTH111
+    if folder.exists():
+        table = str(folder.resolve())  # some readers know absolute paths without ".." alone
     plan = Plan(
         request=ScanRequest(table, storage_options=storage, allow=allow or ()),
         seconds=seconds,

@@ -10,7 +10,11 @@ from dataclasses import dataclass, field
 from seambench.contracts.outcomes import Outcome
 from seambench.contracts.seam import Case
 
-_VARIABLE = re.compile(r"/[^\s'\"()]+|'[^']*'|\"[^\"]*\"|\([^()]*\)|\[[^\[\]]*\]|\b\d[\d.,]*\b")
+_VARIABLE = re.compile(
+    # A column of Delta's column mapping is called col-UUID in files.
+    r"\b(?:col-)?[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
+    r"|/[^\s'\"()]+|'[^']*'|\"[^\"]*\"|\([^()]*\)|\[[^\[\]]*\]|\b\d[\d.,]*\b"
+)
 _MOST_ADDITIONS = 5
 _MOST_WORDS = 4
 

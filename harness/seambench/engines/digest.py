@@ -2,9 +2,9 @@
 
 The value is `duckdb2:COUNT:SUM:XOR`: the number of rows, then the sum modulo 2^64 and the exclusive
 or of DuckDB's `hash()` over each row, as 16 hexadecimal digits each. NULLs, repeated rows and the
-order of the columns matter; the order of the rows and how Arrow encodes a column do not. `hash()`
-belongs to the pinned DuckDB version: another version may hash differently, and is then refused
-rather than giving digests that cannot be compared with those on record.
+order of the columns matter; the order of the rows and how Arrow encodes a column do not. DuckDB
+promises no release the `hash()` of another, so a release is asked for that of values of every kind
+(`_WITNESS_SQL`), and refused where it differs: its digests would match nothing on record.
 
 Equal digests say nothing about types: `1` as int and as bigint hash alike. Types are checked
 separately by `seambench.records.compare.schema_difference`.
@@ -22,8 +22,17 @@ import pyarrow as pa
 from seambase.errors import RefusedError, UsageError
 
 _PREFIX = "duckdb2"
-_WITNESS_SQL = "SELECT hash('seambench', 42::BIGINT, NULL::DATE, 1.50::DECIMAL(15,2))"
-_WITNESS = 5125356098760829980
+# Every kind of value that answers have, short and long texts, NULL by kind, and how hashes combine.
+# The value is that of DuckDB 1.5.2, 2.0.0 and 2.0.1.
+_WITNESS_SQL = """SELECT hash(
+true, -7::TINYINT, 7::SMALLINT, 42::INTEGER, -42::BIGINT, 1::UTINYINT, 2::USMALLINT, 3::UINTEGER,
+4::UBIGINT, 5::HUGEINT, 0.5::FLOAT, -0.25::DOUBLE, '-0'::DOUBLE, 'nan'::DOUBLE, 1.5::DECIMAL(4,2),
+1.5::DECIMAL(9,2), 1.5::DECIMAL(15,2), 1.5::DECIMAL(38,2), 'short', 'longer than twelve bytes',
+'bytes'::BLOB, DATE '2024-02-29', TIME '01:02:03', TIMESTAMP '2024-02-29 01:02:03.000004',
+TIMESTAMP_NS '2024-02-29 01:02:03.000000004', '2024-02-29 01:02:03+00'::TIMESTAMPTZ,
+INTERVAL 1 MONTH, UUID '00000000-0000-0000-0000-00000000002a', [1, NULL, 3], [[1], []],
+{'a': 1, 'b': 'x'}, MAP {'k': 1}, NULL::DATE, NULL::VARCHAR, NULL::INTEGER[])"""
+_WITNESS = 9069163607409248532
 _state = threading.local()
 
 
@@ -58,7 +67,7 @@ def digest_table(
     Nothing is created in it. The schema has names and types to cast to, in the order that is
     hashed, by default the relation's own; columns that it does not name are left out.
     """
-    _require_pinned_hash(con)
+    _require_hash_on_record(con)
     if schema is None:
         columns = [quote(name) for name in _column_names(con, relation)]
     else:
@@ -131,13 +140,13 @@ def _column_names(con: duckdb.DuckDBPyConnection, relation: str) -> list[str]:
     return [str(row[0]) for row in described]
 
 
-def _require_pinned_hash(con: duckdb.DuckDBPyConnection) -> None:
+def _require_hash_on_record(con: duckdb.DuckDBPyConnection) -> None:
     """Refuse a DuckDB whose `hash()` differs: its digests would match nothing on record."""
     if getattr(_state, "checked", False):
         return
     if int(con.execute(_WITNESS_SQL).fetchall()[0][0]) != _WITNESS:
         raise RefusedError(
-            f"DuckDB {duckdb.__version__} hashes rows differently from the pinned 2.0.0; "
-            "install duckdb==2.0.0 to compute digests"
+            f"DuckDB {duckdb.__version__} hashes rows differently from 2.0.0, by which digests are "
+            "on record; install duckdb==2.0.0 to compute digests"
         )
     _state.checked = True

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.dataset as ds
 import pytest
+from typer.testing import CliRunner
 
 from seambase.description import StoredFile, TableDescription, UnitDescription
 from seambase.errors import InputError
 from seambase.scan import ScanReport, ScanWarning
+from seambench.cli.app import app
 from seambench.contracts.common import Kind
 from seambench.contracts.peers import environments
 from seambench.contracts.scan import ScanRequest
-from seambench.seams.scan.audit import measure
+from seambench.seams.scan.audit import measure, run
 from seambench.seams.scan.audit.model import Audit
 from seambench.seams.scan.audit.run import Plan, audit
 from seambench.seams.scan.audit.words import sections
@@ -163,3 +166,28 @@ def test_a_peer_that_states_no_such_format_is_not_installed(
     assert [(one.version, one.outcome, one.reason) for one in found.peers] == [
         ("0.4.0", "refused", "it does not state formats.toy with query.snapshot")
     ]
+
+
+@pytest.mark.parametrize(
+    "address", ["../t", "~/t", "link/../../t", "{home}/t", "~nobody/t", "s3://b/../t"]
+)
+def test_readers_get_an_address_that_holds_in_any_folder(
+    address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A folder that is there is handed on without `~` and `..`; any other address as it is."""
+    asked: list[str] = []
+
+    def stops(_: Any, plan: Plan, *__: Any) -> None:
+        asked.append(plan.request.table)
+        raise InputError("far enough")
+
+    for name in ("t", "here", "u/v"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "here/link").symlink_to(tmp_path / "u/v")
+    monkeypatch.setattr(run, "audit", stops)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path / "here")
+    address = address.format(home=tmp_path)
+    CliRunner().invoke(app, ["audit", address])
+
+    assert asked == [address if "b/" in address or "nobody" in address else str(tmp_path / "t")]

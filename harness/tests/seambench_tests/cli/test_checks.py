@@ -265,12 +265,18 @@ def test_failures_that_are_alike_are_one_group() -> None:
     """Numbers, names, paths and what follows on further lines do not tell them apart; words do."""
     reasons = ["no file '/a/1'", "no file '/b/22'", "another thing"]
     reasons += ["NotThere: /t/p=x%20y:1/a.parquet", "NotThere: /t/file:/u/b~c.parquet"]
+    columns = (
+        "col-0a1b2c3d-0000-4000-8000-00000000abcd",
+        "col-FFFFFFFF-1111-4111-9111-123456789012",
+    )
+    reasons += [f"column {name}_x of the file is no int" for name in columns]
+    reasons += [f"no column {name}" for name in columns]
     reasons += ["Unlike: schemas differ:\nk: int32", "Unlike: schemas differ:\nv: string\nw: date"]
     outcomes = [Outcome("scan", "x", f"c{n}", "fail", 0, r) for n, r in enumerate(reasons)]
     rows = Difference(["a"], [["1"]], [], 1, 0)
     outcomes.append(Outcome("scan", "x", "c3", "fail", 0, "1 row", difference=rows))
 
-    assert [len(group.members) for group in groups(outcomes)] == [2, 2, 2, 1, 1]
+    assert [len(group.members) for group in groups(outcomes)] == [2, 2, 2, 2, 2, 1, 1]
     assert likeness(outcomes[-1]) == "rows are missing"
 
 

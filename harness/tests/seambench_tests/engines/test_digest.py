@@ -152,3 +152,13 @@ def test_other_hash_function_is_refused(monkeypatch: pytest.MonkeyPatch) -> None
 
     with pytest.raises(RefusedError, match=r"duckdb==2\.0\.0"):
         digest.digest_reader(table(ROWS))
+
+
+def test_one_other_kind_of_value_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What hashes one value of all differently is no release whose digests are on record."""
+    other = digest._WITNESS_SQL.replace("'nan'::DOUBLE", "'inf'::DOUBLE")
+    monkeypatch.setattr(digest, "_WITNESS_SQL", other)
+    monkeypatch.setattr(digest._state, "checked", False, raising=False)
+
+    with pytest.raises(RefusedError, match="hashes rows differently"):
+        digest.digest_reader(table(ROWS))
