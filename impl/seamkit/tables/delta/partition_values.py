@@ -1,7 +1,8 @@
 """Partition values: texts in the log, by the type of their column.
 
 Null is a JSON null or, but for columns of text, the empty text: Spark, against the protocol's
-words, reads an empty text of a string column as it stands.
+words, reads an empty text of a string column as it stands. Bytes are the characters, as Spark has
+them; all of them escaped, as the protocol says and delta-rs writes, they are refused.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from decimal import Decimal, InvalidOperation
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from seambase.errors import InputError
+from seambase.errors import InputError, RefusedError
 
 _WHOLE = re.compile(r"[+-]?\d{1,19}", re.ASCII)
 #: What Spark's cast takes; delta-rs writes `-inf` where Spark writes `-Infinity`.
@@ -28,6 +29,7 @@ _TIME = re.compile(
     re.ASCII,
 )
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,4})?", re.ASCII)
+_ESCAPED = re.compile(r"(\\u[0-9a-fA-F]{4})+", re.ASCII)
 _EPOCH = dt.datetime(1970, 1, 1)
 
 
@@ -35,6 +37,11 @@ def partition_value(text: str | None, kind: pa.DataType, where: str) -> pa.Scala
     """A value of a partition column, from its text in the log."""
     if text is None or (text == "" and kind != pa.string()) or pa.types.is_null(kind):
         return pa.scalar(None, kind)
+    if kind == pa.binary() and _ESCAPED.fullmatch(text):
+        raise RefusedError(
+            f"{where}: the partition value {text!r} is bytes, of which each is escaped by the "
+            "protocol's rule, and to Spark those of its characters"
+        )
     try:
         return _parse(text, kind)
     except (ValueError, InvalidOperation, OverflowError) as error:

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from seambase.errors import InputError
+from seambase.errors import InputError, RefusedError
 from seamkit.tables.delta.partition_values import partition_value
 from seamkit.tables.delta.table import DeltaTable
 from seamkit_tests.samples.delta_tables import edit_actions, unpack_delta
@@ -36,6 +36,8 @@ LOCAL = pa.timestamp("us")
         ("2024-02-29T01:02:03.5Z", INSTANT, dt.datetime(2024, 2, 29, 1, 2, 3, 500000, dt.UTC)),
         ("2024-02-29T01:00:00+05:30", INSTANT, dt.datetime(2024, 2, 28, 19, 30, 0, 0, dt.UTC)),
         ("ü", pa.binary(), "ü".encode()),
+        ("\\u0061b", pa.binary(), b"\\u0061b"),
+        ("\\u0061", pa.string(), "\\u0061"),
         ("", pa.string(), ""),
         ("", pa.int32(), None),
         ("", pa.binary(), None),
@@ -46,6 +48,17 @@ LOCAL = pa.timestamp("us")
 def test_a_value(text: str | None, kind: pa.DataType, value: Any) -> None:
     """As the type says; an empty text is null but for texts."""
     assert partition_value(text, kind, "here").as_py() == value
+
+
+@pytest.mark.parametrize("value", [b"a", b"\x00\xff", b"\\u0061"])
+def test_escaped_bytes_are_refused(value: bytes, tmp_path: Path) -> None:
+    """delta-rs escapes every byte, as the protocol says; Spark writes and reads characters."""
+    deltalake = pytest.importorskip("deltalake")
+    rows = pa.table({"p": pa.array([value], pa.binary()), "k": [1]})
+    deltalake.write_deltalake(tmp_path, rows, partition_by=["p"])
+
+    with pytest.raises(RefusedError, match=r"partition value '.*' is bytes, of which each is"):
+        DeltaTable(tmp_path).to_arrow()
 
 
 @pytest.mark.parametrize(
