@@ -129,6 +129,18 @@ def signs() -> None:
     at.keep()
 
 
+def digits() -> None:
+    """Partitions of decimals that have as many digits as there are."""
+    columns = {"k": "int", "p": "decimal(38,38)", "w": "decimal(38,0)"}
+    at = table("digits", "partitions of decimals of 38 digits", columns, partition=["p", "w"])
+    by = ["p", "w"]
+    full = {"p": Decimal(f"0.0{'123456789' * 4}7"), "w": Decimal(f"{'123456789' * 4}01")}
+    rows: list[Row] = [{"k": 1} | full, {"k": 2, "p": None, "w": None}]
+    append(at, rows, "append two rows by p, w", partition_by=by)
+    at.ask("newest", rows)
+    at.keep()
+
+
 def commit_delete(at: Recipe, where: str, said: str) -> int:
     """Delete rows by a condition."""
     deltalake.DeltaTable(str(at.path)).delete(where)
@@ -240,6 +252,7 @@ if __name__ == "__main__":
         holes,
         partitioned,
         signs,
+        digits,
         merged,
         evolved,
         optimized,
