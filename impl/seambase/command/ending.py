@@ -53,7 +53,8 @@ def _failed(program: str, error: BaseException) -> int:
     if isinstance(error, BrokenPipeError):
         return untaken()
     if isinstance(error, OSError) and error.strerror:
-        named = error.filename or ("standard output" if _takes_no_more() else "")
+        is_printed = error.filename is None and _takes_no_more()
+        named = "standard output" if is_printed else error.filename
         where = f"{named}: " if named else ""
         return _tell(program, error, f"{where}{error.strerror}", _FAILED)
     kind, text = type(error).__name__, str(error).strip().splitlines()
@@ -63,8 +64,12 @@ def _failed(program: str, error: BaseException) -> int:
 
 
 def _takes_no_more() -> bool:
-    """Whether what is still to be printed cannot be: its file's errors come without a name."""
+    """Whether what is still to be printed cannot be: its file's errors come without a name.
+
+    What could not be written may be forgotten already, so the end of a line is tried.
+    """
     try:
+        sys.stdout.write("\n")
         sys.stdout.flush()
     except OSError:
         return True

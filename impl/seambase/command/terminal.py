@@ -90,7 +90,7 @@ def _cell(value: object, most: int) -> str:
 
 
 class Status:
-    """What goes on, on standard error: one line that changes; off a terminal the first text."""
+    """What goes on, on standard error: one line that changes; off a terminal nothing."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -98,7 +98,8 @@ class Status:
         self._shown = 0.0
 
     def __enter__(self) -> Self:
-        self._show(self._text)
+        if self._is_terminal:
+            self._show(self._text)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -113,11 +114,8 @@ class Status:
 
     def _show(self, text: str) -> None:
         self._shown = time.monotonic()
-        if self._is_terminal:
-            room = shutil.get_terminal_size().columns - 1
-            sys.stderr.write(f"\r{plain_text(text)[:room]}\x1b[K")
-        else:
-            sys.stderr.write(f"{plain_text(text)}\n")
+        room = shutil.get_terminal_size().columns - 1
+        sys.stderr.write(f"\r{plain_text(text)[:room]}\x1b[K")
         sys.stderr.flush()
 
 

@@ -50,6 +50,8 @@ def read_filter(given: object, schema: pa.Schema) -> pc.Expression | EngineCondi
     if given is None or isinstance(given, pc.Expression):
         return given
     if isinstance(given, str):
+        if not given.strip():
+            raise UsageError("filter is an empty text: a condition in SQL is meant, or None")
         return sql_condition(given, schema)
     if isinstance(given, list | tuple):
         return _of_tuples(given, schema)
@@ -256,6 +258,7 @@ class ScanOptions:
 _AS_OF = "say as_of=, which takes the name of whatever history() lists"
 #: Keywords that others have, and what does the same here.
 _INSTEAD = {
+    **dict.fromkeys(("cdc", "changes", "incremental"), "say query=, begin= and end="),
     "batch_size": "say batch_rows=",
     "filters": "say filter=",
     "limit": "call scan(...).limit(rows)",

@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 import pyarrow as pa
 
@@ -76,6 +76,12 @@ class Listing(list[Entry], Generic[Entry]):
     def __init__(self, kind: type[Entry], entries: Iterable[Entry] = ()) -> None:
         super().__init__(entries)
         self._names = [field.name for field in dataclasses.fields(kind)]  # type: ignore[arg-type]
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            hint = ": a list, which pandas.DataFrame(...) takes" if name == "to_pandas" else ""
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint}")
 
     def _cells(self, entries: Sequence[Entry]) -> list[list[str]]:
         return [[_cell(getattr(one, name)) for name in self._names] for one in entries]

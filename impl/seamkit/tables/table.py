@@ -104,8 +104,16 @@ class TableFile:
 
 
 _WRITES = ("append", "delete", "insert", "merge", "overwrite", "update", "write")
+_CHANGES = "call scan(query=...), begin= and end= with it; table.queries names what there is"
 _INSTEAD = {
     **dict.fromkeys(_WRITES, "tables are read here, not written"),
+    **dict.fromkeys(("cdc", "cdf", "changes", "diff", "incremental", "load_cdf"), _CHANGES),
+    **dict.fromkeys(("detail", "info", "inspect", "partitions", "protocol"), "call describe()"),
+    **dict.fromkeys(("current_snapshot", "current_version", "snapshot"), "call history(1)"),
+    **dict.fromkeys(("first", "show", "take"), "call head()"),
+    **dict.fromkeys(("is_empty", "isEmpty"), "call count_rows()"),
+    **dict.fromkeys(("printSchema", "print_schema"), "ask schema"),
+    **dict.fromkeys(("refresh", "reload", "update_incremental"), "call open_table(path) again"),
     **dict.fromkeys(("location", "name", "path", "table_uri", "uri"), "call describe().table"),
     "[]": "call scan(['a', 'b']) for columns, head(10) for first rows",
     "as_of": "call scan(as_of=...)",
@@ -118,7 +126,6 @@ _INSTEAD = {
     "explain": "call scan().explain()",
     "file_uris": "call files()",
     "filter": "call scan().filter()",
-    "info": "call describe()",
     "iter_batches": "call scan().to_batches()",
     "lazy": "call scan().lazy()",
     "limit": "call scan().limit()",
@@ -127,14 +134,15 @@ _INSTEAD = {
     "num_rows": "call count_rows(), which reads",
     "read": "call to_arrow(), or scan() with columns and a filter",
     "refs": "call history()",
+    "sample": "rows have no order: call head(), or scan().lazy()",
     "relation": "call scan().relation(connection)",
     "select": "call scan().select()",
     "shape": "call count_rows(), which reads, and ask columns",
-    "show": "call head()",
     "snapshots": "call history()",
     "sql": "call register(connection, name, table) of seamkit, with a connection of DuckDB",
     "tags": "call history()",
-    "take": "call head()",
+    "tail": "rows have no order: call head()",
+    "toDF": "call to_pandas() or to_polars()",
     "to_batches": "call scan().to_batches()",
     "to_dataframe": "call to_pandas() or to_polars()",
     "to_df": "call to_pandas() or to_polars()",
