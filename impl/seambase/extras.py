@@ -8,12 +8,15 @@ from contextlib import contextmanager
 from seambase.errors import UnavailableError
 
 _OURS = ("seambase", "seamkit", "seambench")
+#: Ours lie on no index before their first release.
+_FROM = " --find-links FOLDER_OF_WHEELS"
 
 
 def how_to_install(requirement: str) -> str:
     """What to type to get a package, or those of an extra, such as `seamkit[jvm]`."""
     plain = requirement.replace("-", "").replace("_", "").isalnum()
-    return f"pip install {requirement if plain else repr(requirement)}"
+    text = f"pip install {requirement if plain else repr(requirement)}"
+    return text + _FROM if requirement.startswith(_OURS) else text
 
 
 @contextmanager

@@ -111,6 +111,19 @@ _KINDS = {
     ),
 }
 
+#: What else kinds and languages are called.
+_ALSO = {
+    "reader": "scanner",
+    "columns": "column",
+    "py": "python",
+    "cpp": "c++",
+    "cxx": "c++",
+    "js": "javascript",
+    "node": "javascript",
+    "golang": "go",
+    "rs": "rust",
+}
+
 
 def new(
     what: Annotated[
@@ -139,6 +152,7 @@ def new(
     ] = None,
 ) -> None:
     """Write a template of an implementation, and say how it is built and checked."""
+    what, lang = _ALSO.get(what, what), _ALSO.get(lang.lower(), lang)
     if what not in _KINDS:
         raise UsageError(f"no template of {what!r}; there are {', '.join(_KINDS)}")
     kind = _KINDS[what]

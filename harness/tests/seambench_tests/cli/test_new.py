@@ -149,7 +149,7 @@ def test_a_scanner_is_built_and_gives_no_rows(lang: str, tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["reader"], "no template of 'reader'; there are scanner, column"),
+        (["scan"], "no template of 'scan'; there are scanner, column"),
         (["scanner", "--lang", "cobol"], "no template of 'scanner' in 'cobol'"),
         (["serde", "--format", "delta"], "--format goes with scanner"),
         (["serde", "--lang", "java"], "no template of 'serde' in 'java'"),
@@ -172,10 +172,15 @@ def test_what_has_no_template_is_said(
     assert [path.name for path in tmp_path.iterdir()] == ["taken"]
 
 
-@pytest.mark.parametrize(("name", "lang"), [("my-c++", "c++"), ("my.go_1", "go")])
-def test_a_template_takes_its_folder_s_name(name: str, lang: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("what", "name", "lang"),
+    [("scanner", "my-c++", "c++"), ("reader", "my-c++", "cpp"), ("reader", "my.go_1", "golang")],
+)
+def test_a_template_takes_its_folder_s_name(
+    what: str, name: str, lang: str, tmp_path: Path
+) -> None:
     """As languages are called, `+` among their letters; what it states has the name."""
-    done = CliRunner().invoke(app, ["new", "scanner", str(tmp_path / name), "--lang", lang])
+    done = CliRunner().invoke(app, ["new", what, str(tmp_path / name), "--lang", lang])
     [stated] = (tmp_path / name).glob("*.seambench.json")
 
     assert done.exit_code == 0, done.exception
