@@ -325,7 +325,8 @@ class ParquetReader(FileReader):
     def _check_times(self, names: Collection[str], row_groups: Sequence[int] | None) -> None:
         """Refuse times of INT96 beyond 64 bits of nanoseconds: they would wrap around.
 
-        Where only nanoseconds are read right, microseconds that did would have got other digits.
+        Of a file that `counts_back` only nanoseconds are read right: times that were microseconds
+        end in three zeros there unless they wrapped around.
         """
         found = [] if self._int96_unit else self.int96_columns(names)
         is_coarse = False
