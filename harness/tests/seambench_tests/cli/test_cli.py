@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 from seambase.command.terminal import parse_bytes, parse_list
 from seambase.errors import UsageError
+from seambase.extras import how_to_install
 from seambench.cli import main
 from seambench.cli.app import app
 from seambench.cli.shared.common import parse_queries
@@ -38,7 +39,7 @@ def test_a_command_that_moved_says_where_it_is(
 
     assert (done.code, done.out) == (2, "")
     assert done.err == (
-        f"seambench: `seambench {name}` is `seamkit {name}` now: pip install seamkit\n"
+        f"seambench: `seambench {name}` is `seamkit {name}` now: {how_to_install('seamkit')}\n"
     )
 
 
