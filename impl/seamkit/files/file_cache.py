@@ -133,7 +133,9 @@ def keep_on_disk(folder: str | PathLike[str] | None, most_bytes: int = DISK_BYTE
     process whose queries keep something (see `keep_at_most`), and for the workers of a Spark
     session. What is there is known by the identity of the files that it was made of, and checked
     when it is read; what is broken or made by another version of this library is removed. Several
-    processes may use a folder at once; what was used longest ago leaves first.
+    processes may use a folder at once; what was used longest ago leaves first. Of tables of any
+    size: reads of a whole table without a filter keep nothing, nor do files that were changed in
+    the last tenth of a second.
 
     Args:
         folder: on a disk of this machine; it is made if it is not there, and must be yours alone.

@@ -45,7 +45,7 @@ def parsed_moment(value: Moment, name: str, meant: str) -> int | dt.datetime:
     if isinstance(value, dt.date) and not isinstance(value, dt.datetime):
         value = dt.datetime(value.year, value.month, value.day)
     if isinstance(value, bool) or not isinstance(value, int | dt.datetime):
-        raise UsageError(f"{name} is {value!r}: {meant} is meant")
+        raise UsageError(f"{name} is {' '.join(repr(value)[:60].split())}: {meant} is meant")
     return value if isinstance(value, int) or value.tzinfo else value.replace(tzinfo=dt.UTC)
 
 
