@@ -175,6 +175,7 @@ class GrpcServer:
         for future in list(self._waiting):
             if not future.done():
                 future.set_exception(_ServerClosesError)
+                future.exception()  # who waits may be gone: asyncio would print that nobody asks
         await self._server.stop(_SECONDS_TO_PART)
 
     def _on_loop(self, work: Any) -> Any:
