@@ -7,6 +7,7 @@ interrupted. `PROGRAM_DEBUG=1`, in capitals, shows tracebacks.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import signal
 import sys
@@ -21,6 +22,7 @@ from seambase.errors import SeambenchError, UsageError
 INTERRUPTED = 130
 INTERRUPTED_TEXT = "interrupted; nothing half-written is left"
 _FAILED = 1
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 
 
 def ended(program: str, arguments: Sequence[str], command: Callable[[], int]) -> int:
@@ -53,7 +55,7 @@ def _failed(program: str, error: BaseException) -> int:
     if isinstance(error, BrokenPipeError):
         return untaken()
     if isinstance(error, OSError) and error.strerror:
-        is_printed = error.filename is None and _takes_no_more()
+        is_printed = error.filename is None and _takes_no_more(error)
         named = "standard output" if is_printed else error.filename
         where = f"{named}: " if named else ""
         return _tell(program, error, f"{where}{error.strerror}", _FAILED)
@@ -63,13 +65,15 @@ def _failed(program: str, error: BaseException) -> int:
     return _tell(program, error, f"unexpected: {reason} {shows}", _FAILED)
 
 
-def _takes_no_more() -> bool:
+def _takes_no_more(error: OSError) -> bool:
     """Whether what is still to be printed cannot be: its file's errors come without a name.
 
-    What could not be written may be forgotten already, so the end of a line is tried.
+    What found no room may be forgotten already, so the end of a line is tried then; after any other
+    error nothing is added to what was printed.
     """
     try:
-        sys.stdout.write("\n")
+        if error.errno in _NO_ROOM:
+            sys.stdout.write("\n")
         sys.stdout.flush()
     except OSError:
         return True

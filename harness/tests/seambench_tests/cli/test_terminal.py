@@ -15,6 +15,7 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
+from seambase.command.ending import ended
 from seambase.command.terminal import plain_text, print_rows
 from seambase.errors import UnavailableError
 from seambase.wording import counted
@@ -119,6 +120,19 @@ def test_a_read_only_disk_is_told_with_the_name_that_was_meant(
 def test_output_that_cannot_be_written_is_one_line(arguments: list[str]) -> None:
     """A full disk behind standard output is exit code 1 and a sentence, no traceback."""
     check_a_full_disk_is_one_line(command(*arguments))
+
+
+def test_an_error_without_a_name_adds_nothing_to_the_output(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Whether a full output was meant is tried by a line's end for want of room alone."""
+
+    def fails() -> int:
+        sys.stdout.write("[1]")
+        raise OSError(errno.ECONNRESET, "reset by peer")
+
+    assert ended("seambench", [], fails) == 1
+    assert capsys.readouterr() == ("[1]", "seambench: reset by peer\n")
 
 
 def test_a_name_that_is_no_utf8_is_refused(tmp_path: Path) -> None:
