@@ -111,9 +111,8 @@ def _plain_schema(schema: Any) -> Any:
 def _is_bytes(kind: Any) -> bool:
     import pyarrow as pa
 
-    return bool(pa.types.is_fixed_size_binary(kind)) or kind in (
-        *(pa.binary(), pa.large_binary(), pa.binary_view()),
-    )
+    of_any_length = (pa.binary(), pa.large_binary(), pa.binary_view())
+    return bool(pa.types.is_fixed_size_binary(kind)) or kind in of_any_length
 
 
 def _write_lines(file: IO[str], batch: Any) -> None:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import shutil
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -20,7 +19,6 @@ from typing import Any
 import duckdb
 import polars as pl
 import pyarrow as pa
-import pyarrow.parquet as pq
 from deltalake import DeltaTable, write_deltalake
 from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.types import DecimalType, LongType, StringType
@@ -29,11 +27,12 @@ import seamkit
 from seambench.bench.apart import Task
 from seambench.bench.kernels import Kernel, Kernels
 from seambench.bench.measure import Competitor
-from seambench.data.tpch import generate_single_process, generator_version
+from seambench.data.tpch import generator_version
 from seambench.engines.digest import digest_reader
 from seambench.records.facts import generated_rows
 from seambench.records.model import Origin
 from seambench.records.verdicts import ExpectedRows, Finding
+from seambench_impl.measures.text_reading import generated_lineitem
 from seambench_impl.peers.peer_scan import plain_table
 
 #: What the renamed column is called in either table.
@@ -75,20 +74,11 @@ def _delta(folder: Path, rows: pa.Table) -> dict[str, str]:
     for name in _TABLES:
         found[name] = str(folder / "delta" / name)
         write_deltalake(found[name], rows)
-    metadata = DeltaTable(found["changed"]).metadata()
-    fields = [
-        _mapped(number, field)
-        for number, field in enumerate(
-            json.loads(DeltaTable(found["changed"]).schema().to_json())["fields"], 1
-        )
-        if field["name"] != "comment"
-    ]
-    fields.append(
-        _mapped(
-            len(rows.schema) + 1,
-            {"name": "note", "type": "string", "nullable": True, "metadata": {}},
-        )
-    )
+    table = DeltaTable(found["changed"])
+    metadata, own = table.metadata(), json.loads(table.schema().to_json())["fields"]
+    note = {"name": "note", "type": "string", "nullable": True, "metadata": {}}
+    columns = enumerate([*own, note], 1)
+    fields = [_mapped(*column) for column in columns if column[1]["name"] != "comment"]
     protocol = {
         "minReaderVersion": 3,
         "minWriterVersion": 7,
@@ -102,7 +92,7 @@ def _delta(folder: Path, rows: pa.Table) -> dict[str, str]:
         "partitionColumns": [],
         "configuration": {
             "delta.columnMapping.mode": "name",
-            "delta.columnMapping.maxColumnId": str(len(rows.schema) + 1),
+            "delta.columnMapping.maxColumnId": str(len(own) + 1),
             "delta.enableTypeWidening": "true",
         },
         "createdTime": metadata.created_time,
@@ -139,16 +129,10 @@ _ENGINES = {"duckdb": _by_duckdb, "polars": _by_polars}
 _FORMATS = {"iceberg": _iceberg, "delta": _delta}
 
 
-def _rows(folder: Path, scale: float) -> pa.Table:
-    generate_single_process(scale, folder / "made", ("lineitem",))
-    rows = plain_table(pq.read_table(folder / "made" / "lineitem.parquet"))
-    shutil.rmtree(folder / "made")
-    return rows.rename_columns([name.removeprefix("l_") for name in rows.schema.names])
-
-
 def kernels(folder: Path, scale: float = 0.5) -> Kernels:
     """Queries of both tables of each format by each engine."""
-    rows = _rows(folder, scale)
+    rows = generated_lineitem(folder, scale)
+    rows = rows.rename_columns([name.removeprefix("l_") for name in rows.schema.names])
     own = duckdb.connect()
     own.register("t", rows)
     found = []

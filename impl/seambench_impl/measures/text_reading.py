@@ -78,11 +78,17 @@ _READERS: dict[str, Callable[[Path, list[str]], pa.Table]] = {
 }
 
 
-def _write(folder: Path, scale: float) -> None:
+def generated_lineitem(folder: Path, scale: float) -> pa.Table:
+    """The generator's rows, made in a folder that is left as it was, in plain Arrow types."""
     made = folder / "made"
     generate_single_process(scale, made, ("lineitem",))
-    whole = plain_table(pq.read_table(made / "lineitem.parquet"))
+    rows = plain_table(pq.read_table(made / "lineitem.parquet"))
     shutil.rmtree(made)
+    return rows
+
+
+def _write(folder: Path, scale: float) -> None:
+    whole = generated_lineitem(folder, scale)
     options = csv.WriteOptions(include_header=False, delimiter="|", quoting_style="none")
     csv.write_csv(whole, folder / "lineitem.tbl", options)
 

@@ -336,11 +336,10 @@ class ParquetReader(FileReader):
             is_coarse = all(units[name] and "ns" not in units[name] for name in found)
         if not found:
             return
-        fine, wide = (
-            open_parquet(self._opened_again(), self.name, coerce_int96_timestamp_unit=unit)
-            for unit in ("ns", "us")
-        )
-        read, kinds = (fine, wide.schema_arrow) if is_coarse else (wide, fine.schema_arrow)
+        wide = open_parquet(self._opened_again(), self.name, coerce_int96_timestamp_unit="us")
+        read, kinds = wide, self.schema
+        if is_coarse:
+            read, kinds = open_parquet(self._opened_again(), self.name), wide.schema_arrow
         kinds = pa.schema([kinds.field(name) for name in found])
         try:
             for batch in read.iter_batches(columns=found, row_groups=row_groups):
