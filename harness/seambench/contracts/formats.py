@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import pkgutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from seambase.errors import UnavailableError, UsageError
 from seambench.contracts import registry
+from seambench.contracts.lint import Fault, Lint
 from seambench.contracts.tables import (
     CommitRequest,
     Design,
@@ -178,6 +179,8 @@ class TableFormat:
             each with its meaning: features of tables, which a reader that does not state them must
             refuse.
         asked: those among them that are about what is asked of a reader, not what a table has.
+        lint: `MODULE:FUNCTION`, which says what is wrong with one of its tables; see
+            `seambench.contracts.lint`. Empty where nothing can tell.
         first_words: those that a new reader states first.
         first_cases: the pattern of the cases that it is put to first, below those of the format.
     """
@@ -194,6 +197,7 @@ class TableFormat:
     is_meta: Callable[[str], bool] = lambda _column: False
     home: Callable[[Path], Path] | None = None
     forms: str = ""
+    lint: str = ""
     capabilities: Mapping[str, str] = field(default_factory=dict, hash=False)
     asked: frozenset[str] = frozenset()
     first_words: tuple[str, ...] = ()
@@ -203,6 +207,17 @@ class TableFormat:
     def features(self) -> frozenset[str]:
         """Words for what a table of the format may have."""
         return frozenset(self.capabilities) - self.asked
+
+    def faults(self, table: Path) -> Iterator[Fault]:
+        """What is wrong with one of its tables, by its specification.
+
+        Raises:
+            UsageError: nothing can tell.
+        """
+        if not self.lint:
+            raise UsageError(f"{self.title} tables have no linter")
+        found: Lint = pkgutil.resolve_name(self.lint)
+        return found(table)
 
     def known_forms(self) -> Sequence[Form]:
         """The physical forms that its tables can take."""
