@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pyarrow as pa
 
 from seambench.contracts.peers.catalogue import numbers
 from seambench.contracts.scan import ScanRequest
-from seambench_impl.peers.peer_scan import Opened, SnapshotReader, by_queries, opened
+from seambench.contracts.table_writer import WriterStep
+from seambench_impl.peers.peer_scan import (
+    Opened,
+    SnapshotReader,
+    by_queries,
+    import_peer,
+    opened,
+)
+from seambench_impl.peers.peer_writer import PeerWriter, in_sql, literal
 
 
 class DeltaRsReader(SnapshotReader):
@@ -30,3 +39,62 @@ class DeltaRsReader(SnapshotReader):
         """Before 1.0 its queries were experimental: a table was read as a dataset of pyarrow."""
         dataset = table.to_pyarrow_dataset()
         return opened(dataset.schema, lambda names: dataset.to_table(columns=names))
+
+
+class DeltaRsWriter(PeerWriter):
+    """delta-rs (PyPI `deltalake`): tables written by its own engine."""
+
+    name = package = "deltalake"
+    format = "delta"
+    more = ("keys", "partitions")
+
+    def steps(self) -> Mapping[str, Callable[[WriterStep], None]]:
+        """What it does."""
+        return {
+            "create": self._create,
+            "append": lambda step: self._write(step, "append"),
+            "overwrite": lambda step: self._write(step, "overwrite"),
+            "delete": lambda step: _open(step).delete(in_sql(step.where)),
+            "update": lambda step: _open(step).update(
+                updates={f'"{name}"': literal(value) for name, value in step.assign.items()},
+                predicate=in_sql(step.where),
+            ),
+            "upsert": self._upsert,
+            "add-column": lambda step: _open(step).alter.add_columns(_delta_field(step)),
+            "compact": lambda step: _open(step).optimize.compact(),
+            "expire": lambda step: _open(step).vacuum(
+                retention_hours=0, enforce_retention_duration=False, dry_run=False
+            ),
+        }
+
+    @staticmethod
+    def _create(step: WriterStep) -> None:
+        _deltalake().DeltaTable.create(
+            str(step.table),
+            schema=step.rows.schema,
+            partition_by=list(step.partitions) or None,
+            configuration=dict(step.properties) or None,
+        )
+
+    @staticmethod
+    def _write(step: WriterStep, mode: str) -> None:
+        _deltalake().write_deltalake(_open(step), step.rows, mode=mode)
+
+    @staticmethod
+    def _upsert(step: WriterStep) -> None:
+        same = " AND ".join(f't."{key}" = s."{key}"' for key in step.keys)
+        merging = _open(step).merge(step.rows, same, source_alias="s", target_alias="t")
+        merging.when_matched_update_all().when_not_matched_insert_all().execute()
+
+
+def _deltalake() -> Any:
+    return import_peer("deltalake", "deltalake", "peers")
+
+
+def _open(step: WriterStep) -> Any:
+    return _deltalake().DeltaTable(str(step.table))
+
+
+def _delta_field(step: WriterStep) -> Any:
+    field = pa.schema([pa.field(step.column, step.type)])
+    return _deltalake().Schema.from_arrow(field).fields

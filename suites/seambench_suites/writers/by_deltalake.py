@@ -13,12 +13,12 @@ import deltalake
 import polars as pl
 import pyarrow as pa
 
+from seambench.formats.arrow_rows import arrow_rows
 from seambench_suites.writers.keeping import Recipe, Row, carry_out
 from seambench_suites.writers.sample import (
     FLAT,
     HOLES,
     NESTED,
-    arrow,
     flat_rows,
     nested_rows,
     rows_with_holes,
@@ -45,7 +45,7 @@ def append(at: Recipe, rows: Sequence[Row], said: str, **options: Any) -> int:
     """Write rows, and note it; the number of the step."""
     columns = {name: kind for name, kind in at.columns.items() if any(name in row for row in rows)}
     options = {"mode": "append"} | options
-    deltalake.write_deltalake(str(at.path), arrow(rows, columns, WALL), **options)
+    deltalake.write_deltalake(str(at.path), arrow_rows(rows, columns, WALL), **options)
     return commit(at, said)
 
 
@@ -163,7 +163,7 @@ def merged() -> None:
         {"k": 9, "v": "inserted", "n": Decimal("-9.99"), "t": moment},
     ]
     handle = deltalake.DeltaTable(str(at.path))
-    merging = handle.merge(arrow(source, columns), "t.k = s.k", "s", "t")
+    merging = handle.merge(arrow_rows(source, columns), "t.k = s.k", "s", "t")
     merging.when_matched_delete(
         "s.v = 'gone'"
     ).when_matched_update_all().when_not_matched_insert_all().when_not_matched_by_source_update(
@@ -197,18 +197,20 @@ def evolved() -> None:
     at = table("evolved", "columns added, a schema replaced, a column added without rows", columns)
     first: list[Row] = [{"k": 1, "v": 1}, {"k": 2, "v": None}]
     was = {"k": "bigint", "v": "int"}
-    deltalake.write_deltalake(str(at.path), arrow(first, was))
+    deltalake.write_deltalake(str(at.path), arrow_rows(first, was))
     step = commit(at, "append k, v: int")
     at.ask("first", first, step=step, columns=was)
     second: list[Row] = [{"k": 3, "v": 3, "new": ["a", "b"]}, {"k": 4, "v": 4, "new": None}]
     then = {**was, "new": "array<string>"}
-    deltalake.write_deltalake(str(at.path), arrow(second, then), mode="append", schema_mode="merge")
+    deltalake.write_deltalake(
+        str(at.path), arrow_rows(second, then), mode="append", schema_mode="merge"
+    )
     step = commit(at, "append with a new column")
     at.ask("added", [*first, *second], step=step, columns=then)
     third: list[Row] = [{"k": 5, "w": 5.5, "new": []}]
     wide = {"k": "bigint", "w": "double", "new": "array<string>"}
     whole: dict[str, Any] = {"mode": "overwrite", "schema_mode": "overwrite"}
-    deltalake.write_deltalake(str(at.path), arrow(third, wide), **whole)
+    deltalake.write_deltalake(str(at.path), arrow_rows(third, wide), **whole)
     step = commit(at, "overwrite with w in place of v")
     at.ask("overwritten", third, step=step, columns=wide)
     handle = deltalake.DeltaTable(str(at.path))

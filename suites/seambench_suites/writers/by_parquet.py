@@ -20,11 +20,12 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from seambench.formats.arrow_rows import arrow_rows
 from seambench.formats.hive.golden import DESCRIPTOR
 from seambench_suites.writers.by_iceberg_rust import BUILD
 from seambench_suites.writers.iceberg_programs import built
 from seambench_suites.writers.keeping import Recipe, Row, Second, carry_out
-from seambench_suites.writers.sample import FLAT, NESTED, arrow, flat_rows, nested_rows
+from seambench_suites.writers.sample import FLAT, NESTED, flat_rows, nested_rows
 
 COLUMNS = {"k": "bigint", **FLAT, **NESTED}
 #: Hive's moments are readings of a clock.
@@ -124,13 +125,13 @@ class Making(Table):
 
     def arrow(self, rows: Sequence[Row], said: str, **options: Any) -> None:
         """Write a file with Arrow."""
-        table = arrow(rows, self.at.columns, MOMENTS)
+        table = arrow_rows(rows, self.at.columns, MOMENTS)
         pq.write_table(table, self.next_file(), **options)
         self.done(rows, said)
 
     def rust(self, rows: Sequence[Row], said: str, **how: Any) -> None:
         """Write a file with arrow-rs."""
-        table = arrow(rows, self.at.columns, MOMENTS)
+        table = arrow_rows(rows, self.at.columns, MOMENTS)
         told = Path(tempfile.mkdtemp(prefix="golden-rows-")) / "rows.arrow"
         with pa.ipc.new_stream(told, table.schema) as out:
             out.write_table(table)
@@ -142,7 +143,7 @@ class Making(Table):
 
     def polars(self, rows: Sequence[Row], said: str, **options: Any) -> None:
         """Write a file with Polars, out of a lazy frame."""
-        frame = pl.from_arrow(arrow(rows, self.at.columns, MOMENTS))
+        frame = pl.from_arrow(arrow_rows(rows, self.at.columns, MOMENTS))
         assert isinstance(frame, pl.DataFrame)
         frame.lazy().sink_parquet(self.next_file(), **options)
         self.done(rows, said)
@@ -151,7 +152,7 @@ class Making(Table):
         """Write a file, or a folder of partitions, with DuckDB."""
         partition = any(option.startswith("PARTITION") for option in options)
         to = self.at.path if partition else self.next_file()
-        told = arrow(rows, self.at.columns, MOMENTS)
+        told = arrow_rows(rows, self.at.columns, MOMENTS)
         with duckdb.connect() as connection:
             connection.register("told", told)
             listed = ", ".join(["FORMAT parquet", *options])
@@ -172,7 +173,7 @@ def arrow_22() -> None:
     rows += [{"k": 9, "ts": None, "st": None}]
     for unit in ("ns", "us"):
         told = made.at.path.parent / "told.arrow"
-        table = arrow(rows, columns, {"timestamp": pa.timestamp("us"), **MOMENTS})
+        table = arrow_rows(rows, columns, {"timestamp": pa.timestamp("us"), **MOMENTS})
         kinds = [pa.int64(), pa.timestamp(unit), pa.struct([("t", pa.timestamp(unit))])]
         table = table.cast(pa.schema(zip(columns, kinds, strict=True)))
         with pa.ipc.new_stream(told, table.schema) as out:

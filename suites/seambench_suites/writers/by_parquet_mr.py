@@ -21,6 +21,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from seambench.formats.arrow_rows import arrow_rows
 from seambench_suites.writers.by_parquet import (
     COLUMNS,
     DUCKDB,
@@ -32,7 +33,7 @@ from seambench_suites.writers.by_parquet import (
 from seambench_suites.writers.iceberg_programs import built
 from seambench_suites.writers.keeping import Row, Second, carry_out
 from seambench_suites.writers.physical import EPOCH, Physical
-from seambench_suites.writers.sample import HOLES, arrow, rows_with_holes
+from seambench_suites.writers.sample import HOLES, rows_with_holes
 
 _NEWEST = "1.16.0"
 
@@ -48,7 +49,7 @@ def _program(version: str) -> list[str]:
 
 def by_pyarrow(columns: Mapping[str, str]) -> dict[str, Second]:
     """What Arrow's reader makes of all files, each in the table's types."""
-    schema = arrow([], columns).schema
+    schema = arrow_rows([], columns).schema
 
     def read(path: Path, _: str) -> pa.Table:
         files = [
@@ -61,7 +62,7 @@ def by_pyarrow(columns: Mapping[str, str]) -> dict[str, Second]:
 
 def by_duckdb_named(columns: Mapping[str, str]) -> dict[str, Second]:
     """What DuckDB's reader makes of all files, fields of structs in the table's order."""
-    schema = arrow([], columns, MOMENTS).schema
+    schema = arrow_rows([], columns, MOMENTS).schema
 
     def read(path: Path, step: str) -> pa.Table:
         with duckdb.connect() as connection:

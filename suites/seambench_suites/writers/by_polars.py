@@ -10,8 +10,9 @@ import deltalake
 import polars as pl
 import pyarrow as pa
 
+from seambench.formats.arrow_rows import arrow_rows
 from seambench_suites.writers.keeping import Recipe, Row, carry_out
-from seambench_suites.writers.sample import FLAT, NESTED, arrow, flat_rows, nested_rows
+from seambench_suites.writers.sample import FLAT, NESTED, flat_rows, nested_rows
 
 TITLE = f"Polars {pl.__version__} over deltalake {deltalake.__version__}"
 #: What Polars has: no maps, and moments that lose no digit.
@@ -34,7 +35,7 @@ def table(name: str, note: str, columns: Mapping[str, str], **declared: Any) -> 
 
 def frame(rows: Sequence[Row], columns: Mapping[str, str]) -> pl.DataFrame:
     """Rows as a frame."""
-    made = pl.from_arrow(arrow(rows, columns))
+    made = pl.from_arrow(arrow_rows(rows, columns))
     assert isinstance(made, pl.DataFrame)
     return made
 

@@ -29,12 +29,12 @@ from pyiceberg.transforms import (
 )
 from pyiceberg.types import DoubleType, LongType, StringType
 
+from seambench.formats.arrow_rows import arrow_rows
 from seambench_suites.writers.keeping import Recipe, Row, carry_out
 from seambench_suites.writers.sample import (
     FLAT,
     HOLES,
     NESTED,
-    arrow,
     flat_rows,
     nested_rows,
     rows_with_holes,
@@ -107,7 +107,7 @@ class Making:
         self.catalogue.create_namespace("n")
         self.table: Table = self.catalogue.create_table(
             "n.t",
-            schema=arrow([], first or columns, WALL).schema,
+            schema=arrow_rows([], first or columns, WALL).schema,
             location=str(self.at.path),
             properties={"format-version": version},
         )
@@ -122,7 +122,7 @@ class Making:
         self, rows: Sequence[Row], said: str, columns: Mapping[str, str] | None = None
     ) -> int:
         """Append rows."""
-        self.table.append(arrow(rows, columns or self.at.columns, WALL))
+        self.table.append(arrow_rows(rows, columns or self.at.columns, WALL))
         return self.done(said)
 
     def keep(self) -> None:
@@ -202,7 +202,7 @@ def changed() -> None:
     rows = [row for row in rows if row["k"] not in (2, 6)]
     made.at.ask("deleted", rows, step=step)
     new: list[Row] = [{"k": 5, "v": "over", "n": Decimal("-1.00")}]
-    made.table.overwrite(arrow(new, columns), overwrite_filter=GreaterThan("k", 3))
+    made.table.overwrite(arrow_rows(new, columns), overwrite_filter=GreaterThan("k", 3))
     step = made.done("overwrite where k > 3")
     rows = [row for row in rows if row["k"] <= 3] + new
     made.at.ask("overwritten", rows, step=step)
@@ -210,7 +210,7 @@ def changed() -> None:
         {"k": 1, "v": "up", "n": None},
         {"k": 7, "v": "", "n": Decimal("0.00")},
     ]
-    made.table.upsert(arrow(source, columns), join_cols=["k"])
+    made.table.upsert(arrow_rows(source, columns), join_cols=["k"])
     made.done("upsert k = 1, k = 7")
     made.at.ask("newest", [row for row in rows if row["k"] != 1] + source)
     made.keep()
@@ -321,7 +321,7 @@ def replaced() -> None:
     rows: list[Row] = [{"k": 1, "p": "a"}, {"k": 2, "p": "b"}, {"k": 3, "p": None}]
     made.append(rows, "append a, b and null")
     new: list[Row] = [{"k": 4, "p": "a"}, {"k": 5, "p": None}]
-    made.table.dynamic_partition_overwrite(arrow(new, columns))
+    made.table.dynamic_partition_overwrite(arrow_rows(new, columns))
     made.done("overwrite the partitions a and null")
     made.at.ask("newest", [rows[1], *new])
     made.at.ask("first", rows, step=2)
@@ -349,7 +349,7 @@ def sunk() -> None:
 
 
 def _sink(made: Making, rows: Sequence[Row], **how: Any) -> None:
-    frame = pl.from_arrow(arrow(rows, made.at.columns))
+    frame = pl.from_arrow(arrow_rows(rows, made.at.columns))
     assert isinstance(frame, pl.DataFrame)
     frame.lazy().sink_iceberg(made.table, **how)
     made.table.refresh()

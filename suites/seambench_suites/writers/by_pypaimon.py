@@ -19,8 +19,9 @@ from pypaimon import CatalogFactory, Schema
 from pypaimon.schema.data_types import AtomicType
 from pypaimon.schema.schema_change import SchemaChange
 
+from seambench.formats.arrow_rows import arrow_rows
 from seambench_suites.writers.keeping import Recipe, Row, carry_out
-from seambench_suites.writers.sample import FLAT, NESTED, arrow, flat_rows, nested_rows
+from seambench_suites.writers.sample import FLAT, NESTED, flat_rows, nested_rows
 
 TITLE = f"pypaimon {version('pypaimon')}"
 
@@ -59,7 +60,7 @@ class Making:
         self.catalogue = CatalogFactory.create({"warehouse": str(self.warehouse)})
         self.catalogue.create_database("d", True)
         schema = Schema.from_pyarrow_schema(
-            arrow([], first).schema,
+            arrow_rows([], first).schema,
             partition_keys=list(partition),
             primary_keys=list(keys),
             options=dict(options or {}),
@@ -80,7 +81,7 @@ class Making:
         if overwrite is not None:
             builder = builder.overwrite(overwrite)
         write, commit = builder.new_write(), builder.new_commit()
-        write.write_arrow(arrow(rows, columns))
+        write.write_arrow(arrow_rows(rows, columns))
         commit.commit(write.prepare_commit())
         write.close()
         commit.close()

@@ -23,17 +23,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from seambench.contracts.formats import resolve_format
+from seambench.formats.arrow_rows import arrow_rows, arrow_type
 from seambench.formats.writing import small_session
 from seambench_suites.writers.by_pyiceberg import WALL
 from seambench_suites.writers.keeping import Recipe, Row, Second
-from seambench_suites.writers.sample import (
-    FLAT,
-    NESTED,
-    arrow,
-    arrow_type,
-    flat_rows,
-    nested_rows,
-)
+from seambench_suites.writers.sample import FLAT, NESTED, flat_rows, nested_rows
 
 _SESSIONS = contextlib.ExitStack()
 _FLAT = {
@@ -148,7 +142,7 @@ class Making:
     def rows(self, rows: Sequence[Row], columns: Mapping[str, str] | None = None) -> str:
         """Rows in a file for the program; its path."""
         path = self._work / f"{len(list(self._work.iterdir()))}.arrow"
-        table = arrow(rows, columns or self.columns, WALL)
+        table = arrow_rows(rows, columns or self.columns, WALL)
         with pa.ipc.new_stream(path, table.schema) as out:
             out.write_table(table)
         return str(path)

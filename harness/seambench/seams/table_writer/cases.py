@@ -1,0 +1,131 @@
+"""Cases of writers: scripts of steps, in TOML, one case for each format that a script is for.
+
+    level = "must"
+    requirement = "rows that are appended join those that were there"
+    formats = ["delta", "iceberg", "paimon"]
+    columns = { id = "bigint", s = "string" }
+    keys = ["id"]                              # none where rows are not told apart
+    partitions = ["s"]
+    properties = { delta = { "delta.enableDeletionVectors" = "true" } }
+
+    [[steps]]                                  # of each step what it takes
+    do = "append"
+    rows = [[1, "a"], [2, { null = true }]]    # values as cases spell them, in the columns' order
+
+    [[steps]]
+    do = "delete"
+    where = [["id", "=", 1]]
+
+`create` comes first by itself, with no rows. A file `cases/table-writer/GROUP/NAME.toml` makes the
+cases `table-writer/FORMAT/GROUP/NAME`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from seambase.errors import UsageError
+from seambench.conformance.plain import typed
+from seambench.contracts.data_files import CaseFile, asked_for, case_files, read_case_file
+from seambench.contracts.seam import Case
+from seambench.contracts.table_writer import Do
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepFile:
+    """The keys of a step; see `seambench.contracts.table_writer.WriterStep`."""
+
+    do: Do
+    rows: Sequence[Sequence[Any]] = ()
+    where: Sequence[Sequence[Any]] = ()
+    assign: Mapping[str, Any] = field(default_factory=dict)
+    column: str = ""
+    type: str = ""
+    to: str = ""
+    name: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScriptFile(CaseFile):
+    """The keys of a case file.
+
+    Attributes:
+        formats: names of those that the script is for.
+        columns: types by name, as cases spell them.
+        keys: columns that tell rows apart.
+        partitions: columns by which the table is partitioned.
+        properties: of the table, by format.
+        steps: what follows the creation.
+        source: where the rule is stated.
+    """
+
+    formats: Sequence[str]
+    columns: Mapping[str, str]
+    steps: Sequence[StepFile]
+    keys: Sequence[str] = ()
+    partitions: Sequence[str] = ()
+    properties: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    source: str = ""
+
+
+@dataclass(frozen=True)
+class WriterCase(Case):
+    """A script for one format.
+
+    Attributes:
+        format: its name.
+        file: where the script is written down.
+    """
+
+    format: str
+    file: Path
+
+    @property
+    def script(self) -> ScriptFile:
+        """What the file says."""
+        return _script(self.file)
+
+    @property
+    def needs(self) -> Sequence[str]:
+        """See `Case`."""
+        script = self.script
+        steps = dict.fromkeys(["create", *(step.do for step in script.steps)])
+        asked = [word for word in ("keys", "partitions") if getattr(script, word)]
+        return [f"formats.{self.format}", *(f"steps.{do}" for do in steps), *asked, *script.needs]
+
+
+@cache
+def _script(file: Path) -> ScriptFile:
+    script = read_case_file(ScriptFile, file)
+    for column in (*script.keys, *script.partitions):
+        if column not in script.columns:
+            raise UsageError(f"{file}: there is no column {column!r}")
+    return script
+
+
+def writer_cases(root: Path, begins: Sequence[str]) -> list[Case]:
+    """The cases below a root."""
+    return list(_cases(root, begins))
+
+
+def _cases(root: Path, begins: Sequence[str]) -> Iterator[WriterCase]:
+    for id_, file in case_files(root, "table-writer"):
+        script = _script(file)
+        seam, _, name = id_.partition("/")
+        for format_ in script.formats:
+            case = f"{seam}/{format_}/{name}"
+            if asked_for(case, begins):
+                yield WriterCase(case, script.level, script.requirement, format_, file)
+
+
+def typed_row(row: Sequence[Any], columns: Mapping[str, str], file: Path) -> dict[str, Any]:
+    """A row of a case file as Python values by column."""
+    if len(row) != len(columns):
+        raise UsageError(f"{file}: {list(row)} are not the values of {', '.join(columns)}")
+    return {
+        name: typed(value, type_) for value, (name, type_) in zip(row, columns.items(), strict=True)
+    }

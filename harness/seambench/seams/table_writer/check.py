@@ -1,0 +1,115 @@
+"""Judging a writer: after each step the state by its model, the metadata by the specification.
+
+The state is read by the readers of this house that are no variants of each other (`auto` by
+columns, `connector` a row at a time), strictly. A verdict says which judge it is from: `state` or
+`metadata`.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import warnings
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from seambase.errors import RefusedError, SeambenchError, UnavailableError, UsageError
+from seambench.conformance.plain import difference, differing_rows, rows_of
+from seambench.contracts import registry
+from seambench.contracts.formats import resolve_format
+from seambench.contracts.outcomes import Mismatch, NotOffered
+from seambench.contracts.scan import ScanRequest
+from seambench.contracts.table_writer import TableWriter, WriterStep
+from seambench.seams.table_writer.cases import WriterCase
+from seambench.seams.table_writer.model import Model, steps_of
+
+
+def check_writer(case: WriterCase, writer: TableWriter) -> None:
+    """Carry out a script; state and metadata must be right after each of its steps."""
+    with tempfile.TemporaryDirectory(prefix="seambench-writer-") as folder:
+        for number, step, model in carried_out(case, writer, Path(folder) / "table"):
+            after = f"after step {number} ({step.do})"
+            _check_state(step, model, after)
+            _check_metadata(step, after)
+
+
+def carried_out(
+    case: WriterCase, writer: TableWriter, table: Path
+) -> Iterator[tuple[int, WriterStep, Model]]:
+    """Do the steps of a script; each comes out with its number, from 1, once it is done.
+
+    Raises:
+        NotOffered: the writer refuses a step.
+    """
+    finish = getattr(writer, "finish", None)
+    before: Model | None = None
+    try:
+        for number, (step, model) in enumerate(steps_of(case, table), 1):
+            try:
+                writer.step(step)
+            except RefusedError as refusal:
+                # What it refuses by name is no mistake, as long as the table is as it was.
+                if before is not None:
+                    _check_state(step, before, f"after step {number} ({step.do}) was refused")
+                raise NotOffered(f"step {number} ({step.do}): {refusal}") from refusal
+            before = model
+            yield number, step, model
+    finally:
+        if finish is not None:
+            finish()
+
+
+@cache
+def state_readers(format_: str) -> list[Any]:
+    """Readers of this house, by whose rows the state of a table is judged."""
+    found = [
+        registry.resolve("scan", name)
+        for name in registry.names("scan", without=("peer", "variant", None))
+    ]
+    offered = [one for one in found if one.capabilities.get(f"formats.{format_}")]
+    if not offered:
+        raise UnavailableError(f"nothing here reads {format_} tables strictly")
+    return offered
+
+
+def _check_state(step: WriterStep, model: Model, after: str) -> None:
+    for reader in state_readers(step.format):
+        try:
+            check_rows(reader, step.table, model, f"state {after}, read by {reader.name}")
+        except (UnavailableError, Mismatch):
+            raise
+        except SeambenchError as error:
+            raise Mismatch(f"state {after}: {reader.name} refuses the table: {error}") from error
+
+
+def check_rows(reader: Any, table: Path, model: Model, what: str) -> None:
+    """What a reader reads of a table must be what the model says."""
+    names, strict = list(model.columns), bool(reader.capabilities.get("strict"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        scan = reader.open(ScanRequest(str(table), strict=strict, threads=2))
+        found = list(scan.schema.names)
+        if found != names:
+            raise Mismatch(f"{what}: columns {names} expected, {found} came")
+        with scan.to_reader() as batches:
+            rows = rows_of(batches, names)
+    wanted = model.expected()
+    if problem := difference(wanted, rows, names):
+        raise Mismatch(f"{what}: {problem}", differing_rows(wanted, rows, names))
+
+
+def _check_metadata(step: WriterStep, after: str) -> None:
+    format_ = resolve_format(step.format)
+    if not format_.lint:
+        return
+    try:
+        faults = [fault for fault in format_.faults(step.table) if fault.level == "must"]
+    except UsageError as error:
+        raise Mismatch(f"metadata {after}: {error}") from error
+    if faults:
+        first, more = faults[0], len(faults) - 1
+        others = f" (and {more} more)" if more else ""
+        raise Mismatch(
+            f"metadata {after}: {first.rule}, {first.place}: {first.says}{others}; {first.source}"
+        )

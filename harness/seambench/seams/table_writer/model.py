@@ -1,0 +1,150 @@
+"""What a table must hold after each step of a script: rows as plain Python, and nothing else."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, cast
+
+from seambase.errors import UsageError
+from seambench.conformance.plain import rows_of, typed
+from seambench.contracts.table_writer import Test, WriterStep
+from seambench.formats.arrow_rows import arrow_rows, arrow_type
+from seambench.seams.table_writer.cases import ScriptFile, StepFile, WriterCase, typed_row
+
+_COMPARED: Mapping[str, Callable[[Any, Any], bool]] = {
+    "=": operator.eq,
+    "<>": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "in": lambda value, listed: value in listed,
+}
+Row = dict[str, Any]
+
+
+@dataclass
+class Model:
+    """The state of a table.
+
+    Attributes:
+        columns: types of cases by name, in order.
+        keys: columns that tell rows apart.
+        rows: Python values by column, as Arrow holds them: a float is one of 32 bits.
+    """
+
+    columns: dict[str, str]
+    keys: Sequence[str] = ()
+    rows: list[Row] = field(default_factory=list)
+
+    def expected(self) -> list[tuple[Any, ...]]:
+        """The rows as readers are compared with them."""
+        table = arrow_rows(self.rows, self.columns)
+        return rows_of(table.to_batches(), list(self.columns))
+
+    def apply(self, step: WriterStep) -> None:
+        """Do a step."""
+        match step.do:
+            case "append":
+                self.rows += step.rows.to_pylist()
+            case "overwrite":
+                self.rows = step.rows.to_pylist()
+            case "upsert":
+                new = {self._key(row): row for row in step.rows.to_pylist()}
+                kept = [row for row in self.rows if self._key(row) not in new]
+                self.rows = [*kept, *new.values()]
+            case "delete":
+                self.rows = [row for row in self.rows if not meets(row, step.where)]
+            case "update":
+                self.rows = [
+                    {**row, **step.assign} if meets(row, step.where) else row for row in self.rows
+                ]
+            case "add-column":
+                self.rows = [{**row, step.column: None} for row in self.rows]
+            case "drop-column":
+                self.rows = [_without(row, step.column) for row in self.rows]
+            case "rename-column":
+                self.rows = [
+                    {
+                        (step.to if name == step.column else name): value
+                        for name, value in row.items()
+                    }
+                    for row in self.rows
+                ]
+
+    def change_columns(self, step: StepFile) -> None:
+        """Do what a step does to the columns."""
+        match step.do:
+            case "add-column" | "widen-column":
+                self.columns[step.column] = step.type
+            case "drop-column":
+                del self.columns[step.column]
+            case "rename-column":
+                renamed = {(step.to if n == step.column else n): t for n, t in self.columns.items()}
+                self.columns = renamed
+
+    def _key(self, row: Row) -> tuple[Any, ...]:
+        return tuple(row[name] for name in self.keys)
+
+
+def _without(row: Row, column: str) -> Row:
+    return {name: value for name, value in row.items() if name != column}
+
+
+def meets(row: Mapping[str, Any], where: Sequence[Test]) -> bool:
+    """Whether a row meets all tests, as SQL means them."""
+    return all(_meets(row[column], how, value) for column, how, value in where)
+
+
+def _meets(found: Any, how: str, value: Any) -> bool:
+    if how == "null":
+        return found is None
+    return found is not None and bool(_COMPARED[how](found, value))
+
+
+def steps_of(case: WriterCase, table: Path) -> Iterator[tuple[WriterStep, Model]]:
+    """The steps of a case, each with the state that it must leave."""
+    script = case.script
+    model = Model(dict(script.columns), script.keys)
+    for declared in (StepFile(do="create"), *script.steps):
+        step = _step(declared, model, case, script, table)
+        model.apply(step)
+        model.change_columns(declared)
+        yield step, replace(model, columns=dict(model.columns), rows=list(model.rows))
+
+
+def _step(
+    declared: StepFile, model: Model, case: WriterCase, script: ScriptFile, table: Path
+) -> WriterStep:
+    columns = model.columns
+    rows = [typed_row(row, columns, case.file) for row in declared.rows]
+    for test in declared.where:
+        if len(test) != 3 or test[0] not in columns or test[1] not in (*_COMPARED, "null"):
+            raise UsageError(f"{case.file}: {list(test)} is no test of a column")
+    where = [
+        (name, how, _operand(how, value, columns[name])) for name, how, value in declared.where
+    ]
+    return WriterStep(
+        do=declared.do,
+        table=table,
+        format=case.format,
+        rows=arrow_rows(rows, columns),
+        keys=script.keys,
+        partitions=script.partitions,
+        properties=script.properties.get(case.format, {}),
+        where=cast("list[Test]", where),
+        assign={name: typed(value, columns[name]) for name, value in declared.assign.items()},
+        column=declared.column,
+        type=arrow_type(declared.type) if declared.type else None,
+        to=declared.to,
+        name=declared.name,
+    )
+
+
+def _operand(how: str, value: Any, type_: str) -> Any:
+    if how == "in":
+        return [typed(one, type_) for one in value]
+    return None if how == "null" else typed(value, type_)

@@ -1,0 +1,101 @@
+"""What adapters of foreign writers share: their tests as SQL, their errors as refusals."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime as dt
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from decimal import Decimal
+from typing import Any, ClassVar
+
+from seambase.errors import RefusedError
+from seambench.contracts.common import Kind
+from seambench.contracts.table_writer import Test, WriterStep
+from seambench_impl.peers.peer_scan import installed_version
+
+
+class PeerWriter:
+    """A foreign writer of tables of one format. Of each step it does it has a method by its name.
+
+    Attributes:
+        package: that it is, whose version it has.
+        format: what it writes.
+        more: further words that it states.
+    """
+
+    name: str
+    package: ClassVar[str]
+    extra: ClassVar[str | None] = "peers"
+    format: ClassVar[str]
+    more: ClassVar[Sequence[str]] = ()
+    kind: Kind = "peer"
+
+    def __init__(self) -> None:
+        self.version = installed_version(self.package, self.name, self.extra)
+        steps = [f"steps.{word.replace('_', '-')}" for word in self.steps()]
+        words = (f"formats.{self.format}", *steps, *self.more)
+        self.capabilities: Mapping[str, bool] = dict.fromkeys(words, True)
+
+    def steps(self) -> Mapping[str, Callable[[WriterStep], None]]:
+        """What it does, by name."""
+        raise NotImplementedError
+
+    def step(self, step: WriterStep) -> None:
+        """See `seambench.contracts.table_writer.TableWriter`."""
+        with refused(self.name):
+            self.steps()[step.do](step)
+
+
+@contextlib.contextmanager
+def refused(name: str) -> Iterator[None]:
+    """What a library raises, as a refusal: its first line. The judge looks whether nothing came."""
+    try:
+        yield
+    except (KeyboardInterrupt, SystemExit, MemoryError, GeneratorExit):
+        raise
+    except BaseException as error:  # panics of Rust do not derive from Exception
+        lines = str(error).strip().splitlines() or [""]
+        raise RefusedError(f"{name}: {type(error).__name__}: {lines[0]}") from error
+
+
+def in_sql(where: Sequence[Test], quote: str = '"') -> str:
+    """Tests as a condition in SQL."""
+    return " AND ".join(_test(*test, quote) for test in where) or "TRUE"
+
+
+def _test(column: str, how: str, value: Any, quote: str) -> str:
+    name = quoted_name(column, quote)
+    if how == "null":
+        return f"{name} IS NULL"
+    if how == "in":
+        return f"{name} IN ({', '.join(map(literal, value))})"
+    return f"{name} {how} {literal(value)}"
+
+
+def quoted_name(name: str, quote: str = '"') -> str:
+    """A name in SQL."""
+    return quote + name.replace(quote, quote * 2) + quote
+
+
+def literal(value: Any) -> str:
+    """A value in SQL."""
+    match value:
+        case None:
+            return "NULL"
+        case bool():
+            return str(value).upper()
+        case str():
+            return "'" + value.replace("'", "''") + "'"
+        case bytes():
+            return f"X'{value.hex()}'"
+        case dt.datetime():
+            return f"TIMESTAMP '{value.astimezone(dt.UTC).isoformat(sep=' ')}'"
+        case dt.date():
+            return f"DATE '{value.isoformat()}'"
+        case Decimal():
+            digits, scale = value.as_tuple().digits, -int(value.as_tuple().exponent)
+            return f"CAST('{value}' AS DECIMAL({max(len(digits), scale + 1)},{scale}))"
+        case float():
+            return f"CAST('{value!r}' AS DOUBLE)"
+        case _:
+            return str(value)
