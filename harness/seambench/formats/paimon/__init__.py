@@ -75,6 +75,7 @@ FORMAT = TableFormat(
     capabilities=_CAPABILITIES,
     asked=frozenset({"paimon.tags"}),
     forms="seambench.formats.paimon.forms:forms",
+    lint="seambench.formats.paimon.lint:lint",
     first_words=("merge.deduplicate",),
     first_cases="deduplicate/*",
 )

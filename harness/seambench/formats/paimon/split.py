@@ -7,7 +7,6 @@ its ends, sequence numbers. Bounds of values stay those of the whole, which are 
 from __future__ import annotations
 
 import json
-import struct
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +17,7 @@ import pyarrow.compute as pc
 from seambench.formats.forms.containers import put_file, read_avro, write_avro
 from seambench.formats.forms.manifests import Row
 from seambench.formats.forms.parquet import ParquetForm, read_parquet
+from seambench.formats.paimon.binary_rows import binary_row
 from seambench.formats.paimon.damage import FILES
 
 #: No file is cut into more parts than this.
@@ -25,19 +25,6 @@ _PARTS = 3
 _KEY, _SEQUENCE, _KIND = "_KEY_", "_SEQUENCE_NUMBER", "_VALUE_KIND"
 #: Kinds of rows that take something back.
 _RETRACTS = pa.array([1, 3], pa.int8())
-#: Of key columns, how a value lies in a slot of a binary row.
-_SLOTS = {
-    "bool": "?",
-    "int8": "b",
-    "int16": "h",
-    "int32": "i",
-    "int64": "q",
-    "date32[day]": "i",
-    "float": "f",
-    "double": "d",
-}
-#: Bytes of a value that lie in its slot.
-_IN_SLOT = 7
 
 
 def split_files(table: Path) -> int:
@@ -94,7 +81,7 @@ def _cut(file: Path, told: Row, thin: Sequence[str]) -> list[Row]:
     named = [name for name in rows.column_names if name.startswith(_KEY)]
     keys = rows.select(named or thin)
     size = -(-rows.num_rows // _PARTS)
-    ends = [_binary_row(keys.slice(at, 1)) for at in (0, rows.num_rows - 1)]
+    ends = [binary_row(keys.slice(at, 1)) for at in (0, rows.num_rows - 1)]
     if rows.num_rows < 2 or ends != [told["_MIN_KEY"], told["_MAX_KEY"]]:
         return []
     found = []
@@ -110,8 +97,8 @@ def _cut(file: Path, told: Row, thin: Sequence[str]) -> list[Row]:
                 "_FILE_NAME": name,
                 "_FILE_SIZE": len(data),
                 "_ROW_COUNT": part.num_rows,
-                "_MIN_KEY": _binary_row(keys.slice(begin, 1)),
-                "_MAX_KEY": _binary_row(last),
+                "_MIN_KEY": binary_row(keys.slice(begin, 1)),
+                "_MAX_KEY": binary_row(last),
                 **_of_rows(part, told, begin),
             }
         )
@@ -141,25 +128,3 @@ def _of_rows(part: pa.Table, told: Row, begin: int) -> Row:
         counts = [{0: 0, whole: size}.get(one) for one in told[name]["_NULL_COUNTS"] or ()]
         found[name] = {**told[name], "_NULL_COUNTS": counts}
     return found
-
-
-def _binary_row(row: pa.Table) -> bytes | None:
-    """One row as Paimon writes it, its number of fields in front; None if it has other types."""
-    fixed = -(-(row.num_columns + 8) // 64) * 8 + 8 * row.num_columns
-    slots, beyond = b"", b""
-    for column in row.columns:
-        kind, value = str(column.type), column[0].as_py()
-        if slot := _SLOTS.get(kind):
-            raw = column[0].cast(pa.int32()).as_py() if kind.startswith("date") else value
-            slots += struct.pack("<" + slot, raw).ljust(8, b"\0")
-        elif kind not in ("string", "binary"):
-            return None
-        else:
-            data = value if kind == "binary" else value.encode()
-            if len(data) <= _IN_SLOT:
-                slots += data.ljust(_IN_SLOT, b"\0") + bytes([0x80 | len(data)])
-            else:
-                slots += struct.pack("<ii", len(data), fixed + len(beyond))
-                beyond += data.ljust(-(-len(data) // 8) * 8, b"\0")
-    header = bytes(fixed - 8 * row.num_columns)
-    return struct.pack(">i", row.num_columns) + header + slots + beyond

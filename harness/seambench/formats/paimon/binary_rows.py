@@ -1,0 +1,211 @@
+"""Paimon's binary rows, and an order in which their values and those of Arrow columns compare.
+
+Numbers, dates (days) and times of day (milliseconds) compare as integers, timestamps as
+nanoseconds, texts as bytes. Floats compare as Java's `compareTo` does it: -0.0 below 0.0, NaN above
+all; their bits turned into integers have that order.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from seambase.errors import InputError
+from seambench.formats.murmur import finish, mix
+
+_SPELLED = re.compile(r"([A-Z_]+)(?:\((\d+)(?:, *(\d+))?\))?( WITH LOCAL TIME ZONE)?( NOT NULL)?")
+_SLOTS = {
+    "BOOLEAN": "?",
+    "TINYINT": "b",
+    "SMALLINT": "h",
+    "INT": "i",
+    "INTEGER": "i",
+    "BIGINT": "q",
+    "DATE": "i",
+    "TIME": "i",
+    "FLOAT": "f",
+    "DOUBLE": "d",
+}
+_TEXTS = ("CHAR", "VARCHAR", "STRING", "BINARY", "VARBINARY", "BYTES")
+_TIMES = ("TIMESTAMP", "TIMESTAMP_LTZ")
+#: A decimal of no more digits, and a timestamp of no more, lie in their slot.
+_SHORT_DECIMAL, _SHORT_TIME = 18, 3
+#: Of Arrow columns, how a value lies in a slot.
+_ARROW_SLOTS = {
+    "bool": "?",
+    "int8": "b",
+    "int16": "h",
+    "int32": "i",
+    "int64": "q",
+    "date32[day]": "i",
+    "float": "f",
+    "double": "d",
+}
+#: Bytes of a text that lie in its slot.
+_IN_SLOT = 7
+_NANOS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A type of Paimon: its root and digits; `NESTED` where it has types inside, or is unknown."""
+
+    root: str
+    digits: int = 0
+    scale: int = 0
+    nullable: bool = True
+
+    @property
+    def compares(self) -> bool:
+        """Whether bounds of such a column are known here."""
+        return self.root in (*_SLOTS, *_TEXTS, *_TIMES, "DECIMAL")
+
+
+def kind_of(type_: Any) -> Kind:
+    """What the type of a field in a schema file says, a text or an object."""
+    if isinstance(type_, dict):
+        return Kind("NESTED", nullable="NOT NULL" not in str(type_.get("type")))
+    found = _SPELLED.fullmatch(str(type_))
+    if not found:
+        return Kind("NESTED", nullable="NOT NULL" not in str(type_))
+    default = {"DECIMAL": 10, "TIMESTAMP": 6, "TIMESTAMP_LTZ": 6}.get(found[1], 0)
+    return Kind(found[1], int(found[2] or default), int(found[3] or 0), found[5] is None)
+
+
+def decode(data: bytes, kinds: Sequence[Kind]) -> list[Any]:
+    """Values of a row with its number of fields in front; None for nulls and nested ones.
+
+    Raises:
+        InputError: it has another number of fields, or ends too soon.
+    """
+    if len(data) < 4 or (count := struct.unpack_from(">i", data)[0]) != len(kinds):
+        says = struct.unpack_from(">i", data)[0] if len(data) >= 4 else "no"
+        raise InputError(f"the binary row has {says} fields, not {len(kinds)}")
+    row, header = data[4:], -(-(count + 8) // 64) * 8
+    if len(row) < header + 8 * count:
+        raise InputError(f"the binary row of {count} fields has {len(row)} bytes")
+    found = []
+    for at, kind in enumerate(kinds):
+        null = row[(at + 8) // 8] >> (at % 8) & 1
+        found.append(None if null else _value(row, header + 8 * at, kind))
+    return found
+
+
+def _value(row: bytes, at: int, kind: Kind) -> Any:
+    if kind.root in _SLOTS:
+        return struct.unpack_from("<" + _SLOTS[kind.root], row, at)[0]
+    (long,) = struct.unpack_from("<q", row, at)
+    if kind.root == "DECIMAL":
+        short = kind.digits <= _SHORT_DECIMAL
+        whole = long if short else int.from_bytes(_beyond(row, long), "big", signed=True)
+        digits = tuple(int(one) for one in str(abs(whole)))
+        return Decimal((int(whole < 0), digits, -kind.scale))
+    if kind.root in _TIMES:
+        if kind.digits <= _SHORT_TIME:
+            return long * 10**6
+        millis = struct.unpack("<q", _beyond(row, long >> 32 << 32 | 8))[0]
+        return millis * 10**6 + (long & 0xFFFFFFFF)
+    if kind.root not in _TEXTS:
+        return None
+    inside = row[at + _IN_SLOT]
+    return row[at : at + (inside & 0x7F)] if inside & 0x80 else _beyond(row, long)
+
+
+def _beyond(row: bytes, long: int) -> bytes:
+    begin, size = long >> 32, long & 0xFFFFFFFF
+    if begin < 0 or begin + size > len(row):
+        raise InputError(f"a value of the binary row lies at {begin} + {size}, beyond its end")
+    return row[begin : begin + size]
+
+
+def ordered(value: Any, kind: Kind) -> Any:
+    """A decoded value as one that compares by Python's operators."""
+    if value is None or kind.root not in ("FLOAT", "DOUBLE"):
+        return value
+    return int(_float_order(np.array([value], np.float64))[0])
+
+
+def _float_order(values: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+    bits = np.where(np.isnan(values), np.nan, values).view(np.int64)
+    return np.where(bits < 0, bits ^ np.int64(0x7FFFFFFFFFFFFFFF), bits)
+
+
+def ordered_column(column: pa.ChunkedArray, kind: Kind) -> pa.ChunkedArray | None:
+    """A column with the order of `ordered`; None where its type is not one of the kind's."""
+    type_ = column.type
+    told = kind.root in _TIMES
+    if not kind.compares or pa.types.is_nested(type_) or pa.types.is_timestamp(type_) != told:
+        return None
+    if pa.types.is_floating(type_):
+        gaps = np.asarray(column.is_null())
+        values = np.asarray(pc.fill_null(column.cast(pa.float64()), 0.0))
+        return pa.chunked_array([pa.array(_float_order(values), mask=gaps)])
+    if pa.types.is_timestamp(type_):
+        wide = column.cast(pa.int64()).cast(pa.decimal128(19, 0))
+        return pc.multiply(wide, pa.scalar(Decimal(_NANOS[type_.unit]), pa.decimal128(10, 0)))
+    if pa.types.is_date32(type_) or pa.types.is_time32(type_):
+        return column.cast(pa.int32())
+    if pa.types.is_string(type_) or pa.types.is_fixed_size_binary(type_):
+        return column.cast(pa.binary())
+    return column
+
+
+def bounds(column: pa.ChunkedArray) -> tuple[Any, Any]:
+    """The least and the greatest value of a column of `ordered_column`; None where all are null."""
+    found = pc.min_max(column).as_py()
+    return found["min"], found["max"]
+
+
+def narrow(
+    name: str, kind: Kind, told: tuple[Any, Any], ends: tuple[Any, Any]
+) -> Iterator[tuple[str, str]]:
+    """Of bounds of a column as told, decoded, those that its ordered ends lie beyond."""
+    low, high = (ordered(value, kind) for value in told)
+    if None not in (low, ends[0]) and low > ends[0]:
+        yield "min-values", f"the least {name} is told to be {told[0]!r}, {ends[0]!r} is there"
+    if None not in (high, ends[1]) and high < ends[1]:
+        yield "max-values", f"the greatest {name} is told to be {told[1]!r}, {ends[1]!r} is there"
+
+
+def binary_row(row: pa.Table) -> bytes | None:
+    """One row as Paimon writes it, its number of fields in front; None if it has other types."""
+    fixed = -(-(row.num_columns + 8) // 64) * 8 + 8 * row.num_columns
+    slots, beyond, nulls = b"", b"", 0
+    for at, column in enumerate(row.columns):
+        kind, value = str(column.type), column[0].as_py()
+        if kind not in (*_ARROW_SLOTS, "string", "binary"):
+            return None
+        if value is None:
+            nulls |= 1 << (at + 8)
+            slots += bytes(8)
+        elif slot := _ARROW_SLOTS.get(kind):
+            raw = column[0].cast(pa.int32()).as_py() if kind.startswith("date") else value
+            slots += struct.pack("<" + slot, raw).ljust(8, b"\0")
+        else:
+            data = value if kind == "binary" else value.encode()
+            if len(data) <= _IN_SLOT:
+                slots += data.ljust(_IN_SLOT, b"\0") + bytes([0x80 | len(data)])
+            else:
+                slots += struct.pack("<ii", len(data), fixed + len(beyond))
+                beyond += data.ljust(-(-len(data) // 8) * 8, b"\0")
+    header = nulls.to_bytes(fixed - 8 * row.num_columns, "little")
+    return struct.pack(">i", row.num_columns) + header + slots + beyond
+
+
+def bucket_of(row: bytes, buckets: int) -> int:
+    """The bucket of a bucket key by Paimon's default function, of a row as `binary_row` has it."""
+    code = np.array([42], np.uint32)
+    words = np.frombuffer(row[4:], np.uint32)
+    for at in range(len(words)):
+        code = mix(code, words[at : at + 1])
+    hashed = int(finish(code, 4 * len(words)).view(np.int32)[0])
+    return abs(hashed) % buckets

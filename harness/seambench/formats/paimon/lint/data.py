@@ -1,0 +1,337 @@
+"""What is wrong with the data files of a Paimon table: their rows against what manifests say."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.orc as orc
+
+from seambase.errors import InputError
+from seambench.contracts.lint import Fault
+from seambench.formats.forms.containers import read_avro
+from seambench.formats.forms.parquet import read_parquet
+from seambench.formats.paimon.binary_rows import (
+    Kind,
+    binary_row,
+    bounds,
+    bucket_of,
+    decode,
+    kind_of,
+    narrow,
+    ordered,
+    ordered_column,
+)
+
+_MANIFEST = "Paimon, Specification, Data Manifest"
+_STATS = "Paimon, Specification, SimpleStats"
+_DATA_FILE = "Paimon, Specification, DataFile"
+ADD, DELETE = 0, 1
+_SEQUENCE, _KIND, _KEY = "_SEQUENCE_NUMBER", "_VALUE_KIND", "_KEY_"
+_RETRACTS = pa.array([1, 3], pa.int8())
+_READERS = {
+    "parquet": read_parquet,
+    "orc": orc.read_table,
+    "avro": lambda file: _of_avro(read_avro(file).rows),
+}
+#: Characters that a folder's name has as `%` and two digits, besides those below a blank.
+_ESCAPED = "\"#%'*/:=?\\\x7f{}[]^"
+#: What is told wrongly, and loses no reader a row.
+_HARMLESS = ("file.wide-keys",)
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class DataFile:
+    """A data file of a table, and the entry of a manifest that tells of it.
+
+    Attributes:
+        table: the table's folder.
+        schema: that by which the file was written.
+        partition: values of the partition columns, as `decode` has them.
+        place: of the entry.
+    """
+
+    table: Path
+    schema: Row
+    entry: Row
+    partition: Mapping[str, Any]
+    place: str
+
+    @property
+    def told(self) -> Row:
+        """What the entry tells of the file."""
+        told: Row = self.entry["_FILE"]
+        return told
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return str(self.told["_FILE_NAME"])
+
+    @cached_property
+    def kinds(self) -> Mapping[str, Kind]:
+        """Types of the columns of its schema."""
+        return {one["name"]: kind_of(one["type"]) for one in self.schema["fields"]}
+
+    @cached_property
+    def keys(self) -> list[str]:
+        """The key of a bucket's rows: primary keys that are no partition columns."""
+        return [n for n in self.schema["primaryKeys"] if n not in self.schema["partitionKeys"]]
+
+    @cached_property
+    def bucket_keys(self) -> list[str]:
+        """By which columns the rows are spread over buckets."""
+        named = self.schema["options"].get("bucket-key")
+        return named.split(",") if named else self.keys
+
+    def ends(self) -> tuple[list[Any], list[Any]] | None:
+        """Its least and greatest key as told, in the order of keys; None if they cannot be read."""
+        kinds = [self.kinds[name] for name in self.keys]
+        try:
+            rows = [decode(self.told[name], kinds) for name in ("_MIN_KEY", "_MAX_KEY")]
+        except InputError:
+            return None
+        low, high = ([ordered(v, k) for v, k in zip(row, kinds, strict=True)] for row in rows)
+        return None if None in (*low, *high) else (low, high)
+
+    def where(self) -> Path | None:
+        """Where it must lie; None where a partition's spelling is not known here."""
+        options: Mapping[str, str] = self.schema["options"]
+        parts = []
+        for name, value in self.partition.items():
+            text = _spelled(value, self.kinds[name], options)
+            if text is None:
+                return None
+            if not text.strip():
+                text = options.get("partition.default-name", "__DEFAULT_PARTITION__")
+            parts.append(f"{_escaped(name)}={_escaped(text)}")
+        above = self.table / options.get("data-file.path-directory", "")
+        bucket = self.entry["_BUCKET"]
+        return above.joinpath(*parts, "bucket-postpone" if bucket == -2 else f"bucket-{bucket}")
+
+
+def size_fault(file: Path, said: int | None, rule: str, source: str, place: str) -> Iterator[Fault]:
+    """What is wrong with the size that is told of a file."""
+    if said is not None and file.is_file() and file.stat().st_size != said:
+        says = f"{file.name} is said to have {said} bytes, and has {file.stat().st_size}"
+        yield Fault(f"paimon.{rule}.size", source, place, says)
+
+
+def _escaped(text: str) -> str:
+    return "".join(f"%{ord(c):02X}" if c < " " or c in _ESCAPED else c for c in text)
+
+
+def _spelled(value: Any, kind: Kind, options: Mapping[str, str]) -> str | None:
+    """A partition's value as the name of its folder has it; None where that is not known here."""
+    legacy = options.get("partition.legacy-name", "true") == "true"
+    if value is None:
+        return ""
+    if kind.root == "BOOLEAN":
+        return str(value).lower()
+    if kind.root == "DATE" and not legacy:
+        return (dt.date(1970, 1, 1) + dt.timedelta(value)).isoformat()
+    if kind.root in ("CHAR", "VARCHAR", "STRING"):
+        return bytes(value).decode()
+    if kind.root == "TIMESTAMP":
+        return _time(value, kind, legacy=legacy)
+    if kind.root in ("FLOAT", "DOUBLE"):
+        shown = str(np.float32(value) if kind.root == "FLOAT" else value)
+        return shown if 1e-3 <= abs(value) < 1e7 else None
+    if isinstance(value, Decimal):
+        return f"{value:f}"
+    return str(value) if isinstance(value, int) and kind.root != "TIME" else None
+
+
+def _time(nanos: int, kind: Kind, *, legacy: bool) -> str:
+    """A timestamp: Java's `LocalDateTime.toString`, or all digits that the type has."""
+    seconds, rest = divmod(nanos, 10**9)
+    day = dt.datetime(1970, 1, 1) + dt.timedelta(seconds=seconds)
+    digits = f"{rest:09}"
+    if not legacy:
+        tail = digits[: kind.digits]
+        return f"{day:%Y-%m-%d %H:%M:%S}" + (f".{tail}" if tail else "")
+    while digits.endswith("000"):
+        digits = digits[:-3]
+    if digits:
+        return f"{day:%Y-%m-%dT%H:%M:%S}.{digits}"
+    return f"{day:%Y-%m-%dT%H:%M:%S}" if day.second else f"{day:%Y-%m-%dT%H:%M}"
+
+
+def _of_avro(rows: Sequence[Row]) -> pa.Table:
+    """Rows of an Avro file as columns; nested values are only told from nulls."""
+    columns = {}
+    for name in rows[0] if rows else ():
+        values = [row[name] for row in rows]
+        if any(isinstance(v, list | dict) for v in values):
+            values = [None if v is None else [] for v in values]
+        columns[name] = pa.array(values)
+    return pa.table(columns)
+
+
+def data_faults(one: DataFile) -> Iterator[Fault]:
+    """What is wrong with a data file, against its entry in a manifest."""
+    if one.told.get("_EXTERNAL_PATH"):
+        return
+    folder = one.where()
+    found = [folder / one.name] if folder else [*one.table.glob(f"**/{one.name}")][:1]
+    if not found or not found[0].is_file():
+        where = folder.relative_to(one.table) if folder else "the table"
+        says = f"there is no {one.name} in {where}, the folder of its partition and bucket"
+        yield Fault("paimon.file.missing", _DATA_FILE, one.place, says)
+        return
+    for extra in one.told["_EXTRA_FILES"] or ():
+        if not found[0].with_name(extra).is_file():
+            says = f"there is no {extra} beside the file"
+            yield Fault("paimon.file.extra-files", _MANIFEST, f"{one.place} _EXTRA_FILES", says)
+    size = one.told["_FILE_SIZE"]
+    yield from size_fault(found[0], size, "file", _MANIFEST, f"{one.place} _FILE_SIZE")
+    reader = _READERS.get(found[0].suffix.lstrip("."))
+    place = str(found[0].relative_to(one.table))
+    if reader is None:
+        says = f"its rows were not looked at: nothing here reads files of {found[0].suffix}"
+        yield Fault("paimon.file.unread", _DATA_FILE, place, says, "should")
+        return
+    try:
+        rows = reader(found[0])
+    except Exception as why:
+        says = f"it cannot be read: {type(why).__name__}: {str(why)[:200]}"
+        yield Fault("paimon.file.unreadable", _DATA_FILE, place, says)
+        return
+    for rule, source, field, says in _rows_faults(one, rows):
+        at = f"{one.place} {field}" if field else place
+        yield Fault(f"paimon.{rule}", source, at, says, "should" if rule in _HARMLESS else "must")
+
+
+Found = Iterator[tuple[str, str, str, str]]
+
+
+def _rows_faults(one: DataFile, rows: pa.Table) -> Found:
+    """Rule, source, field of the entry and sentence of what its rows show to be wrong."""
+    told, count = one.told, rows.num_rows
+    if told["_ROW_COUNT"] != count:
+        says = f"_ROW_COUNT is {told['_ROW_COUNT']}, the file has {count} rows"
+        yield "file.row-count", _MANIFEST, "_ROW_COUNT", says
+    if one.keys:
+        yield from _system_faults(one, rows)
+        yield from _key_faults(one, rows)
+    columns = told.get("_VALUE_STATS_COLS")
+    if columns is None:
+        columns = told.get("_WRITE_COLS") or list(one.kinds)
+    for rule, says in _stats_faults(one, told["_VALUE_STATS"], rows, {n: n for n in columns}):
+        yield f"value-stats.{rule}", _STATS, "_VALUE_STATS", says
+    for name, value in one.partition.items():
+        column = _column(rows, name, one.kinds[name])
+        if column is not None and (ends := bounds(column)) != (value, value) and count:
+            expected = ordered(value, one.kinds[name])
+            if ends != (expected, expected) or (value is not None and column.null_count):
+                says = f"rows have {name} from {ends[0]!r} to {ends[1]!r}, the partition {value!r}"
+                yield "file.partition-values", _DATA_FILE, "_PARTITION", says
+    yield from _bucket_faults(one, rows)
+
+
+def _column(rows: pa.Table, name: str, kind: Kind) -> pa.ChunkedArray | None:
+    return ordered_column(rows[name], kind) if name in rows.column_names else None
+
+
+def _system_faults(one: DataFile, rows: pa.Table) -> Found:
+    """Sequence numbers and kinds of rows."""
+    told = one.told
+    for name in (_SEQUENCE, _KIND):
+        if name not in rows.column_names:
+            yield "file.columns", _DATA_FILE, "", f"the table has keys, and the file no {name}"
+            return
+    low, high = bounds(rows[_SEQUENCE])
+    said = told["_MIN_SEQUENCE_NUMBER"], told["_MAX_SEQUENCE_NUMBER"]
+    if low is not None and not said[0] <= low <= high <= said[1]:
+        says = f"sequence numbers are told to be {said[0]} to {said[1]}, and are {low} to {high}"
+        yield "file.sequence-numbers", _MANIFEST, "_MIN_SEQUENCE_NUMBER", says
+    kinds = rows[_KIND].cast(pa.int8())
+    if pc.any(pc.or_(pc.less(kinds, 0), pc.greater(kinds, 3))).as_py():
+        yield "file.row-kinds", _DATA_FILE, "", f"{_KIND} is not 0 to 3 in every row"
+    deleted = pc.sum(pc.is_in(kinds, _RETRACTS), min_count=0).as_py()
+    if told.get("_DELETE_ROW_COUNT") not in (None, deleted):
+        says = f"_DELETE_ROW_COUNT is {told['_DELETE_ROW_COUNT']}, {deleted} rows take back"
+        yield "file.delete-rows", _MANIFEST, "_DELETE_ROW_COUNT", says
+
+
+def _key_faults(one: DataFile, rows: pa.Table) -> Found:
+    """Keys: their order in the file, the least and the greatest, and their statistics."""
+    held = {n: f"{_KEY}{n}" if f"{_KEY}{n}" in rows.column_names else n for n in one.keys}
+    for rule, says in _stats_faults(one, one.told["_KEY_STATS"], rows, held):
+        yield f"key-stats.{rule}", _STATS, "_KEY_STATS", says
+    found = (_column(rows, held[name], one.kinds[name]) for name in one.keys)
+    columns = [one for one in found if one is not None and not one.null_count]
+    if len(columns) < len(one.keys) or not rows.num_rows:
+        return
+    keys = list(zip(*(column.to_pylist() for column in columns), strict=True))
+    if any(keys[at] > keys[at + 1] for at in range(len(keys) - 1)):
+        says = "the rows are not in the order of their keys, by which runs are merged"
+        yield "file.key-order", "Paimon, KeyValueFileReader over sorted runs", "", says
+    ends = one.ends()
+    if ends is None:
+        yield "file.keys", _MANIFEST, "_MIN_KEY", "_MIN_KEY or _MAX_KEY is no row of the key"
+        return
+    low, high = min(keys), max(keys)
+    told = f"keys are told to be {ends[0]} to {ends[1]}, and are {list(low)} to {list(high)}"
+    if tuple(ends[0]) > low or tuple(ends[1]) < high:
+        yield "file.keys", _MANIFEST, "_MIN_KEY", told
+    elif (tuple(ends[0]), tuple(ends[1])) != (low, high):
+        yield "file.wide-keys", _MANIFEST, "_MIN_KEY", told
+
+
+def _stats_faults(
+    one: DataFile, stats: Row, rows: pa.Table, held: Mapping[str, str]
+) -> Iterator[tuple[str, str]]:
+    """Bounds and counts of nulls, of columns that the file may hold by other names."""
+    if unknown := sorted(set(held) - set(one.kinds) - {"_ROW_ID", _SEQUENCE}):
+        yield "columns", f"statistics are told of {unknown}, no columns of its schema"
+        return
+    kinds = {name: one.kinds.get(name, Kind("BIGINT")) for name in held}
+    nulls = stats["_NULL_COUNTS"]
+    try:
+        low, high = (decode(stats[f"_{end}_VALUES"], [*kinds.values()]) for end in ("MIN", "MAX"))
+    except InputError as why:
+        if stats["_MIN_VALUES"][:4] != bytes(4) or nulls:
+            yield "columns", f"of {len(kinds)} columns: {why}"
+        return
+    if nulls is not None and len(nulls) != len(kinds):
+        yield "columns", f"_NULL_COUNTS has {len(nulls)} numbers for {len(kinds)} columns"
+        return
+    for at, (name, kind) in enumerate(kinds.items()):
+        if held[name] not in rows.column_names:
+            continue
+        count, there = nulls[at] if nulls else None, rows[held[name]].null_count
+        if count is not None and count != there:
+            yield "null-counts", f"{count} nulls of {name} are told, there are {there}"
+        column = _column(rows, held[name], kind)
+        if column is not None:
+            yield from narrow(name, kind, (low[at], high[at]), bounds(column))
+
+
+def _bucket_faults(one: DataFile, rows: pa.Table) -> Found:
+    """Rows whose bucket key belongs into another bucket, where the number of buckets is fixed."""
+    total, default = one.entry["_TOTAL_BUCKETS"], "default"
+    function = one.schema["options"].get("bucket-function.type", default)
+    names = one.bucket_keys
+    held = [f"{_KEY}{n}" if f"{_KEY}{n}" in rows.column_names else n for n in names]
+    fixed = int(one.schema["options"].get("bucket", 1)) > 0
+    if not names or total < 1 or not fixed or function != default:
+        return
+    if not set(held) <= set(rows.column_names):
+        return
+    distinct = rows.select(held).group_by(held).aggregate([])
+    for at in range(distinct.num_rows):
+        key = binary_row(distinct.slice(at, 1))
+        if key is not None and (right := bucket_of(key, total)) != one.entry["_BUCKET"]:
+            says = f"the row of {distinct.slice(at, 1).to_pylist()[0]} belongs into bucket {right}"
+            yield "file.bucket-of-rows", "Paimon, DefaultBucketFunction", "_BUCKET", says
+            return

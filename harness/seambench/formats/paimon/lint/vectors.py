@@ -1,0 +1,83 @@
+"""What is wrong with the index files of a Paimon table, deletion vectors above all."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from seambench.contracts.lint import Fault
+from seambench.formats.paimon.lint.data import ADD, DataFile, size_fault
+from seambench.formats.roaring import positions_32, positions_64
+
+_INDEX = "Paimon, Specification, Index Manifest"
+_HASHES = "Paimon, Specification, Dynamic Bucket Index"
+_VECTORS = "Paimon, Specification, Deletion Vectors"
+_MAGIC_32, _MAGIC_64 = struct.pack(">i", 1581511376), struct.pack("<i", 1681511377)
+Row = Mapping[str, Any]
+
+
+def index_faults(
+    table: Path, name: str, entries: Sequence[Row], live: Mapping[str, DataFile]
+) -> Iterator[Fault]:
+    """What is wrong with the entries of an index manifest, and the files that they name."""
+    for entry in entries:
+        place = f"manifest/{name} {entry['_FILE_NAME']}"
+        if entry["_KIND"] != ADD:
+            says = "an index manifest holds what is there, and this entry is no addition"
+            yield Fault("paimon.index.kind", _INDEX, place, says)
+            continue
+        if entry.get("_EXTERNAL_PATH"):
+            continue
+        file = table / "index" / entry["_FILE_NAME"]
+        if not file.is_file():
+            yield Fault("paimon.index.missing", _INDEX, place, f"there is no {file.name}")
+            continue
+        yield from size_fault(file, entry["_FILE_SIZE"], "index", _INDEX, f"{place} _FILE_SIZE")
+        if entry["_INDEX_TYPE"] == "HASH" and entry["_ROW_COUNT"] * 4 != file.stat().st_size:
+            says = f"_ROW_COUNT is {entry['_ROW_COUNT']}, there are {file.stat().st_size} bytes"
+            yield Fault("paimon.index.hashes", _HASHES, f"{place} _ROW_COUNT", says)
+        if entry["_INDEX_TYPE"] == "DELETION_VECTORS":
+            data = file.read_bytes()
+            if data[:1] != b"\x01":
+                says = f"its version is {data[:1].hex()}, and must be 01"
+                yield Fault("paimon.vectors.version", _VECTORS, f"index/{file.name}", says)
+                continue
+            for told in entry["_DELETIONS_VECTORS_RANGES"] or ():
+                for rule, says in _vector_faults(data, told, live):
+                    at = f"index/{file.name} {told['f0']}"
+                    yield Fault(f"paimon.vectors.{rule}", _VECTORS, at, says)
+
+
+def _vector_faults(
+    data: bytes, told: Row, live: Mapping[str, DataFile]
+) -> Iterator[tuple[str, str]]:
+    name, at, length = told["f0"], told["f1"], told["f2"]
+    if name not in live:
+        yield "data-file", f"{name} is no live data file"
+        return
+    size = struct.unpack_from(">i", data, at)[0] if 0 <= at <= len(data) - 4 else -1
+    body = data[at + 4 : at + 4 + size] if size >= 8 else b""
+    if size < 8 or at + size + 8 > len(data):
+        yield "range", f"at {at} no vector of {size} bytes lies in a file of {len(data)}"
+        return
+    wide = body[:4] == _MAGIC_64
+    if not wide and body[:4] != _MAGIC_32:
+        yield "magic", f"it begins with {body[:4].hex()}, no magic number"
+        return
+    if length != (said := size + 8 if wide else size):
+        yield "length", f"f2 is {length}, and must be {said}"
+    if struct.unpack_from(">I", data, at + 4 + size)[0] != zlib.crc32(body):
+        yield "checksum", "the checksum is another than that of its bytes"
+    try:
+        positions, _ = positions_64(body, 4) if wide else positions_32(body, 4)
+    except ValueError as why:
+        yield "bitmap", str(why)
+        return
+    if told.get("_CARDINALITY") not in (None, len(positions)):
+        yield "cardinality", f"_CARDINALITY is {told['_CARDINALITY']}, there are {len(positions)}"
+    rows = live[name].told["_ROW_COUNT"]
+    if len(positions) and positions.max() >= rows:
+        yield "position", f"row {positions.max()} is deleted of {rows} rows"
