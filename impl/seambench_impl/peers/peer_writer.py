@@ -6,11 +6,13 @@ import contextlib
 import datetime as dt
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
+from pathlib import Path
 from typing import Any, ClassVar
 
 from seambase.errors import RefusedError
 from seambench.contracts.common import Kind
 from seambench.contracts.table_writer import Test, WriterStep
+from seambench_impl.peers import XFAILS
 from seambench_impl.peers.peer_scan import installed_version
 
 
@@ -29,6 +31,13 @@ class PeerWriter:
     format: ClassVar[str]
     more: ClassVar[Sequence[str]] = ()
     kind: Kind = "peer"
+    #: What conformance is known to find in it.
+    xfails: ClassVar[Path | None] = None
+
+    def __init_subclass__(cls) -> None:
+        if "name" in vars(cls):
+            file = XFAILS / f"{cls.name}.toml"
+            cls.xfails = file if file.exists() else None
 
     def __init__(self) -> None:
         self.version = installed_version(self.package, self.name, self.extra)

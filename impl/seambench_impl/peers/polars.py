@@ -1,20 +1,22 @@
-"""polars: Delta and Iceberg, whose metadata deltalake and pyiceberg read, and IPC streams."""
+"""polars: Delta and Iceberg, whose metadata deltalake and pyiceberg hold, and IPC streams."""
 
 from __future__ import annotations
 
 import io
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import pyarrow as pa
 
 from seambench.contracts.peers.catalogue import numbers
 from seambench.contracts.scan import ScanRequest
+from seambench.contracts.table_writer import WriterStep
 from seambench_impl.peers import XFAILS
 from seambench_impl.peers.arrow_ipc import ForeignArrowSerde
-from seambench_impl.peers.peer_scan import Opened, SnapshotReader, opened
-from seambench_impl.peers.pyiceberg import static_table
+from seambench_impl.peers.peer_scan import Opened, SnapshotReader, import_peer, opened
+from seambench_impl.peers.peer_writer import PeerWriter
+from seambench_impl.peers.pyiceberg import PyicebergWriter, publish, static_table
 
 
 def _of_frame(frame: Any) -> Opened:
@@ -48,6 +50,82 @@ class PolarsIcebergReader(SnapshotReader):
         # Golden tables lie at one place in turns, damaged or whole: files must not be remembered.
         os.environ.setdefault("POLARS_ICEBERG_METADATA_FILE_CACHE_MB", "0")
         return _of_frame(module.scan_iceberg(static_table(self, request), snapshot_id=snapshot))
+
+
+class _PolarsWriter(PeerWriter):
+    """polars writes rows; what else a step asks is for the library below it."""
+
+    package = "polars"
+
+    def _frame(self, step: WriterStep) -> Any:
+        return import_peer("polars", self.name, "peers").from_arrow(step.rows)
+
+
+class PolarsDeltaWriter(_PolarsWriter):
+    """polars: `DataFrame.write_delta`."""
+
+    name = "polars-delta"
+    format = "delta"
+    more = ("keys", "partitions")
+
+    def steps(self) -> Mapping[str, Callable[[WriterStep], None]]:
+        """What it does."""
+        return {
+            "create": lambda step: self._write(
+                step,
+                "error",
+                partition_by=list(step.partitions) or None,
+                configuration=dict(step.properties) or None,
+            ),
+            "append": lambda step: self._write(step, "append"),
+            "overwrite": lambda step: self._write(step, "overwrite"),
+            "upsert": self._upsert,
+        }
+
+    def _write(self, step: WriterStep, mode: str, **options: Any) -> None:
+        self._frame(step).write_delta(
+            str(step.table), mode=mode, delta_write_options=options or None
+        )
+
+    def _upsert(self, step: WriterStep) -> None:
+        same = " AND ".join(f't."{key}" = s."{key}"' for key in step.keys)
+        aliases = {"predicate": same, "source_alias": "s", "target_alias": "t"}
+        merging = self._frame(step).write_delta(
+            str(step.table), mode="merge", delta_merge_options=aliases
+        )
+        merging.when_matched_update_all().when_not_matched_insert_all().execute()
+
+
+class PolarsIcebergWriter(_PolarsWriter):
+    """polars: `DataFrame.write_iceberg`, over a table that pyiceberg made."""
+
+    name = "polars-iceberg"
+    format = "iceberg"
+    more = ("partitions",)
+
+    def __init__(self) -> None:
+        self._below = PyicebergWriter()
+        super().__init__()
+
+    def steps(self) -> Mapping[str, Callable[[WriterStep], None]]:
+        """What it does."""
+        return {
+            "create": self._below.create,
+            "append": lambda step: self._write(step, "append"),
+            "overwrite": lambda step: self._write(step, "overwrite"),
+        }
+
+    def step(self, step: WriterStep) -> None:
+        """See `seambench.contracts.table_writer.TableWriter`."""
+        super().step(step)
+        publish(step.table)
+
+    def finish(self) -> None:
+        """There are no more steps."""
+        self._below.finish()
+
+    def _write(self, step: WriterStep, mode: str) -> None:
+        self._frame(step).write_iceberg(self._below.table, mode=mode)
 
 
 class PolarsIpcSerde(ForeignArrowSerde):

@@ -5,12 +5,19 @@ A folder without a catalog is opened as pyiceberg's users open it, by `StaticTab
 
 from __future__ import annotations
 
+import datetime as dt
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from seambench.contracts.scan import ScanRequest
+from seambench.contracts.table_writer import Test, WriterStep
 from seambench_impl.peers.peer_scan import Opened, SnapshotReader, import_peer, opened
+from seambench_impl.peers.peer_writer import PeerWriter
 
 
 def static_table(reader: SnapshotReader, request: ScanRequest) -> Any:
@@ -35,3 +42,115 @@ class PyicebergReader(SnapshotReader):
 
         columns = table.scan(snapshot_id=snapshot).projection().as_arrow()
         return opened(columns, read)
+
+
+class PyicebergWriter(PeerWriter):
+    """pyiceberg over a catalog in SQLite.
+
+    Its catalog names metadata files, and only it knows the newest. After each step that one is
+    there by a number, too, and named in the version hint, as tables without a catalog have it.
+    """
+
+    name = package = "pyiceberg"
+    format = "iceberg"
+    more = ("keys", "partitions")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._room: tempfile.TemporaryDirectory[str] | None = None
+        self.table: Any = None
+
+    def steps(self) -> Mapping[str, Callable[[WriterStep], None]]:
+        """What it does."""
+        steps: dict[str, Callable[[WriterStep], None]] = {
+            "create": self.create,
+            "append": lambda step: self.table.append(step.rows),
+            "overwrite": lambda step: self.table.overwrite(step.rows),
+            "delete": lambda step: self.table.delete(_expression(step.where)),
+            "upsert": lambda step: self.table.upsert(step.rows, join_cols=list(step.keys)),
+            "expire": lambda _: (
+                self.table.maintenance.expire_snapshots()
+                .older_than(dt.datetime.now(dt.UTC))
+                .commit()
+            ),
+            "tag": self._tag,
+            **dict.fromkeys(
+                ("add-column", "drop-column", "rename-column", "widen-column"), self._evolve
+            ),
+        }
+        return steps
+
+    def step(self, step: WriterStep) -> None:
+        """See `seambench.contracts.table_writer.TableWriter`."""
+        super().step(step)
+        publish(step.table)
+
+    def create(self, step: WriterStep) -> None:
+        """Make the table, in a catalog of its own."""
+        catalogs = import_peer("pyiceberg.catalog.sql", self.name, "iceberg")
+        self._room = tempfile.TemporaryDirectory(prefix="seambench-catalog-")
+        address = f"sqlite:///{self._room.name}/c.db"
+        catalog = catalogs.SqlCatalog("c", uri=address, warehouse=self._room.name)
+        catalog.create_namespace("n")
+        self.table = catalog.create_table(
+            "n.t", step.rows.schema, location=str(step.table), properties=dict(step.properties)
+        )
+        if step.partitions:
+            with self.table.update_spec() as spec:
+                for column in step.partitions:
+                    spec.add_identity(column)
+
+    def finish(self) -> None:
+        """There are no more steps: the catalog goes."""
+        if self._room is not None:
+            self._room.cleanup()
+        self._room = self.table = None
+
+    def _tag(self, step: WriterStep) -> None:
+        newest = self.table.current_snapshot().snapshot_id
+        self.table.manage_snapshots().create_tag(newest, step.name).commit()
+
+    def _evolve(self, step: WriterStep) -> None:
+        with self.table.update_schema() as schema:
+            match step.do:
+                case "add-column":
+                    schema.union_by_name(pa.schema([pa.field(step.column, step.type)]))
+                case "drop-column":
+                    schema.delete_column(step.column)
+                case "rename-column":
+                    schema.rename_column(step.column, step.to)
+                case _:
+                    schema.update_column(step.column, field_type=_iceberg_type(step))
+
+
+def publish(table: Path) -> None:
+    """Give the newest of a catalog's metadata files the name that tables without one have."""
+    folder = table / "metadata"
+    newest = max(folder.glob("[0-9]*.metadata.json"), key=lambda file: file.name)
+    number = int(newest.name.partition("-")[0]) + 1
+    shutil.copyfile(newest, folder / f"v{number}.metadata.json")
+    (folder / "version-hint.text").write_text(str(number))
+
+
+def _expression(where: Sequence[Test]) -> Any:
+    """Tests as a filter of pyiceberg, to which a null is not equal to a value, as in SQL."""
+    of = import_peer("pyiceberg.expressions", "pyiceberg", "iceberg")
+    made = {
+        "=": of.EqualTo,
+        "<>": of.NotEqualTo,
+        "<": of.LessThan,
+        "<=": of.LessThanOrEqual,
+        ">": of.GreaterThan,
+        ">=": of.GreaterThanOrEqual,
+        "in": of.In,
+    }
+    whole = of.AlwaysTrue()
+    for column, how, value in where:
+        whole = of.And(whole, of.IsNull(column) if how == "null" else made[how](column, value))
+    return whole
+
+
+def _iceberg_type(step: WriterStep) -> Any:
+    converted = import_peer("pyiceberg.io.pyarrow", "pyiceberg", "iceberg")
+    one = pa.schema([pa.field("x", step.type, metadata={"PARQUET:field_id": "1"})])
+    return converted.pyarrow_to_schema(one).fields[0].field_type

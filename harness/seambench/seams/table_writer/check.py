@@ -9,20 +9,23 @@ from __future__ import annotations
 
 import tempfile
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from seambase.errors import RefusedError, SeambenchError, UnavailableError, UsageError
+from seambase.errors import RefusedError, SeambenchError, UnavailableError
 from seambench.conformance.plain import difference, differing_rows, rows_of
 from seambench.contracts import registry
 from seambench.contracts.formats import resolve_format
-from seambench.contracts.outcomes import Mismatch, NotOffered
+from seambench.contracts.lint import Fault
+from seambench.contracts.outcomes import Difference, Mismatch, NotOffered, short_digest
 from seambench.contracts.scan import ScanRequest
 from seambench.contracts.table_writer import TableWriter, WriterStep
 from seambench.seams.table_writer.cases import WriterCase
 from seambench.seams.table_writer.model import Model, steps_of
+
+_MOST_FAULTS = 5
 
 
 def check_writer(case: WriterCase, writer: TableWriter) -> None:
@@ -60,14 +63,20 @@ def carried_out(
             finish()
 
 
+def reads_all(reader: Any) -> bool:
+    """Whether a reader of this house takes for each part of a table the way that it needs."""
+    return bool(reader.capabilities.get("path-per-slice"))
+
+
 @cache
 def state_readers(format_: str) -> list[Any]:
-    """Readers of this house, by whose rows the state of a table is judged."""
+    """Readers of this house that read whatever a table has, by whose rows its state is judged."""
     found = [
         registry.resolve("scan", name)
         for name in registry.names("scan", without=("peer", "variant", None))
     ]
-    offered = [one for one in found if one.capabilities.get(f"formats.{format_}")]
+    whole = [one for one in found if one.kind == "reference" or reads_all(one)]
+    offered = [one for one in whole if one.capabilities.get(f"formats.{format_}")]
     if not offered:
         raise UnavailableError(f"nothing here reads {format_} tables strictly")
     return offered
@@ -80,7 +89,8 @@ def _check_state(step: WriterStep, model: Model, after: str) -> None:
         except (UnavailableError, Mismatch):
             raise
         except SeambenchError as error:
-            raise Mismatch(f"state {after}: {reader.name} refuses the table: {error}") from error
+            said = f"state {after}: {reader.name} refuses the table: {error}"
+            raise Mismatch(said, refusal=True) from error
 
 
 def check_rows(reader: Any, table: Path, model: Model, what: str) -> None:
@@ -103,13 +113,16 @@ def _check_metadata(step: WriterStep, after: str) -> None:
     format_ = resolve_format(step.format)
     if not format_.lint:
         return
-    try:
-        faults = [fault for fault in format_.faults(step.table) if fault.level == "must"]
-    except UsageError as error:
-        raise Mismatch(f"metadata {after}: {error}") from error
+    faults = [fault for fault in format_.faults(step.table) if fault.level == "must"]
     if faults:
-        first, more = faults[0], len(faults) - 1
-        others = f" (and {more} more)" if more else ""
-        raise Mismatch(
-            f"metadata {after}: {first.rule}, {first.place}: {first.says}{others}; {first.source}"
-        )
+        first, rest = faults[0], len(faults) - 1
+        more = f" (and {rest} more)" if rest else ""
+        said = f"{first.rule}, {first.place}: {first.says}{more}; {first.source}"
+        raise Mismatch(f"metadata {after}: {said}", _listed(faults))
+
+
+def _listed(faults: Sequence[Fault]) -> Difference:
+    """Faults as rows that should not be; which rules are broken tells them from others."""
+    rows = [[fault.rule, fault.place, fault.says] for fault in faults]
+    digest = short_digest(" ".join(sorted({fault.rule for fault in faults})))
+    return Difference(("rule", "place", "says"), (), rows[:_MOST_FAULTS], 0, len(rows), digest)

@@ -37,16 +37,15 @@ class CommandWriter(Command):
     def __init__(self, command: str, timeout: float = 600.0) -> None:
         super().__init__(command, timeout)
         self._running: Running | None = None
-        self._room = tempfile.TemporaryDirectory(prefix="seambench-rows-")
 
     def step(self, step: WriterStep) -> None:
         """Have it do a step; see `seambench.contracts.table_writer.TableWriter`."""
-        rows = Path(self._room.name) / "rows.arrow"
-        with pa.OSFile(str(rows), "wb") as file, pa.ipc.new_file(file, step.rows.schema) as writer:
-            writer.write_table(step.rows)
         self._running = running = self._running or Running(self)
-        running.send(_line(step, str(rows)).encode() + b"\n")
-        said = running.output.readline()
+        with tempfile.NamedTemporaryFile(suffix=".arrow") as rows:
+            with pa.ipc.new_file(rows.name, step.rows.schema) as writer:
+                writer.write_table(step.rows)
+            running.send(_line(step, rows.name).encode() + b"\n")
+            said = running.output.readline()
         if not said:
             running.end()
             raise ProtocolError(f"{self.name}: it ended without an answer to {step.do}")

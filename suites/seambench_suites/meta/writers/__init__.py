@@ -1,0 +1,1 @@
+"""Whether the judge of writers finds who writes wrongly."""

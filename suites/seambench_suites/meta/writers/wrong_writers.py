@@ -1,0 +1,70 @@
+"""Mistakes of writers: each does a step, over one that does it right, with one thing wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from seambase.errors import RefusedError
+from seambench.contracts.common import Kind
+from seambench.contracts.registry import resolve
+from seambench.contracts.table_writer import WriterStep
+
+Do = Callable[[WriterStep], None]
+Mistake = Callable[[Do, WriterStep], None]
+
+
+class WrongWriter:
+    """A right writer of Delta tables, and a mistake in the steps of one name."""
+
+    kind: Kind = "peer"
+
+    def __init__(self, name: str) -> None:
+        self._right = resolve("table-writer", "deltalake")
+        self.name, self.version = name, self._right.version
+        self.capabilities: Mapping[str, bool] = self._right.capabilities
+        self._steps, self._mistake = MISTAKES[name]
+
+    def step(self, step: WriterStep) -> None:
+        """Do it, wrongly if it is one of those."""
+        if step.do in self._steps:
+            self._mistake(self._right.step, step)
+        else:
+            self._right.step(step)
+
+
+def _twice(do: Do, step: WriterStep) -> None:
+    do(step)
+    do(step)
+
+
+def _too_late(do: Do, step: WriterStep) -> None:
+    do(step)
+    if (step.table / "_delta_log/00000000000000000002.json").exists():
+        raise RefusedError("no more than one append")
+
+
+def _rounded(do: Do, step: WriterStep) -> None:
+    at = step.rows.schema.get_field_index("v")
+    column = step.rows.column(at).cast("float32", safe=False).cast("float64")
+    do(replace(step, rows=step.rows.set_column(at, step.rows.schema.field(at), column)))
+
+
+def _small(do: Do, step: WriterStep) -> None:
+    names = [name.lower() for name in step.rows.schema.names]
+    do(replace(step, rows=step.rows.rename_columns(names)))
+
+
+MISTAKES: Mapping[str, tuple[tuple[str, ...], Mistake]] = {
+    "forgets-deletes": (("delete",), lambda _, step: None),  # noqa: ARG005 - it forgets it
+    "appends-twice": (("append",), _twice),
+    "deletes-by-the-first-test": (
+        ("delete",),
+        lambda do, step: do(replace(step, where=step.where[:1])),
+    ),
+    "appends-upserts": (("upsert",), lambda do, step: do(replace(step, do="append"))),
+    "appends-overwrites": (("overwrite",), lambda do, step: do(replace(step, do="append"))),
+    "refuses-too-late": (("append",), _too_late),
+    "writes-small-letters": (("create", "append"), _small),
+    "rounds-doubles": (("append",), _rounded),
+}
