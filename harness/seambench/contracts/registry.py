@@ -84,7 +84,7 @@ def resolve(seam: str, name: str) -> Any:
     found = find_seam(seam)
     first, arrow, second = name.partition(PAIR)
     if arrow:
-        return found.pair(resolve(seam, first), resolve(seam, second))
+        return found.pair(resolve(seam, first), resolve(found.reader or seam, second))
     versioned = peer_of(seam, name)
     kind, colon, rest = name.partition(":")
     if versioned is not None:

@@ -124,11 +124,14 @@ class Seam(ABC):
         title: one line for lists and the page.
         method: what every implementation must have besides `name`, `version`, `kind` and
             `capabilities`.
+        reader: the seam whose implementations take what those of this one make; empty where that
+            is this one.
     """
 
     name: str
     title: str
     method: str
+    reader: str = ""
 
     @property
     @abstractmethod

@@ -114,7 +114,9 @@ def _about(name: str, parts: Mapping[tuple[str, str], Sequence[Outcome]]) -> Imp
 def _consumer(seam: str, name: str) -> Consumer | None:
     if not name:
         return None
-    about = implementation_info(name, _implementation(seam, name))
+    about = implementation_info(
+        name, _implementation(registry.find_seam(seam).reader or seam, name)
+    )
     return Consumer(name=name, version=about.version)
 
 

@@ -101,7 +101,8 @@ def check(
             help="An extra pass in place of the check: `invariants` (scan: every case asked in "
             "every way, and readers compared), `forms` (scan: every table in other physical "
             "forms), `ways` (scan: every case through every outlet), `matrix` (serde: everybody's "
-            "bytes read by everybody).",
+            "bytes read by everybody), `readers` (table-writer: everybody's tables read by "
+            "everybody).",
             autocompletion=completing.passes,
         ),
     ] = None,

@@ -11,6 +11,7 @@ from seambench.contracts.seam import Case, Pass, Request, Seam
 from seambench.contracts.table_writer import Do
 
 if TYPE_CHECKING:
+    from seambench.contracts.scan import Scanner
     from seambench.contracts.table_writer import TableWriter
     from seambench.seams.table_writer.cases import WriterCase
 
@@ -28,6 +29,7 @@ class _WriterSeam(Seam):
     name = "table-writer"
     title = "somebody writes a table that others must read"
     method = "step"
+    reader = "scan"
     words = _WORDS
 
     def cases(self, root: Path, golden: Path | None, begins: Sequence[str]) -> Sequence[Case]:
@@ -56,6 +58,11 @@ class _WriterSeam(Seam):
         from seambench.seams.table_writer.doors import CommandWriter
 
         return {"cmd": CommandWriter}
+
+    def pair(self, first: TableWriter, second: Scanner) -> TableWriter:
+        from seambench.seams.table_writer.others import WrittenAndRead
+
+        return WrittenAndRead(first, second)
 
     @property
     def requests(self) -> Mapping[str, Request]:

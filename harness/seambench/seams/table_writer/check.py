@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from seambase.errors import RefusedError, SeambenchError, UnavailableError
+from seambench.conformance.judge import NO_REFUSAL
 from seambench.conformance.plain import difference, differing_rows, rows_of
 from seambench.contracts import registry
 from seambench.contracts.formats import resolve_format
@@ -26,13 +27,22 @@ from seambench.seams.table_writer.cases import WriterCase
 from seambench.seams.table_writer.model import Model, steps_of
 
 _MOST_FAULTS = 5
+REFUSED = "refused: "
+"""How a reader's refusal begins among what is not offered."""
 
 
 def check_writer(case: WriterCase, writer: TableWriter) -> None:
-    """Carry out a script; state and metadata must be right after each of its steps."""
+    """Carry out a script; state and metadata must be right after each of its steps.
+
+    Of a pair, `reader` of the writer reads after each step, and is the only judge.
+    """
+    reader = getattr(writer, "reader", None)
     with tempfile.TemporaryDirectory(prefix="seambench-writer-") as folder:
         for number, step, model in carried_out(case, writer, Path(folder) / "table"):
             after = f"after step {number} ({step.do})"
+            if reader is not None:
+                read_by(reader, step, model, f"{after}, read by {reader.name}")
+                continue
             _check_state(step, model, after)
             _check_metadata(step, after)
 
@@ -107,6 +117,22 @@ def check_rows(reader: Any, table: Path, model: Model, what: str) -> None:
     wanted = model.expected()
     if problem := difference(wanted, rows, names):
         raise Mismatch(f"{what}: {problem}", differing_rows(wanted, rows, names))
+
+
+def read_by(reader: Any, step: WriterStep, model: Model, what: str) -> None:
+    """Anybody's reader must read what the model says, or refuse the table.
+
+    Raises:
+        NotOffered: it does not read the format, or refuses: nobody gets wrong rows.
+    """
+    if not reader.capabilities.get(f"formats.{step.format}"):
+        raise NotOffered(f"no formats.{step.format}")
+    try:
+        check_rows(reader, step.table, model, what)
+    except NO_REFUSAL:
+        raise
+    except SeambenchError as error:
+        raise NotOffered(f"{REFUSED}{error}") from error
 
 
 def _check_metadata(step: WriterStep, after: str) -> None:

@@ -1,7 +1,7 @@
 """The extra pass `readers`: each reader that is installed reads what each writer wrote.
 
-A cell of the matrix is an outcome of the writer whose case ends in `@READER`. The rows are held
-against the script's own model, so that nobody is the judge of a reader or a writer but the script.
+An outcome is that of the pair `WRITER -> READER`. The rows are held against the script's own model,
+so that nobody is the judge of a reader or a writer but the script.
 """
 
 from __future__ import annotations
@@ -9,23 +9,20 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from seambase.errors import SeambenchError
-from seambench.conformance.judge import NO_REFUSAL, as_mismatch, missing_capability
+from seambench.conformance.judge import as_mismatch, missing_capability
 from seambench.contracts import registry
+from seambench.contracts.common import Kind
 from seambench.contracts.outcomes import NotOffered, Outcome
+from seambench.contracts.registry import PAIR
+from seambench.contracts.scan import Scanner
 from seambench.contracts.seam import PassRun
-from seambench.contracts.table_writer import TableWriter
+from seambench.contracts.table_writer import TableWriter, WriterStep
 from seambench.seams.table_writer.cases import WriterCase
-from seambench.seams.table_writer.check import carried_out, check_rows, reads_all
-from seambench.seams.table_writer.model import Model, steps_of
-
-#: Between a case and the reader that reads its table.
-READ_BY = "@"
-_REFUSED = "refused: "
+from seambench.seams.table_writer.check import REFUSED, carried_out, read_by, reads_all
+from seambench.seams.table_writer.model import steps_of
 
 
 def ask_readers(run: PassRun) -> Iterator[Outcome]:
@@ -43,9 +40,8 @@ def ask_readers(run: PassRun) -> Iterator[Outcome]:
                     continue
                 for reader in readers:
                     answer = run.ask(name, "read", case, {"table": table, "reader": reader})
-                    if answer["outcome"] != "not-offered" or answer["reason"].startswith(_REFUSED):
-                        cell = replace(case, id=f"{case.id}{READ_BY}{reader}")
-                        yield run.outcome(name, cell, answer)
+                    if answer["outcome"] != "not-offered" or answer["reason"].startswith(REFUSED):
+                        yield run.outcome(f"{name}{PAIR}{reader}", case, answer)
 
 
 def write_request(
@@ -68,20 +64,27 @@ def write_request(
 def read_request(case: WriterCase, _: TableWriter, request: Mapping[str, Any]) -> Mapping[str, Any]:
     """Have a reader read the table that was written."""
     name = request["reader"]
-    reader = registry.resolve("scan", name)
-    if not reader.capabilities.get(f"formats.{case.format}"):
-        raise NotOffered(f"no formats.{case.format}")
-    try:
-        check_rows(reader, Path(request["table"]), _last(case), f"read by {name}")
-    except NO_REFUSAL:
-        raise
-    except SeambenchError as error:
-        # It may not know what the table has: it says so, and nobody gets wrong rows.
-        raise NotOffered(f"{_REFUSED}{error}") from error
+    step, model = list(steps_of(case, Path(request["table"])))[-1]
+    read_by(registry.resolve("scan", name), step, model, f"read by {name}")
     return {}
 
 
-def _last(case: WriterCase) -> Model:
-    """The state after the last step."""
-    *_, (_, model) = steps_of(case, Path("table"))
-    return model
+class WrittenAndRead:
+    """A writer and a reader: after each step the one writes, the other reads."""
+
+    kind: Kind = "peer"
+
+    def __init__(self, writer: TableWriter, reader: Scanner) -> None:
+        self._writer, self.reader = writer, reader
+        self.name = f"{writer.name}{PAIR}{reader.name}"
+        self.version = f"{writer.version}{PAIR}{reader.version}"
+        self.capabilities = writer.capabilities
+
+    def step(self, step: WriterStep) -> None:
+        """See `seambench.contracts.table_writer.TableWriter`."""
+        self._writer.step(step)
+
+    def finish(self) -> None:
+        """There are no more steps."""
+        if finish := getattr(self._writer, "finish", None):
+            finish()
