@@ -75,6 +75,7 @@ FORMAT = TableFormat(
     writer=writer,
     capabilities=_CAPABILITIES,
     forms="seambench.formats.hudi.forms:forms",
+    lint="seambench.formats.hudi.lint:lint",
     first_words=(
         "table-version.9",
         "query.read-optimized",

@@ -74,13 +74,14 @@ _HISTORY = pa.schema(
 )
 
 
-def _properties(table: Path) -> Mapping[str, str]:
+def properties(table: Path) -> Mapping[str, str]:
+    """What a table's properties say."""
     lines = (table / ".hoodie" / "hoodie.properties").read_text(encoding="utf-8").splitlines()
     return dict(line.split("=", 1) for line in lines if "=" in line and line[0] != "#")
 
 
 @dataclass(frozen=True)
-class _Write:
+class Write:
     """A write that has completed.
 
     Attributes:
@@ -99,13 +100,13 @@ class _Write:
 
 
 @dataclass(frozen=True)
-class _Timeline:
+class Timeline:
     """The folder of active instants, and how a layout archives them."""
 
     folder: Path
     told: Mapping[str, str]
 
-    def kept(self) -> Iterator[_Write]:
+    def kept(self) -> Iterator[Write]:
         """Writes in the archive."""
         raise NotImplementedError
 
@@ -113,7 +114,7 @@ class _Timeline:
         """Change what archived writes say."""
         raise NotImplementedError
 
-    def keep(self, writes: Sequence[_Write]) -> None:
+    def keep(self, writes: Sequence[Write]) -> None:
         """Archive writes."""
         raise NotImplementedError
 
@@ -132,10 +133,10 @@ class _Timeline:
         """Instants of all that has completed."""
         return {instant for _, instant, _, _, done in self.names() if done}
 
-    def writes(self) -> list[_Write]:
+    def writes(self) -> list[Write]:
         """Completed writes, the oldest first."""
         return [
-            _Write(instant, completed, action, file.read_bytes(), self._plan(instant))
+            Write(instant, completed, action, file.read_bytes(), self._plan(instant))
             for file, instant, completed, action, done in self.names()
             if done and action in _WRITES
         ]
@@ -143,12 +144,12 @@ class _Timeline:
     def _plan(self, instant: str) -> bytes:
         return b"".join(file.read_bytes() for file in self.folder.glob(f"{instant}.*.requested"))
 
-    def put(self, write: _Write) -> None:
+    def put(self, write: Write) -> None:
         """Let a write be active."""
         completed = f"_{write.completed}" if write.completed else ""
         (self.folder / f"{write.requested}{completed}.{write.action}").write_bytes(write.body)
 
-    def remove(self, write: _Write) -> None:
+    def remove(self, write: Write) -> None:
         """Take away a write in all its states."""
         for file, instant, *_ in self.names():
             if instant == write.requested:
@@ -156,7 +157,7 @@ class _Timeline:
                 (file.parent / f".{file.name}.crc").unlink(missing_ok=True)
 
 
-class _Logged(_Timeline):
+class _Logged(Timeline):
     """Layout 1."""
 
     @property
@@ -169,12 +170,12 @@ class _Logged(_Timeline):
         found = self.archive.glob(".commits_.archive.*")
         return sorted(found, key=lambda file: int(file.name.split(".")[3].split("_")[0]))
 
-    def kept(self) -> Iterator[_Write]:
+    def kept(self) -> Iterator[Write]:
         for row in (row for file in self.files() for row in _entries(file.read_bytes())):
             body = row["hoodieReplaceCommitMetadata"] or row["hoodieCommitMetadata"]
             if row["actionState"] == "COMPLETED" and body:
                 text = json.dumps(body, indent=2).encode()
-                yield _Write(row["commitTime"], "", row["actionType"], text)
+                yield Write(row["commitTime"], "", row["actionType"], text)
 
     def change_kept(self, change: Callable[[Any], int]) -> None:
         for file in self.files():
@@ -186,7 +187,7 @@ class _Logged(_Timeline):
                 blocks.append(block)
             put_file(file, b"".join(block.written() for block in blocks))
 
-    def keep(self, writes: Sequence[_Write]) -> None:
+    def keep(self, writes: Sequence[Write]) -> None:
         """Archive writes, each in a block of its own, with the states before its completion."""
         states = ("REQUESTED", "INFLIGHT", "COMPLETED")
         block = Block(1, AVRO, ((SCHEMA, json.dumps(_ENTRY).encode()),), b"\0\0\0\3\0\0\0\0")
@@ -209,7 +210,7 @@ def _entries(log: bytes) -> Iterator[dict[str, Any]]:
     return chain.from_iterable(block.rows() for block in blocks_of(log))
 
 
-class _Listed(_Timeline):
+class _Listed(Timeline):
     """Layout 2."""
 
     @property
@@ -229,10 +230,10 @@ class _Listed(_Timeline):
         told = json.loads((self.history / f"manifest_{version}").read_text(encoding="utf-8"))
         return [self.history / one["fileName"] for one in told["files"]]
 
-    def kept(self) -> Iterator[_Write]:
+    def kept(self) -> Iterator[Write]:
         for row in (row for file in self.files() for row in read_parquet(file).to_pylist()):
             if row["action"] in _WRITES:
-                yield _Write(
+                yield Write(
                     row["instantTime"], row["completionTime"], row["action"], row["metadata"]
                 )
 
@@ -246,7 +247,7 @@ class _Listed(_Timeline):
         if files:
             self._list(files)
 
-    def keep(self, writes: Sequence[_Write]) -> None:
+    def keep(self, writes: Sequence[Write]) -> None:
         """Archive writes, two a file."""
         self.history.mkdir(exist_ok=True)
         files = self.files()
@@ -272,8 +273,9 @@ class _Listed(_Timeline):
         self.history.mkdir()
 
 
-def _timeline(table: Path) -> _Timeline:
-    told = _properties(table)
+def open_timeline(table: Path) -> Timeline:
+    """The timeline of a table, by the layout that its properties name."""
+    told = properties(table)
     if int(told["hoodie.timeline.layout.version"]) == 1:
         return _Logged(table / ".hoodie", told)
     return _Listed(table / ".hoodie" / (told.get("hoodie.timeline.path") or "timeline"), told)
@@ -289,7 +291,7 @@ def mend_writes(table: Path, sizes: Mapping[str, int], beside: Mapping[str, Sequ
         _listed(told, beside)
         return _sized(told, sizes)
 
-    timeline = _timeline(table)
+    timeline = open_timeline(table)
     for file, *_, done in timeline.names():
         if done and file.stat().st_size:
             before = file.read_bytes()
@@ -340,7 +342,7 @@ def _changed(body: bytes, change: Callable[[Any], int]) -> bytes:
 
 def has_pending(table: Path) -> bool:
     """Whether anything has begun that has not completed."""
-    timeline = _timeline(table)
+    timeline = open_timeline(table)
     return {instant for _, instant, *_ in timeline.names()} != timeline.completed()
 
 
@@ -349,7 +351,7 @@ def put_compaction(table: Path, path: str, content: bytes) -> None:
 
     Its path has `{}` for the compaction's instant.
     """
-    timeline = _timeline(table)
+    timeline = open_timeline(table)
     newest = timeline.writes()[-1]
     instant = _next(newest.completed or newest.requested)
     partition, path = path.partition("/")[0], path.format(instant)
@@ -364,7 +366,7 @@ def put_compaction(table: Path, path: str, content: bytes) -> None:
         return 1
 
     completed = newest.completed and _next(instant)
-    timeline.put(_Write(instant, completed, "commit", _changed(newest.body, change)))
+    timeline.put(Write(instant, completed, "commit", _changed(newest.body, change)))
 
 
 def _next(instant: str) -> str:
@@ -376,7 +378,7 @@ def _next(instant: str) -> str:
 
 def archived(table: Path) -> int:
     """Archives all writes but the newest, up to one that must stay."""
-    timeline = _timeline(table)
+    timeline = open_timeline(table)
     if isinstance(timeline, _Logged) and timeline.told.get("hoodie.table.cdc.enabled") == "true":
         return 0  # an archive of layout 1 does not tell of files of changes
     held, left = _held(timeline), _left(table, timeline)
@@ -391,14 +393,14 @@ def archived(table: Path) -> int:
     return len(moved)
 
 
-def _held(timeline: _Timeline) -> str:
+def _held(timeline: Timeline) -> str:
     """The first instant that is pending or that a savepoint holds; beyond all others if none is."""
     states = [(instant, action, done) for _, instant, _, action, done in timeline.names()]
     saved = {instant for instant, action, done in states if done and action == "savepoint"}
     return min({one for one, *_ in states} - timeline.completed() | saved, default=_BEYOND)
 
 
-def _left(table: Path, timeline: _Timeline) -> str:
+def _left(table: Path, timeline: Timeline) -> str:
     """The first instant that never completed but has left files or blocks of logs."""
     named = {name_parts(file.name)["instant"] for file in FILES["base"](table)}
     for file in FILES["log"](table):
@@ -407,11 +409,11 @@ def _left(table: Path, timeline: _Timeline) -> str:
     return min(named - timeline.completed() - kept, default=_BEYOND)
 
 
-def _is_needed(table: Path, write: _Write) -> bool:
+def _is_needed(table: Path, write: Write) -> bool:
     """Whether a write has replaced groups of files that are there still."""
     if write.action != "replacecommit":
         return False
-    replaced = _told(write.body).get("partitionToReplaceFileIds") or {}
+    replaced = told_by(write.body).get("partitionToReplaceFileIds") or {}
     return any(
         any((table / partition).glob(f"*{group}*"))
         for partition, groups in replaced.items()
@@ -419,13 +421,14 @@ def _is_needed(table: Path, write: _Write) -> bool:
     )
 
 
-def _told(body: bytes) -> Any:
+def told_by(body: bytes) -> Any:
+    """What the file of a completed action says, in Avro or JSON."""
     return avro_content(body).rows[0] if body.startswith(b"Obj\x01") else json.loads(body)
 
 
 def activated(table: Path) -> int:
     """Brings archived writes back to the active ones, as if nothing had been archived."""
-    timeline = _timeline(table)
+    timeline = open_timeline(table)
     found = list(timeline.kept())
     for write in found:
         timeline.put(write)

@@ -19,10 +19,17 @@ from seambench.contracts.formats import resolve_format
 from seambench.formats.forms.containers import put_file, read_avro, write_avro
 from seambench.formats.golden import golden_table, table_folders
 from seambench.formats.paimon.damage import FILES
+from seambench_tests.formats.planting import (
+    SUITES,
+    Plant,
+    changed_bytes,
+    new_faults,
+    put,
+    unpacked,
+    without,
+)
 
-SUITES = Path(__file__).resolve().parents[4] / "suites" / "seambench_suites"
 PAIMON = resolve_format("paimon")
-Plant = Callable[[Path], object]
 
 #: Faults of golden tables that are the writers' own.
 KNOWN = {
@@ -138,32 +145,12 @@ def _column(name: str, value: Any, type_: pa.DataType) -> Plant:
     return _data(change)
 
 
-def _bytes(pattern: str, change: Callable[[bytes], bytes]) -> Plant:
-    def plant(table: Path) -> None:
-        for file in table.glob(pattern):
-            put_file(file, change(file.read_bytes()))
-
-    return plant
-
-
-def _put(at: int, new: bytes) -> Callable[[bytes], bytes]:
-    return lambda data: data[:at] + new + data[at + len(new) :]
-
-
 def _other_end(data: bytes) -> bytes:
     return data[:-1] + b"x" if len(data) > 1 else data
 
 
 def _far_position(data: bytes) -> bytes:
     return data[:-6] + b"\x63\0" + data[-4:]
-
-
-def _without(pattern: str) -> Plant:
-    def plant(table: Path) -> None:
-        for file in [*table.glob(pattern)]:
-            file.unlink()
-
-    return plant
 
 
 def _range(**fields: Any) -> Plant:
@@ -228,9 +215,9 @@ KEYED, LIST, CORE = "pk-buckets", "append-partitions", "core-append"
 #: The fields of the first vector of an index file lie here: size, magic, and bitmap.
 SIZE, MAGIC, BITMAP = 1, 5, 9
 FAULTS: list[tuple[str, str, Plant]] = [
-    ("snapshot.gap", "core-changes", _without("snapshot/snapshot-3")),
-    ("snapshot.hint", "core-changes", _bytes("snapshot/LATEST", lambda _: b"3")),
-    ("snapshot.json", KEYED, _bytes("snapshot/snapshot-1", lambda data: data[:40])),
+    ("snapshot.gap", "core-changes", without("snapshot/snapshot-3")),
+    ("snapshot.hint", "core-changes", changed_bytes("snapshot/LATEST", lambda _: b"3")),
+    ("snapshot.json", KEYED, changed_bytes("snapshot/snapshot-1", lambda data: data[:40])),
     ("snapshot.id", KEYED, _snapshot(id=77)),
     ("snapshot.version", KEYED, _snapshot(version=4)),
     ("snapshot.kind", KEYED, _snapshot(commitKind="MERGE")),
@@ -240,7 +227,7 @@ FAULTS: list[tuple[str, str, Plant]] = [
     ("snapshot.rows", KEYED, _more("deltaRecordCount")),
     ("snapshot.rows", "core-changelog-input", _snapshot(changelogRecordCount=99)),
     ("manifest-list.size", "core-changes", _snapshot(deltaManifestListSize=1)),
-    ("schema.json", KEYED, _bytes("schema/schema-0", lambda data: data[:-9])),
+    ("schema.json", KEYED, changed_bytes("schema/schema-0", lambda data: data[:-9])),
     ("schema.id", KEYED, _schema(id=3)),
     ("schema.version", KEYED, _schema(version=4)),
     ("schema.field-ids", KEYED, _field(0, id=1)),
@@ -268,10 +255,10 @@ FAULTS: list[tuple[str, str, Plant]] = [
     ("schema.options", KEYED, _options(row_tracking__enabled="true")),
     ("schema.options", LIST, _options(data_evolution__enabled="true")),
     ("schema.options", KEYED, _options(rowkind__field="gone")),
-    ("manifest-list.missing", KEYED, _without("manifest/manifest-list-*")),
-    ("manifest.missing", KEYED, _without(MANIFESTS)),
-    ("manifest.unreadable", KEYED, _bytes(MANIFESTS, lambda data: data[:-30])),
-    ("manifest.unreadable", "core-manifests-orc", _bytes(MANIFESTS, lambda d: d[9:])),
+    ("manifest-list.missing", KEYED, without("manifest/manifest-list-*")),
+    ("manifest.missing", KEYED, without(MANIFESTS)),
+    ("manifest.unreadable", KEYED, changed_bytes(MANIFESTS, lambda data: data[:-30])),
+    ("manifest.unreadable", "core-manifests-orc", changed_bytes(MANIFESTS, lambda d: d[9:])),
     ("manifest.size", KEYED, _listed(_FILE_SIZE=1)),
     ("manifest-list.counts", KEYED, _listed(_NUM_ADDED_FILES=9)),
     ("manifest-list.counts", KEYED, _listed(_NUM_DELETED_FILES=9)),
@@ -289,12 +276,12 @@ FAULTS: list[tuple[str, str, Plant]] = [
     ("level.overlap", "pk-write-only", _told(_LEVEL=5)),
     ("row-ids.overlap", "core-nan-keys", _one_row_id_each),
     ("snapshot.next-row-id", CORE, _told(_FIRST_ROW_ID=9)),
-    ("file.missing", KEYED, _without("bucket-0/*")),
+    ("file.missing", KEYED, without("bucket-0/*")),
     ("file.missing", KEYED, lambda table: (table / "bucket-0").rename(table / "bucket-9")),
     ("file.missing", LIST, _rename_partitions),
     ("file.extra-files", KEYED, _told(_EXTRA_FILES=["data.index"])),
     ("file.size", KEYED, _told(_FILE_SIZE=1)),
-    ("file.unreadable", KEYED, _bytes("bucket-*/*", lambda data: data[:-9])),
+    ("file.unreadable", KEYED, changed_bytes("bucket-*/*", lambda data: data[:-9])),
     ("file.row-count", KEYED, _told(_ROW_COUNT=99)),
     ("file.sequence-numbers", KEYED, _told(_MAX_SEQUENCE_NUMBER=-1)),
     ("file.row-kinds", KEYED, _column("_VALUE_KIND", 7, pa.int8())),
@@ -325,30 +312,24 @@ FAULTS: list[tuple[str, str, Plant]] = [
     ("value-stats.columns", KEYED, _each("manifest", _fewer_nulls)),
     ("file.partition-values", LIST, _column("p", "elsewhere", pa.string())),
     ("file.bucket-of-rows", KEYED, _swap_buckets),
-    ("index.missing", "vectors", _without("index/*")),
+    ("index.missing", "vectors", without("index/*")),
     ("index.size", "vectors", _each("index-manifest", lambda row: row.update(_FILE_SIZE=1))),
     ("index.kind", "vectors", _each("index-manifest", lambda row: row.update(_KIND=1))),
     ("index.hashes", "pk-dynamic", _each("index-manifest", lambda row: row.update(_ROW_COUNT=99))),
-    ("vectors.version", "vectors", _bytes("index/*", _put(0, b"\x02"))),
+    ("vectors.version", "vectors", changed_bytes("index/*", put(0, b"\x02"))),
     ("vectors.data-file", "vectors", _range(f0="data-gone.parquet")),
     ("vectors.range", "vectors", _range(f1=999)),
-    ("vectors.range", "vectors", _bytes("index/*", _put(SIZE, struct.pack(">i", 999)))),
-    ("vectors.magic", "vectors", _bytes("index/*", _put(MAGIC, bytes(4)))),
+    ("vectors.range", "vectors", changed_bytes("index/*", put(SIZE, struct.pack(">i", 999)))),
+    ("vectors.magic", "vectors", changed_bytes("index/*", put(MAGIC, bytes(4)))),
     ("vectors.length", "vectors", _range(f2=7)),
-    ("vectors.checksum", "vectors", _bytes("index/*", _other_end)),
-    ("vectors.bitmap", "vectors", _bytes("index/*", _put(BITMAP, bytes(4)))),
+    ("vectors.checksum", "vectors", changed_bytes("index/*", _other_end)),
+    ("vectors.bitmap", "vectors", changed_bytes("index/*", put(BITMAP, bytes(4)))),
     ("vectors.cardinality", "core-vectors-32", _as_of(4, _range(_CARDINALITY=7))),
     ("vectors.cardinality", "core-vectors-64", _as_of(4, _range(_CARDINALITY=7))),
     ("vectors.length", "core-vectors-64", _as_of(4, _range(f2=36))),
-    ("vectors.checksum", "core-vectors-64", _as_of(4, _bytes("index/*", _other_end))),
-    ("vectors.position", "vectors", _bytes("index/*", _far_position)),
+    ("vectors.checksum", "core-vectors-64", _as_of(4, changed_bytes("index/*", _other_end))),
+    ("vectors.position", "vectors", changed_bytes("index/*", _far_position)),
 ]  # fmt: skip
-
-
-def _unpacked(name: str, target: Path) -> Path:
-    folder = SUITES / "golden" / "paimon" / name
-    golden_table(PAIMON, folder).unpack(target)
-    return target
 
 
 @pytest.mark.parametrize(
@@ -356,13 +337,9 @@ def _unpacked(name: str, target: Path) -> Path:
 )
 def test_a_planted_fault_is_named(rule: str, table: str, plant: Plant, tmp_path: Path) -> None:
     """A table with one thing changed has the fault whose rule that breaks, and only then."""
-    path = _unpacked(table, tmp_path)
-    before = {fault.rule for fault in PAIMON.faults(path)}
+    path = unpacked(PAIMON, table, tmp_path)
 
-    plant(path)
-
-    after = {fault.rule for fault in PAIMON.faults(path)}
-    assert f"paimon.{rule}" in after - before, sorted(after)
+    assert f"paimon.{rule}" in new_faults(PAIMON, path, plant)
 
 
 @pytest.mark.parametrize(

@@ -275,7 +275,7 @@ def _key_faults(one: DataFile, rows: pa.Table) -> Found:
     keys = list(zip(*(column.to_pylist() for column in columns), strict=True))
     if any(keys[at] > keys[at + 1] for at in range(len(keys) - 1)):
         says = "the rows are not in the order of their keys, by which runs are merged"
-        yield "file.key-order", "Paimon, KeyValueFileReader over sorted runs", "", says
+        yield "file.key-order", "Paimon, MergeTreeReaders.readerForSection", "", says
     ends = one.ends()
     if ends is None:
         yield "file.keys", _MANIFEST, "_MIN_KEY", "_MIN_KEY or _MAX_KEY is no row of the key"

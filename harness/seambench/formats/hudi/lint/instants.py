@@ -1,0 +1,66 @@
+"""Which instants of a Hudi table have completed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Set
+from dataclasses import dataclass
+from typing import Any
+
+from seambench.formats.hudi.timelines import Timeline, told_by
+
+#: The first table version whose timeline has layout 2.
+LAYOUT_2 = 8
+
+
+@dataclass(frozen=True)
+class Instants:
+    """The instants of a table by their state.
+
+    Attributes:
+        completed: active ones and those of archived writes.
+        pending: those that have begun.
+        undone: those that a rollback or a restore names.
+        first: the first active one; what is older counts as completed.
+    """
+
+    completed: Set[str]
+    pending: Set[str]
+    undone: Set[str]
+    first: str
+
+    def has_completed(self, instant: str) -> bool:
+        """Whether an action with this instant has completed."""
+        older = instant < self.first and instant not in self.pending | self.undone
+        return instant in self.completed or older
+
+    def knows(self, instant: str) -> bool:
+        """Whether there is or was an action with this instant."""
+        return instant in self.pending | self.undone or self.has_completed(instant)
+
+
+def instants_of(timeline: Timeline) -> Instants:
+    """Those of a timeline, archived writes with them."""
+    states = list(timeline.names())
+    completed = {instant for _, instant, _, _, done in states if done}
+    begun = {instant for _, instant, *_ in states}
+    archived = {write.requested for write in timeline.kept()}
+    undone = {
+        text
+        for file, _, _, action, done in states
+        if done and action in ("rollback", "restore") and file.stat().st_size
+        for text in texts_of(told_by(file.read_bytes()))
+        if text.isdigit()
+    }
+    return Instants(completed | archived, begun - completed, undone, min(begun, default=""))
+
+
+def texts_of(value: Any) -> Iterator[str]:
+    """All texts in the body of an action, keys among them."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            yield from (key, *texts_of(inner))
+    elif isinstance(value, list):
+        for inner in value:
+            yield from texts_of(inner)

@@ -1,0 +1,167 @@
+"""What is wrong with a Hudi table's metadata table: its list of files, its bounds of columns."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import fastavro
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from seambench.contracts.lint import Fault
+from seambench.formats.hudi.damage import name_parts
+from seambench.formats.hudi.hfiles import read_hfile
+from seambench.formats.hudi.lint.instants import LAYOUT_2, Instants, instants_of
+from seambench.formats.hudi.lint.logs import log_faults
+from seambench.formats.hudi.log_blocks import HFILE, INSTANT, blocks_of
+from seambench.formats.hudi.timelines import open_timeline, properties
+
+_SOURCE = "Hudi, Technical Specification, Metadata"
+_ROOT, _ALL = ".", "__all_partitions__"
+_COMMAND, _TARGET = 0, 1
+Record = tuple[str, Mapping[str, Any]]
+There = Mapping[str, Mapping[str, int]]
+Wrong = Iterator[tuple[str, str, str]]
+
+
+def metadata_faults(table: Path, told: Mapping[str, str], instants: Instants) -> Iterator[Fault]:
+    """What is wrong with the list of files and the bounds of columns, where readers use them."""
+    folder = table / ".hoodie" / "metadata"
+    there = _there(table, instants)
+    for kind, faults in (("files", _files_faults), ("column_stats", _column_faults)):
+        if kind not in told.get("hoodie.table.metadata.partitions", "").split(","):
+            continue
+        place = f".hoodie/metadata/{kind}"
+        if not (folder / kind).is_dir():
+            yield Fault("hudi.metadata.missing", _SOURCE, place, "there is no such partition")
+            continue
+        broken: list[Fault] = []
+        try:
+            version = int(properties(folder)["hoodie.table.version"])
+            done = instants_of(open_timeline(folder))
+            for log in _logs(folder, kind):
+                broken += log_faults(table, log, version >= LAYOUT_2, done)
+            records = [] if broken else list(_records(folder, kind, done))
+        except Exception as why:
+            says = f"it cannot be read: {type(why).__name__}: {str(why)[:200]}"
+            yield Fault("hudi.metadata.unreadable", _SOURCE, place, says)
+            continue
+        yield from broken
+        for rule, at, says in () if broken else faults(table, there, records):
+            yield Fault(f"hudi.metadata.{rule}", _SOURCE, f"{place} {at}", says)
+
+
+def _files_faults(table: Path, there: There, records: Sequence[Record]) -> Wrong:
+    listed: dict[str, dict[str, Any]] = defaultdict(dict)
+    for key, record in records:
+        listed["" if key == _ROOT else key].update(record.get("filesystemMetadata") or {})
+    partitions = {("" if one == _ROOT else one) for one in listed.pop(_ALL, {})}
+    if lost := sorted(set(there) - partitions):
+        yield "partitions", _ALL, f"the list lacks {lost}, which have files"
+    for partition in sorted({*there, *listed}):
+        found, files = there.get(partition, {}), listed[partition]
+        for rule, name, says in _list_faults(table / partition, found, files):
+            yield rule, f"{partition}/{name}", says
+
+
+def _column_faults(table: Path, there: There, records: Sequence[Record]) -> Wrong:
+    """Bounds and counts of columns of base files, by which readers leave files unread."""
+    folders = {name: partition for partition, names in there.items() for name in names}
+    newest = {}
+    for _, record in records:
+        if told := record.get("ColumnStatsMetadata"):
+            newest[told["fileName"], told["columnName"]] = told
+    for (name, column), told in newest.items():
+        file = table / folders.get(name, "") / name
+        if told["isDeleted"] or name not in folders or file.suffix != ".parquet":
+            continue
+        with pq.ParquetFile(file) as opened:
+            if column not in opened.schema_arrow.names:
+                continue
+            values = opened.read([column])[column]
+        at = f"{name} {column}"
+        for field, real in (("nullCount", values.null_count), ("valueCount", len(values))):
+            if told[field] != real:
+                yield "column-counts", at, f"{field} is {told[field]}, and must be {real}"
+        ends = pc.min_max(values).as_py() if _is_plain(values.type) else {"min": None, "max": None}
+        for end, real in ends.items():
+            said: Any = (told[f"{end}Value"] or {}).get("value")
+            outside = None not in (said, real) and (said > real if end == "min" else said < real)
+            if outside:
+                yield "column-bounds", at, f"{end}Value is {said!r}, and {real!r} is there"
+
+
+def _is_plain(type_: pa.DataType) -> bool:
+    tests = (pa.types.is_integer, pa.types.is_floating, pa.types.is_string)
+    return any(is_(type_) for is_ in tests)
+
+
+def _list_faults(folder: Path, found: Mapping[str, int], files: Mapping[str, Any]) -> Wrong:
+    """Rule, file and sentence of what the list has of one partition."""
+    live = {name: one["size"] for name, one in files.items() if not one["isDeleted"]}
+    for name in sorted(set(found) - set(live)):
+        yield "lost-files", name, "the list has no such file: readers lose its rows"
+    for name in sorted(set(live) - set(found)):
+        if not (folder / name).is_file():
+            yield "gone-files", name, "the list has it, and it is not there"
+    for name in sorted(set(live) & set(found)):
+        if live[name] != found[name]:
+            yield "file-size", name, f"its size is told to be {live[name]}, and is {found[name]}"
+
+
+def _there(table: Path, instants: Instants) -> dict[str, dict[str, int]]:
+    """By partition, the size of each file of data of a completed instant."""
+    found: dict[str, dict[str, int]] = {}
+    for file in table.rglob("*"):
+        inside = file.relative_to(table)
+        if ".hoodie" in inside.parts or not file.is_file() or file.suffix == ".crc":
+            continue
+        instant = name_parts(file.name)["instant"] or file.name.split("_")[-1]
+        if file.name.startswith(".") and ".log." in file.name:
+            instant = file.name.split("_")[1].split(".")[0]
+        if instant.isdigit() and instants.has_completed(instant):
+            partition = "" if inside.parent.as_posix() == "." else inside.parent.as_posix()
+            found.setdefault(partition, {})[file.name] = file.stat().st_size
+    return found
+
+
+def _logs(folder: Path, kind: str) -> list[Path]:
+    found = (folder / kind).glob(".*.log.*")
+    return sorted(
+        (one for one in found if one.suffix != ".crc"),
+        key=lambda one: (one.name.split("_")[1], _number(one)),
+    )
+
+
+def _records(folder: Path, kind: str, done: Instants) -> Iterator[Record]:
+    """Keys and values of the newest slice of a partition, the last of a key counts."""
+    bases = [
+        file
+        for file in (folder / kind).glob("*.hfile")
+        if done.has_completed(name_parts(file.name)["instant"])
+    ]
+    base = max(bases, key=lambda file: name_parts(file.name)["instant"], default=None)
+    files = [] if base is None else [read_hfile(base.read_bytes())]
+    blocks = []
+    for log in _logs(folder, kind):
+        blocks += list(blocks_of(log.read_bytes()))
+    undone = {block.told(_TARGET) for block in blocks if block.kind == _COMMAND}
+    for block in blocks:
+        instant = block.told(INSTANT)
+        if block.kind == HFILE and done.has_completed(instant) and instant not in undone:
+            files.append(read_hfile(block.content))
+    for file in files:
+        schema = fastavro.parse_schema(json.loads(file.schema))
+        for cell in file.cells:
+            record: Any = fastavro.schemaless_reader(io.BytesIO(cell.value), schema)
+            yield cell.row, record
+
+
+def _number(log: Path) -> int:
+    return int(log.name.split(".log.")[1].split("_")[0])

@@ -1,0 +1,51 @@
+"""Golden tables in which one thing is wrong: what tests of linters share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from seambench.contracts.formats import TableFormat
+from seambench.formats.forms.containers import put_file
+from seambench.formats.golden import golden_table
+
+SUITES = Path(__file__).resolve().parents[4] / "suites" / "seambench_suites"
+Plant = Callable[[Path], object]
+
+
+def unpacked(format_: TableFormat, name: str, target: Path) -> Path:
+    """A golden table in a folder."""
+    golden_table(format_, SUITES / "golden" / format_.name / name).unpack(target)
+    return target
+
+
+def changed_bytes(pattern: str, change: Callable[[bytes], bytes]) -> Plant:
+    """Change the bytes of files."""
+
+    def plant(table: Path) -> None:
+        for file in [*table.glob(pattern)]:
+            put_file(file, change(file.read_bytes()))
+
+    return plant
+
+
+def put(at: int, new: bytes) -> Callable[[bytes], bytes]:
+    """Put bytes into the place of others."""
+    return lambda data: data[:at] + new + data[at + len(new) :]
+
+
+def without(pattern: str) -> Plant:
+    """Take files away."""
+
+    def plant(table: Path) -> None:
+        for file in [*table.glob(pattern)]:
+            file.unlink()
+
+    return plant
+
+
+def new_faults(format_: TableFormat, table: Path, plant: Plant) -> set[str]:
+    """The rules that a table breaks once something is planted, and did not before."""
+    before = {fault.rule for fault in format_.faults(table)}
+    plant(table)
+    return {fault.rule for fault in format_.faults(table)} - before
