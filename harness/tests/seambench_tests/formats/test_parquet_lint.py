@@ -1,0 +1,152 @@
+"""A Parquet file whose footer or page index says what its values are not is found, by its rule."""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from seambench.formats.forms.footer import Binary, Footer, Listed, Number, Struct
+from seambench.formats.parquet_lint import parquet_faults
+
+_ROWS = pa.table(
+    {
+        "i": pa.array([1, None, 3], pa.int32()),
+        "u": pa.array([1, 2**32 - 1, 7], pa.uint32()),
+        "d": [-1.5, math.nan, 2.5],
+        "s": ["a", "b" * 100, "ä"],
+        "n": pa.array([Decimal("-1.20"), None, Decimal("300.00")], pa.decimal128(20, 2)),
+        "t": pa.array([-1, None, None], pa.timestamp("us")),
+        "l": [[1, None], [], None],
+        "m": pa.array([[("k", 1)], [], None], pa.map_(pa.string(), pa.int64())),
+        "o": [{"a": 1}, {"a": None}, None],
+    }
+)
+_COLUMNS = {name: at for at, name in enumerate(("i", "u", "d", "s", "n", "t", "l"))}
+
+
+def _file(folder: Path, **options: Any) -> Path:
+    file = folder / "f.parquet"
+    pq.write_table(_ROWS, file, **options)
+    return file
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"row_group_size": 1},
+        {"write_page_index": True, "data_page_size": 1, "write_batch_size": 1},
+        {"store_decimal_as_integer": True, "version": "2.4"},
+        {"sorting_columns": [pq.SortingColumn(0, nulls_first=False)], "row_group_size": 1},
+    ],
+)
+def test_right_files(tmp_path: Path, options: dict[str, Any]) -> None:
+    """What pyarrow writes of all kinds of columns keeps every rule."""
+    assert list(parquet_faults(_file(tmp_path, **options), "f")) == []
+
+
+def _statistics(column: str) -> Callable[[Footer], Struct]:
+    return lambda footer: footer.tree[4].items[0][1].items[_COLUMNS[column]][3][12]
+
+
+def _set(column: str, field: int, value: Any) -> Callable[[Footer], None]:
+    def change(footer: Footer) -> None:
+        _statistics(column)(footer)[field] = value
+
+    return change
+
+
+def _rows(footer: Footer) -> None:
+    footer.tree[3] = Number(6, 4)
+
+
+def _group_rows(footer: Footer) -> None:
+    footer.tree[4].items[0][3] = footer.tree[3] = Number(6, 4)
+
+
+def _values(footer: Footer) -> None:
+    footer.tree[4].items[0][1].items[0][3][5] = Number(6, 9)
+
+
+def _outside(footer: Footer) -> None:
+    footer.tree[4].items[0][1].items[0][3][7] = Number(6, 1 << 40)
+
+
+def _claims_order(footer: Footer) -> None:
+    claimed = Struct({1: Number(5, 3), 2: Number(1, 1), 3: Number(2, 0)})
+    footer.tree[4].items[0][4] = Listed(12, [claimed])
+
+
+def _bytes(value: float) -> Binary:
+    return Binary(struct.pack("<d", value))
+
+
+@pytest.mark.parametrize(
+    ("change", "rule", "says"),
+    [
+        (_set("i", 5, Binary(b"\2\0\0\0")), "statistics.max", "max_value is 2, there is 3"),
+        (_set("i", 6, Binary(b"\2\0\0\0")), "statistics.min", "min_value is 2, there is 1"),
+        (_set("i", 1, Binary(b"\2\0\0\0")), "statistics.max", "max is 2, there is 3"),
+        (_set("u", 5, Binary(b"\7\0\0\0")), "statistics.max", "there is 4294967295"),
+        (_set("i", 5, Binary(b"\2")), "unreadable", ""),
+        (_set("s", 5, Binary(b"b")), "statistics.max", "max_value is 62"),
+        (_set("n", 6, Binary(b"\0\0\0\0\0\0\0\0\0")), "statistics.min", "there is -120"),
+        (_set("t", 5, Binary(struct.pack("<q", -2))), "statistics.max", "there is -1000"),
+        (_set("d", 5, _bytes(2.0)), "statistics.max", "max_value is 2.0, there is 2.5"),
+        (_set("d", 5, _bytes(math.nan)), "statistics.max-nan", "max_value is NaN"),
+        (_set("i", 3, Number(6, 0)), "statistics.null-count", "null_count is 0, it must be 1"),
+        (_set("l", 3, Number(6, 1)), "statistics.null-count", "null_count is 1, it must be 3"),
+        (_set("i", 4, Number(6, 3)), "statistics.distinct-count", "it must be 2"),
+        (_rows, "row-count", "4 rows stated, 3 in its groups"),
+        (_group_rows, "row-count", "4 rows stated, 3 are there"),
+        (_values, "chunk.num-values", "9 values stated"),
+        (_outside, "chunk.bytes", "outside the file"),
+        (_claims_order, "sorting", "not in order of s"),
+    ],
+)
+def test_footers(tmp_path: Path, change: Callable[[Footer], None], rule: str, says: str) -> None:
+    """One number or bound of a footer is changed: the fault names rule, place and both values."""
+    file = _file(tmp_path)
+    footer = Footer(file.read_bytes())
+    change(footer)
+    file.write_bytes(footer.file())
+
+    found = list(parquet_faults(file, "f.parquet"))
+
+    assert [fault.rule for fault in found] == [f"parquet.{rule}"]
+    assert says in found[0].says
+    assert found[0].place.startswith("f.parquet")
+
+
+def test_page_index(tmp_path: Path) -> None:
+    """Bounds and counts of pages are held against the rows of each page."""
+    options = {"write_page_index": True, "data_page_size": 1, "write_batch_size": 1}
+    file = _file(tmp_path, use_dictionary=False, **options)
+    data = bytearray(file.read_bytes())
+    chunk = Footer(bytes(data)).tree[4].items[0][1].items[0]
+    at = data.index(b"\3\0\0\0", chunk.whole(6))
+    data[at] = 4
+    file.write_bytes(data)
+
+    [fault] = parquet_faults(file, "f")
+
+    assert fault.rule == "parquet.statistics.min"
+    assert fault.place == "f, row group 0, column i, page 1"
+    assert fault.says == "min_values is 4, there is 3"
+
+
+@pytest.mark.parametrize("cut", [0, 3, 20, 200])
+def test_broken_files(tmp_path: Path, cut: int) -> None:
+    """A file that is cut, or no Parquet file at all, is named as such."""
+    file = _file(tmp_path)
+    file.write_bytes(file.read_bytes()[:cut])
+
+    assert [fault.rule for fault in parquet_faults(file, "f")] == ["parquet.magic"]
