@@ -57,9 +57,10 @@ them), `describe()`, and `scan(...)`, whose options are
 - `batch_rows`, `threads`, `memory_limit_bytes`: how it is read;
 - `strict`: refuse what the format's own reader would skip with a warning, and look closer.
 
-`to_arrow`, `to_pandas` and `to_polars` of a table take the same; `head`, `count_rows` and whatever
-reads Arrow take all of it. `scan_table(path, ...)` opens and scans at once. (`seamkit.scan` is a
-package: Python could be made to call it, but no type checker would believe it.)
+`to_arrow`, `to_pandas`, `to_polars`, `count_rows` and, behind a number of rows, `head` of a table
+take the same; whatever reads Arrow takes all of it. `scan_table(path, ...)` opens and scans at
+once. (`seamkit.scan` is a package: Python could be made to call it, but no type checker would
+believe it.)
 
 A scan has `schema`, `to_table` (or `to_arrow`), `to_reader`, `to_batches`, `to_pandas`,
 `to_polars`, `head`, `count_rows`, `dataset`, `relation`, `lazy`, `spark_frame`, and `explain`,

@@ -24,9 +24,9 @@ from seamkit.scan.arguments import (
 from seamkit.scan.scan import Scan
 from seamkit.scan.unit_scan import ReadRows, UnitScan
 from seamkit.scan.units import ReadPlan
-from seamkit.tables.table import Moment, Table, TableState, described_units, plan_of
+from seamkit.tables.table import Moment, Table, TableState, described_units, plan_of, utc_time
 
-__all__ = ["FolderTable", "Moment", "described", "micros", "parsed_moment"]
+__all__ = ["FolderTable", "Moment", "described", "micros", "parsed_moment", "too_early"]
 
 _CHANGES = ("incremental", "cdc")
 
@@ -47,6 +47,12 @@ def parsed_moment(value: Moment, name: str, meant: str) -> int | dt.datetime:
     if isinstance(value, bool) or not isinstance(value, int | dt.datetime):
         raise UsageError(f"{name} is {' '.join(repr(value)[:60].split())}: {meant} is meant")
     return value if isinstance(value, int) or value.tzinfo else value.replace(tzinfo=dt.UTC)
+
+
+def too_early(what: str, moment: dt.datetime, oldest: tuple[int, int] | None) -> UsageError:
+    """A moment before any state of which `what` tells, beside the oldest: its number, its time."""
+    told = f"; the oldest, {oldest[0]}, is of {utc_time(oldest[1])}" if oldest else ""
+    return UsageError(f"{what} is as old as {moment}{told}")
 
 
 def micros(time: dt.datetime) -> int:

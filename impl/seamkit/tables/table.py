@@ -18,7 +18,7 @@ from seambase.description import StoredFile, TableDescription, UnitDescription
 from seambase.errors import SeambenchError, UsageError
 from seambase.scan import Query
 from seamkit.scan.arguments import Filter
-from seamkit.scan.hints import Hinted
+from seamkit.scan.hints import Hinted, by_name
 from seamkit.scan.scan import Scan
 from seamkit.scan.shown import Listing, html_of, schema_lines
 from seamkit.scan.unit_scan import UnitScan
@@ -178,6 +178,11 @@ class Table(Hinted, ABC):
                 raise TypeError("Table is what tables of all formats are: call open_table(path)")
             return super().__new__(cls)
 
+        def __init_subclass__(cls, **options: object) -> None:
+            super().__init_subclass__(**options)
+            if "scan" in vars(cls):
+                cls.scan = by_name(cls.scan)
+
     @property
     @abstractmethod
     def schema(self) -> pa.Schema:
@@ -256,31 +261,41 @@ class Table(Hinted, ABC):
                 put(file)
         return Listing(TableFile, found.values())
 
+    @by_name
     def to_arrow(
         self, columns: Sequence[str] | None = None, **keywords: Unpack[ScanKeywords]
     ) -> pa.Table:
         """All rows, or those that `scan` gives with the same arguments."""
         return self.scan(columns, **keywords).to_table()
 
+    @by_name
     def to_pandas(
         self, columns: Sequence[str] | None = None, **keywords: Unpack[ScanKeywords]
     ) -> pd.DataFrame:
         """The same as a pandas data frame."""
         return self.scan(columns, **keywords).to_pandas()
 
+    @by_name
     def to_polars(
         self, columns: Sequence[str] | None = None, **keywords: Unpack[ScanKeywords]
     ) -> pl.DataFrame:
         """The same as a Polars data frame."""
         return self.scan(columns, **keywords).to_polars()
 
-    def head(self, rows: int = 10) -> pa.Table:
-        """The first rows that come; the rest is not read."""
-        return self.scan().head(rows)
+    @by_name
+    def head(
+        self,
+        rows: int = 10,
+        columns: Sequence[str] | None = None,
+        **keywords: Unpack[ScanKeywords],
+    ) -> pa.Table:
+        """The first rows that come of those that `scan` gives; the rest is not read."""
+        return self.scan(columns, **keywords).head(rows)
 
-    def count_rows(self) -> int:
-        """How many rows there are; they are read, without a column of theirs."""
-        return self.scan([]).count_rows()
+    @by_name
+    def count_rows(self, **keywords: Unpack[ScanKeywords]) -> int:
+        """How many rows `scan` gives; they are read, without a column that no filter needs."""
+        return self.scan([], **keywords).count_rows()
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         return self.scan().__arrow_c_stream__(requested_schema)

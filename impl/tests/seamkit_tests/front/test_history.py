@@ -355,6 +355,11 @@ def test_files_of_an_address_have_addresses(tmp_path: Path, name: str) -> None:
         (lambda table: table.scan().where("k = 1"), r"call filter\(\)"),
         (lambda table: table.scan(limit=5), r"scan\(\) has no keyword 'limit': call scan\(...\).l"),
         (lambda table: table.scan(colums=["k"]), "did you mean 'columns'"),
+        (lambda table: table.scan(["k"], "k > 1"), r"scan\(\) takes columns by .* filter='k > 1'"),
+        (lambda table: table.to_arrow(["k"], [("k", ">", 1)]), r"say filter=\[\('k', '>', 1\)\]"),
+        (lambda table: table.head(1, ["k"], None), r"head\(\) takes rows, columns by position"),
+        (lambda table: table.count_rows("k > 1"), r"count_rows\(\) takes nothing by position"),
+        (lambda table: table.count_rows(filters="k > 1"), "say filter="),
         (lambda table: table.scan(snapshot_id=5), "say as_of="),
         (lambda table: table.scan(nonsense=5), "it has columns, filter, query"),
         (lambda table: len(table), r"has no len\(\): call count_rows"),
@@ -410,3 +415,31 @@ def test_a_notebook_shows_first_rows(tmp_path: Path) -> None:
         assert "<th>k<br>int32</th>" in shown
         assert "<td>null</td>" in shown
         assert shown.count("<tr>") == 3
+
+
+@pytest.mark.parametrize("name", [f"{one}/travel" for one in ("delta", "iceberg", "paimon")])
+def test_head_and_count_rows_take_what_scan_takes(tmp_path: Path, name: str) -> None:
+    """Columns, a filter by words or tuples, and a state of the past."""
+    table = opened(name, tmp_path)
+    numbers = [one.name for one in table.history() if one.kind in ("version", "snapshot")]
+    counts = [table.count_rows(as_of=number) for number in numbers]
+    assert counts == [table.to_arrow(as_of=number).num_rows for number in numbers]
+    assert len(set(counts)) > 1
+    one, *others = sorted(table.to_arrow()["k"].to_pylist())
+
+    assert table.count_rows(filter=[("k", "!=", one)]) == len(others)
+    assert table.count_rows(filter=f"k = {one}") == 1
+    assert table.head(9, ["k"], filter=f"k = {one}").to_pydict() == {"k": [one]}
+    assert table.head(1, as_of=numbers[0]).num_rows == 1
+
+
+@pytest.mark.parametrize("name", [f"{one}/travel" for one in ("delta", "iceberg", "paimon")])
+def test_a_moment_before_all_states_is_refused_with_the_first(tmp_path: Path, name: str) -> None:
+    """So that the caller can ask again; what `history` lists last is the oldest."""
+    table = opened(name, tmp_path)
+    oldest = table.history()[-1]
+    assert oldest.time is not None
+    told = re.escape(f"the oldest, {oldest.name}, is of {oldest.time}")
+    with pytest.raises(seamkit.UsageError, match=told):
+        table.scan(as_of="2001-01-01")
+    assert table.count_rows(as_of=oldest.time) == table.count_rows(as_of=oldest.name)

@@ -21,7 +21,7 @@ from seambase.scan import ScanWarning
 from seamkit.files.storage import Storage
 from seamkit.tables.delta.log.actions import parse_line
 from seamkit.tables.delta.log.folder import LOG, LogFolder
-from seamkit.tables.folder_table import micros
+from seamkit.tables.folder_table import micros, too_early
 
 _COMMIT = re.compile(r".*?(\d{20})\.(?:[0-9a-fA-F-]{36}\.)?json, line \d+")
 #: Words for the files that an operation added: Spark's, and those of delta-rs.
@@ -113,7 +113,8 @@ def asked_version(
         return as_of
     found = _newest_at(as_of, storage, folder, configuration)
     if found is None:
-        raise UsageError(f"{storage.root}: no version that can be read is as old as {as_of}")
+        oldest = next(commit_times(storage, folder, configuration), None)
+        raise too_early(f"{storage.root}: no version that can be read", as_of, oldest)
     return found
 
 

@@ -21,7 +21,7 @@ import pyarrow as pa
 from seambase.errors import InputError, RefusedError, UsageError
 from seamkit.core.unpack import unpack
 from seamkit.files.storage import Storage
-from seamkit.tables.folder_table import Moment, micros, parsed_moment
+from seamkit.tables.folder_table import Moment, micros, parsed_moment, too_early
 from seamkit.tables.iceberg.metadata.schema import Field, Schema, field_path, read_schema
 
 _VERSIONS = (1, 2, 3)
@@ -432,7 +432,8 @@ def _by_time(metadata: TableMetadata, as_of: dt.datetime) -> View:
     millis = micros(as_of) // 1000
     found = [number for time, number in metadata.log if time <= millis]
     if not found:
-        raise UsageError(f"{metadata.where}: no snapshot that is left is as old as {as_of}")
+        left = ((number, time) for time, number in metadata.log if number in metadata.snapshots)
+        raise too_early(f"{metadata.where}: no snapshot that is left", as_of, next(left, None))
     return _at(metadata, found[-1], f"snapshot {found[-1]}, the current one at {as_of}")
 
 

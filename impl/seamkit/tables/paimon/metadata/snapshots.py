@@ -17,7 +17,7 @@ from typing import Any, Literal
 from seambase.errors import InputError, RefusedError, UsageError
 from seamkit.files.reader import check_names
 from seamkit.files.storage import Storage
-from seamkit.tables.folder_table import Moment, micros, parsed_moment
+from seamkit.tables.folder_table import Moment, micros, parsed_moment, too_early
 from seamkit.tables.paimon.metadata.schemas import field, read_json
 
 #: The branch whose schemas and snapshots lie in the table's own folder.
@@ -186,10 +186,9 @@ class SnapshotFolder:
             else:
                 found, low = snapshot, middle + 1
         if found is None:
-            raise UsageError(
-                f"{self.storage.root}: no snapshot is as old as {moment.isoformat()}; older ones "
-                "have expired, or the table was made later"
-            )
+            first = self.load(numbers[0]) if numbers else None
+            oldest = None if first is None else (first.id, first.time_millis)
+            raise too_early(f"{self.storage.root}: no snapshot that is left", moment, oldest)
         return found
 
 
