@@ -141,6 +141,8 @@ def _float_order(values: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
 
 def ordered_column(column: pa.ChunkedArray, kind: Kind) -> pa.ChunkedArray | None:
     """A column with the order of `ordered`; None where its type is not one of the kind's."""
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
     type_ = column.type
     told = kind.root in _TIMES
     if not kind.compares or pa.types.is_nested(type_) or pa.types.is_timestamp(type_) != told:
@@ -154,7 +156,7 @@ def ordered_column(column: pa.ChunkedArray, kind: Kind) -> pa.ChunkedArray | Non
         return pc.multiply(wide, pa.scalar(Decimal(_NANOS[type_.unit]), pa.decimal128(10, 0)))
     if pa.types.is_date32(type_) or pa.types.is_time32(type_):
         return column.cast(pa.int32())
-    if pa.types.is_string(type_) or pa.types.is_fixed_size_binary(type_):
+    if kind.root in _TEXTS:
         return column.cast(pa.binary())
     return column
 
@@ -181,7 +183,7 @@ def binary_row(row: pa.Table) -> bytes | None:
     fixed = -(-(row.num_columns + 8) // 64) * 8 + 8 * row.num_columns
     slots, beyond, nulls = b"", b"", 0
     for at, column in enumerate(row.columns):
-        kind, value = str(column.type), column[0].as_py()
+        kind, value = str(column.type).removeprefix("large_"), column[0].as_py()
         if kind not in (*_ARROW_SLOTS, "string", "binary"):
             return None
         if value is None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from seambench.contracts.formats import TableFormat
+from seambench.contracts.tables import Form
 from seambench.formats.forms.containers import put_file
 from seambench.formats.golden import golden_table
 
@@ -49,3 +50,15 @@ def new_faults(format_: TableFormat, table: Path, plant: Plant) -> set[str]:
     before = {fault.rule for fault in format_.faults(table)}
     plant(table)
     return {fault.rule for fault in format_.faults(table)} - before
+
+
+def faults_by_form(
+    format_: TableFormat, form: Form, tables: Sequence[str], folder: Path
+) -> list[str]:
+    """The rules that tables must keep, and break once they are brought into a form."""
+    found = []
+    for number, name in enumerate(tables):
+        table = unpacked(format_, name, folder / str(number))
+        if form.change(table):
+            found += [one.rule for one in format_.faults(table) if one.level == "must"]
+    return found

@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from seambench.contracts.formats import resolve_format
+from seambench.contracts.tables import Form
 from seambench.formats.forms.containers import AvroForm, avro_bytes, avro_content, put_file
 from seambench.formats.golden import golden_table, table_folders
 from seambench.formats.hudi.damage import FILES
@@ -27,6 +28,7 @@ from seambench_tests.formats.planting import (
     SUITES,
     Plant,
     changed_bytes,
+    faults_by_form,
     new_faults,
     put,
     unpacked,
@@ -335,3 +337,11 @@ def test_tables_of_the_engines_have_no_fault(folder: Path, tmp_path: Path) -> No
     golden_table(HUDI, folder).unpack(tmp_path)
 
     assert [one for one in HUDI.faults(tmp_path) if one.level == "must"] == []
+
+
+@pytest.mark.parametrize("form", [pytest.param(one, id=one.name) for one in HUDI.known_forms()])
+def test_other_forms_have_no_fault(form: Form, tmp_path: Path) -> None:
+    """What other writers are free to do breaks no rule that a table must keep."""
+    tables = (V6, META, PART, "mor-v9-types", "archived/v6", "cleaned/v9")
+
+    assert faults_by_form(HUDI, form, tables, tmp_path) == []

@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from seambench.contracts.formats import resolve_format
+from seambench.contracts.tables import Form
 from seambench.formats.forms.containers import put_file, read_avro, write_avro
 from seambench.formats.golden import golden_table, table_folders
 from seambench.formats.paimon.damage import FILES
@@ -23,6 +24,7 @@ from seambench_tests.formats.planting import (
     SUITES,
     Plant,
     changed_bytes,
+    faults_by_form,
     new_faults,
     put,
     unpacked,
@@ -355,3 +357,15 @@ def test_tables_of_the_engines_have_no_fault(folder: Path, tmp_path: Path) -> No
         _newest(tmp_path, "snapshot").unlink()
 
     assert found == {rule for name, rule in KNOWN if name == folder.name}
+
+
+@pytest.mark.parametrize("form", [pytest.param(one, id=one.name) for one in PAIMON.known_forms()])
+def test_other_forms_have_no_fault(form: Form, tmp_path: Path) -> None:
+    """What other writers are free to do breaks no rule that a table must keep."""
+    tables = (
+        "pk-key-types",
+        "pk-partitions",
+        *(f"append-types-{f}" for f in ("parquet", "orc", "avro")),
+    )
+
+    assert faults_by_form(PAIMON, form, tables, tmp_path) == []
