@@ -57,5 +57,6 @@ FORMAT = TableFormat(
     capabilities=_CAPABILITIES,
     asked=frozenset({"delta.row-tracking"}),
     forms="seambench.formats.delta.forms:forms",
+    lint="seambench.formats.delta.lint:lint",
     first_cases="checkpoints/*",
 )

@@ -37,7 +37,9 @@ def check_writer(case: WriterCase, writer: TableWriter) -> None:
     Of a pair, `reader` of the writer reads after each step, and is the only judge.
     """
     reader = getattr(writer, "reader", None)
-    with tempfile.TemporaryDirectory(prefix="seambench-writer-") as folder:
+    with tempfile.TemporaryDirectory(
+        prefix="seambench-writer-", ignore_cleanup_errors=True
+    ) as folder:
         for number, step, model in carried_out(case, writer, Path(folder) / "table"):
             after = f"after step {number} ({step.do})"
             if reader is not None:

@@ -32,7 +32,9 @@ def ask_readers(run: PassRun) -> Iterator[Outcome]:
     readers = [name for name, one in known.items() if one.kind == "peer" or reads_all(one)]
     for name in run.implementations:
         for case in run.cases:
-            with tempfile.TemporaryDirectory(prefix="seambench-written-") as folder:
+            with tempfile.TemporaryDirectory(
+                prefix="seambench-written-", ignore_cleanup_errors=True
+            ) as folder:
                 table = str(Path(folder) / "table")
                 written = run.ask(name, "write", case, {"table": table})
                 if written["outcome"] != "pass":
