@@ -38,6 +38,10 @@ class Stage:
     passes: int = 1
 
 
+OVER = "over"
+"""Of the parts of a timing the one that its case does not tell."""
+
+
 @dataclass(frozen=True)
 class TimedFamily:
     """How the page shows timings whose cases begin with one word.
@@ -46,9 +50,11 @@ class TimedFamily:
         prefix: that word, the first part of the cases: `exchange-workers`.
         title: for people.
         parts: what the further parts of a case are, in order; the last is a number of rows, unless
-            it is a way.
+            it is a way. `OVER`, the last, stands in no case: it is what the rows are called.
         ways: those of them that compete with each other; none: implementations do.
         note: what was measured, in a sentence.
+        moves: the bytes of an answer are those that were moved, so that there are speeds; else
+            times are shown.
     """
 
     prefix: str
@@ -56,6 +62,7 @@ class TimedFamily:
     parts: Sequence[str] = ()
     ways: Sequence[str] = ()
     note: str = ""
+    moves: bool = True
 
 
 @runtime_checkable

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
@@ -206,10 +207,17 @@ def _mains(loaded: Loaded) -> set[str]:
     return {counts.most_common(1)[0][0] for counts in timed.values()}
 
 
+_OWN_CLASS = re.compile(r"seambench_[\w.]+:(\w+)")
+_WORDS_OF_CLASS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+
+
 def _called(mains: Set[str], label: str) -> str:
-    """A label as pages have it: the library by its name, as users know it."""
+    """A label as pages have it: the library by its name, this project's classes without modules."""
     first, space, rest = label.partition(" ")
-    return f"seamkit{space}{rest}" if first in mains else label
+    own = _OWN_CLASS.fullmatch(first)
+    if own:
+        first = _WORDS_OF_CLASS.sub("-", own[1]).lower()
+    return f"{'seamkit' if first in mains else first}{space}{rest}"
 
 
 def _folded(ways: Set[str], names: Iterable[str]) -> list[str]:

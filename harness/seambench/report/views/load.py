@@ -132,11 +132,18 @@ def left_out(loaded: Loaded) -> str:
     )
     if every == calm:
         return ""
-    return (
-        f"{every - some:,} of {every:,} timings on record are no figures here: fewer than "
-        f"{LEAST_SAMPLES} warm samples, or a checkout with changes. {some - calm:,} more stay off "
-        "the first page: others used the machine, or nobody looked."
-    )
+    told = []
+    if every > some:
+        told.append(
+            f"{every - some:,} of {every:,} timings on record are no figures here: fewer than "
+            f"{LEAST_SAMPLES} warm samples, or a checkout with changes."
+        )
+    if some > calm:
+        told.append(
+            f"{some - calm:,} {'more' if told else f'of {every:,} timings on record'} stay off the "
+            "first page: others used the machine, or nobody looked."
+        )
+    return " ".join(told)
 
 
 def _copy_names(paths: Sequence[Path]) -> list[str]:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from seambench.contracts.common import TimedFamily
+from seambench.contracts.common import OVER, TimedFamily
 from seambench.records.model import Answered, Floor, Timing
 from seambench.records.ratios import ratio_of
 from seambench.report.views.load import Shown
@@ -193,9 +193,11 @@ class _Place:
     rows: int
 
 
-def _place(about: TimedFamily, shown: Shown, case: str) -> _Place:
+def _place(about: TimedFamily, shown: Shown, timing: Timing) -> _Place:
     name = shown.record.implementation.name
-    parts = case.split("/")[1:]
+    parts = timing.case.split("/")[1:]
+    if OVER in about.parts:
+        parts.append(timing.over.name)
     if about.parts and len(parts) == len(about.parts):
         said = dict(zip(about.parts, parts, strict=True))
         rows = "0" if about.parts[-1] in about.ways else said.pop(about.parts[-1])
@@ -222,7 +224,7 @@ def _groups(about: TimedFamily, one: RunSet) -> list[Group]:
     newest: dict[_Place, tuple[Shown, Timing]] = {}
     copies: dict[tuple[str, int], float] = {}
     for shown, timing in one.timings:
-        place = _place(about, shown, timing.case)
+        place = _place(about, shown, timing)
         if isinstance(timing, Floor):
             stat = Stat.of(timing.hot)
             if stat is not None:
@@ -232,7 +234,7 @@ def _groups(about: TimedFamily, one: RunSet) -> list[Group]:
     groups: dict[str, Group] = {}
     for (label, count), listed in _by_row(newest).items():
         group = groups.setdefault(label, Group(label))
-        for name, rate in _judged(listed, copies.get((label, count))):
+        for name, rate in _judged(listed, copies.get((label, count)), moves=about.moves):
             group.rates.setdefault(name, {})[count] = rate
     return list(groups.values())
 
@@ -247,7 +249,7 @@ def _by_row(
 
 
 def _judged(
-    listed: dict[str, tuple[Shown, Timing]], copy: float | None
+    listed: dict[str, tuple[Shown, Timing]], copy: float | None, *, moves: bool
 ) -> Iterator[tuple[str, Rate]]:
     stats = {name: Stat.of(timing.hot) for name, (_, timing) in listed.items()}
     timed = {name: stat for name, stat in stats.items() if stat is not None}
@@ -264,7 +266,7 @@ def _judged(
             name,
             Rate(
                 stat=stat,
-                moved=timing.bytes,
+                moved=timing.bytes if moves else None,
                 link=shown.link,
                 reason=timing.reason or "",
                 peak=timing.peak_bytes,

@@ -47,6 +47,9 @@ class _ColumnSeam(Seam):
                 ("step", "rows"),
                 note=note,
             ),
+            TimedFamily(
+                "java", "columns filled by scanners in Java", ("what", "of", "form"), ("form",)
+            ),
         )
 
     def cases(self, root: Path, golden: Path | None, begins: Sequence[str]) -> Sequence[Case]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from seambench.contracts.common import TimedFamily
+from seambench.contracts.common import OVER, TimedFamily
 from seambench.contracts.explanation import Explanation
 from seambench.contracts.peers.catalogue import Peer
 from seambench.contracts.seam import Case, Pass, Request, Seam
@@ -61,6 +61,14 @@ class _ScanSeam(Seam):
             TimedFamily("planning", "tables of many files, planned", parts, parts[-1:], note),
             TimedFamily("text", "lineitem as text, by one thread", ("columns", "by"), ("by",)),
             TimedFamily("bucket", "one large bucket, streamed by so many threads"),
+            TimedFamily(
+                "evolved",
+                "queries of tables whose columns changed",
+                ("engine", "query", OVER),
+                (OVER,),
+                "Both tables of a format have the same rows in the same files.",
+                moves=False,
+            ),
         )
 
     def cases(self, root: Path, golden: Path | None, begins: Sequence[str]) -> Sequence[Case]:

@@ -278,6 +278,28 @@ def test_ways_compete_where_no_number_of_rows_is_told(tmp_path: Path) -> None:
     assert not family.compares
 
 
+def test_the_same_query_over_other_tables_has_a_bar_of_each(tmp_path: Path) -> None:
+    """What rows are called tells runs of one case apart; an answer's bytes are no speed."""
+    record = exchange_record()
+    several = zip(record["timings"][:2], ("plain", "changed"), (4e-3, 6e-3), strict=True)
+    record["timings"] = [
+        one
+        | {"case": "evolved/duckdb/sums", "hot": [took] * 7}
+        | {"over": one["over"] | {"name": f"lineitem, delta, {name}"}}
+        for one, name, took in several
+    ]
+    write_record(tmp_path, record)
+    known = [("scan", one) for one in find_seam("scan").timed]
+    [family] = families(load_records(tmp_path).records, known)
+    [group] = family.groups
+
+    assert (family.seam, group.label) == ("scan", "duckdb, sums")
+    assert [(bar.name, bar.text) for bar in rate_bars(family, group)] == [
+        ("lineitem, delta, plain", "4.00 ms"),
+        ("lineitem, delta, changed", "6.00 ms"),
+    ]
+
+
 def test_cases_that_no_seam_knows_are_shown_by_name(tmp_path: Path) -> None:
     """A family from outside, or with parts that nobody declared, keeps its numbers of rows."""
     record = exchange_record()
@@ -484,4 +506,7 @@ def test_few_samples_and_changed_checkouts_are_no_figures(
 
     assert kept == [pages, first]
     assert bool(left_out(loaded)) == (not first)
-    assert ("1 of 1 timings" in left_out(loaded)) == (not pages)
+    assert ("1 of 1 timings on record are no figures" in left_out(loaded)) == (not pages)
+    assert ("1 of 1 timings on record stay off the first" in left_out(loaded)) == (
+        pages and not first
+    )

@@ -146,6 +146,28 @@ def test_columns_that_are_older_than_cases_are_grey(results: Path, tmp_path: Pat
     assert matrix.count("1 case not asked") == 1
 
 
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("seambench_impl.measures.engines:EngineAnew", "engine-anew"),
+        ("seambench_impl.measures.engines:DuckDBFiles", "duck-db-files"),
+        ("mine.v2:EngineAnew", "mine.v2:EngineAnew"),
+        ("auto", "seamkit"),
+    ],
+)
+def test_readers_are_called_by_words(results: Path, tmp_path: Path, name: str, shown: str) -> None:
+    """The library by its name, classes of this project's modules without them, others in full."""
+    for timed in ("auto", name):
+        record = make_record("auto")
+        record["implementation"] |= {"name": timed, "kind": "variant"}
+        write_record(results, record)
+    build(results, tmp_path / "site")
+
+    named = re.findall(r'<th scope="row">(\S+) · hudi', page(tmp_path / "site", "cost"))
+    assert shown in named
+    assert name == shown or name not in named
+
+
 def test_an_exchange_says_where_its_time_went(site: Path) -> None:
     """Beside the time of a run stands what its sides spent it on, and nothing that took none."""
     seams = page(site, "seams")
