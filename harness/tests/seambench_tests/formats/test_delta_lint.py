@@ -261,12 +261,12 @@ _CHECKPOINT = "_delta_log/*.checkpoint.parquet"
         (
             "stats.max-values",
             "types",
-            _stats(lambda body: body["maxValues"].update(ts="1900-01-01T00:00:00.000Z")),
+            _stats(lambda body: body["maxValues"].update(ts="0001-01-01T00:00:00.000Z")),
         ),
         (
             "stats.max-values",
             "types",
-            _stats(lambda body: body["maxValues"].update(day="1900-01-01")),
+            _stats(lambda body: body["maxValues"].update(day="0001-01-01")),
         ),
         ("stats.max-values", "types", _stats(lambda body: body["maxValues"].update(m=-1e20))),
         ("stats.max-values", "types", _stats(lambda body: body["maxValues"].update(l="many"))),
