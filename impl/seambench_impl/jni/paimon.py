@@ -32,7 +32,8 @@ from seamkit.offheap.connector.parameters import join_names
 from seamkit.offheap.engine.schema import EngineSchema
 from seamkit.offheap.jni.classes import JniLoader, scanner_classes
 from seamkit.offheap.jni.scanner import JniScanner
-from seamkit.scan.units import ReadContext, ReadUnit, Runs, settled_columns
+from seamkit.scan.pruning import settled_columns
+from seamkit.scan.units import ReadContext, ReadUnit, Runs
 
 #: Of Paimon's core, the first by default.
 VERSIONS = ("1.4.2", "0.9.0")

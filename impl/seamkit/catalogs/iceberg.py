@@ -69,11 +69,9 @@ class IcebergNames:
 def metadata_address(address: str) -> tuple[str, Mapping[str, Any] | None]:
     """Where the newest metadata file of a table lies, and the storage options to read it with.
 
-    Any other address than `iceberg://CATALOG/NAMESPACE.TABLE` is returned as it is. There are no
-    options for a table that is not on S3, or of which its catalog tells none.
+    The address is `iceberg://CATALOG/NAMESPACE.TABLE`. There are no options for a table that is not
+    on S3, or of which its catalog tells none.
     """
-    if not address.startswith(SCHEME):
-        return address, None
     name, _, table = address.removeprefix(SCHEME).partition("/")
     if not name or "." not in table or "/" in table:
         hint = "" if table else "; open_catalog opens a whole catalog"

@@ -271,12 +271,13 @@ class Storage:
     def list(self, folder: str = "") -> list[FileStatus]:
         """Entries of one folder, by name; an absent folder has none."""
         prefix = f"{folder}/" if folder else ""
+        full = self._inside(folder)
         try:
-            entries = self._ask(self._files.entries, folder)
-        except InputError as error:
-            if isinstance(error.__cause__, FileNotFoundError):
-                return []
-            raise
+            entries = self._files.entries(full)
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise InputError(f"{full}: {error.strerror or error}") from error
         for name, _ in entries:
             if not name.isascii() and "\udc80" <= max(name) <= "\udcff":
                 raise InputError(f"{self.full(folder)}: the name {name!a} in it is not UTF-8")

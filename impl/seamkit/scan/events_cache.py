@@ -24,21 +24,21 @@ from seamkit.core.memory import TrackedAllocator
 from seamkit.files.file_cache import CACHE_BYTES, Kept
 from seamkit.files.kept_on_disk import Form
 from seamkit.files.reader import FileReader
+from seamkit.files.roaring import Positions
 from seamkit.scan.arguments import DEFAULT_BATCH_ROWS
 from seamkit.scan.core_merges import KEEP, REMOVE, RowNumbers, assemble
 from seamkit.scan.masks import GoneRows, SharedMask, left_of
 from seamkit.scan.merge_path import GroupRange, RowSources, UnitMerge
-from seamkit.scan.native_path import Wanted
 from seamkit.scan.runs_path import gone_of_runs
 from seamkit.scan.units import (
     DataFile,
     Events,
     Keyed,
     LoadedEvents,
-    Positions,
     ReadContext,
     ReadUnit,
     Runs,
+    Wanted,
     gone_identity,
 )
 

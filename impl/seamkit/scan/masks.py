@@ -15,8 +15,9 @@ from seambase.wording import counted
 from seamkit.core.arrow_data import ExportedBatch, array_of, batch_of
 from seamkit.core.memory import TrackedAllocator
 from seamkit.files.reader import FileReader
+from seamkit.files.roaring import Positions
 from seamkit.scan.core_merges import KEEP, REMOVE, assemble
-from seamkit.scan.units import Changes, KeyMask, KeyTest, Mask, Positions, ReadContext
+from seamkit.scan.units import Changes, KeyMask, KeyTest, Mask, ReadContext
 
 
 class Gone(Protocol):

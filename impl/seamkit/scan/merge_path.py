@@ -25,17 +25,16 @@ from seambase.wording import counted
 from seamkit.core.arrow_data import array_of, batch_of
 from seamkit.core.tasks import Turns, begun, read_ahead
 from seamkit.files.reader import FileReader
+from seamkit.files.roaring import Positions
 from seamkit.scan.core_merges import KEEP, RowNumbers
 from seamkit.scan.masks import GoneRows
 from seamkit.scan.native_path import (
-    Wanted,
     condition_met,
     matching_groups,
     native_rows,
     tested_rows,
-    with_values,
 )
-from seamkit.scan.units import DataFile, Events, Positions, ReadContext
+from seamkit.scan.units import DataFile, Events, ReadContext, Wanted
 
 _Truths = npt.NDArray[np.bool_]
 
@@ -328,7 +327,7 @@ class _UnitEvents:
             yield from self.tested(whole)
             return
         for batch in whole:
-            yield with_values(batch, self._handed_out, wanted.known)
+            yield wanted.whole(batch, self._handed_out)
 
     def chosen(self, rows: RowNumbers) -> RowNumbers:
         """Those of some rows of the events that meet the condition, if rows are chosen."""
@@ -338,7 +337,7 @@ class _UnitEvents:
         """Merged rows with all columns of the events: those that meet the condition."""
         wanted = self._wanted
         for batch in batches:
-            whole = with_values(batch, wanted.schema, wanted.known)
+            whole = wanted.whole(batch, wanted.schema)
             if wanted.condition is not None:
                 met = condition_met(whole.select(list(wanted.tested)), wanted.condition)
                 whole = whole.select(list(wanted.columns)).filter(met)
@@ -361,7 +360,7 @@ class _UnitEvents:
         wanted = self._wanted
         tested = pa.schema([wanted.schema.field(name) for name in wanted.tested])
         own = batch.select(wanted.read(wanted.tested).names)
-        return _truths(condition_met(with_values(own, tested, wanted.known), wanted.condition))
+        return _truths(condition_met(wanted.whole(own, tested), wanted.condition))
 
 
 class RowSources:

@@ -10,8 +10,7 @@ file, whichever row groups are read.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -20,8 +19,9 @@ import pyarrow.compute as pc
 from seamkit.core.arrow_data import batch_of, repeated
 from seamkit.core.memory import TrackedAllocator
 from seamkit.files.pages.paged import PagedFile, paged_file
-from seamkit.files.reader import FileReader, PageCounts
+from seamkit.files.reader import FileReader
 from seamkit.scan.masks import Gone, RowRemover
+from seamkit.scan.units import Wanted
 
 _PIECE_ROWS = 32 * 1024
 # To test a condition costs a tenth of a millisecond, however few the rows are.
@@ -31,46 +31,6 @@ _TESTED_ROWS = 128 * 1024
 _FEW = 0.25
 # Above this share of rows that may match, row groups are read as a whole.
 _MOST_IN_PAGES = 0.5
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """What a read hands out of a unit.
-
-    Attributes:
-        schema: the columns to hand out and those of the filter, in the table's types.
-        columns: names of those to hand out, in order.
-        condition: rows to keep, or None for all.
-        tested: names of the filter's columns.
-        known: columns with one value for the whole unit, which need not be read.
-        batch_rows: most rows in a batch.
-        pages: receives how many pages of Parquet files are read.
-    """
-
-    schema: pa.Schema
-    columns: Sequence[str]
-    condition: pc.Expression | None
-    tested: Sequence[str]
-    known: Mapping[str, pa.Scalar]
-    batch_rows: int
-    pages: PageCounts | None = None
-
-    def read(self, names: Sequence[str]) -> pa.Schema:
-        """The fields of those among `names` that must be read."""
-        return pa.schema([self.schema.field(name) for name in names if name not in self.known])
-
-
-def with_values(
-    batch: pa.RecordBatch, schema: pa.Schema, known: Mapping[str, pa.Scalar]
-) -> pa.RecordBatch:
-    """Put `known` columns of one value beside those that were read, in the schema's order."""
-    if not known:
-        return batch
-    columns = [
-        repeated(known[name], batch.num_rows) if name in known else batch.column(name)
-        for name in schema.names
-    ]
-    return batch_of(columns, schema, batch.num_rows)
 
 
 def native_rows(
@@ -98,7 +58,7 @@ def native_rows(
         for batch in reader.batches(
             read, wanted.batch_rows, use_threads=use_threads, row_groups=row_groups
         ):
-            yield with_values(batch, handed_out, wanted.known)
+            yield wanted.whole(batch, handed_out)
         return
     remover = RowRemover(gone, read, allocator or TrackedAllocator())
     for groups, at in _with_rows_left(reader, row_groups, gone, wanted.batch_rows):
@@ -113,7 +73,7 @@ def native_rows(
             left = remover.left(batch, at)
             at += rows
             if left.num_rows:
-                yield with_values(left, handed_out, wanted.known)
+                yield wanted.whole(left, handed_out)
 
 
 def _starts(reader: FileReader, row_groups: Sequence[int]) -> dict[int, int]:
@@ -202,7 +162,7 @@ def _selected(
     found = None if pages is None else _tested_in_pages(pages, reader, wanted, group, there)
     mask, kept = found or _test(
         (
-            with_values(batch, tested, wanted.known)
+            wanted.whole(batch, tested)
             for batch in reader.batches(
                 wanted.read(wanted.tested),
                 _TESTED_ROWS,
@@ -286,7 +246,7 @@ def _tested_in_pages(
     if batches is None:
         return None
     met, kept = _test(
-        (with_values(batch, tested, wanted.known) for batch in batches),
+        (wanted.whole(batch, tested) for batch in batches),
         wanted.condition,
         tested,
         None if there is None else there.take(pa.array(positions)),

@@ -15,7 +15,7 @@ from seamkit.core.tasks import gc_paused
 from seamkit.files.reader import FileReader
 from seamkit.files.statistics import FileStatistics, guarantee_of, that_may_match
 from seamkit.scan.statistics import of_runs
-from seamkit.scan.units import KeyMask, Mask, ReadPlan, ReadUnit, Runs, settled_columns
+from seamkit.scan.units import KeyMask, Mask, ReadPlan, ReadUnit, Runs
 
 RuledOutBy = Literal["bucket", "group", "unit", "file"]
 """What leaves a unit out: its bucket, what is known of its group, of itself, of its files' keys."""
@@ -88,6 +88,8 @@ def ruled_out_note(
     `found` is what `ruled_out_by` says. Of units that are not `in_partition` nothing counts: these
     values stand in paths, or beside them.
     """
+    if condition is None:
+        return []
     tested = filter_columns(condition, plan.schema)
     units = list(zip(plan.units, found, in_partition, strict=True))
     read = {file.path for unit, by, _ in units if by is None for file in unit.changed_by}
@@ -109,7 +111,7 @@ def ruled_out_note(
 
 def files_ruled_out(
     unit: ReadUnit,
-    condition: pc.Expression | None,
+    condition: pc.Expression,
     schema: pa.Schema,
     tested: Sequence[str],
 ) -> bool:
@@ -118,10 +120,24 @@ def files_ruled_out(
     Where its changes add or replace rows, these are to be read all the same.
     """
     counted = settled_columns(unit, tested) - unit.partition.keys()
-    if condition is None or unit.file_test is None or not counted:
+    if unit.file_test is None or not counted:
         return False
     fields = pa.schema([schema.field(name) for name in tested])
     return not unit.file_test(condition, fields, counted)
+
+
+def settled_columns(unit: ReadUnit, names: Collection[str]) -> frozenset[str]:
+    """Columns among `names` whose values in a unit's files are those of its rows.
+
+    By these a filter may rule out rows before the unit's changes are applied. A column that an
+    event or a merge may change is none: a replaced version of a row could meet a filter that the
+    row itself does not, or the other way round.
+    """
+    changes = unit.changes
+    if isinstance(changes, Mask | KeyMask | None):
+        return frozenset(names)
+    keys = changes.keys if isinstance(changes, Runs) else changes.key_columns
+    return frozenset(names).intersection({*keys, *unit.partition})
 
 
 def _is_known(unit: ReadUnit) -> bool:
@@ -170,7 +186,7 @@ def _rule_out(
 
 def groups_by_key(
     key_columns: Collection[str],
-    condition: pc.Expression | None,
+    condition: pc.Expression,
     tested: Sequence[str],
     schema: pa.Schema,
 ) -> Callable[[FileReader], Sequence[int]] | None:
@@ -180,7 +196,7 @@ def groups_by_key(
     change replaces. None where the condition says nothing of keys.
     """
     keys = frozenset(tested).intersection(key_columns)
-    if condition is None or not keys:
+    if not keys:
         return None
     fields = pa.schema([schema.field(name) for name in tested])
     return lambda reader: reader.row_groups_that_may_match(condition, fields, counted=keys)
@@ -209,6 +225,8 @@ def rules_some_out(
     tested: Sequence[str],
 ) -> bool:
     """Whether a condition leaves out a unit, or row groups of its file by their keys."""
+    if condition is None:
+        return False
     if not units_that_may_match([unit], condition, schema, tested)[0]:
         return True
     if isinstance(unit.changes, Mask | KeyMask | Runs | None):

@@ -26,7 +26,6 @@ from seamkit.files.file_cache import KEPT
 from seamkit.scan.arguments import ScanOptions
 from seamkit.scan.engine_units import engine_share, masked_unit
 from seamkit.scan.events_cache import EventsCache, UnitMatches
-from seamkit.scan.native_path import Wanted
 from seamkit.scan.pruning import (
     RuledOutBy,
     ruled_out_by,
@@ -37,7 +36,7 @@ from seamkit.scan.scan import Scan
 from seamkit.scan.shown import Progress
 from seamkit.scan.statistics import unit_statistics
 from seamkit.scan.unit_tasks import OtherPath, ReadRows, ReadState, UnitTasks
-from seamkit.scan.units import ReadPlan, ReadUnit, UnitsInTime
+from seamkit.scan.units import ReadPlan, ReadUnit, UnitsInTime, Wanted
 
 if TYPE_CHECKING:
     import pyarrow.dataset as ds
@@ -62,7 +61,8 @@ class UnitScan(Scan):
         self._other_path: OtherPath | None = None
         self._matches: UnitMatches | None = None
         self._keeps = True
-        filter_columns(condition, plan.schema)
+        if condition is not None:
+            filter_columns(condition, plan.schema)
         self._begin()
 
     def _begin(self, beside: ToldWarnings | None = None) -> None:
@@ -410,7 +410,7 @@ class UnitScan(Scan):
         events: EventsCache | None,
     ) -> Iterator[tuple[int, pa.RecordBatch]]:
         self._state.warnings.tell()
-        tested = filter_columns(condition, self._plan.schema)
+        tested = [] if condition is None else filter_columns(condition, self._plan.schema)
         wanted = Wanted(
             self._fields(list(dict.fromkeys([*columns, *tested]))),
             columns,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -21,7 +21,7 @@ from seamkit.scan.arguments import ScanOptions
 from seamkit.scan.events_cache import ChangedRows, EventsCache, changed_rows
 from seamkit.scan.masks import SharedMask
 from seamkit.scan.merge_path import EventsOfUnit, UnitMerge
-from seamkit.scan.native_path import Wanted, native_rows, with_values
+from seamkit.scan.native_path import native_rows
 from seamkit.scan.pruning import (
     files_ruled_out,
     groups_by_key,
@@ -38,6 +38,7 @@ from seamkit.scan.units import (
     ReadPlan,
     ReadUnit,
     Runs,
+    Wanted,
 )
 
 _WAITING = 4
@@ -93,9 +94,10 @@ class UnitTasks:
         The numbers of those that are another reader's, which may be slow, come back, too.
         """
         units, threads = self.plan.units, self.options.n_threads
-        test = wanted.condition, self.plan.schema, wanted.tested
-        may_match = units_that_may_match(units, *test)
-        kept = list(itertools.compress(units, may_match))
+        kept: Sequence[ReadUnit] = units
+        if wanted.condition is not None:
+            test = wanted.condition, self.plan.schema, wanted.tested
+            kept = list(itertools.compress(units, units_that_may_match(units, *test)))
         whole_bytes = sum(unit.size_bytes for unit in kept)
         spare = sum(len(unit.files) for unit in kept) < threads
         tasks: list[Task] = []
@@ -170,7 +172,9 @@ class UnitTasks:
     ) -> list[Task]:
         """Tasks for a unit that is merged."""
         condition = None if by_key is None else wanted.condition
-        lacks = files_ruled_out(unit, condition, self.plan.schema, wanted.tested)
+        lacks = condition is not None and files_ruled_out(
+            unit, condition, self.plan.schema, wanted.tested
+        )
         file = unit.files[0] if unit.files and not lacks else None
         context = replace(self.context(), condition=condition)
 
@@ -269,6 +273,8 @@ def _runs_of_groups(groups: int, parts: int) -> Iterator[tuple[int, int]]:
 
 
 def _groups_by_key(keys: Collection[str], wanted: Wanted) -> GroupsOf | None:
+    if wanted.condition is None:
+        return None
     return groups_by_key(keys, wanted.condition, wanted.tested, wanted.schema)
 
 
@@ -283,7 +289,7 @@ def _groups_of_events(keys: frozenset[str], wanted: Wanted) -> GroupsOf | None:
 
 def _tested(read: Task, wanted: Wanted) -> Iterator[pa.RecordBatch]:
     """Rows of another path that meet the condition; a value below the merge may be stale."""
-    whole = (with_values(batch, wanted.schema, wanted.known) for batch in read())
+    whole = (wanted.whole(batch, wanted.schema) for batch in read())
     if wanted.condition is None:
         return whole
     stream = pa.RecordBatchReader.from_batches(wanted.schema, whole)

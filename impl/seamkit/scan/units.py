@@ -33,35 +33,13 @@ from seambase.description import StoredFile
 from seambase.scan import ScanWarning
 from seambase.values import value_class
 from seambase.wording import counted
+from seamkit.core.arrow_data import batch_of, repeated
 from seamkit.core.memory import TrackedAllocator
 from seamkit.core.tasks import gc_paused
-from seamkit.files.reader import FileReader
+from seamkit.files.reader import FileReader, PageCounts
 from seamkit.files.roaring import Positions
 from seamkit.files.statistics import ColumnRange, FileStatistics
 from seamkit.scan.core_merges import RowNumbers
-
-__all__ = [
-    "Buckets",
-    "Changes",
-    "Combine",
-    "DataFile",
-    "Events",
-    "FileTest",
-    "Guarantee",
-    "KeyMask",
-    "KeyTest",
-    "Keyed",
-    "LoadedEvents",
-    "Mask",
-    "Positions",
-    "ReadContext",
-    "ReadPlan",
-    "ReadUnit",
-    "Runs",
-    "UnitsInTime",
-    "gone_identity",
-    "settled_columns",
-]
 
 _FIRST_UNITS = 64
 
@@ -155,8 +133,9 @@ class ReadContext:
         spent: receives seconds by what they were spent on, from readers that count them.
         condition: what rows of the unit are tested for afterwards, over the table's columns; None
             for nothing. A reader that is not the scan's own may leave out rows that surely do not
-            meet it, never by a value that the unit's changes may replace; see `settled_columns`. So
-            may changes leave out events by their keys; see `LoadedEvents.whole`.
+            meet it, never by a value that the unit's changes may replace; see
+            `seamkit.scan.pruning.settled_columns`. So may changes leave out events by their keys;
+            see `LoadedEvents.whole`.
     """
 
     allocator: TrackedAllocator
@@ -165,6 +144,43 @@ class ReadContext:
     held_bytes: int | None = None
     spent: list[tuple[str, float]] = field(default_factory=list)
     condition: pc.Expression | None = None
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a read hands out of a unit.
+
+    Attributes:
+        schema: the columns to hand out and those of the filter, in the table's types.
+        columns: names of those to hand out, in order.
+        condition: rows to keep, or None for all.
+        tested: names of the filter's columns.
+        known: columns with one value for the whole unit, which need not be read.
+        batch_rows: most rows in a batch.
+        pages: receives how many pages of Parquet files are read.
+    """
+
+    schema: pa.Schema
+    columns: Sequence[str]
+    condition: pc.Expression | None
+    tested: Sequence[str]
+    known: Mapping[str, pa.Scalar]
+    batch_rows: int
+    pages: PageCounts | None = None
+
+    def read(self, names: Sequence[str]) -> pa.Schema:
+        """The fields of those among `names` that must be read."""
+        return pa.schema([self.schema.field(name) for name in names if name not in self.known])
+
+    def whole(self, batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+        """What was read with the `known` columns beside it, in a schema's order."""
+        if not self.known:
+            return batch
+        columns = [
+            repeated(self.known[name], batch.num_rows) if name in self.known else batch.column(name)
+            for name in schema.names
+        ]
+        return batch_of(columns, schema, batch.num_rows)
 
 
 class Events(Protocol):
@@ -486,20 +502,6 @@ def gone_identity(unit: ReadUnit) -> Hashable | None:
         if isinstance(changes, KeyMask) and changes.mask is not None:
             parts.append(changes.mask.identity())
     return None if own is None or None in parts else (type(changes).__name__, own, *parts)
-
-
-def settled_columns(unit: ReadUnit, names: Collection[str]) -> frozenset[str]:
-    """Columns among `names` whose values in a unit's files are those of its rows.
-
-    By these a filter may rule out rows before the unit's changes are applied. A column that an
-    event or a merge may change is none: a replaced version of a row could meet a filter that the
-    row itself does not, or the other way round.
-    """
-    changes = unit.changes
-    if isinstance(changes, Mask | KeyMask | None):
-        return frozenset(names)
-    keys = changes.keys if isinstance(changes, Runs) else changes.key_columns
-    return frozenset(names).intersection({*keys, *unit.partition})
 
 
 @dataclass(frozen=True)

@@ -187,12 +187,12 @@ class VariantField(TableField, Protocol):
 def with_whole_variants(
     reader: FileReader, fields: Iterable[VariantField], file: Place
 ) -> FileReader:
-    """The reader itself, or one that puts together the variants that the file has in pieces."""
-    nested = [own for own in fields if own.children]
-    if not nested:
-        return reader
+    """The reader itself, or one that puts together the variants that the file has in pieces.
+
+    Fields without others within them are none.
+    """
     own = pa.struct(list(reader.schema))
-    found = frozenset(_in_fields(nested, file, own, reader.name))
+    found = frozenset(_in_fields(fields, file, own, reader.name))
     return ShreddedReader(reader, found) if found else reader
 
 

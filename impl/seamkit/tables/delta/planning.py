@@ -222,7 +222,8 @@ def open_data_file(
         raise InputError(f"{reader.name}: its columns are found by field ids, of which it has none")
     finder = Finder(schema.by_name, Place("", (), places(own, id_and_name)), reader.name)
     _check(reader, add, schema, finder.file)
-    whole = with_whole_variants(reader, schema.fields, finder.file)
+    nested = [own for own in schema.fields if own.children]
+    whole = with_whole_variants(reader, nested, finder.file) if nested else reader
     found = whole if schema.mode == "none" else FoundReader(whole, finder)
     of_all = add.vector is None
 

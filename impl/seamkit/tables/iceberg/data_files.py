@@ -414,7 +414,8 @@ class FileOpener:
         if own is None:
             own = file_columns(reader.schema, has_ids, self.mapping, reader.name)
         roots = [root for column in columns.values() for root in column[:1]]
-        whole = with_whole_variants(reader, roots, own)
+        nested = [root for root in roots if root.children]
+        whole = with_whole_variants(reader, nested, own) if nested else reader
         found = FoundReader(whole, IcebergFinder(own, columns, rows, reader.name))
 
         def check() -> None:

@@ -92,9 +92,11 @@ class Planner:
         if snapshot is None:
             return [], (), ()
         listed = read_list(self.opener.files, snapshot, self.metadata)
-        kept = manifests_that_may_match(
-            listed, self.metadata, self.schema, self._counted, condition
-        )
+        kept: Sequence[Manifest] = listed
+        if condition is not None:
+            kept = manifests_that_may_match(
+                listed, self.metadata, self.schema, self._counted, condition
+            )
         read = [(one, read_entries(self.opener.files, one, self.metadata)) for one in kept]
         entries = [entry for _, own in read for entry in own]
         deletes = [entry for entry in entries if entry.content != DATA]
@@ -210,6 +212,8 @@ class Planner:
 
     def _bucket(self, entry: Entry) -> tuple[ColumnBuckets, int] | None:
         """The bucket of a data file, by the first field of its spec that tells one."""
+        if not entry.partition.values:
+            return None
         for id_, buckets in self._buckets(entry.partition.spec_id):
             number = entry.partition.values[id_]
             if isinstance(number, int):

@@ -303,7 +303,7 @@ def manifests_that_may_match(
     metadata: TableMetadata,
     schema: Schema,
     counted: Sequence[Field],
-    condition: pc.Expression | None,
+    condition: pc.Expression,
 ) -> Sequence[Manifest]:
     """The manifests that may have files with rows that meet a condition.
 
@@ -312,8 +312,6 @@ def manifests_that_may_match(
     `schema` has the columns that the condition names, those of row lineage besides; `counted` are
     those of which manifests say what files hold.
     """
-    if condition is None:
-        return listed
     arrow = schema.arrow
     for own in LINEAGE:
         arrow = arrow if own.name in arrow.names else arrow.append(pa.field(own.name, own.type))

@@ -15,7 +15,7 @@ from seambase.description import TableDescription
 from seambase.filters import filter_columns
 from seambase.scan import ScanWarning
 from seambase.wording import counted
-from seamkit.catalogs.iceberg import metadata_address
+from seamkit.catalogs.iceberg import SCHEME, metadata_address
 from seamkit.files.storage import Storage, table_address
 from seamkit.scan.arguments import (
     Filter,
@@ -76,7 +76,10 @@ class IcebergTable(FolderTable):
         *,
         allow: Sequence[str] = (),
     ) -> None:
-        address, catalogs_options = metadata_address(table_address(path))
+        address = table_address(path)
+        catalogs_options: Mapping[str, Any] | None = None
+        if address.startswith(SCHEME):
+            address, catalogs_options = metadata_address(address)
         root, file = split_address(address)
         self._storage = Storage(root, storage_options or catalogs_options, allow=allow)
         self._metadata = load(self._storage, file or newest_metadata(self._storage))

@@ -15,8 +15,9 @@ from seambase.errors import InputError
 from seamkit.core.arrow_data import batch_of, numbers
 from seamkit.files.columns import FoundReader, Source
 from seamkit.files.reader import FileReader
+from seamkit.files.roaring import Positions
 from seamkit.files.roaring import Positions as Rows
-from seamkit.scan.units import Positions, ReadContext, ReadPlan, ReadUnit
+from seamkit.scan.units import ReadContext, ReadPlan, ReadUnit
 from seamkit.tables.paimon.metadata.schemas import KIND, ROW_KIND, SYSTEM
 from seamkit.tables.states import both_states
 

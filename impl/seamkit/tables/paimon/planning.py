@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import pyarrow as pa
 
@@ -51,6 +51,9 @@ from seamkit.tables.paimon.metadata.schemas import (
     read_options,
 )
 from seamkit.tables.paimon.metadata.snapshots import Snapshot
+
+#: Of merge engines that leave one row of a key as it is, which one.
+_ROW_LEFT: Mapping[str, Literal["last", "first"]] = {"deduplicate": "last", "first-row": "first"}
 
 
 @dataclass(frozen=True)
@@ -325,7 +328,7 @@ class Planner:
             kinds=KIND if retracts else None,
             system=SYSTEM,
             ignores_retracts=options.ignores_deletes,
-            rule=merge_rule(self._schema, options),
+            rule=_ROW_LEFT.get(options.engine) or merge_rule(self._schema, options),
             masks=masks,
         )
         return ReadUnit(

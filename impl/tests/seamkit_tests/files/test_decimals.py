@@ -13,7 +13,8 @@ import pytest
 from seamkit.files import promotion
 from seamkit.files.parquet import ParquetReader
 from seamkit.files.storage import Storage
-from seamkit.scan.native_path import Wanted, native_rows
+from seamkit.scan.native_path import native_rows
+from seamkit.scan.units import Wanted
 from seamkit_tests.samples.golden_tables import unpack_table
 
 

@@ -25,9 +25,9 @@ from seamkit.files.parquet import ParquetReader
 from seamkit.files.ranges import Ranges
 from seamkit.files.statistics import that_may_match
 from seamkit.files.storage import Storage
-from seamkit.scan.native_path import Wanted, native_rows
+from seamkit.scan.native_path import native_rows
 from seamkit.scan.unit_scan import UnitScan
-from seamkit.scan.units import DataFile, ReadPlan, ReadUnit
+from seamkit.scan.units import DataFile, ReadPlan, ReadUnit, Wanted
 from seamkit_tests.scan.units import open_file
 
 _ROWS = 4000

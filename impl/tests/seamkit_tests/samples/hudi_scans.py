@@ -12,9 +12,8 @@ import pytest
 
 from seamkit.connector.unit_rows import read_unit
 from seamkit.scan.merge_path import UnitMerge
-from seamkit.scan.native_path import Wanted
 from seamkit.scan.unit_scan import UnitScan
-from seamkit.scan.units import ReadContext, ReadUnit
+from seamkit.scan.units import ReadContext, ReadUnit, Wanted
 from seamkit.tables.hudi.change_scan import ChangeScan
 from seamkit.tables.hudi.merge.fold import SliceChanges
 from seamkit.tables.hudi.merge.keys import LogSource

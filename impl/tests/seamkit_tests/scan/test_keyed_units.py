@@ -18,10 +18,11 @@ from seamkit.core.arrow_data import ExportedBatch
 from seamkit.core.memory import TrackedAllocator
 from seamkit.files.parquet import ParquetReader
 from seamkit.files.reader import FileReader
+from seamkit.files.roaring import Positions
 from seamkit.scan.arguments import ScanOptions
 from seamkit.scan.core_merges import LogIndex, RowNumbers, assemble
 from seamkit.scan.unit_scan import UnitScan
-from seamkit.scan.units import DataFile, LoadedEvents, Positions, ReadContext, ReadUnit
+from seamkit.scan.units import DataFile, LoadedEvents, ReadContext, ReadUnit
 from seamkit_tests.scan.units import open_file, plan, positions, write_unit
 
 _ROWS = 1000

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from seamkit.files.parquet import ParquetReader
 from seamkit.files.storage import Storage
-from seamkit.scan.native_path import Wanted, native_rows, with_values
+from seamkit.scan.native_path import native_rows
+from seamkit.scan.units import Wanted
 
 _ROWS = 1000
 _TABLE = pa.table(
@@ -190,8 +191,9 @@ def test_values_stand_beside_columns_that_were_read() -> None:
     """In the order of the schema, as many as there are rows, none included."""
     schema = pa.schema([pa.field("p", pa.string()), pa.field("id", pa.int32())])
     batch = pa.record_batch({"id": pa.array([1, 2], pa.int32())})
+    wanted = _wanted(["p", "id"], None, [], schema=schema, known={"p": pa.scalar("x")})
 
-    filled = with_values(batch, schema, {"p": pa.scalar("x")})
+    filled = wanted.whole(batch, schema)
 
     assert filled.to_pylist() == [{"p": "x", "id": 1}, {"p": "x", "id": 2}]
-    assert with_values(batch.slice(2), schema, {"p": pa.scalar("x")}).num_rows == 0
+    assert wanted.whole(batch.slice(2), schema).num_rows == 0

@@ -16,8 +16,9 @@ from seamkit.files.columns import FoundReader, OrValue, Source
 from seamkit.files.parquet import ParquetReader
 from seamkit.files.promotion import LOSSLESS, TypeRules
 from seamkit.files.reader import FileReader
+from seamkit.files.roaring import Positions
 from seamkit.files.storage import Storage
-from seamkit.scan.units import DataFile, Mask, Positions, ReadPlan, ReadUnit
+from seamkit.scan.units import DataFile, Mask, ReadPlan, ReadUnit
 
 
 def positions(gone: Sequence[int]) -> Positions:

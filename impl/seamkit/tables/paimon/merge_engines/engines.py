@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -429,12 +429,8 @@ _DEFAULT = "fields.default-aggregate-function"
 _GROUP = ".sequence-group"
 
 
-def merge_rule(schema: TableSchema, options: ReadOptions) -> Literal["last", "first"] | Combine:
-    """What becomes of rows of one key."""
-    if options.engine == "deduplicate":
-        return "last"
-    if options.engine == "first-row":
-        return "first"
+def merge_rule(schema: TableSchema, options: ReadOptions) -> Combine:
+    """What rows of one key become together, where not one of them is left as it is."""
     if options.engine == "aggregation":
         return Aggregation(_field_rules(schema, options), options.removes_records, schema.where)
     groups = _sequence_groups(schema)
