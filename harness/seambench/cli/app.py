@@ -29,7 +29,7 @@ from seambench.cli import (
     throughput,
 )
 from seambench.cli import run as run_
-from seambench.cli.checks import check, demo, explain, new, peers
+from seambench.cli.checks import check, demo, explain, lint, new, peers
 from seambench.cli.shared.config import read_config
 
 _MOVED: Mapping[str, str] = {
@@ -71,6 +71,7 @@ app.command("run")(run_.run)
 app.command("data")(data.data)
 app.command("check")(check.check)
 app.command("explain")(explain.explain)
+app.command("lint")(lint.lint)
 app.command("new")(new.new)
 app.command("bench")(bench.bench)
 app.command("bars")(bars.bars)
