@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-import functools
-import inspect
-from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, ParamSpec, TypeVar
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from seambase import wording
-from seambase.errors import UsageError
-
-_P = ParamSpec("_P")
-_R = TypeVar("_R")
 
 
 def did_you_mean(name: str, known: Iterable[str], instead: Mapping[str, str]) -> str:
@@ -19,28 +13,6 @@ def did_you_mean(name: str, known: Iterable[str], instead: Mapping[str, str]) ->
     if name in instead:
         return f": {instead[name]}"
     return wording.did_you_mean(name, sorted(known))
-
-
-def by_name(method: Callable[_P, _R]) -> Callable[_P, _R]:
-    """A method that says which arguments stand by position where more are given so."""
-    known = [
-        one.name
-        for one in inspect.signature(method).parameters.values()
-        if one.kind is one.POSITIONAL_OR_KEYWORD
-    ]
-
-    @functools.wraps(method)
-    def called(*given: _P.args, **named: _P.kwargs) -> _R:
-        if len(given) > len(known):
-            more = given[len(known)]
-            told = repr(more) if isinstance(more, str | list | tuple) else "..."
-            raise UsageError(
-                f"{method.__qualname__}() takes {', '.join(known[1:]) or 'nothing'} by position "
-                f"and all else by name: say filter={told} if a filter is meant"
-            )
-        return method(*given, **named)
-
-    return called
 
 
 class Hinted:

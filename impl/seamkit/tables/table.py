@@ -1,32 +1,58 @@
 """What every table has, whatever its format: a scan, what is made of one, its states and files.
 
-The files of a planned scan, as descriptions and lists of files name them.
+`FolderTable` has what those share that are folders: moments that name a state, arguments of scans,
+plans as scans. The files of a planned scan, as descriptions and lists of files name them.
 """
 
 from __future__ import annotations
 
+import copy
 import datetime as dt
+import functools
+import inspect
 import itertools
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal, TypedDict, Unpack
+from types import MappingProxyType
+from typing import (
+    TYPE_CHECKING,
+    ClassVar,
+    Literal,
+    ParamSpec,
+    Self,
+    TypedDict,
+    TypeVar,
+    Unpack,
+    get_args,
+)
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from seambase.description import StoredFile, TableDescription, UnitDescription
-from seambase.errors import SeambenchError, UsageError
+from seambase.errors import InputError, RefusedError, SeambenchError, UsageError
 from seambase.scan import Query
-from seamkit.scan.arguments import Filter
-from seamkit.scan.hints import Hinted, by_name
+from seamkit.files.storage import Storage
+from seamkit.scan.arguments import (
+    Filter,
+    ScanOptions,
+    check_choice,
+    chosen_columns,
+    filtered_scan,
+)
+from seamkit.scan.hints import Hinted
 from seamkit.scan.scan import Scan
 from seamkit.scan.shown import Listing, html_of, schema_lines
-from seamkit.scan.unit_scan import UnitScan
+from seamkit.scan.unit_scan import ReadRows, UnitScan
 from seamkit.scan.units import DataFile, ReadPlan, ReadUnit, Runs
 
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
@@ -41,6 +67,36 @@ def utc_time(millis: int | None) -> dt.datetime | None:
         return None if millis is None else _EPOCH + dt.timedelta(milliseconds=millis)
     except OverflowError:
         return None
+
+
+def parsed_moment(value: Moment, name: str, meant: str) -> int | dt.datetime:
+    """The number that a moment is, or the time; `name` and `meant` are for messages."""
+    if isinstance(value, str):
+        if value.isascii() and value.isdigit():
+            return int(value)
+        try:
+            value = dt.datetime.fromisoformat(value)
+        except ValueError as error:
+            raise UsageError(f"{name} is {value!r}: {meant} is meant") from error
+    if isinstance(value, dt.date) and not isinstance(value, dt.datetime):
+        value = dt.datetime(value.year, value.month, value.day)
+    if isinstance(value, bool) or not isinstance(value, int | dt.datetime):
+        raise UsageError(f"{name} is {' '.join(repr(value)[:60].split())}: {meant} is meant")
+    return value if isinstance(value, int) or value.tzinfo else value.replace(tzinfo=dt.UTC)
+
+
+def too_early(what: str, moment: dt.datetime, oldest: tuple[int, int] | None) -> UsageError:
+    """A moment before any state of which `what` tells, beside the oldest: its number, its time."""
+    told = f"; the oldest, {oldest[0]}, is of {utc_time(oldest[1])}" if oldest else ""
+    return UsageError(f"{what} is as old as {moment}{told}")
+
+
+def micros(time: dt.datetime) -> int:
+    """Microseconds from 1970 to a time."""
+    return (time - _EPOCH) // dt.timedelta(microseconds=1)
+
+
+_CHANGE_QUERIES = ("incremental", "cdc")
 
 
 class ScanKeywords(TypedDict, total=False):
@@ -159,6 +215,28 @@ _INSTEAD = {
 }
 
 
+def _by_name(method: Callable[_P, _R]) -> Callable[_P, _R]:
+    """A method that says which arguments stand by position where more are given so."""
+    known = [
+        one.name
+        for one in inspect.signature(method).parameters.values()
+        if one.kind is one.POSITIONAL_OR_KEYWORD
+    ]
+
+    @functools.wraps(method)
+    def called(*given: _P.args, **named: _P.kwargs) -> _R:
+        if len(given) > len(known):
+            more = given[len(known)]
+            told = repr(more) if isinstance(more, str | list | tuple) else "..."
+            raise UsageError(
+                f"{method.__qualname__}() takes {', '.join(known[1:]) or 'nothing'} by position "
+                f"and all else by name: say filter={told} if a filter is meant"
+            )
+        return method(*given, **named)
+
+    return called
+
+
 class Table(Hinted, ABC):
     """A table of any format. What is read goes through `scan`; `to_pandas` and others call it.
 
@@ -181,7 +259,7 @@ class Table(Hinted, ABC):
         def __init_subclass__(cls, **options: object) -> None:
             super().__init_subclass__(**options)
             if "scan" in vars(cls):
-                cls.scan = by_name(cls.scan)
+                cls.scan = _by_name(cls.scan)
 
     @property
     @abstractmethod
@@ -261,28 +339,28 @@ class Table(Hinted, ABC):
                 put(file)
         return Listing(TableFile, found.values())
 
-    @by_name
+    @_by_name
     def to_arrow(
         self, columns: Sequence[str] | None = None, **keywords: Unpack[ScanKeywords]
     ) -> pa.Table:
         """All rows, or those that `scan` gives with the same arguments."""
         return self.scan(columns, **keywords).to_table()
 
-    @by_name
+    @_by_name
     def to_pandas(
         self, columns: Sequence[str] | None = None, **keywords: Unpack[ScanKeywords]
     ) -> pd.DataFrame:
         """The same as a pandas data frame."""
         return self.scan(columns, **keywords).to_pandas()
 
-    @by_name
+    @_by_name
     def to_polars(
         self, columns: Sequence[str] | None = None, **keywords: Unpack[ScanKeywords]
     ) -> pl.DataFrame:
         """The same as a Polars data frame."""
         return self.scan(columns, **keywords).to_polars()
 
-    @by_name
+    @_by_name
     def head(
         self,
         rows: int = 10,
@@ -292,7 +370,7 @@ class Table(Hinted, ABC):
         """The first rows that come of those that `scan` gives; the rest is not read."""
         return self.scan(columns, **keywords).head(rows)
 
-    @by_name
+    @_by_name
     def count_rows(self, **keywords: Unpack[ScanKeywords]) -> int:
         """How many rows `scan` gives; they are read, without a column that no filter needs."""
         return self.scan([], **keywords).count_rows()
@@ -323,6 +401,113 @@ class Table(Hinted, ABC):
             return schema_lines(self.shown_schema) + more
         except SeambenchError as error:  # a broken table is still shown
             return [f"  {error}"]
+
+
+class FolderTable(Table):
+    """A table that is a folder on some storage.
+
+    Attributes:
+        title: of its format, in sentences.
+        queries: those that its tables answer.
+    """
+
+    title: ClassVar[str]
+    queries: ClassVar[Sequence[Query]]
+
+    _storage: Storage
+
+    def _view(self, query: Query, options: ScanOptions, **moments: object) -> Self:
+        """The table for a read, once it is sure that the read makes sense.
+
+        `moments` are `as_of`, which changes do not have, or `begin` and `end`, which they alone
+        have; None where one was not given.
+        """
+        check_choice("query", query, get_args(Query))
+        if query not in self.queries:
+            raise RefusedError(
+                f"{self._storage.root}: {query} queries of {self.title} tables are not supported"
+            )
+        for name, value in moments.items():
+            if isinstance(value, TableState):
+                raise UsageError(f"{name} is a TableState: give its name, {name}={value.name!r}")
+            if value is not None and (name == "as_of") == (query in _CHANGE_QUERIES):
+                others = [
+                    one
+                    for one in self.queries
+                    if (one in _CHANGE_QUERIES) != (query in _CHANGE_QUERIES)
+                ]
+                raise UsageError(
+                    f"a query {query} has no {name}: it goes with {' or '.join(others)}"
+                )
+        return self._within(options)
+
+    def _scan(
+        self,
+        plan: ReadPlan,
+        columns: Sequence[str] | None,
+        filter: Filter | None,  # noqa: A002  (pyarrow's name for it)
+        options: ScanOptions,
+        *,
+        shown: Sequence[str] | None = None,
+        rows: pc.Expression | None = None,
+        narrowed: Callable[[pc.Expression | None], ReadPlan] | None = None,
+        read_by: tuple[str, ReadRows] | None = None,
+    ) -> Scan:
+        """A scan of what was planned; a strict one has nothing to warn of.
+
+        `shown` are the columns handed out unless `columns` tells others, `rows` what every row must
+        meet besides the filter; `narrowed` plans anew under a condition, and `read_by` says how
+        units are read where that is not a snapshot's way (`UnitScan.read_by`).
+        """
+        every = plan.schema.names if shown is None else shown
+        names = chosen_columns(columns, plan.schema, every, self._storage.root)
+
+        def make(columns: list[str], condition: pc.Expression | None) -> Scan:
+            own = plan if narrowed is None else narrowed(condition)
+            if options.strict and own.warnings:
+                raise InputError(f"{own.warnings[0].file}: {own.warnings[0].reason}")
+            whole = condition if rows is None or condition is None else rows & condition
+            scan = UnitScan(own, columns, rows if condition is None else whole, options)
+            return scan if read_by is None else scan.read_by(*read_by)
+
+        return filtered_scan(make, names, filter, plan.schema)
+
+    def _within(self, options: ScanOptions) -> Self:
+        """The same table for a read with a limit of memory, or a strict one, of its files."""
+        if options.memory_limit_bytes is None and not options.strict:
+            return self
+        other = copy.copy(self)
+        other._storage = self._storage.within(options.memory_limit_bytes, strict=options.strict)
+        other._moved()
+        return other
+
+    def _moved(self) -> None:
+        """Makes anew what holds the storage, which is another one now."""
+
+
+def described(
+    scan: Scan,
+    *,
+    format_name: str,
+    version: str,
+    state: str,
+    key: Sequence[str] = (),
+    unit_word: str = "file",
+    properties: Mapping[str, str] = MappingProxyType({}),
+) -> TableDescription:
+    """Describe the table of a scan of all columns without a filter; `key` tells rows apart."""
+    plan = plan_of(scan)
+    return TableDescription(
+        table=plan.table,
+        format=format_name,
+        version=version,
+        state=state,
+        key=list(key),
+        units=described_units(plan),
+        unit_word=unit_word,
+        properties=dict(properties),
+        warnings=list(plan.warnings),
+    )
 
 
 def plan_of(scan: Scan) -> ReadPlan:

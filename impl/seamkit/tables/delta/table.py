@@ -35,8 +35,7 @@ from seamkit.tables.delta.log.snapshot import Snapshot, load_snapshot
 from seamkit.tables.delta.planning import Planner
 from seamkit.tables.delta.row_ids import row_tracking
 from seamkit.tables.delta.schema import TableSchema, table_schema
-from seamkit.tables.folder_table import FolderTable, Moment, described, parsed_moment
-from seamkit.tables.table import TableState, utc_time
+from seamkit.tables.table import FolderTable, Moment, TableState, described, parsed_moment, utc_time
 
 _Query = Literal["snapshot", "cdc"]
 

@@ -25,7 +25,6 @@ from seamkit.scan.arguments import (
 from seamkit.scan.pruning import units_that_may_match
 from seamkit.scan.scan import Scan
 from seamkit.scan.units import DataFile, ReadPlan, ReadUnit
-from seamkit.tables.folder_table import FolderTable, described
 from seamkit.tables.hive.data_files import open_data_file
 from seamkit.tables.hive.listing import Folders, Listed, Values, list_files, list_folders
 from seamkit.tables.hive.row_format import (
@@ -36,7 +35,7 @@ from seamkit.tables.hive.row_format import (
     read_descriptor,
     row_format,
 )
-from seamkit.tables.table import TableState
+from seamkit.tables.table import FolderTable, TableState, described
 
 _Query = Literal["snapshot"]
 

@@ -32,7 +32,6 @@ from seamkit.scan.arguments import (
 from seamkit.scan.scan import Scan
 from seamkit.scan.unit_scan import UnitScan
 from seamkit.scan.units import ReadPlan
-from seamkit.tables.folder_table import FolderTable, described
 from seamkit.tables.hudi.base_files import open_slice_base, with_external_files
 from seamkit.tables.hudi.change_scan import ChangeScan
 from seamkit.tables.hudi.config.properties import PROPERTIES, TIMELINE, load_config, stated_buckets
@@ -50,7 +49,7 @@ from seamkit.tables.hudi.timeline.timeline import (
     written_groups,
 )
 from seamkit.tables.hudi.timeline.window import COMMIT_TIME, NOW, Window, incremental_window
-from seamkit.tables.table import TableState
+from seamkit.tables.table import FolderTable, TableState, described
 
 
 class HudiTable(FolderTable):

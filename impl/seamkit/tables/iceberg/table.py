@@ -24,7 +24,6 @@ from seamkit.scan.arguments import (
 )
 from seamkit.scan.scan import Scan
 from seamkit.scan.units import ReadPlan, ReadUnit
-from seamkit.tables.folder_table import FolderTable, Moment, described
 from seamkit.tables.iceberg.changes import (
     CHANGE_COLUMNS,
     CommitChanges,
@@ -39,7 +38,7 @@ from seamkit.tables.iceberg.metadata.location import TableFiles, newest_metadata
 from seamkit.tables.iceberg.metadata.schema import LINEAGE, Schema
 from seamkit.tables.iceberg.planning import Planner
 from seamkit.tables.states import refuse_taken_names
-from seamkit.tables.table import TableState, utc_time
+from seamkit.tables.table import FolderTable, Moment, TableState, described, utc_time
 
 _MAPPING = "schema.name-mapping.default"
 _LINEAGE_VERSION = 3

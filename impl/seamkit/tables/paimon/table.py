@@ -23,7 +23,6 @@ from seamkit.scan.arguments import (
 )
 from seamkit.scan.scan import Scan
 from seamkit.scan.units import ReadPlan
-from seamkit.tables.folder_table import FolderTable, described
 from seamkit.tables.paimon.changes import ChangePlanner, Planned
 from seamkit.tables.paimon.metadata.manifests import live_files
 from seamkit.tables.paimon.metadata.schemas import Schemas, read_options
@@ -40,7 +39,7 @@ from seamkit.tables.paimon.metadata.snapshots import (
     window,
 )
 from seamkit.tables.paimon.planning import Planner
-from seamkit.tables.table import TableState, utc_time
+from seamkit.tables.table import FolderTable, TableState, described, utc_time
 
 
 class PaimonTable(FolderTable):

@@ -21,7 +21,7 @@ from seambase.scan import ScanWarning
 from seamkit.files.storage import Storage
 from seamkit.tables.delta.log.actions import parse_line
 from seamkit.tables.delta.log.folder import LOG, LogFolder
-from seamkit.tables.folder_table import micros, too_early
+from seamkit.tables.table import micros, too_early
 
 _COMMIT = re.compile(r".*?(\d{20})\.(?:[0-9a-fA-F-]{36}\.)?json, line \d+")
 #: Words for the files that an operation added: Spark's, and those of delta-rs.

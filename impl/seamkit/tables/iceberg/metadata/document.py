@@ -21,8 +21,8 @@ import pyarrow as pa
 from seambase.errors import InputError, RefusedError, UsageError
 from seamkit.core.unpack import unpack
 from seamkit.files.storage import Storage
-from seamkit.tables.folder_table import Moment, micros, parsed_moment, too_early
 from seamkit.tables.iceberg.metadata.schema import Field, Schema, field_path, read_schema
+from seamkit.tables.table import Moment, micros, parsed_moment, too_early
 
 _VERSIONS = (1, 2, 3)
 _MOST_BYTES = 1 << 30

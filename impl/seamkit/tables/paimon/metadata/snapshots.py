@@ -17,8 +17,8 @@ from typing import Any, Literal
 from seambase.errors import InputError, RefusedError, UsageError
 from seamkit.files.reader import check_names
 from seamkit.files.storage import Storage
-from seamkit.tables.folder_table import Moment, micros, parsed_moment, too_early
 from seamkit.tables.paimon.metadata.schemas import field, read_json
+from seamkit.tables.table import Moment, micros, parsed_moment, too_early
 
 #: The branch whose schemas and snapshots lie in the table's own folder.
 MAIN = "main"
