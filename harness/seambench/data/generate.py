@@ -25,7 +25,7 @@ from seambench.data.making import Making, make
 from seambench.data.oracle import DIGEST_KIND
 from seambench.data.progress import Steps
 from seambench.data.tpch import TABLES, format_scale, generator_version
-from seambench.engines.spark import SparkOptions
+from seambench.engines.spark import SparkOptions, require_spark
 
 #: Tables that are tables of a layout's format when nothing else is said.
 DEFAULT_TABLES = ("lineitem", "orders")
@@ -119,6 +119,7 @@ def generate(options: GenerateOptions) -> list[Dataset]:
         _require_share(layout, options.slices or default_slices(options.scale))
     plan = _Plan(options, layouts, tables)
     if options.force or plan.missing():
+        require_spark()
         with (
             Steps(quiet=options.quiet) as steps,
             data_lock(options.data, wait=options.wait, on_wait=steps.say),

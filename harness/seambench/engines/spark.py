@@ -245,6 +245,14 @@ def running_cluster() -> str | None:
     return None if master is None or _LOCAL.fullmatch(master) else master
 
 
+def require_spark() -> None:
+    """Refuse, before anything is written, where no session can be had for lack of what it needs."""
+    if importlib.util.find_spec("pyspark") is None:
+        raise not_installed("pyspark", "seambench[spark]", "a Spark session")
+    if "pyspark" not in sys.modules and "PYSPARK_GATEWAY_PORT" not in os.environ:
+        find_java()
+
+
 @contextlib.contextmanager
 def spark_session(options: SparkOptions) -> Iterator[tuple[Any, Path | None]]:
     """Run with a Spark session that can write the tables of a format.
@@ -252,8 +260,7 @@ def spark_session(options: SparkOptions) -> Iterator[tuple[Any, Path | None]]:
     A session that was started here is stopped in the end. With it comes the file with what its Java
     process prints (None for a foreign session).
     """
-    if importlib.util.find_spec("pyspark") is None:
-        raise not_installed("pyspark", "seambench[spark]", "a Spark session")
+    require_spark()
     session = _running_session(options)
     if session is not None:
         yield session, None

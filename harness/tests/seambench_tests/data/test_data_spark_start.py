@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,6 +12,7 @@ import pytest
 
 from seambase.errors import SeambenchError, UnavailableError, UsageError
 from seambase.java import find_java
+from seambench.data.generate import GenerateOptions, generate
 from seambench.engines import spark
 from seambench.engines.spark import (
     SparkOptions,
@@ -99,6 +101,23 @@ def test_no_pyspark(monkeypatch: pytest.MonkeyPatch) -> None:
         spark_session(SparkOptions()),
     ):
         pass
+
+
+@pytest.mark.usefixtures("no_java")
+@pytest.mark.parametrize("missing", ["pyspark", "java"])
+def test_what_is_missing_is_told_before_a_folder_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, missing: str
+) -> None:
+    """A refused command leaves nothing behind, not even an empty folder."""
+    if missing == "java":
+        pytest.importorskip("pyspark")
+        monkeypatch.delitem(sys.modules, "pyspark", raising=False)
+    else:
+        monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)
+    options = GenerateOptions(data=tmp_path / "data", layouts=("parquet",), quiet=True)
+    with pytest.raises(UnavailableError, match="Java 11 or 17" if missing == "java" else "spark"):
+        generate(options)
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(
