@@ -175,7 +175,9 @@ class _File:
         for column, chunk in zip(self._columns, group[1].items, strict=True):
             meta = chunk[3]
             begin = min(meta.whole(11) or meta.whole(9), meta.whole(9))
-            if not len(_ENDS) <= begin <= begin + meta.whole(7) <= len(self._data):
+            if meta.whole(5) and not len(_ENDS) <= begin <= begin + meta.whole(7) <= len(
+                self._data
+            ):
                 where = f"row group {number}, column {column.name}"
                 yield self._fault("chunk", "chunk.bytes", where, "its pages lie outside the file")
 

@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 
 from seambench.contracts.lint import Fault
 from seambench.formats.hudi.lint.instants import Instants
+from seambench.formats.parquet_lint import parquet_faults
 
 _META = "Hudi, Technical Specification, Meta Fields"
 _KEYS = "Hudi, KeyGenUtils"
@@ -50,6 +51,8 @@ def base_faults(
     """What is wrong with a base file of a completed instant."""
     place = file.relative_to(table).as_posix()
     footer: Mapping[bytes, bytes] = {}
+    if file.suffix == ".parquet":
+        yield from parquet_faults(file, place)
     try:
         if file.suffix == ".parquet":
             with pq.ParquetFile(file) as opened:

@@ -30,6 +30,7 @@ from seambench.formats.paimon.binary_rows import (
     ordered,
     ordered_column,
 )
+from seambench.formats.parquet_lint import parquet_faults
 
 _MANIFEST = "Paimon, Specification, Data Manifest"
 _STATS = "Paimon, Specification, SimpleStats"
@@ -45,7 +46,7 @@ _READERS = {
 #: Characters that a folder's name has as `%` and two digits, besides those below a blank.
 _ESCAPED = "\"#%'*/:=?\\\x7f{}[]^"
 #: What is told wrongly, and loses no reader a row.
-_HARMLESS = ("file.wide-keys",)
+_HARMLESS = ("file.wide-keys", "file.wide-sequence-numbers")
 Row = Mapping[str, Any]
 
 
@@ -200,6 +201,8 @@ def data_faults(one: DataFile) -> Iterator[Fault]:
         says = f"its rows were not looked at: nothing here reads files of {found[0].suffix}"
         yield Fault("paimon.file.unread", _DATA_FILE, place, says, "should")
         return
+    if found[0].suffix == ".parquet":
+        yield from parquet_faults(found[0], place)
     try:
         rows = reader(found[0])
     except Exception as why:
@@ -251,9 +254,10 @@ def _system_faults(one: DataFile, rows: pa.Table) -> Found:
             return
     low, high = bounds(rows[_SEQUENCE])
     said = told["_MIN_SEQUENCE_NUMBER"], told["_MAX_SEQUENCE_NUMBER"]
-    if low is not None and not said[0] <= low <= high <= said[1]:
+    if low is not None and said != (low, high):
         says = f"sequence numbers are told to be {said[0]} to {said[1]}, and are {low} to {high}"
-        yield "file.sequence-numbers", _MANIFEST, "_MIN_SEQUENCE_NUMBER", says
+        rule = "wide-sequence-numbers" if said[0] <= low <= high <= said[1] else "sequence-numbers"
+        yield f"file.{rule}", _MANIFEST, "_MIN_SEQUENCE_NUMBER", says
     kinds = rows[_KIND].cast(pa.int8())
     if pc.any(pc.or_(pc.less(kinds, 0), pc.greater(kinds, 3))).as_py():
         yield "file.row-kinds", _DATA_FILE, "", f"{_KIND} is not 0 to 3 in every row"
