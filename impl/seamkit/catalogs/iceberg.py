@@ -16,6 +16,9 @@ from seambase.errors import InputError, UnavailableError, UsageError
 from seambase.extras import needs
 
 SCHEME = "iceberg://"
+#: The folder of a table in which its metadata files lie, and how these end.
+METADATA = "metadata"
+ENDINGS = (".metadata.json", ".gz.metadata.json", ".metadata.json.gz")
 
 _S3 = ("s3://", "s3a://", "s3n://")
 # What Iceberg calls an argument of s3fs: of S3 alone, or of all of AWS.

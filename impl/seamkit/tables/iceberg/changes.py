@@ -41,8 +41,7 @@ from seamkit.scan.units import (
 )
 from seamkit.tables.iceberg.data_files import FileOpener
 from seamkit.tables.iceberg.deletes import DeleteIndex
-from seamkit.tables.iceberg.metadata.document import Snapshot, TableMetadata
-from seamkit.tables.iceberg.metadata.location import TableFiles
+from seamkit.tables.iceberg.metadata.document import Snapshot, TableFiles, TableMetadata
 from seamkit.tables.iceberg.metadata.manifests import (
     DATA,
     EQUALITY_DELETES,

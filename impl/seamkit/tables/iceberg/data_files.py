@@ -42,8 +42,7 @@ from seamkit.files.roaring import Positions
 from seamkit.files.statistics import ColumnRange, FileStatistics
 from seamkit.files.variants.reader import with_whole_variants
 from seamkit.tables.agreement import check_partition, check_stated
-from seamkit.tables.iceberg.metadata.document import PartitionSpec
-from seamkit.tables.iceberg.metadata.location import TableFiles
+from seamkit.tables.iceberg.metadata.document import PartitionSpec, TableFiles
 from seamkit.tables.iceberg.metadata.manifests import Entry
 from seamkit.tables.iceberg.metadata.schema import (
     LAST_UPDATED,

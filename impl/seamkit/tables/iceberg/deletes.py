@@ -45,8 +45,7 @@ from seamkit.files.vectors import FRAME_BYTES, unframed, vector_positions
 from seamkit.scan.core_merges import LogIndex
 from seamkit.scan.units import KeyTest, ReadContext
 from seamkit.tables.iceberg.data_files import Column, FileOpener, FileRows
-from seamkit.tables.iceberg.metadata.document import TableMetadata
-from seamkit.tables.iceberg.metadata.location import TableFiles
+from seamkit.tables.iceberg.metadata.document import TableFiles, TableMetadata
 from seamkit.tables.iceberg.metadata.manifests import EQUALITY_DELETES, Entry, is_vector
 from seamkit.tables.iceberg.metadata.schema import Field, bound_value, in_order
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal, Unpack, get_args
 
@@ -12,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.description import TableDescription
+from seambase.errors import InputError, UsageError
 from seambase.filters import filter_columns
 from seambase.scan import ScanWarning
 from seambase.wording import counted
@@ -33,15 +35,34 @@ from seamkit.tables.iceberg.changes import (
     snapshots_between,
 )
 from seamkit.tables.iceberg.data_files import FileOpener, NameMapping, name_mapping
-from seamkit.tables.iceberg.metadata.document import Reference, Snapshot, View, chosen_view, load
-from seamkit.tables.iceberg.metadata.location import TableFiles, newest_metadata, split_address
+from seamkit.tables.iceberg.metadata.document import (
+    Reference,
+    Snapshot,
+    TableFiles,
+    TableMetadata,
+    load,
+    newest_metadata,
+    split_address,
+)
 from seamkit.tables.iceberg.metadata.schema import LINEAGE, Schema
 from seamkit.tables.iceberg.planning import Planner
 from seamkit.tables.states import refuse_taken_names
-from seamkit.tables.table import FolderTable, Moment, TableState, described, utc_time
+from seamkit.tables.table import (
+    FolderTable,
+    Moment,
+    TableState,
+    described,
+    micros,
+    parsed_moment,
+    too_early,
+    utc_time,
+)
 
 _MAPPING = "schema.name-mapping.default"
 _LINEAGE_VERSION = 3
+
+REFERENCE = "ref:"
+"""In front of the name of a branch or a tag that could be taken for a number or a time."""
 
 _Query = Literal["snapshot", "incremental", "cdc"]
 
@@ -256,3 +277,74 @@ class IcebergTable(FolderTable):
     def _mapping(self) -> NameMapping | None:
         text = self._metadata.properties.get(_MAPPING)
         return None if text is None else name_mapping(text, self._metadata.where)
+
+
+@dataclass(frozen=True)
+class View:
+    """A snapshot, and the schema with which its rows are shown.
+
+    Attributes:
+        snapshot: None for a table without rows yet.
+        name: what plans call it.
+    """
+
+    snapshot: Snapshot | None
+    schema: Schema
+    name: str
+
+
+def chosen_view(metadata: TableMetadata, as_of: Moment | None) -> View:
+    """The snapshot that a user means.
+
+    It is a snapshot id (a number, or a text of digits), the name of a branch or a tag (if need be
+    with `REFERENCE` in front), or a time: ISO 8601 in UTC unless it says otherwise. None is the
+    current snapshot.
+    """
+    if as_of is None:
+        current = metadata.current
+        name = "no snapshot" if current is None else f"snapshot {current.id}"
+        return View(current, metadata.schema(), name)
+    if isinstance(as_of, str):
+        if as_of.startswith(REFERENCE):
+            return _by_name(metadata, as_of.removeprefix(REFERENCE))
+        if as_of in metadata.references:
+            return _by_name(metadata, as_of)
+    known = ", ".join(sorted(metadata.references)) or "none"
+    meant = f"a snapshot id, a time (2024-12-31T23:59:59.999Z), a branch or a tag (it has {known})"
+    moment = parsed_moment(as_of, "as_of", meant)
+    return _by_id(metadata, moment) if isinstance(moment, int) else _by_time(metadata, moment)
+
+
+def _by_id(metadata: TableMetadata, number: int) -> View:
+    if number not in metadata.snapshots:
+        raise UsageError(f"{metadata.where}: there is no snapshot {number}")
+    return _at(metadata, number, f"snapshot {number}")
+
+
+def _by_name(metadata: TableMetadata, name: str) -> View:
+    reference = metadata.references.get(name)
+    if reference is None:
+        known = ", ".join(sorted(metadata.references)) or "none"
+        raise UsageError(f"{metadata.where}: there is no branch or tag {name!r}; it has {known}")
+    if reference.kind not in ("branch", "tag"):
+        raise InputError(f"{metadata.where}: {name!r} is a {reference.kind!r}, no branch or tag")
+    found = _at(metadata, reference.snapshot_id, f"{reference.kind} {name}")
+    return (
+        View(found.snapshot, metadata.schema(), found.name) if reference.kind == "branch" else found
+    )
+
+
+def _by_time(metadata: TableMetadata, as_of: dt.datetime) -> View:
+    millis = micros(as_of) // 1000
+    found = [number for time, number in metadata.log if time <= millis]
+    if not found:
+        left = ((number, time) for time, number in metadata.log if number in metadata.snapshots)
+        raise too_early(f"{metadata.where}: no snapshot that is left", as_of, next(left, None))
+    return _at(metadata, found[-1], f"snapshot {found[-1]}, the current one at {as_of}")
+
+
+def _at(metadata: TableMetadata, number: int, name: str) -> View:
+    snapshot = metadata.snapshots.get(number)
+    if snapshot is None:
+        raise InputError(f"{metadata.where}: {name} is not among the snapshots")
+    return View(snapshot, metadata.schema(snapshot.schema_id), name)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from seamkit.catalogs.iceberg import SCHEME
-from seamkit.tables.iceberg.metadata.location import ENDINGS, METADATA
+from seamkit.catalogs.iceberg import ENDINGS, METADATA, SCHEME
 from seamkit.tables.opening import TableFormat
 
 

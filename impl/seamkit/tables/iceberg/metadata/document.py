@@ -1,29 +1,39 @@
-"""The metadata file of an Iceberg table: schemas, partition specs, snapshots and references.
+"""The metadata file of an Iceberg table: which is the newest, what it says, and of which files.
 
-Which snapshot is meant: the current one and branches are read with the current schema; tags,
-snapshots by id and by time with the schema of the snapshot.
+It has schemas, partition specs, snapshots and references. Without a catalog the table's folder
+tells which file counts (Hadoop's rule): `version-hint.text` holds a number, and versions are walked
+on from there, since the hint may be stale. Where writers name files by other rules, only their
+catalog knows, unless the hint holds the name of a file, as pyiceberg and DuckDB take it. Tables
+that a catalog names are found by `seamkit.catalogs.iceberg`.
+
+Paths in metadata are absolute texts. Those that begin with the `location` that the metadata states
+are files of the table's folder, wherever that lies now: a table that was moved or copied reads its
+own files. All others are taken as they stand.
 """
 
 from __future__ import annotations
 
-import datetime as dt
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import chain
 from operator import itemgetter
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from seambase.errors import InputError, RefusedError, UsageError
+from seamkit.catalogs.iceberg import ENDINGS, METADATA, SCHEME
 from seamkit.core.unpack import unpack
-from seamkit.files.storage import Storage
+from seamkit.files.storage import WHOLE, Storage
 from seamkit.tables.iceberg.metadata.schema import Field, Schema, field_path, read_schema
-from seamkit.tables.table import Moment, micros, parsed_moment, too_early
 
+_HINT = f"{METADATA}/version-hint.text"
+_VERSIONED = re.compile(r"v(\d{1,18})(\.metadata\.json|\.gz\.metadata\.json|\.metadata\.json\.gz)")
+_OF_CATALOG = re.compile(r"(\d{1,18})-[^/]*\.metadata\.json")
 _VERSIONS = (1, 2, 3)
 _MOST_BYTES = 1 << 30
 #: What compressed metadata may become: JSON is made smaller by a tenth to a thirtieth.
@@ -186,6 +196,71 @@ class TableMetadata:
                 f"{self.where}: the current snapshot {self.current_snapshot_id} is not there"
             )
         return self.snapshots[self.current_snapshot_id]
+
+
+def split_address(address: str) -> tuple[str, str | None]:
+    """A table's folder, and the metadata file that is meant, below it; None for the newest.
+
+    The address is a folder, or a metadata file in its folder `metadata`.
+    """
+    if not address.endswith(ENDINGS):
+        return address, None
+    if "/" not in address.removeprefix(f"{METADATA}/"):  # from within one of these folders
+        address = str(Path(address).absolute())
+    folder, _, name = address.rpartition("/")
+    root, _, last = folder.rpartition("/")
+    if last != METADATA:
+        raise UsageError(
+            f"{address}: a metadata file is read where it lies in the table's folder {METADATA!r}"
+        )
+    return root or "/", f"{METADATA}/{name}"
+
+
+def newest_metadata(storage: Storage) -> str:
+    """The newest metadata file of a folder, below it."""
+    names = {entry.name for entry in storage.list(METADATA) if entry.size_bytes is not None}
+    versions: dict[int, str] = {}
+    for name in sorted(names):
+        if match := _VERSIONED.fullmatch(name):
+            number = int(match[1])
+            if number in versions:
+                raise InputError(
+                    f"{storage.full(METADATA)}: version {number} is there twice, as "
+                    f"{versions[number]} and as {name}"
+                )
+            versions[number] = name
+    hint = ""
+    if "version-hint.text" in names:
+        hint = storage.read(_HINT, most_bytes=1 << 10).decode("utf-8", "replace").strip()
+    named = next((hint + end for end in ("", *ENDINGS) if hint + end in names), None)
+    if named is not None and not _VERSIONED.fullmatch(named) and named.endswith(ENDINGS):
+        return f"{METADATA}/{named}"
+    if not versions:
+        if any(name.endswith(ENDINGS) for name in names):
+            likely = _highest_number(names)
+            such = f", such as {storage.full(f'{METADATA}/{likely}')}" if likely else ""
+            raise UsageError(
+                f"{storage.full(METADATA)}: metadata files are named as a catalog names them, and "
+                f"only the catalog knows the newest: name the table by it, {SCHEME}CATALOG/"
+                f"NAMESPACE.TABLE, or give the path of the file that is meant{such}"
+            )
+        raise InputError(f"{storage.full(METADATA)}: there is no metadata file")
+    is_number = re.fullmatch(r"\d{1,18}", hint)
+    number = int(hint) if is_number else max(versions)
+    if number not in versions:
+        raise InputError(f"{storage.full(_HINT)}: it names version {number}, which is missing")
+    while number + 1 in versions:
+        number += 1
+    return f"{METADATA}/{versions[number]}"
+
+
+def _highest_number(names: Collection[str]) -> str:
+    """Of files that catalogs have numbered the last; empty where none is.
+
+    It need not be the newest: who loses a race leaves a file with the same number, or a higher one.
+    """
+    numbered = {name: int(match[1]) for name in names if (match := _OF_CATALOG.match(name))}
+    return max(numbered, key=lambda name: (numbered[name], name), default="")
 
 
 def load(storage: Storage, path: str) -> TableMetadata:
@@ -369,76 +444,48 @@ def _text(value: Any) -> str:
     return value
 
 
-REFERENCE = "ref:"
-"""In front of the name of a branch or a tag that could be taken for a number or a time."""
-
-
-@dataclass(frozen=True)
-class View:
-    """A snapshot, and the schema with which its rows are shown.
+@dataclass
+class TableFiles:
+    """Finds the files that metadata names.
 
     Attributes:
-        snapshot: None for a table without rows yet.
-        name: what plans call it.
+        location: what the metadata says that this folder is called.
     """
 
-    snapshot: Snapshot | None
-    schema: Schema
-    name: str
+    storage: Storage
+    location: str
+    _outside: dict[str, Storage] = field(default_factory=dict)
+
+    def locate(self, path: str) -> tuple[Storage, str]:
+        """The storage that holds a file, and its path there, as metadata spells it."""
+        whole = _unschemed(path)
+        plain = whole.removeprefix(self._prefix)
+        if "\0" in path or ".." in plain.split("/"):
+            raise InputError(f"{self.storage.root}: the path {path!r} leads out of its folder")
+        if plain != whole:
+            return self.storage, plain
+        if not WHOLE.match(path):
+            raise InputError(f"{self.storage.root}: the path {path!r} is not absolute")
+        folder, _, name = path.rpartition("/")
+        if folder not in self._outside:
+            self._outside[folder] = self.storage.elsewhere(folder)
+        return self._outside[folder], name
+
+    def shown(self, path: str) -> str:
+        """A path as plans show it: below the table where it lies there."""
+        return _unschemed(path).removeprefix(self._prefix)
+
+    def place(self, path: str) -> str:
+        """Where a file lies, for people and other libraries."""
+        return self.storage.place(self.shown(path))
+
+    @cached_property
+    def _prefix(self) -> str:
+        return _unschemed(self.location).rstrip("/") + "/"
 
 
-def chosen_view(metadata: TableMetadata, as_of: Moment | None) -> View:
-    """The snapshot that a user means.
-
-    It is a snapshot id (a number, or a text of digits), the name of a branch or a tag (if need be
-    with `REFERENCE` in front), or a time: ISO 8601 in UTC unless it says otherwise. None is the
-    current snapshot.
-    """
-    if as_of is None:
-        current = metadata.current
-        name = "no snapshot" if current is None else f"snapshot {current.id}"
-        return View(current, metadata.schema(), name)
-    if isinstance(as_of, str):
-        if as_of.startswith(REFERENCE):
-            return _by_name(metadata, as_of.removeprefix(REFERENCE))
-        if as_of in metadata.references:
-            return _by_name(metadata, as_of)
-    known = ", ".join(sorted(metadata.references)) or "none"
-    meant = f"a snapshot id, a time (2024-12-31T23:59:59.999Z), a branch or a tag (it has {known})"
-    moment = parsed_moment(as_of, "as_of", meant)
-    return _by_id(metadata, moment) if isinstance(moment, int) else _by_time(metadata, moment)
-
-
-def _by_id(metadata: TableMetadata, number: int) -> View:
-    if number not in metadata.snapshots:
-        raise UsageError(f"{metadata.where}: there is no snapshot {number}")
-    return _at(metadata, number, f"snapshot {number}")
-
-
-def _by_name(metadata: TableMetadata, name: str) -> View:
-    reference = metadata.references.get(name)
-    if reference is None:
-        known = ", ".join(sorted(metadata.references)) or "none"
-        raise UsageError(f"{metadata.where}: there is no branch or tag {name!r}; it has {known}")
-    if reference.kind not in ("branch", "tag"):
-        raise InputError(f"{metadata.where}: {name!r} is a {reference.kind!r}, no branch or tag")
-    found = _at(metadata, reference.snapshot_id, f"{reference.kind} {name}")
-    return (
-        View(found.snapshot, metadata.schema(), found.name) if reference.kind == "branch" else found
-    )
-
-
-def _by_time(metadata: TableMetadata, as_of: dt.datetime) -> View:
-    millis = micros(as_of) // 1000
-    found = [number for time, number in metadata.log if time <= millis]
-    if not found:
-        left = ((number, time) for time, number in metadata.log if number in metadata.snapshots)
-        raise too_early(f"{metadata.where}: no snapshot that is left", as_of, next(left, None))
-    return _at(metadata, found[-1], f"snapshot {found[-1]}, the current one at {as_of}")
-
-
-def _at(metadata: TableMetadata, number: int, name: str) -> View:
-    snapshot = metadata.snapshots.get(number)
-    if snapshot is None:
-        raise InputError(f"{metadata.where}: {name} is not among the snapshots")
-    return View(snapshot, metadata.schema(snapshot.schema_id), name)
+def _unschemed(path: str) -> str:
+    """A path without `file:` and `./`, which Hadoop writes here and leaves out there."""
+    if path.startswith("file:///"):
+        return path.removeprefix("file://")
+    return path.removeprefix("file:" if path.startswith("file:/") else "./")

@@ -21,8 +21,7 @@ from seambase.errors import InputError, RefusedError
 from seambase.values import value_class
 from seambase.wording import counted
 from seamkit.avro.data_file import AvroContainer, Pairs, Records, Wanted
-from seamkit.tables.iceberg.metadata.document import Snapshot, TableMetadata
-from seamkit.tables.iceberg.metadata.location import TableFiles
+from seamkit.tables.iceberg.metadata.document import Snapshot, TableFiles, TableMetadata
 from seamkit.tables.iceberg.metadata.schema import partition_value
 
 DATA, POSITION_DELETES, EQUALITY_DELETES = 0, 1, 2
