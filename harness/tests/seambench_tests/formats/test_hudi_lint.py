@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import json
+import shutil
 import struct
 from collections.abc import Callable
 from dataclasses import replace
@@ -310,6 +311,7 @@ FAULTS: list[tuple[str, str, Plant]] = [
     ("metadata.unreadable", META, changed_bytes(f"{LIST}/*.hfile", lambda d: d[9:])),
     ("metadata.partitions", META, _new_folder),
     ("metadata.lost-files", META, _files(lambda told: told.update(isDeleted=True))),
+    ("metadata.lost-files", META, without(".hoodie/metadata/.hoodie/timeline/*_*.deltacommit")),
     ("metadata.gone-files", META, without("p=x/*_*.parquet")),
     ("metadata.file-size", META, _files(lambda told: told.update(size=told["size"] + 1))),
     ("metadata.column-counts", META, _told_of_columns(nullCount=7)),
@@ -339,6 +341,17 @@ def test_tables_of_the_engines_have_no_fault(folder: Path, tmp_path: Path) -> No
     golden_table(HUDI, folder).unpack(tmp_path)
 
     assert [one for one in HUDI.faults(tmp_path) if one.level == "must"] == []
+
+
+@pytest.mark.parametrize("name", ["archived/v6", "archived/v8", "archived/v9"])
+def test_what_is_older_than_the_timeline_has_completed(name: str, tmp_path: Path) -> None:
+    """Files and rows of actions that are told nowhere any more are those of completed ones."""
+    table = unpacked(HUDI, name, tmp_path)
+    for folder in (".hoodie/archived", ".hoodie/timeline/history"):
+        shutil.rmtree(table / folder, ignore_errors=True)
+
+    assert not [*open_timeline(table).kept()]
+    assert [*HUDI.faults(table)] == []
 
 
 @pytest.mark.parametrize("form", [pytest.param(one, id=one.name) for one in HUDI.known_forms()])

@@ -24,7 +24,6 @@ from seambench.formats.hudi.timelines import open_timeline, properties
 
 _SOURCE = "Hudi, Technical Specification, Metadata"
 _ROOT, _ALL = ".", "__all_partitions__"
-_COMMAND, _TARGET = 0, 1
 Record = tuple[str, Mapping[str, Any]]
 There = Mapping[str, Mapping[str, int]]
 Wrong = Iterator[tuple[str, str, str]]
@@ -151,11 +150,11 @@ def _records(folder: Path, kind: str, done: Instants) -> Iterator[Record]:
     blocks = []
     for log in _logs(folder, kind):
         blocks += list(blocks_of(log.read_bytes()))
-    undone = {block.told(_TARGET) for block in blocks if block.kind == _COMMAND}
-    for block in blocks:
-        instant = block.told(INSTANT)
-        if block.kind == HFILE and done.has_completed(instant) and instant not in undone:
-            files.append(read_hfile(block.content))
+    files += [
+        read_hfile(block.content)
+        for block in blocks
+        if block.kind == HFILE and done.has_completed(block.told(INSTANT))
+    ]
     for file in files:
         schema = fastavro.parse_schema(json.loads(file.schema))
         for cell in file.cells:
