@@ -28,7 +28,7 @@ import pyarrow as pa
 
 from seambase.errors import RefusedError, UsageError
 from seambase.serde import SerdeField, SerdeRequest
-from seambase.wording import counted
+from seambase.wording import counted, did_you_mean
 
 Language = Literal["presto", "spark"]
 
@@ -272,7 +272,9 @@ def _parse(text: str, language: Language, depth: int, whole: str) -> SerdeType:
             raise UsageError(f"type {whole!r}: {kind} needs its parts in brackets")
         return _nested(kind, _split(inner, language, whole), language, depth, whole)
     if kind not in FLAT_TYPES[language]:
-        raise RefusedError(f"type {whole!r}: there is no {language} type {word!r} here")
+        known = [*FLAT_TYPES[language], *_ALIASES[language], "decimal", "array", "map"]
+        hint = did_you_mean(word, [*known, _RECORD[language]])
+        raise RefusedError(f"type {whole!r}: there is no {language} type {word!r} here{hint}")
     if inner is None:
         return SerdeType(language, kind, kind)
     if kind in _SIZED and inner.strip().isdecimal():

@@ -127,7 +127,8 @@ def _core() -> Finding:
         reader = registry.resolve("scan", "auto")
     except SeambenchError as error:
         advice = how_to_install("seambench[seamkit]")
-        return Finding("own readers", False, str(error), advice, "reader auto")
+        found = str(error).removesuffix(f": {advice}")
+        return Finding("own readers", False, found, advice, "reader auto")
     return Finding("own readers", True, f"version {reader.version}")
 
 

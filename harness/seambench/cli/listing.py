@@ -175,7 +175,7 @@ def _print_summary(listed: Mapping[str, Sequence[dict[str, Any]]]) -> None:
     for (seam, group), count in counts.items():
         groups.setdefault(seam, []).append(f"{group} {count:,}")
     _print("cases", [{"seam": seam, "groups": ", ".join(g)} for seam, g in groups.items()])
-    _print("formats", listed["formats"])
+    _print("formats", [row | {"readers": len(row["readers"])} for row in listed["formats"]])
     _print("data", listed["data"])
     suites = Counter(row["suite"] for row in listed["queries"])
     _print("queries", [{"suite": suite, "queries": count} for suite, count in suites.items()])

@@ -102,7 +102,7 @@ def _named(error: SeambenchError, file: str) -> SeambenchError:
     """The same refusal with the file's name."""
     kinds = (UsageError, InputError, RefusedError, UnavailableError)
     kind = next((kind for kind in kinds if isinstance(error, kind)), SeambenchError)
-    return kind(f"{file}: {error}")
+    return kind(str(error) if str(error).startswith(f"{file}: ") else f"{file}: {error}")
 
 
 def _read(file: Path) -> bytes:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import re
 import sys
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
-from seambase.wording import did_you_mean
+from seambase.wording import did_you_mean, nearest
 
 #: Names of the commands.
 COMMANDS = ("scan", "plan", "tables", "inspect", "page")
@@ -27,6 +28,9 @@ _OUTPUT = "FILE.arrow|.parquet|.csv|.jsonl, or - (Arrow stream)."
 def run(arguments: Sequence[str]) -> int:
     """Run one command; its exit code."""
     parser = _parser()
+    if not arguments:
+        parser.print_help(sys.stderr)
+        return 2
     given, rest = parser.parse_known_args(arguments)
     if rest:
         parser.error(f"unrecognized arguments: {' '.join(rest)}{_meant(given.options, rest)}")
@@ -39,6 +43,11 @@ class _Parser(argparse.ArgumentParser):
     def _print_message(self, message: str, file: Any = None) -> None:
         # argparse passes over what cannot be written, and ends with 0.
         (file or sys.stderr).write(message)
+
+    def error(self, message: str) -> NoReturn:
+        wrong = re.search(r"invalid choice: '(.*?)' \(choose from (.*)\)", message)
+        known = re.findall(r"[\w-]+", wrong[2]) if wrong else ()
+        super().error(message + (did_you_mean(wrong[1], known) if wrong else ""))
 
 
 class _Version(argparse.Action):
@@ -74,7 +83,8 @@ def _meant(known: Iterable[str], rest: Sequence[str]) -> str:
     unknown = next((word.partition("=")[0] for word in rest if word.startswith("--")), "")
     if unknown in _INSTEAD and _INSTEAD[unknown] in known:
         return f": say {_INSTEAD[unknown]}"
-    return did_you_mean(unknown, [name for name in known if name.startswith("--")])
+    near = nearest(unknown[2:], [name[2:] for name in known if name.startswith("--")])
+    return f"; did you mean '--{near[0]}'?" if near else ""
 
 
 def _scan(commands: Any) -> None:

@@ -130,6 +130,10 @@ def _reason(said: str) -> str:
     unreached = r"Connect\w*Error\(.*from versions: none|failed to lookup address"
     if re.search(unreached, said, re.DOTALL):
         return "the index of packages cannot be reached: is there a network?"
+    # pip lists all versions, of which some hundreds hide what it says before them.
+    if lacking := re.search(r"requirement (\S+) \(from versions: ([^)]*)\)", said):
+        newest = ", ".join(lacking[2].split(", ")[-3:])
+        return f"the index has no {lacking[1]}; the last of its versions: {newest}"
     return " ".join(said.strip().splitlines() or ["no word"])[-400:]
 
 

@@ -303,6 +303,7 @@ def test_what_is_no_plan_is_refused(seamkit: Any, tmp_path: Path) -> None:
         (["--where", "id = 1"], "--where id = 1: say --filter"),
         (["--column", "id", "--where", "id = 1"], "where id = 1; did you mean '--columns'?"),
         (["--columns=id", "--limits=3"], "--limits=3; did you mean '--limit'?"),
+        (["--json"], "unrecognized arguments: --json"),
         (["--zz9"], "unrecognized arguments: --zz9"),
         (["another"], "unrecognized arguments: another"),
     ],
@@ -315,3 +316,12 @@ def test_an_option_of_another_name_is_told(
 
     assert done.code == 2
     assert done.err.endswith(f"{said}\n")
+
+
+def test_a_command_of_another_name_is_told(seamkit: Any) -> None:
+    """The nearest one; who names none is shown them all, as an error."""
+    assert "; did you mean 'tables'?" in seamkit("tabels", "x").err
+    assert "; did you mean 'decode'?" in seamkit("page", "decod", "x").err
+    alone = seamkit()
+    assert (alone.code, alone.out) == (2, "")
+    assert "inspect" in alone.err
