@@ -20,10 +20,12 @@ has a question answers it in words, of any scale, beside the pictures of the rec
 
 from __future__ import annotations
 
+import itertools
 import re
 import statistics
 import tomllib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -145,7 +147,7 @@ def with_tables(text: str, tables: Mapping[str, Table], records: Sequence[Record
 
 def rendered(table: Table, records: Sequence[Record]) -> str:
     """A table in Markdown, with what its figures are of; or why there is none."""
-    sources: dict[str, str] = {}
+    sources: dict[str, _Source] = {}
     lines, reasons = [], dict[str, None]()
     for row in table.row:
         cells, reason = _cells(table, row, records, sources)
@@ -161,11 +163,33 @@ def rendered(table: Table, records: Sequence[Record]) -> str:
     head = [f"| {' | '.join(table.columns)} |", "|" + "---|" * len(table.columns)]
     unit = "Seconds" if table.unit == "seconds" else "GB/s (million rows/s)"
     about = f"{unit}, medians; a ratio is of samples of one round, its interval holds 95 of 100."
-    return "\n".join([*head, *lines, "", about, *sorted(sources.values())])
+    ordered = sorted(sources.values(), key=lambda one: (one.rows, one.run))
+    return "\n".join([*head, *lines, "", about, *(one.said(len(table.row)) for one in ordered)])
+
+
+@dataclass(frozen=True)
+class _Source:
+    """A run with figures of some rows, which are counted from 1 on."""
+
+    run: str
+    about: str
+    rows: list[int] = field(default_factory=list)
+
+    def said(self, count: int) -> str:
+        """Names the rows where others of so many are of other runs."""
+        if len(self.rows) == count:
+            return f"Run {self.run} {self.about}"
+        spans = itertools.groupby(enumerate(self.rows), lambda one: one[1] - one[0])
+        shown = ", ".join(_span([row for _, row in span]) for _, span in spans)
+        return f"Run {self.run} (row{'s' * (len(self.rows) > 1)} {shown}) {self.about}"
+
+
+def _span(rows: Sequence[int]) -> str:
+    return f"{rows[0]} to {rows[-1]}" if len(rows) > 1 else str(rows[0])
 
 
 def _cells(
-    table: Table, row: Row, records: Sequence[Record], sources: dict[str, str]
+    table: Table, row: Row, records: Sequence[Record], sources: dict[str, _Source]
 ) -> tuple[list[str] | None, str]:
     """The cells of a row behind its label, or why it has none."""
     first, second, *others = row.sides
@@ -186,11 +210,14 @@ def _cells(
     for one in run:
         busy = one.run.busy
         others_said = "" if busy is None else f", others used {busy.during:g} % of the machine"
-        sources[one.run.id] = (
-            f"Run {one.run.id} of {one.run.started_utc[:10]}, commit "
+        about = (
+            f"of {one.run.started_utc[:10]}, commit "
             f"{(one.run.commit or '?')[:8]}, {one.machine.name} ({one.machine.cpu}, "
             f"{counted(one.machine.cores, 'core')}), {samples}{others_said}."
         )
+        rows = sources.setdefault(one.run.id, _Source(one.run.id, about)).rows
+        if (number := table.row.index(row) + 1) not in rows:
+            rows.append(number)
     return [*cells, row.said(judged.ratio)], ""
 
 

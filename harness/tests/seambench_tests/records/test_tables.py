@@ -132,6 +132,28 @@ def test_sides_of_two_runs_are_told_with_both() -> None:
     assert "turns" not in shown
 
 
+def test_rows_of_several_runs_say_which_is_of_which() -> None:
+    """Seconds of one row and of another compare only where a run has both."""
+    names = ("x", "y", "z", "w", "v")
+    rows = [
+        {"label": name, "sides": [{"by": by, "case": name} for by in ("b", "a")]} for name in names
+    ]
+    records = [
+        record(by, run, [timing(name, hot) for name in of_run])
+        for run, of_run in (("bbbbbbbb", names[::3]), ("aaaaaaaa", (*names[1:3], "v")))
+        for by, hot in (("a", SLOW), ("b", FAST))
+    ]
+    shown = rendered(table(row=rows), records)
+    assert re.findall(r"^Run (\w+ \(.*?\)) of ", shown, re.MULTILINE) == [
+        "bbbbbbbb (rows 1, 4)",
+        "aaaaaaaa (rows 2 to 3, 5)",
+    ]
+    alone = rendered(table(row=rows[:1]), records)
+    assert re.findall(r"^Run (\w+) of ", alone, re.MULTILINE) == ["bbbbbbbb"]
+    first = rendered(table(row=rows[:2]), records)
+    assert "Run bbbbbbbb (row 1) of " in first
+
+
 def test_a_document_gets_its_tables_and_keeps_the_rest() -> None:
     """What was changed by hand between the marks is written anew; marks must be the declared."""
     text = "before\n<!-- figures: t -->\n| row | 1 | 3 | 3.00 x |\n<!-- end -->\nafter\n"
