@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 #: Characters between columns, and of the shortest one.
 _GAP, _LEAST = 2, 7
+#: Sentences about one reader that answers nothing.
+_MOST_REASONS = 3
 
 
 def median_seconds(timing: Timing) -> float | None:
@@ -49,7 +51,19 @@ def print_summary(records: Sequence[Record], out: Console) -> None:
     if queries:
         title = f"{counted(len(queries), 'query')}: geometric mean of their median seconds"
         _print_table(records, datasets, title, queries.__contains__, out)
+    for name, reasons in _unasked(records).items():
+        out.print(f"not offered by {name}: {'; '.join(reasons)}", markup=False, soft_wrap=True)
     out.print(f"[dim]{NOTE}[/dim]")
+
+
+def _unasked(records: Sequence[Record]) -> dict[str, list[str]]:
+    """Of those to whom nothing could be put, why, in few sentences: tables say a word of each."""
+    found = {}
+    for one in records:
+        if all(timing.outcome == "not-offered" for timing in one.timings):
+            reasons = dict.fromkeys(timing.reason for timing in one.timings if timing.reason)
+            found[one.implementation.name] = list(reasons)[:_MOST_REASONS]
+    return {name: reasons for name, reasons in found.items() if reasons}
 
 
 def _print_table(

@@ -171,7 +171,7 @@ class SnapshotReader:
         """What a library raises, as a refusal: its first line."""
         try:
             yield
-        except (KeyboardInterrupt, SystemExit, MemoryError, GeneratorExit):
+        except (KeyboardInterrupt, SystemExit, MemoryError, GeneratorExit, RefusedError):
             raise
         except BaseException as error:  # panics of Rust do not derive from Exception
             lines = str(error).strip().splitlines() or [type(error).__name__]

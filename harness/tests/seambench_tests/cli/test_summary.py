@@ -55,6 +55,23 @@ def test_who_reads_base_files_alone_is_called_stale(tmp_path: Path) -> None:
     assert {line.partition(":")[0] for line in lines if " right" in line} > told
 
 
+def test_of_whom_nothing_is_asked_it_is_said_why(tmp_path: Path) -> None:
+    """Once, below the tables; who answers anything has its word beside them."""
+    records = [load_record(path) for path in record_paths(make_results(tmp_path))]
+    some, *others = [record for record in records if record.timings]
+    reason = "it reads table version 6, not 9"
+    none = [
+        msgspec.structs.replace(one, outcome="not-offered", reason=reason, hot=[])
+        for one in some.timings
+    ]
+    out = Console(file=io.StringIO(), width=40)
+    print_summary([msgspec.structs.replace(some, timings=none), *others], out)
+    shown = out.file.getvalue()  # type: ignore[attr-defined]
+
+    assert f"not offered by {some.implementation.name}: {reason}\n" in shown
+    assert shown.count("not offered by") == 1
+
+
 def test_data_of_one_share_and_two_layouts_are_two(tmp_path: Path) -> None:
     """They are called by their layouts, and no figure is of both."""
     records = [load_record(path) for path in record_paths(make_results(tmp_path))]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import zipfile
 from importlib import metadata
 from pathlib import Path
 
@@ -19,8 +20,9 @@ from seambench.contracts import registry
 from seambench.contracts.scan import ScanRequest
 from seambench_impl.peers.hudi_rs import HudiRsReader
 from seambench_impl.peers.peer_scan import import_peer
-from seambench_impl.peers.pyarrow import PyarrowReader, newest_base_files
+from seambench_impl.peers.pyarrow import ArrowFolders, PyarrowReader, newest_base_files
 from seambench_impl.peers.spark.hudi import SparkHudiReader, hudi_options
+from seamkit_tests import SUITES_GOLDEN
 
 OLD, NEW = "20240101000000000", "20240102000000000"
 
@@ -83,6 +85,14 @@ def test_what_a_peer_does_not_offer_is_refused(reader: type[PyarrowReader], tabl
     ):
         with pytest.raises(RefusedError, match=reader.name):
             reader().open(request)
+
+
+def test_a_folder_of_other_files_is_refused_and_not_broken(tmp_path: Path) -> None:
+    """It is the adapter that knows no way, and not the library that fails."""
+    with zipfile.ZipFile(SUITES_GOLDEN / "hive" / "json-rows" / "table.zip") as archive:
+        archive.extractall(tmp_path)
+    with pytest.raises(RefusedError, match=r"^it reads folders of parquet and orc, not json$"):
+        ArrowFolders().open(ScanRequest(table=str(tmp_path)))
 
 
 @pytest.mark.parametrize("reader", [PyarrowReader, HudiRsReader, SparkHudiReader])
