@@ -133,7 +133,7 @@ def publish(table: Path) -> None:
 
 
 def _expression(where: Sequence[Test]) -> Any:
-    """Tests as a filter of pyiceberg, to which a null is not equal to a value, as in SQL."""
+    """Tests as a filter of Iceberg, where a null is another than any value: SQL leaves it out."""
     of = import_peer("pyiceberg.expressions", "pyiceberg", "iceberg")
     made = {
         "=": of.EqualTo,
@@ -147,6 +147,8 @@ def _expression(where: Sequence[Test]) -> Any:
     whole = of.AlwaysTrue()
     for column, how, value in where:
         whole = of.And(whole, of.IsNull(column) if how == "null" else made[how](column, value))
+        if how == "<>":
+            whole = of.And(whole, of.NotNull(column))
     return whole
 
 

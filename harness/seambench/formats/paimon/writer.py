@@ -51,18 +51,18 @@ __all__ = ["check", "groups", "write", "write_table", "writer_version"]
 
 #: Of larger golden tables the witness keeps the number of rows alone.
 _WITNESSED_ROWS = 100
-_TABLE = "golden"
+TABLE = "golden"
 
 
 @contextmanager
-def _catalog(session: Any, table: Path) -> Iterator[None]:
+def catalog_of(session: Any, table: Path) -> Iterator[None]:
     """A catalog in use whose one table lies in a folder."""
     table.mkdir(parents=True, exist_ok=True)
     before = session.catalog.currentCatalog()
     with tempfile.TemporaryDirectory() as warehouse:
         database = Path(warehouse, "default.db")
         database.mkdir()
-        (database / _TABLE).symlink_to(table.absolute(), target_is_directory=True)
+        (database / TABLE).symlink_to(table.absolute(), target_is_directory=True)
         name = f"paimon_{Path(warehouse).name.replace('-', '_')}"
         session.conf.set(f"spark.sql.catalog.{name}", "org.apache.paimon.spark.SparkCatalog")
         session.conf.set(f"spark.sql.catalog.{name}.warehouse", warehouse)
@@ -82,19 +82,19 @@ def write(step: Step, frame: Any, design: Design, path: Path) -> None:
     assert isinstance(layout, PaimonLayout)
     session = frame.sparkSession
     frame.createOrReplaceTempView("changes")
-    with _catalog(session, path):
+    with catalog_of(session, path):
         if step == "create":
             session.sql(_creation(frame, design, layout))
         if step == "delete":
             same = " AND ".join(f"t.`{key}` = c.`{key}`" for key in design.keys)
             newer = " AND c.ts >= t.ts" if layout.ordering == "event" else ""
             session.sql(
-                f"MERGE INTO {_TABLE} t USING changes c ON {same} WHEN MATCHED{newer} THEN DELETE"
+                f"MERGE INTO {TABLE} t USING changes c ON {same} WHEN MATCHED{newer} THEN DELETE"
             )
         else:
-            session.table("changes").writeTo(_TABLE).append()
+            session.table("changes").writeTo(TABLE).append()
         if layout.kept == "compacted" or (step == "create" and layout.kept == "runs"):
-            session.sql(f"CALL sys.compact(table => 'default.{_TABLE}')")
+            session.sql(f"CALL sys.compact(table => 'default.{TABLE}')")
     session.catalog.dropTempView("changes")
 
 
@@ -110,7 +110,7 @@ def _creation(frame: Any, design: Design, layout: PaimonLayout) -> str:
     if layout.ordering == "event":
         options["sequence.field"] = "ts"
     listed = ", ".join(f"'{name}'='{value}'" for name, value in options.items())
-    return f"CREATE TABLE {_TABLE} ({columns}) TBLPROPERTIES ({listed})"
+    return f"CREATE TABLE {TABLE} ({columns}) TBLPROPERTIES ({listed})"
 
 
 def check(path: Path, groups: Groups) -> None:
@@ -164,7 +164,7 @@ def write_table(session: Any, spec: Any, table: Path, *, lenient: bool = False) 
         session.conf.set(name, value)
     done = Written()
     try:
-        with _catalog(session, table):
+        with catalog_of(session, table):
             for number, step in enumerate(spec.steps, 1):
                 try:
                     session.sql(step).collect()
@@ -216,7 +216,7 @@ def _time(snapshot: Path) -> str:
 def _read(session: Any) -> Mapping[str, Any]:
     """The rows as Spark reads them, in the words of cases; of a large table their number."""
     session.catalog.clearCache()
-    frame = session.table(_TABLE)
+    frame = session.table(TABLE)
     names = frame.columns
     try:
         count = frame.count()

@@ -17,13 +17,16 @@
     where = [["id", "=", 1]]
 
 `create` comes first by itself, with no rows. A file `cases/table-writer/GROUP/NAME.toml` makes the
-cases `table-writer/FORMAT/GROUP/NAME`.
+cases `table-writer/FORMAT/GROUP/NAME`. In place of steps it may say from which ones scripts are
+drawn at random; then there is a case for each, `table-writer/FORMAT/GROUP/NAME/NUMBER`:
+
+    random = { scripts = 20, length = 8, steps = ["append", "append", "delete"] }
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -33,6 +36,7 @@ from seambench.conformance.plain import typed
 from seambench.contracts.data_files import CaseFile, asked_for, case_files, read_case_file
 from seambench.contracts.seam import Case
 from seambench.contracts.table_writer import Do
+from seambench.seams.table_writer.random_scripts import RandomFile, drawn_steps
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,12 +64,14 @@ class ScriptFile(CaseFile):
         partitions: columns by which the table is partitioned.
         properties: of the table, by format.
         steps: what follows the creation.
+        random: from what scripts are drawn, in place of steps.
         source: where the rule is stated.
     """
 
     formats: Sequence[str]
     columns: Mapping[str, str]
-    steps: Sequence[StepFile]
+    steps: Sequence[StepFile] = ()
+    random: RandomFile | None = None
     keys: Sequence[str] = ()
     partitions: Sequence[str] = ()
     properties: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
@@ -79,15 +85,22 @@ class WriterCase(Case):
     Attributes:
         format: its name.
         file: where the script is written down.
+        number: of a script that is drawn at random, which one.
     """
 
     format: str
     file: Path
+    number: int | None = None
 
     @property
     def script(self) -> ScriptFile:
-        """What the file says."""
-        return _script(self.file)
+        """What the file says, or what is drawn by it."""
+        script = _script(self.file)
+        if script.random is None or self.number is None:
+            return script
+        parts = script.columns, script.keys, script.partitions
+        drawn = drawn_steps(script.random, *parts, self.number)
+        return replace(script, steps=[StepFile(**step) for step in drawn])
 
     @property
     def needs(self) -> Sequence[str]:
@@ -101,6 +114,8 @@ class WriterCase(Case):
 @cache
 def _script(file: Path) -> ScriptFile:
     script = read_case_file(ScriptFile, file)
+    if bool(script.steps) == (script.random is not None):
+        raise UsageError(f"{file}: either `steps` or `random` is expected")
     for column in (*script.keys, *script.partitions):
         if column not in script.columns:
             raise UsageError(f"{file}: there is no column {column!r}")
@@ -118,8 +133,14 @@ def _cases(root: Path, begins: Sequence[str]) -> Iterator[WriterCase]:
         seam, _, name = id_.partition("/")
         for format_ in script.formats:
             case = f"{seam}/{format_}/{name}"
-            if asked_for(case, begins):
-                yield WriterCase(case, script.level, script.requirement, format_, file)
+            if not asked_for(case, begins):
+                continue
+            said = script.level, script.requirement, format_, file
+            if script.random is None:
+                yield WriterCase(case, *said)
+                continue
+            for number in range(script.random.scripts):
+                yield WriterCase(f"{case}/{number:02}", *said, number)
 
 
 def typed_row(row: Sequence[Any], columns: Mapping[str, str], file: Path) -> dict[str, Any]:

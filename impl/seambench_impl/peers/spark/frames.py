@@ -32,7 +32,7 @@ _plain: dict[Path, Any] = {}
 """Frames of folders of Parquet files, whose schema costs Spark a job."""
 
 
-def _session(bundle: SparkBundle) -> tuple[Any, Path | None]:
+def session_of(bundle: SparkBundle) -> tuple[Any, Path | None]:
     """The process's session, started on first use and stopped when the process ends."""
     with _lock:
         if not _started:
@@ -47,7 +47,7 @@ def open_frame(
     scanner: Scanner, request: ScanRequest, bundle: SparkBundle, load: Callable[[Any], Any]
 ) -> SparkScan:
     """Start Spark if need be, with a table format's jars and settings, and let it plan a read."""
-    session, log = _session(bundle)
+    session, log = session_of(bundle)
     # Rows come out through Parquet files: old dates must leave as they are in the table, and
     # timestamps as the micro-seconds they are (INT96, the default, overflows before 1677).
     session.conf.set("spark.sql.parquet.datetimeRebaseModeInWrite", "CORRECTED")
