@@ -199,6 +199,16 @@ def _told_of_columns(**fields: Any) -> Plant:
     return _metadata("column_stats", each)
 
 
+def _more_errors(told: Any) -> None:
+    told.update(numWrites=told["numWrites"] + 2, totalWriteErrors=2)
+
+
+def _dropped(table: Path) -> None:
+    """Let the partition column be dropped, and files have nulls of it all the same."""
+    _property("hoodie.datasource.write.drop.partition.columns", "true")(table)
+    _column("region", None)(table)
+
+
 def _foreign_log(table: Path) -> None:
     """Lay a log of one partition into another."""
     [log] = table.glob("region=ASIA/.*.log.*")
@@ -268,6 +278,7 @@ FAULTS: list[tuple[str, str, Plant]] = [
         )
     ),
     ("commit.file-size", V9, _stat(fileSizeInBytes=7, log=True)),
+    ("commit.write-errors", V9, _stats(_more_errors, log=False)),
     ("file.name", V9, lambda table: (table / "notes.txt").write_text("x", encoding="utf-8")),
     ("file.instant", V9, _rename(BASES, lambda name: f"{name[:-25]}99999999999999999.parquet")),
     ("file.group", PART, _foreign_log),
@@ -341,6 +352,22 @@ def test_tables_of_the_engines_have_no_fault(folder: Path, tmp_path: Path) -> No
     golden_table(HUDI, folder).unpack(tmp_path)
 
     assert [one for one in HUDI.faults(tmp_path) if one.level == "must"] == []
+
+
+@pytest.mark.parametrize(
+    ("rule", "table", "plant"),
+    [
+        ("commit.writes", V9, _stats(_more_errors, log=False)),
+        ("base.partition-values", PART, _dropped),
+    ],
+)
+def test_what_writers_may_do_is_no_fault(
+    rule: str, table: str, plant: Plant, tmp_path: Path
+) -> None:
+    """Rows that could not be written count as written; a dropped column may be there, as nulls."""
+    path = unpacked(HUDI, table, tmp_path)
+
+    assert f"hudi.{rule}" not in new_faults(HUDI, path, plant)
 
 
 @pytest.mark.parametrize("name", ["archived/v6", "archived/v8", "archived/v9"])

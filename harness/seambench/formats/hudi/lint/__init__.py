@@ -223,8 +223,19 @@ def _stat_faults(
     if size is not None and (size > real if log and table.version < LAYOUT_2 else size != real):
         says = f"fileSizeInBytes is {size}, the file has {real}"
         yield Fault("hudi.commit.file-size", _COMMITS, f"{at} fileSizeInBytes", says)
-    if base and (rows := row_count(file)) is not None and rows != told.get("numWrites", rows):
-        says = f"numWrites is {told['numWrites']}, the file has {rows} rows"
+    if base and (rows := row_count(file)) is not None:
+        yield from _write_faults(told, rows, at)
+
+
+def _write_faults(told: Row, rows: int, at: str) -> Iterator[Fault]:
+    """Rows that a commit counted; those that could not be written are among them."""
+    errors = told.get("totalWriteErrors") or 0
+    if errors:
+        says = f"{errors} rows could not be written, and the commit went through"
+        place = f"{at} totalWriteErrors"
+        yield Fault("hudi.commit.write-errors", _COMMITS, place, says, "should")
+    if rows + errors != told.get("numWrites", rows + errors):
+        says = f"numWrites is {told['numWrites']} with {errors} errors, the file has {rows} rows"
         yield Fault("hudi.commit.writes", _COMMITS, f"{at} numWrites", says)
 
 

@@ -134,6 +134,8 @@ def _partition_faults(rows: pa.Table, folder: str, told: Mapping[str, str]) -> W
     names = [one.partition(":")[0] for one in fields]
     parts = folder.split("/")
     special = re.search("TIMESTAMP|CUSTOM", kind.upper()) or any(":" in one for one in fields)
+    # What a file has of columns that are dropped counts for nothing: the folder has the values.
+    special = special or told.get("hoodie.datasource.write.drop.partition.columns") == "true"
     if special or len(parts) != len(names) or not names or not _are_plain(rows, names):
         return
     for name, part in zip(names, parts, strict=True):
