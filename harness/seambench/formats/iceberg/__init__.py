@@ -64,6 +64,7 @@ FORMAT = TableFormat(
     home=writer.location,
     capabilities=_CAPABILITIES,
     forms="seambench.formats.iceberg.forms:forms",
+    lint="seambench.formats.iceberg.lint:lint",
     first_words=("iceberg.v2",),
     first_cases="writers/*",
 )

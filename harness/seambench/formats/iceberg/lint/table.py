@@ -1,0 +1,95 @@
+"""The metadata file of a table that counts now, and where the files that it names lie here."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from seambench.formats.iceberg.lint.types import Field
+
+_NAME = re.compile(r"(v?)(\d+)(?:-[^.]*)?(?:\.gz)?\.metadata\.json(?:\.gz)?")
+
+
+@dataclass
+class Table:
+    """A table's metadata with what the rules ask of it.
+
+    Attributes:
+        folder: where the table lies here.
+        file: its newest metadata file.
+        said: what stands in it.
+        schemas: fields of all depths, by the schema's id, oldest first.
+        specs: fields of the partition specs.
+    """
+
+    folder: Path
+    file: Path
+    said: dict[str, Any]
+    schemas: dict[int, list[Field]] = field(default_factory=dict)
+    specs: dict[int, list[dict[str, Any]]] = field(default_factory=dict)
+
+    @property
+    def version(self) -> int:
+        """Version of the format."""
+        return int(self.said["format-version"])
+
+    @property
+    def newest(self) -> dict[int, Field]:
+        """Each field by its id, as the last schema has it that knows it."""
+        return {one.id: one for fields in self.schemas.values() for one in fields}
+
+    @property
+    def snapshots(self) -> dict[int, dict[str, Any]]:
+        """The valid snapshots by their ids."""
+        return {one["snapshot-id"]: one for one in self.said.get("snapshots") or []}
+
+    def path(self, address: str) -> Path:
+        """Where a file lies of which the metadata give the address."""
+        home, bare = _bare(self.said["location"]).rstrip("/") + "/", _bare(address)
+        return self.folder / bare.removeprefix(home) if bare.startswith(home) else Path(bare)
+
+    def place(self, address: str | Path, what: str = "") -> str:
+        """A file's name below the table's folder, and what in it."""
+        file = address if isinstance(address, Path) else self.path(address)
+        name = file.relative_to(self.folder) if file.is_relative_to(self.folder) else file
+        return f"{name.as_posix()}: {what}" if what else name.as_posix()
+
+
+def _bare(address: str) -> str:
+    return re.sub(r"^file:(//)?(?=/)", "", address)
+
+
+def newest_metadata(folder: Path) -> Path:
+    """The metadata file that counts.
+
+    Raises:
+        FileNotFoundError: there is none, or none of the version that the hint names.
+    """
+    found: dict[int, Path] = {}
+    for file in sorted((folder / "metadata").glob("*.metadata.json*")):
+        if name := _NAME.fullmatch(file.name):
+            found[int(name[2])] = file
+    hint = folder / "metadata" / "version-hint.text"
+    said = hint.read_text(encoding="utf-8").strip() if hint.exists() else ""
+    number = int(said) if said.isdecimal() else max(found, default=0)
+    if number not in found:
+        raise FileNotFoundError(f"there is no metadata file of version {number}")
+    while number + 1 in found:  # a hint may be older than the last commit
+        number += 1
+    return found[number]
+
+
+def read_metadata(file: Path) -> Any:
+    """The JSON of a metadata file, compressed or not.
+
+    Raises:
+        ValueError, OSError, EOFError: it is not JSON.
+    """
+    data = file.read_bytes()
+    if data[:2] == b"\x1f\x8b":
+        data = gzip.decompress(data)
+    return json.loads(data)

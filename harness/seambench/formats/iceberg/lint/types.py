@@ -1,0 +1,160 @@
+"""Types of Iceberg's schemas: fields of all depths, and values as JSON spells them."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+_PRIMITIVES = "boolean int long float double date time timestamp timestamptz string uuid binary"
+_SINCE_3 = "unknown variant timestamp_ns timestamptz_ns"
+_FIXED, _DECIMAL = r"fixed\[\s*(\d+)\s*\]", r"decimal\(\s*(\d+)\s*,\s*(\d+)\s*\)"
+_GIVEN = {_FIXED: 1, _DECIMAL: 1, r"geometry(\(.*\))?": 3, r"geography(\(.*\))?": 3}
+NO_DEFAULT = re.compile(r"unknown|variant|geo(metry|graphy).*")
+TIMES = ("timestamp", "timestamptz", "timestamp_ns", "timestamptz_ns")
+
+
+@dataclass(frozen=True)
+class Field:
+    """A field of a schema at any depth.
+
+    Attributes:
+        name: with those of the fields around it.
+        kind: its type as JSON has it.
+        said: the field's own JSON, where it is one of a struct.
+        above: the fields around it, outermost first.
+    """
+
+    id: int
+    name: str
+    kind: Any
+    required: bool
+    said: Mapping[str, Any]
+    above: tuple[Field, ...] = ()
+
+    @property
+    def nested(self) -> str:
+        """`struct`, `list` or `map`; empty where the type is none of them."""
+        return str(self.kind["type"]) if isinstance(self.kind, dict) else ""
+
+    @property
+    def repeated(self) -> bool:
+        """Whether it lies within a list or map."""
+        return any(one.nested != "struct" for one in self.above)
+
+
+def fields_of(kind: Mapping[str, Any], above: tuple[Field, ...] = ()) -> Iterator[Field]:
+    """All fields below a nested type.
+
+    Raises:
+        KeyError, TypeError: it is not spelled as one.
+    """
+    path = f"{above[-1].name}." if above else ""
+    if kind["type"] == "struct":
+        parts = [
+            (one["id"], one["name"], one["type"], one["required"], one) for one in kind["fields"]
+        ]
+    elif kind["type"] == "list":
+        parts = [(kind["element-id"], "element", kind["element"], kind["element-required"], {})]
+    elif kind["type"] == "map":
+        parts = [(kind["key-id"], "key", kind["key"], True, {})]
+        parts += [(kind["value-id"], "value", kind["value"], kind["value-required"], {})]
+    else:
+        raise KeyError(kind["type"])
+    for number, name, inner, required, said in parts:
+        if type(number) is not int or type(required) is not bool or type(name) is not str:
+            raise TypeError(f"field {number!r}, {name!r}, required {required!r}")
+        field = Field(number, path + name, inner, required, said, above)
+        yield field
+        if not isinstance(inner, str):
+            yield from fields_of(inner, (*above, field))
+
+
+def since(kind: str) -> int | None:
+    """The first version of the format that has a primitive type; None: there is none."""
+    if kind in _PRIMITIVES.split():
+        return 1
+    if kind in _SINCE_3.split():
+        return 3
+    found = next((v for spelled, v in _GIVEN.items() if re.fullmatch(spelled, kind)), None)
+    digits = decimal_of(kind)
+    return None if digits and not (0 < digits[0] <= 38 and digits[1] <= digits[0]) else found
+
+
+def decimal_of(kind: Any) -> tuple[int, int] | None:
+    """Precision and scale of a decimal."""
+    found = re.fullmatch(_DECIMAL, kind) if isinstance(kind, str) else None
+    return (int(found[1]), int(found[2])) if found else None
+
+
+def width_of(kind: str) -> int | None:
+    """Bytes of a value of a type of fixed length."""
+    found = re.fullmatch(_FIXED, kind)
+    return int(found[1]) if found else 16 if kind == "uuid" else None
+
+
+def promotes(old: Any, new: Any, version: int) -> bool:
+    """Whether a field of one type may become one of the other."""
+    if isinstance(old, dict) or isinstance(new, dict):
+        return isinstance(old, dict) and isinstance(new, dict) and old["type"] == new["type"]
+    digits = decimal_of(old), decimal_of(new)
+    if digits[0] and digits[1]:
+        return digits[0][1] == digits[1][1] and digits[0][0] <= digits[1][0]
+    allowed = [("int", "long"), ("float", "double")]
+    if version > 2:
+        allowed += [("date", "timestamp"), ("date", "timestamp_ns"), ("unknown", new)]
+    return "".join(old.split()) == "".join(new.split()) or (old, new) in allowed
+
+
+def spells(kind: Any, value: Any) -> bool:
+    """Whether JSON spells a value of the type, as defaults are."""
+    if isinstance(kind, dict):
+        return _spells_nested(kind, value)
+    if bits := {"int": 31, "long": 63}.get(kind):
+        return type(value) is int and -(1 << bits) <= value < 1 << bits
+    if kind in ("boolean", "float", "double"):
+        return type(value) in ((bool,) if kind == "boolean" else (int, float))
+    if type(value) is not str or NO_DEFAULT.fullmatch(kind):
+        return False
+    if digits := decimal_of(kind):
+        found = re.fullmatch(r"-?0*(\d*)(?:\.(\d+))?", value)
+        return (
+            found is not None
+            and len(found[2] or "") == digits[1]
+            and len(found[1]) <= digits[0] - digits[1]
+        )
+    if kind in ("date", *TIMES) and not _is_day(value[:10]):
+        return False
+    fraction = r"T\d\d:\d\d(:\d\d(\.\d{1,9})?)?"
+    hexes = f"{{{width_of(kind) or 0}}}" if kind.startswith("fixed") else "*"
+    spelled = {
+        "string": r"(?s).*",
+        "date": ".{10}",
+        "time": r"([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,6})?)?",
+        "timestamp": f".{{10}}{fraction.replace('9', '6')}",
+        "timestamptz": rf".{{10}}{fraction.replace('9', '6')}\+00:00",
+        "timestamp_ns": f".{{10}}{fraction}",
+        "timestamptz_ns": rf".{{10}}{fraction}\+00:00",
+        "uuid": "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}",
+    }.get(kind, f"(?i)([0-9a-f][0-9a-f]){hexes}")
+    return bool(re.fullmatch(spelled, value))
+
+
+def _spells_nested(kind: Mapping[str, Any], value: Any) -> bool:
+    if kind["type"] == "struct":
+        return bool(value == {})
+    if kind["type"] == "list":
+        return type(value) is list and all(spells(kind["element"], one) for one in value)
+    if type(value) is not dict or not all(type(value.get(n)) is list for n in ("keys", "values")):
+        return False
+    good = all(spells(kind[n], one) for n in ("key", "value") for one in value[f"{n}s"])
+    return good and len(value["keys"]) == len(value["values"])
+
+
+def _is_day(text: str) -> bool:
+    try:
+        return bool(dt.date.fromisoformat(text))
+    except ValueError:
+        return False
