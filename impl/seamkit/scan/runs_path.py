@@ -202,7 +202,8 @@ class _Merging:
         self._batches[run] = batch
         ranked = batch.select(self._ranked)
         if len(self._readers) > 1:
-            refuse_nan(ranked, self._unit.name)
+            first, *others = self._changes.runs[run]
+            refuse_nan(ranked, first.name + " or a later file of its sorted run" * bool(others))
         sources = self._sources(batch.num_rows) if run == self._base else None
         self._merge.add(run, ranked, self._kinds(batch), sources)
         return True

@@ -19,7 +19,7 @@ from seamkit.scan.hints import did_you_mean
 from seamkit.scan.scan import Scan
 from seamkit.tables.catalog_table import CatalogTable
 from seamkit.tables.partition_folder import PartitionFolder
-from seamkit.tables.table import ScanKeywords, Table
+from seamkit.tables.table import ScanKeywords, Table, by_name
 
 #: A module for each, whose `FORMAT` says how its tables are known and who opens them.
 _MODULES = (
@@ -200,6 +200,7 @@ def _options_of(kind: type[Table]) -> frozenset[str]:
     return frozenset(inspect.signature(kind).parameters) - {"path"}
 
 
+@by_name
 def scan_table(
     path: _Path,
     /,

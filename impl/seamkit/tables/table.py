@@ -195,6 +195,7 @@ _INSTEAD = {
     "select": "call scan().select()",
     "shape": "call count_rows(), which reads, and ask columns",
     "snapshots": "call history()",
+    "statistics": "call scan().statistics()",
     "sql": "call register(connection, name, table) of seamkit, with a connection of DuckDB",
     "tags": "call history()",
     "tail": "rows have no order: call head()",
@@ -215,13 +216,15 @@ _INSTEAD = {
 }
 
 
-def _by_name(method: Callable[_P, _R]) -> Callable[_P, _R]:
+def by_name(method: Callable[_P, _R]) -> Callable[_P, _R]:
     """A method that says which arguments stand by position where more are given so."""
     known = [
         one.name
         for one in inspect.signature(method).parameters.values()
-        if one.kind is one.POSITIONAL_OR_KEYWORD
+        if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)
     ]
+
+    shown = [name for name in known if name != "self"]
 
     @functools.wraps(method)
     def called(*given: _P.args, **named: _P.kwargs) -> _R:
@@ -229,7 +232,7 @@ def _by_name(method: Callable[_P, _R]) -> Callable[_P, _R]:
             more = given[len(known)]
             told = repr(more) if isinstance(more, str | list | tuple) else "..."
             raise UsageError(
-                f"{method.__qualname__}() takes {', '.join(known[1:]) or 'nothing'} by position "
+                f"{method.__qualname__}() takes {', '.join(shown) or 'nothing'} by position "
                 f"and all else by name: say filter={told} if a filter is meant"
             )
         return method(*given, **named)
@@ -259,7 +262,7 @@ class Table(Hinted, ABC):
         def __init_subclass__(cls, **options: object) -> None:
             super().__init_subclass__(**options)
             if "scan" in vars(cls):
-                cls.scan = _by_name(cls.scan)
+                cls.scan = by_name(cls.scan)
 
     @property
     @abstractmethod
@@ -339,28 +342,28 @@ class Table(Hinted, ABC):
                 put(file)
         return Listing(TableFile, found.values())
 
-    @_by_name
+    @by_name
     def to_arrow(
         self, columns: Sequence[str] | None = None, **keywords: Unpack[ScanKeywords]
     ) -> pa.Table:
         """All rows, or those that `scan` gives with the same arguments."""
         return self.scan(columns, **keywords).to_table()
 
-    @_by_name
+    @by_name
     def to_pandas(
         self, columns: Sequence[str] | None = None, **keywords: Unpack[ScanKeywords]
     ) -> pd.DataFrame:
         """The same as a pandas data frame."""
         return self.scan(columns, **keywords).to_pandas()
 
-    @_by_name
+    @by_name
     def to_polars(
         self, columns: Sequence[str] | None = None, **keywords: Unpack[ScanKeywords]
     ) -> pl.DataFrame:
         """The same as a Polars data frame."""
         return self.scan(columns, **keywords).to_polars()
 
-    @_by_name
+    @by_name
     def head(
         self,
         rows: int = 10,
@@ -370,7 +373,7 @@ class Table(Hinted, ABC):
         """The first rows that come of those that `scan` gives; the rest is not read."""
         return self.scan(columns, **keywords).head(rows)
 
-    @_by_name
+    @by_name
     def count_rows(self, **keywords: Unpack[ScanKeywords]) -> int:
         """How many rows `scan` gives; they are read, without a column that no filter needs."""
         return self.scan([], **keywords).count_rows()

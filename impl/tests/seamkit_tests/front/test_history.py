@@ -25,6 +25,8 @@ from seamkit_tests.front.test_chains import opened
 from seamkit_tests.samples.delta_tables import commit_path, vectors_into_log
 from seamkit_tests.samples.outlets import bag
 
+_BY_POSITION: Any = "x", ["k"], "k > 1"
+
 State = tuple[str, int | str, int | None]
 """Kind, name, and time in milliseconds."""
 
@@ -360,6 +362,8 @@ def test_files_of_an_address_have_addresses(tmp_path: Path, name: str) -> None:
         (lambda table: table.head(1, ["k"], None), r"head\(\) takes rows, columns by position"),
         (lambda table: table.count_rows("k > 1"), r"count_rows\(\) takes nothing by position"),
         (lambda table: table.count_rows(filters="k > 1"), "say filter="),
+        (lambda _: seamkit.scan_table(*_BY_POSITION), "takes path, columns by position"),
+        (lambda table: table.statistics(), r"call scan\(\).statistics\(\)"),
         (lambda table: table.scan(snapshot_id=5), "say as_of="),
         (lambda table: table.scan(nonsense=5), "it has columns, filter, query"),
         (lambda table: len(table), r"has no len\(\): call count_rows"),
