@@ -209,6 +209,17 @@ def _dropped(table: Path) -> None:
     _column("region", None)(table)
 
 
+def _crashed(table: Path) -> None:
+    """Leave a log of a write that never completed, by the name of the base file below it."""
+    instant = "99999999999999999"
+    for state in ("requested", "inflight"):
+        (table / ".hoodie" / f"{instant}.deltacommit.{state}").touch()
+    log = max(table.glob("p=x/.*.log.1_*[0-9]"))
+    blocks = [_header(INSTANT, instant.encode())(one) for one in blocks_of(log.read_bytes())]
+    left = log.with_name(log.name.replace(".log.1_", ".log.2_"))
+    left.write_bytes(b"".join(one.written() for one in blocks))
+
+
 def _foreign_log(table: Path) -> None:
     """Lay a log of one partition into another."""
     [log] = table.glob("region=ASIA/.*.log.*")
@@ -359,12 +370,13 @@ def test_tables_of_the_engines_have_no_fault(folder: Path, tmp_path: Path) -> No
     [
         ("commit.writes", V9, _stats(_more_errors, log=False)),
         ("base.partition-values", PART, _dropped),
+        ("metadata.lost-files", "metadata-table/v6", _crashed),
     ],
 )
 def test_what_writers_may_do_is_no_fault(
     rule: str, table: str, plant: Plant, tmp_path: Path
 ) -> None:
-    """Rows that could not be written count as written; a dropped column may be there, as nulls."""
+    """What failed is counted, a dropped column may be there as nulls, and crashes leave files."""
     path = unpacked(HUDI, table, tmp_path)
 
     assert f"hudi.{rule}" not in new_faults(HUDI, path, plant)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
+import struct
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -14,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from seambase.errors import UsageError
 from seambench.contracts.lint import Fault
 from seambench.formats.hudi.damage import name_parts
 from seambench.formats.hudi.hfiles import read_hfile
@@ -32,7 +35,7 @@ Wrong = Iterator[tuple[str, str, str]]
 def metadata_faults(table: Path, told: Mapping[str, str], instants: Instants) -> Iterator[Fault]:
     """What is wrong with the list of files and the bounds of columns, where readers use them."""
     folder = table / ".hoodie" / "metadata"
-    there = _there(table, instants)
+    there = _there(table, instants, int(told["hoodie.table.version"]) >= LAYOUT_2)
     for kind, faults in (("files", _files_faults), ("column_stats", _column_faults)):
         if kind not in told.get("hoodie.table.metadata.partitions", "").split(","):
             continue
@@ -114,20 +117,28 @@ def _list_faults(folder: Path, found: Mapping[str, int], files: Mapping[str, Any
             yield "file-size", name, f"its size is told to be {live[name]}, and is {found[name]}"
 
 
-def _there(table: Path, instants: Instants) -> dict[str, dict[str, int]]:
-    """By partition, the size of each file of data of a completed instant."""
+def _there(table: Path, instants: Instants, own: bool) -> dict[str, dict[str, int]]:
+    """By partition, the size of each file of data that a completed action wrote."""
     found: dict[str, dict[str, int]] = {}
     for file in table.rglob("*"):
         inside = file.relative_to(table)
         if ".hoodie" in inside.parts or not file.is_file() or file.suffix == ".crc":
             continue
-        instant = name_parts(file.name)["instant"] or file.name.split("_")[-1]
-        if file.name.startswith(".") and ".log." in file.name:
-            instant = file.name.split("_")[1].split(".")[0]
-        if instant.isdigit() and instants.has_completed(instant):
+        if any(instants.has_completed(one) for one in _writers(file, own)):
             partition = "" if inside.parent.as_posix() == "." else inside.parent.as_posix()
             found.setdefault(partition, {})[file.name] = file.stat().st_size
     return found
+
+
+def _writers(file: Path, own: bool) -> set[str]:
+    """The instants that wrote a file; the name of a log has its own or that of a base file."""
+    is_log = file.name.startswith(".") and ".log." in file.name
+    if is_log and not own:
+        with contextlib.suppress(UsageError, struct.error, KeyError):
+            return {block.told(INSTANT) for block in blocks_of(file.read_bytes())}
+        return set()
+    name = file.name.lstrip(".").split(".")[0].split("_")
+    return {name[-1]} if len(name) > 1 and name[-1].isdigit() else set()
 
 
 def _logs(folder: Path, kind: str) -> list[Path]:
