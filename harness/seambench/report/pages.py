@@ -110,7 +110,7 @@ def _start_view(content: _Content) -> _Held:
         # Who wins is told by the newest runs in which somebody could.
         content.families(content.quiet, comparing=True),
         pages.known,
-        content.figured.of(visitors=True),
+        content.figured,
     )
     timed = content.families(content.figured)
     held = {"start": start, "machines": _machines(pages.loaded), "ratio": RATIO, "timed": timed}

@@ -63,7 +63,7 @@ Wait = Annotated[
         "--wait",
         min=0,
         help="Seconds to wait at most until others leave the machine alone; a run beside others is "
-        "marked, and its figures stay off the first page.",
+        "marked, and its figures give way to quieter ones on the first page.",
     ),
 ]
 Allow = Annotated[

@@ -141,7 +141,7 @@ def left_out(loaded: Loaded) -> str:
     if some > calm:
         told.append(
             f"{some - calm:,} {'more' if told else f'of {every:,} timings on record'} stay off the "
-            "first page: others used the machine, or nobody looked."
+            "first page where it has quieter ones: others used the machine, or nobody looked."
         )
     return " ".join(told)
 

@@ -118,13 +118,18 @@ class Cost:
 
 @dataclass(frozen=True)
 class Start:
-    """All of the first page; `visitors_cost` is of a run that came with no checkout."""
+    """All of the first page.
+
+    Attributes:
+        other_cost: of a run that came with no checkout; else, without any `cost`, of a machine that
+            did other work, too.
+    """
 
     finding: str
     wrong_link: str
     right: Right
     cost: Cost | None
-    visitors_cost: Cost | None
+    other_cost: Cost | None
     winners: tuple[Family, Sequence[Group]] | None
 
 
@@ -133,12 +138,13 @@ def start_of(
     columns: Sequence[Column],
     comparing: Sequence[Family],
     known: Known,
-    visitors: Loaded | None = None,
+    figured: Loaded | None = None,
 ) -> Start:
     """Put the first page together.
 
-    `loaded` are all records that came with the checkout, or all if there is none, `visitors` the
-    others; `comparing` are families in which several compete, `known` the cases of today.
+    `loaded` are all records of a quiet machine that came with the checkout, or all such if there is
+    none, `figured` all records with figures; `comparing` are families in which several compete,
+    `known` the cases of today.
     """
     newest = newest_versions(columns)
     wrong = sorted(
@@ -147,8 +153,10 @@ def start_of(
     )
     link = matrix_link(wrong[0], kind="wrong") if wrong else "matrix.html"
     right = _right(newest, known)
-    costs = _cost(loaded), _cost(visitors) if visitors else None
-    return Start(_finding(newest, wrong), link, right, *costs, _winners(comparing))
+    cost, other = _cost(loaded), None
+    if figured is not None:
+        other = _cost(figured.of(visitors=True)) or (None if cost else _cost(figured))
+    return Start(_finding(newest, wrong), link, right, cost, other, _winners(comparing))
 
 
 def newer_of(name: str, version: str, seam: str = "scan") -> str:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from seambench.contracts.registry import find_seam
+from seambench.report import build
 from seambench.report.draw.charts import rate_bars, size_chart, writing_chart
 from seambench.report.draw.lines import Line, Point, line_chart
 from seambench.report.draw.text import factor, rate, seconds, size
@@ -278,6 +279,23 @@ def test_ways_compete_where_no_number_of_rows_is_told(tmp_path: Path) -> None:
     assert not family.compares
 
 
+@pytest.mark.parametrize("is_quiet_there", [True, False])
+def test_the_first_page_has_times_of_a_busy_machine_where_it_has_no_others(
+    tmp_path: Path, is_quiet_there: bool
+) -> None:
+    """Whoever measures on a machine of today sees the run, under a title that says what it is."""
+    busy = make_record("auto", "f00d02")
+    busy["run"] |= {"busy": {"waited": 0.0, "before": 40.0, "during": 40.0}, "commit": "e" * 40}
+    busy["run"]["started_utc"] = "2026-11-25T10:15:00Z"
+    for record in (busy, make_record("auto"))[: 1 + is_quiet_there]:
+        write_record(tmp_path / "results", record)
+    index = build(tmp_path / "results", tmp_path / "site").read_text("utf-8")
+
+    assert ("What merging cost, beside other work" in index) is not is_quiet_there
+    assert ("What merging costs <a" in index) is is_quiet_there
+    assert ("commit eeeeeee" in index) is not is_quiet_there
+
+
 def test_the_same_query_over_other_tables_has_a_bar_of_each(tmp_path: Path) -> None:
     """What rows are called tells runs of one case apart; an answer's bytes are no speed."""
     record = exchange_record()
@@ -507,6 +525,6 @@ def test_few_samples_and_changed_checkouts_are_no_figures(
     assert kept == [pages, first]
     assert bool(left_out(loaded)) == (not first)
     assert ("1 of 1 timings on record are no figures" in left_out(loaded)) == (not pages)
-    assert ("1 of 1 timings on record stay off the first" in left_out(loaded)) == (
+    assert ("1 of 1 timings on record stay off the first page where" in left_out(loaded)) == (
         pages and not first
     )
