@@ -92,8 +92,16 @@ def _asked(address: str, what: str = "table") -> Iterator[Any]:
     with needs("seamkit[iceberg]", "a table of an Iceberg catalog"):
         from pyiceberg.catalog import load_catalog
         from pyiceberg.exceptions import NoSuchNamespaceError, NoSuchTableError
+    name = address.removeprefix(SCHEME).partition("/")[0]
     try:
-        yield load_catalog(address.removeprefix(SCHEME).partition("/")[0])
+        try:
+            catalog = load_catalog(name)
+        except ValueError as error:
+            raise UsageError(
+                f"{address}: pyiceberg is told of no catalog {name!r} that it can open, by its "
+                f"file .pyiceberg.yaml or the environment ({_brief(error)})"
+            ) from error
+        yield catalog
     except (InputError, UsageError):
         raise
     except (NoSuchNamespaceError, NoSuchTableError) as error:
