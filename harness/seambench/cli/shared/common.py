@@ -139,6 +139,18 @@ def narrow_table(
     out.print(table)
 
 
+def _broken(text: str, room: int) -> str:
+    """A text whose lines break behind commas, since items of a list may be of several words."""
+    lines = [""]
+    for item in text.split(", "):
+        line = f"{lines[-1]}, {item}" if lines[-1] else item
+        if len(line) < room:  # a comma may follow
+            lines[-1] = line
+        else:
+            lines.append(item)
+    return ",\n".join(filter(None, lines))
+
+
 def narrow_rows(
     out: Console,
     titles: Sequence[str],
@@ -164,6 +176,8 @@ def narrow_rows(
         return False
     others = [zip(titles[2:], row[2:], strict=True) for row in rows]
     known = ["; ".join(f"{title}: {cell}" for title, cell in one if cell) for one in others]
+    room = out.width - 2 - max((len(row[0]) for row in rows), default=0)
+    known = [_broken(text, room) for text in known]
     pairs = zip(rows, known, strict=True)
     narrow_table(out, ((escape(a), b, more) for (a, b, *_), more in pairs), whole=whole)
     return True

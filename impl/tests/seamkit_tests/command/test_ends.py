@@ -21,7 +21,7 @@ from seambench_tests.samples.ends import (
 
 def command(*arguments: object, fake: str = "") -> list[str]:
     """The command as a process; with a fake it finds that in place of any table."""
-    module = ("seamkit_tests.command.fakes", fake) if fake else ("seamkit.command",)
+    module = ("seamkit_tests.command.fakes", fake) if fake else ("seamkit",)
     return [sys.executable, "-m", *module, *map(str, arguments)]
 
 

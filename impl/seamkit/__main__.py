@@ -1,0 +1,5 @@
+"""`python -m seamkit`, the same as `seamkit`."""
+
+from seamkit.command import main
+
+main()
