@@ -12,6 +12,7 @@ import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -178,20 +179,28 @@ def narrow(
         yield "max-values", f"the greatest {name} is told to be {told[1]!r}, {ends[1]!r} is there"
 
 
-def binary_row(row: pa.Table) -> bytes | None:
-    """One row as Paimon writes it, its number of fields in front; None if it has other types."""
-    fixed = -(-(row.num_columns + 8) // 64) * 8 + 8 * row.num_columns
+def binary_rows(rows: pa.Table) -> list[bytes] | None:
+    """Rows as Paimon writes them, their number of fields in front; None if it has other types."""
+    kinds = [str(column.type).removeprefix("large_") for column in rows.columns]
+    if not set(kinds) <= {*_ARROW_SLOTS, "string", "binary"}:
+        return None
+    fixed = -(-(len(kinds) + 8) // 64) * 8 + 8 * len(kinds)
+    columns = [
+        (column.cast(pa.int32()) if kind.startswith("date") else column).to_pylist()
+        for kind, column in zip(kinds, rows.columns, strict=True)
+    ]
+    values = zip(*columns, strict=True) if columns else repeat((), rows.num_rows)
+    return [_packed(row, kinds, fixed) for row in values]
+
+
+def _packed(values: Sequence[Any], kinds: Sequence[str], fixed: int) -> bytes:
     slots, beyond, nulls = b"", b"", 0
-    for at, column in enumerate(row.columns):
-        kind, value = str(column.type).removeprefix("large_"), column[0].as_py()
-        if kind not in (*_ARROW_SLOTS, "string", "binary"):
-            return None
+    for at, (kind, value) in enumerate(zip(kinds, values, strict=True)):
         if value is None:
             nulls |= 1 << (at + 8)
             slots += bytes(8)
         elif slot := _ARROW_SLOTS.get(kind):
-            raw = column[0].cast(pa.int32()).as_py() if kind.startswith("date") else value
-            slots += struct.pack("<" + slot, raw).ljust(8, b"\0")
+            slots += struct.pack("<" + slot, value).ljust(8, b"\0")
         else:
             data = value if kind == "binary" else value.encode()
             if len(data) <= _IN_SLOT:
@@ -199,15 +208,20 @@ def binary_row(row: pa.Table) -> bytes | None:
             else:
                 slots += struct.pack("<ii", len(data), fixed + len(beyond))
                 beyond += data.ljust(-(-len(data) // 8) * 8, b"\0")
-    header = nulls.to_bytes(fixed - 8 * row.num_columns, "little")
-    return struct.pack(">i", row.num_columns) + header + slots + beyond
+    header = nulls.to_bytes(fixed - 8 * len(kinds), "little")
+    return struct.pack(">i", len(kinds)) + header + slots + beyond
 
 
-def bucket_of(row: bytes, buckets: int) -> int:
-    """The bucket of a bucket key by Paimon's default function, of a row as `binary_row` has it."""
-    code = np.array([42], np.uint32)
-    words = np.frombuffer(row[4:], np.uint32)
-    for at in range(len(words)):
-        code = mix(code, words[at : at + 1])
-    hashed = int(finish(code, 4 * len(words)).view(np.int32)[0])
-    return abs(hashed) % buckets
+def buckets_of(rows: Sequence[bytes], buckets: int) -> npt.NDArray[np.int64]:
+    """Buckets of keys by Paimon's default function, of rows as `binary_rows` has them."""
+    found = np.zeros(len(rows), np.int64)
+    sizes = np.array([len(row) for row in rows])
+    for size in np.unique(sizes):
+        places = np.flatnonzero(sizes == size)
+        words = np.frombuffer(b"".join(rows[int(at)][4:] for at in places), np.uint32)
+        code = np.full(len(places), 42, np.uint32)
+        for word in words.reshape(len(places), -1).T:
+            code = mix(code, word)
+        hashed = finish(code, int(size) - 4).view(np.int32).astype(np.int64)
+        found[places] = np.abs(hashed) % buckets
+    return found

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from seambench.formats.forms.containers import put_file, read_avro, write_avro
 from seambench.formats.forms.manifests import Row
 from seambench.formats.forms.parquet import ParquetForm, read_parquet
-from seambench.formats.paimon.binary_rows import binary_row
+from seambench.formats.paimon.binary_rows import binary_rows
 from seambench.formats.paimon.damage import FILES
 
 #: No file is cut into more parts than this.
@@ -81,8 +81,8 @@ def _cut(file: Path, told: Row, thin: Sequence[str]) -> list[Row]:
     named = [name for name in rows.column_names if name.startswith(_KEY)]
     keys = rows.select(named or thin)
     size = -(-rows.num_rows // _PARTS)
-    ends = [binary_row(keys.slice(at, 1)) for at in (0, rows.num_rows - 1)]
-    if rows.num_rows < 2 or ends != [told["_MIN_KEY"], told["_MAX_KEY"]]:
+    packed = binary_rows(keys) or [b""]
+    if rows.num_rows < 2 or [packed[0], packed[-1]] != [told["_MIN_KEY"], told["_MAX_KEY"]]:
         return []
     found = []
     for number, begin in enumerate(range(0, rows.num_rows, size)):
@@ -91,14 +91,13 @@ def _cut(file: Path, told: Row, thin: Sequence[str]) -> list[Row]:
         assert data is not None
         name = f"{file.stem}-{number}{file.suffix}"
         put_file(file.with_name(name), data)
-        last = keys.slice(begin + part.num_rows - 1, 1)
         found.append(
             {
                 "_FILE_NAME": name,
                 "_FILE_SIZE": len(data),
                 "_ROW_COUNT": part.num_rows,
-                "_MIN_KEY": binary_row(keys.slice(begin, 1)),
-                "_MAX_KEY": binary_row(last),
+                "_MIN_KEY": packed[begin],
+                "_MAX_KEY": packed[begin + part.num_rows - 1],
                 **_of_rows(part, told, begin),
             }
         )

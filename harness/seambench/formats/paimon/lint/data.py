@@ -21,9 +21,9 @@ from seambench.formats.forms.containers import read_avro
 from seambench.formats.forms.parquet import read_parquet
 from seambench.formats.paimon.binary_rows import (
     Kind,
-    binary_row,
+    binary_rows,
     bounds,
-    bucket_of,
+    buckets_of,
     decode,
     kind_of,
     narrow,
@@ -333,9 +333,8 @@ def _bucket_faults(one: DataFile, rows: pa.Table) -> Found:
     if not set(held) <= set(rows.column_names):
         return
     distinct = rows.select(held).group_by(held).aggregate([])
-    for at in range(distinct.num_rows):
-        key = binary_row(distinct.slice(at, 1))
-        if key is not None and (right := bucket_of(key, total)) != one.entry["_BUCKET"]:
-            says = f"the row of {distinct.slice(at, 1).to_pylist()[0]} belongs into bucket {right}"
-            yield "file.bucket-of-rows", "Paimon, DefaultBucketFunction", "_BUCKET", says
-            return
+    keys = binary_rows(distinct)
+    right = buckets_of(keys or [], total)
+    for at in np.flatnonzero(right != one.entry["_BUCKET"])[:1]:
+        says = f"the row of {distinct.slice(at, 1).to_pylist()[0]} belongs into bucket {right[at]}"
+        yield "file.bucket-of-rows", "Paimon, DefaultBucketFunction", "_BUCKET", says
