@@ -189,8 +189,19 @@ def _values(column: pa.Array) -> list[Any]:
     """Python values of a column; timestamps as UTC datetimes without losing a digit."""
     if pa.types.is_timestamp(column.type):
         column = column.cast(pa.timestamp(column.type.unit, "UTC"))
-    values: list[Any] = column.to_pylist()
+    try:
+        values: list[Any] = column.to_pylist()
+    except (OverflowError, ValueError):
+        # Days and moments that are none of Python's, as their numbers: they are equal to no others.
+        values = [_or_number(value) for value in column]
     return values
+
+
+def _or_number(value: pa.Scalar) -> Any:
+    try:
+        return value.as_py()
+    except (OverflowError, ValueError):
+        return getattr(value, "value", str(value.type))
 
 
 def difference(

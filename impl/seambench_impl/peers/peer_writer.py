@@ -11,7 +11,10 @@ from typing import Any, ClassVar
 
 from seambase.errors import RefusedError
 from seambench.contracts.common import Kind
+from seambench.contracts.peers.catalogue import known_peer
+from seambench.contracts.peers.environments import python_of
 from seambench.contracts.table_writer import Test, WriterStep
+from seambench.seams.table_writer.doors import CommandWriter
 from seambench_impl.peers import XFAILS
 from seambench_impl.peers.peer_scan import installed_version
 
@@ -53,6 +56,40 @@ class PeerWriter:
         """See `seambench.contracts.table_writer.TableWriter`."""
         with refused(self.name):
             self.steps()[step.do](step)
+
+
+class WriterElsewhere(CommandWriter):
+    """A writer whose packages do not go with ours, in the environment of a peer's newest version.
+
+    Attributes:
+        runs: `MODULE:CLASS` of the `PeerWriter` that the program there makes.
+        does: the steps of that, since it cannot be made here.
+    """
+
+    name: str
+    format: ClassVar[str]
+    runs: ClassVar[str]
+    does: ClassVar[Sequence[str]]
+    more: ClassVar[Sequence[str]] = ("keys", "partitions")
+    xfails: ClassVar[Path | None] = None
+
+    def __init_subclass__(cls) -> None:
+        file = XFAILS / f"{cls.name}.toml"
+        cls.xfails = file if file.exists() else None
+
+    def __init__(self, timeout: float = 600.0) -> None:
+        """Note who it is; the environment is made when the first step comes."""
+        self._peer = known_peer("scan", self.name)
+        self.version, self.timeout, self._running = self._peer.versions[-1], timeout, None
+        words = (f"formats.{self.format}", *(f"steps.{do}" for do in self.does), *self.more)
+        self.capabilities = dict.fromkeys(words, True)
+
+    def step(self, step: WriterStep) -> None:
+        """See `seambench.contracts.table_writer.TableWriter`."""
+        if self._running is None:
+            python = str(python_of(self._peer, self.version))
+            self.arguments = [python, "-m", "seambench.seams.table_writer.program", self.runs]
+        super().step(step)
 
 
 @contextlib.contextmanager

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import tempfile
 import weakref
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,9 @@ import pyarrow as pa
 
 from seambase.errors import RefusedError
 from seambench.contracts.scan import ScanRequest
+from seambench.contracts.table_writer import WriterStep
 from seambench_impl.peers.peer_scan import Opened, SnapshotReader, opened
+from seambench_impl.peers.peer_writer import PeerWriter, WriterElsewhere
 
 
 class PyPaimonReader(SnapshotReader):
@@ -43,3 +47,89 @@ def _opened(module: Any, warehouse: Path, folder: str, snapshot: int | None) -> 
     (database / "table").symlink_to(Path(folder).absolute())
     table = module.CatalogFactory.create({"warehouse": str(warehouse)}).get_table("default.table")
     return table if snapshot is None else table.copy({"scan.snapshot-id": str(snapshot)})
+
+
+class PyPaimonSteps(PeerWriter):
+    """pypaimon as a writer, where it is installed."""
+
+    name = package = "pypaimon"
+    extra = None
+    format = "paimon"
+    more = ("keys", "partitions")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._warehouse = tempfile.TemporaryDirectory(prefix="seambench-")
+
+    def steps(self) -> Mapping[str, Callable[[WriterStep], None]]:
+        """What it does; rows of tables with keys are replaced by key."""
+        return {
+            "create": self._create,
+            "append": lambda step: self._write(step, None),
+            "upsert": lambda step: self._write(step, None),
+            "overwrite": lambda step: self._write(step, {}),
+            **dict.fromkeys(("add-column", "drop-column", "rename-column"), self._evolve),
+        }
+
+    def _catalog(self) -> Any:
+        factory = importlib.import_module("pypaimon").CatalogFactory
+        return factory.create({"warehouse": self._warehouse.name})
+
+    def _create(self, step: WriterStep) -> None:
+        schemas = importlib.import_module("pypaimon")
+        database = Path(self._warehouse.name) / "default.db"
+        database.mkdir(exist_ok=True)
+        link = database / "table"
+        link.unlink(missing_ok=True)
+        step.table.mkdir(parents=True)
+        link.symlink_to(step.table.absolute(), target_is_directory=True)
+        keys = list(dict.fromkeys((*step.partitions, *step.keys))) if step.keys else []
+        options = ({"bucket": "2"} if step.keys else {}) | dict(step.properties)
+        fields = [field.with_nullable(field.name not in keys) for field in step.rows.schema]
+        schema = schemas.Schema.from_pyarrow_schema(
+            pa.schema(fields),
+            partition_keys=list(step.partitions),
+            primary_keys=keys,
+            options=options,
+        )
+        self._catalog().create_table("default.table", schema, False)
+
+    def _write(self, step: WriterStep, overwrite: Mapping[str, str] | None) -> None:
+        # By itself an overwrite takes the rows of those partitions alone that new rows are in.
+        table = self._catalog().get_table("default.table")
+        table = table.copy({"dynamic-partition-overwrite": "false"})
+        builder = table.new_batch_write_builder()
+        builder = builder if overwrite is None else builder.overwrite(overwrite)
+        write, commit = builder.new_write(), builder.new_commit()
+        try:
+            write.write_arrow(step.rows)
+            commit.commit(write.prepare_commit())
+        finally:
+            write.close()
+            commit.close()
+
+    def _evolve(self, step: WriterStep) -> None:
+        changes = importlib.import_module("pypaimon.schema.schema_change").SchemaChange
+        types = importlib.import_module("pypaimon.schema.data_types").PyarrowFieldParser
+        match step.do:
+            case "add-column":
+                change = changes.add_column(
+                    step.column, types.to_paimon_type(step.type, nullable=True)
+                )
+            case "drop-column":
+                change = changes.drop_column(step.column)
+            case _:
+                change = changes.rename_column(step.column, step.to)
+        self._catalog().alter_table("default.table", [change], False)
+
+
+class PyPaimonWriter(WriterElsewhere):
+    """pypaimon, whose pyarrow is another than ours."""
+
+    name = "pypaimon"
+    format = "paimon"
+    runs = "seambench_impl.peers.pypaimon:PyPaimonSteps"
+    does = (
+        *("create", "append", "upsert", "overwrite"),
+        *("add-column", "drop-column", "rename-column"),
+    )

@@ -51,6 +51,7 @@ from seamkit.files.statistics import (
     footer_statistics,
     guarantee_of,
     that_may_match,
+    value_of,
 )
 from seamkit.files.storage import Storage, read_part
 
@@ -489,7 +490,7 @@ class ParquetReader(FileReader):
             if one is None or not one.has_min_max or not one.has_null_count or one.null_count:
                 return ()
         try:
-            return [pa.scalar(one.min, kind) for one in known]
+            return [value_of(one, "min", kind) for one in known]
         except (*PARQUET_ERRORS, ValueError, OverflowError) as error:
             raise InputError(f"{self.name}: its statistics are not readable ({error})") from error
 

@@ -150,7 +150,7 @@ def _of_chunks(chunks: Sequence[Any], rows: Sequence[int], kind: pa.DataType) ->
     if not valued or any(one is None or not one.has_min_max for one in valued):
         return ColumnRange(nulls)
     try:
-        ends = [[_value(one, end, kind) for one in valued] for end in ("min", "max")]
+        ends = [[value_of(one, end, kind) for one in valued] for end in ("min", "max")]
     except pa.ArrowNotImplementedError:  # decimals, to releases of early 2025
         return ColumnRange(nulls)
     if len(valued) == 1:
@@ -248,7 +248,7 @@ def _bound(known: Any, end: str, kind: pa.DataType) -> pa.Scalar:
     """A bound; of texts its bytes, which may be cut within a character."""
     if pa.types.is_string(kind) or pa.types.is_binary(kind):
         return pa.scalar(getattr(known, f"{end}_raw"), pa.binary())
-    return _value(known, end, kind)
+    return value_of(known, end, kind)
 
 
 def _shown(value: pa.Scalar) -> str:
@@ -259,10 +259,14 @@ def _shown(value: pa.Scalar) -> str:
         return str(value.value)
 
 
-def _value(known: Any, end: str, kind: pa.DataType) -> pa.Scalar:
+def value_of(known: Any, end: str, kind: pa.DataType) -> pa.Scalar:
+    """A bound, `min` or `max`, of pyarrow's statistics of a chunk as a value of a type."""
     if pa.types.is_timestamp(kind) and kind.unit == "ns":
         # What pyarrow makes of it may lack the last digits.
         return pa.scalar(getattr(known, f"{end}_raw"), pa.int64()).cast(kind)
+    if pa.types.is_date32(kind):
+        # Days before the year 1 are none of Python's; Spark's Paimon makes some of the year 1.
+        return pa.scalar(getattr(known, f"{end}_raw"), pa.int32()).cast(kind)
     value = getattr(known, end)
     if pa.types.is_string(kind):
         # Whatever makes a value of Python's imports pandas first, where that is installed.

@@ -144,6 +144,14 @@ def test_rows_keep_their_number_without_columns() -> None:
     assert rows_of([batch], []) == [(), (), ()]
 
 
+def test_a_day_that_python_has_not_is_its_number() -> None:
+    """A reader's day before the year 1 ends no comparison, and is equal to no day of a case."""
+    days = pa.array([-719164, 0, None], pa.int32()).cast(pa.date32())
+    found = rows_of(pa.table({"d": days}).to_batches(), ["d"])
+
+    assert found == [(-719164,), (dt.date(1970, 1, 1),), (None,)]
+
+
 def test_timestamps_with_and_without_zone_are_alike() -> None:
     """A timestamp without a zone is taken as UTC, to the microsecond."""
     naive = pa.array([1], pa.timestamp("us"))

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
+import seamkit
 from seamkit.files.parquet import ParquetReader
 from seamkit.files.statistics import bounds, that_may_match
 from seamkit.files.storage import Storage
@@ -133,3 +134,24 @@ def test_ranges_of_floating_point_numbers_leave_no_nan_out(
     assert len(found) == 5
     no_ones = _F.is_valid() & (pc.field("i") == 2)
     assert reader.row_groups_that_may_match(no_ones, whole.schema) == []
+
+
+@pytest.mark.parametrize("row_group_size", [1, 3])
+def test_days_that_python_has_not_rule_out_what_others_do(
+    tmp_path: Path, row_group_size: int
+) -> None:
+    """A file with days before the year 1 or after 9999, as Spark makes some, is read and pruned."""
+    days = pa.array([-719164, 0, 2932897, None], pa.int32()).cast(pa.date32())
+    rows = pa.table({"id": [1, 2, 3, 4], "v": days})
+    pq.write_table(rows, tmp_path / "a.parquet", row_group_size=row_group_size)
+    columns = {"id": "bigint", "v": "date"}
+    scan = seamkit.HiveTable(str(tmp_path), columns=columns, file_format="parquet").scan()
+    early = pc.field("v") < pa.scalar(0, pa.int32()).cast(pa.date32())
+
+    assert scan.to_table().equals(rows)
+    assert scan.filter("v >= DATE '1970-01-01'").to_table()["id"].to_pylist() == [2, 3]
+    assert scan.dataset().to_table(filter=early)["id"].to_pylist() == [1]
+    assert scan.filter("v IS NULL").to_table()["id"].to_pylist() == [4]
+    least = scan.statistics().columns["v"].least
+    assert least is not None
+    assert least.value.value == -719164
