@@ -302,7 +302,7 @@ def _checks(seams: list[str]) -> bool:
     total, right = 0.0, True
     for seam in seams:
         begin = time.monotonic()
-        command = [sys.executable, "-m", "seambench", "check"]
+        command = [sys.executable, "-m", "seambench.cli", "check"]
         done = subprocess.run(
             [*command, "--seam", seam, "--impl", OWN[seam]], check=False, stdout=subprocess.DEVNULL
         )

@@ -84,7 +84,7 @@ def _run_commands(findings: Sequence[Finding]) -> int:
         uv = os.environ.get("UV_CACHE_DIR", str(Path("~/.cache/uv").expanduser()))
         environment = os.environ | {"XDG_CACHE_HOME": empty, "UV_CACHE_DIR": uv}
         for finding in findings:
-            command = [sys.executable, "-m", "seambench", "check", "--finding", finding.name]
+            command = [sys.executable, "-m", "seambench.cli", "check", "--finding", finding.name]
             done = subprocess.run(
                 command, cwd=empty, env=environment, capture_output=True, text=True, check=False
             )

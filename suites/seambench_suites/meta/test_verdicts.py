@@ -302,7 +302,7 @@ def test_known_words_are_refused_with_the_nearest() -> None:
 
 def test_the_verdict_of_a_closed_pipe_is_lost() -> None:
     """`check | head -1` does not end with 0, whatever the first line said."""
-    program = [sys.executable, "-m", "seambench", "check", "--json", "--impl"]
+    program = [sys.executable, "-m", "seambench.cli", "check", "--json", "--impl"]
     reader = "seambench_suites.meta.simulated:SimulatedReader"
     nobody, output = os.pipe()
     os.close(nobody)

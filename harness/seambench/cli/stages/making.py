@@ -102,7 +102,7 @@ def _done(line: str, making: Making) -> bool:
 def run_command(words: Sequence[str], data: Path | None) -> int:
     """Run `seambench` with these words to its end, or end it and what it started; its exit code."""
     folder = {} if data is None else {"SEAMBENCH_DATA": str(data)}
-    whole = [sys.executable, "-m", "seambench", *words]
+    whole = [sys.executable, "-m", "seambench.cli", *words]
     with subprocess.Popen(whole, env=os.environ | folder) as running:
         try:
             return running.wait()

@@ -169,7 +169,7 @@ def test_what_is_running_ends_with_the_command_that_runs_it(tmp_path: Path) -> N
     words = ["bars", "--file", str(declared), "--make", "--results", str(tmp_path / "results")]
     folders = {"PYTHONPATH": str(tmp_path), "HERE": str(tmp_path)}
     with subprocess.Popen(
-        [sys.executable, "-m", "seambench", *words],
+        [sys.executable, "-m", "seambench.cli", *words],
         env=os.environ | folders,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

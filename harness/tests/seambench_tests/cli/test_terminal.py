@@ -31,7 +31,7 @@ from seambench_tests.samples.ends import (
 
 def command(*arguments: object) -> list[str]:
     """A command of its own process."""
-    return [sys.executable, "-m", "seambench", *map(str, arguments)]
+    return [sys.executable, "-m", "seambench.cli", *map(str, arguments)]
 
 
 @pytest.mark.parametrize(

@@ -66,7 +66,7 @@ def _write_table(folder: Path, rows: pa.Table) -> None:
 def test_check_judges_its_cases() -> None:
     """Cases find the format by their folder: right, wrong and damaged."""
     asked = ("check", "--impl", "toy", "--case", "scan/toy/*", "--json")
-    done = command_apart("seambench", *asked)
+    done = command_apart("seambench.cli", *asked)
     words = [json.loads(line) for line in done.stdout.splitlines()]
 
     assert done.returncode == 1, done.stderr

@@ -32,7 +32,7 @@ def _lines(text: str) -> list[dict[str, Any]]:
 
 def test_check_judges_it() -> None:
     """Right, wrong, refused, not offered and not quite as it should be: each has its word."""
-    done = command_apart("seambench", "check", "--seam", "adder", "--json")
+    done = command_apart("seambench.cli", "check", "--seam", "adder", "--json")
     words = {(o["implementation"], o["case"].split("/")[-1]): o for o in _lines(done.stdout)}
 
     assert done.returncode == 1, done.stderr

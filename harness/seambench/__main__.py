@@ -1,5 +1,0 @@
-"""`python -m seambench`, the same as `seambench`."""
-
-from seambench.cli import main
-
-main()
