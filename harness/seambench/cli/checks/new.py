@@ -33,27 +33,23 @@ class _Language(NamedTuple):
         name: of the implementation, after it is built; `{}` is what it is built as.
         sources: folders of templates besides the language's own.
         built: whether `make` builds it.
-        of_scanner: whether it is there for scanners alone.
     """
 
     name: str
     sources: tuple[str, ...] = ()
     built: bool = True
-    of_scanner: bool = False
 
 
 _LANGUAGES = {
     "python": _Language("{}:read", built=False),
     "c": _Language("lib:./{}.so", ("native",)),
-    "c++": _Language("lib:./{}.so", ("native",), of_scanner=True),
+    "c++": _Language("lib:./{}.so", ("native",)),
     "rust": _Language("cmd:./{}"),
     "go": _Language("cmd:./{}"),
     "java": _Language(
-        "cmd:java --add-opens=java.base/java.nio=ALL-UNNAMED "
-        "-cp target/classes:target/lib/* Reader",
-        of_scanner=True,
+        "cmd:java --add-opens=java.base/java.nio=ALL-UNNAMED -cp target/classes:target/lib/* Reader"
     ),
-    "javascript": _Language("cmd:node {}.mjs", of_scanner=True),
+    "javascript": _Language("cmd:node {}.mjs"),
 }
 _FOLDERS = {"c++": "cpp"}
 
@@ -66,7 +62,7 @@ class _Kind(NamedTuple):
         python: module and class of the one in Python; empty where it is a function.
         java: class of the one in Java by StarRocks' contract; empty where there is none.
         program: what it is built as in other languages.
-        cases: its first cases; empty where the format decides.
+        cases: its first cases, with what a table format adds in braces.
         head: what it is, at the beginning of a sentence.
         task: what comes back from it.
         excuse: what it says that it does, before a `yet`.
@@ -83,10 +79,15 @@ class _Kind(NamedTuple):
     excuse: str = ""
     comes: str = "it refuses, so all fail"
 
+    @property
+    def of_format(self) -> bool:
+        """Whether one is of a table format."""
+        return "{" in self.cases
+
 
 _KINDS = {
     "scanner": _Kind(
-        *("scan", "", "", "reader", ""),
+        *("scan", "", "", "reader", "scan/{0.name}/{0.first_cases}"),
         "A scanner",
         "the rows of the request's table, as an Arrow IPC stream",
         comes="it gives no rows, so rows are missing",
@@ -109,12 +110,19 @@ _KINDS = {
         "what the sender or receiver says that the request's role names; frames follow it",
         "carries nothing",
     ),
+    "writer": _Kind(
+        *("table-writer", "writer:Writer", "", "writer", "table-writer/{0.name}/types/bigint*"),
+        "A writer",
+        "a line of JSON for each step",
+        comes="it makes a folder, so there is no table",
+    ),
 }
 
 #: What else kinds and languages are called.
 _ALSO = {
     "reader": "scanner",
     "columns": "column",
+    "table-writer": "writer",
     "py": "python",
     "cpp": "c++",
     "cxx": "c++",
@@ -129,7 +137,8 @@ def new(
     what: Annotated[
         str,
         typer.Argument(
-            help="scanner, column, serde or exchange.", autocompletion=completing.one_of(*_KINDS)
+            help="scanner, column, serde, exchange or writer.",
+            autocompletion=completing.one_of(*_KINDS),
         ),
     ],
     folder: Annotated[
@@ -138,7 +147,8 @@ def new(
     lang: Annotated[
         str,
         typer.Option(
-            help="python, c, rust or go; of a scanner also c++, java, javascript; of columns java.",
+            help="python, rust or go; of all but writers c; of columns java; "
+            "of a scanner also c++, java, javascript.",
             autocompletion=completing.one_of(*_LANGUAGES),
         ),
     ] = "python",
@@ -146,7 +156,7 @@ def new(
         str | None,
         typer.Option(
             "--format",
-            help="Of a scanner: the table format that it reads (`list formats`).",
+            help="Of a scanner or writer: its table format (`list formats`).",
             autocompletion=completing.formats,
         ),
     ] = None,
@@ -156,12 +166,12 @@ def new(
     if what not in _KINDS:
         raise UsageError(f"no template of {what!r}; there are {', '.join(_KINDS)}")
     kind = _KINDS[what]
-    there = [one for one in _LANGUAGES if _is_there(kind, one)]
+    there = [one for one in _LANGUAGES if _is_there(what, one)]
     if lang not in there:
         raise UsageError(f"no template of {what!r} in {lang!r}; there are {', '.join(there)}")
-    if table_format is not None and kind.cases:
-        raise UsageError(f"a {what} is of no table format: --format goes with scanner")
-    format_ = None if kind.cases else _format(table_format)
+    if table_format is not None and not kind.of_format:
+        raise UsageError(f"a {what} is of no table format: --format goes with scanner and writer")
+    format_ = _format(kind, table_format) if kind.of_format else None
     target = folder or Path(f"my-{what}")
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise UsageError(f"{target} is there already, and not empty")
@@ -169,6 +179,8 @@ def new(
     if not re.fullmatch(r"[\w.+-]+", name):
         raise UsageError(f"{name!r} is no name for it: letters, digits, dots, +, - and _")
     words = {"NAME": name, **{word.upper(): getattr(kind, word) for word in _PUT_IN}}
+    if format_ is not None:
+        words["FORMAT"] = format_.name
     with whole_folder(target):
         _write((what, kind), lang, target, format_, words)
     _tell(kind, lang, target, format_)
@@ -184,11 +196,12 @@ def _write(
     """Write what a new implementation states, and the templates of its language."""
     (what, kind), templates = of, files("seambench.conformance") / "templates"
     target.mkdir(parents=True, exist_ok=True)
-    if lang != "python" or format_ is not None:
+    if lang != "python" or not kind.python:
         built = "Reader" if lang == "java" and not kind.java else kind.program
         file = target / f"{kind.java if lang == 'java' and kind.java else built}{_FACTS}"
-        if format_ is None:
-            facts = (templates / what / "facts.json").read_text(encoding="utf-8")
+        stated = templates / what / "facts.json"
+        if format_ is None or stated.is_file():
+            facts = stated.read_text(encoding="utf-8")
         else:
             facts = _facts(format_)
         file.write_text(_filled(facts, words), encoding="utf-8")
@@ -196,10 +209,15 @@ def _write(
         _copy(source, target, words)
 
 
-def _is_there(kind: _Kind, lang: str) -> bool:
-    """Whether there is a template of a kind in a language."""
-    of_scanner = _LANGUAGES[lang].of_scanner
-    return not of_scanner or not kind.cases or (lang == "java" and bool(kind.java))
+def _is_there(what: str, lang: str) -> bool:
+    """Whether a kind has its own template in a language, or a door for that of every seam."""
+    from seambench.contracts.registry import find_seam
+
+    templates, folder = files("seambench.conformance") / "templates", _FOLDERS.get(lang, lang)
+    door = _LANGUAGES[lang].name.partition(":")[0]
+    return (templates / what / folder).is_dir() or (
+        (templates / "every_seam" / folder).is_dir() and door in find_seam(_KINDS[what].seam).doors
+    )
 
 
 def _sources(templates: Traversable, what: str, lang: str) -> list[Traversable]:
@@ -209,11 +227,15 @@ def _sources(templates: Traversable, what: str, lang: str) -> list[Traversable]:
     return [source for source in listed if source.is_dir()]
 
 
-def _format(name: str | None) -> TableFormat:
-    """The table format that a scanner reads first; of all announced ones if none is named."""
+def _format(kind: _Kind, name: str | None) -> TableFormat:
+    """The table format of a scanner or writer; the first announced one if none is named."""
+    from seambench.conformance.load import load_cases
     from seambench.contracts.formats import announced_formats, resolve_format
 
-    return announced_formats()[0] if name is None else resolve_format(name)
+    found = announced_formats()[0] if name is None else resolve_format(name)
+    if not load_cases(kind.seam, begins=[f"{kind.seam}/{found.name}/"]):
+        raise UsageError(f"no installed case of the seam {kind.seam} is of {found.title} tables")
+    return found
 
 
 def _facts(format_: TableFormat) -> str:
@@ -246,7 +268,8 @@ def _tell(kind: _Kind, lang: str, target: Path, format_: TableFormat | None) -> 
         name = f"java:{kind.java} --classpath ."
     else:
         name = shlex.quote(_LANGUAGES[lang].name.format(kind.program))
-    cases = kind.cases if format_ is None else f"scan/{format_.name}/{format_.first_cases}"
+    cases = kind.cases.format(format_)
+    doors = "docs/writers.md" if kind.seam == "table-writer" else "docs/doors.md"
     out = console()
     for entry in sorted(path for path in target.rglob("*") if path.is_file()):
         out.print(f"wrote {entry}", markup=False, soft_wrap=True)
@@ -257,6 +280,6 @@ def _tell(kind: _Kind, lang: str, target: Path, format_: TableFormat | None) -> 
         f"cd {target}{' && make' if built else ''}",
         f"{check} --case '{cases}'    # {kind.comes}",
         "seambench explain CASE    # what one of them wants",
-        f"{check}    # all that it states; docs/doors.md says what passes through the door",
+        f"{check}    # all that it states; {doors} says what passes through the door",
     ):
         out.print(f"    {line}", markup=False, soft_wrap=True)

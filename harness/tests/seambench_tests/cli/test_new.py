@@ -1,4 +1,4 @@
-"""Skeletons build, run and fail honestly: they refuse, or give no rows; none is right by chance."""
+"""Skeletons build, run and fail honestly: they refuse, give no rows or no table; none is right."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ import pytest
 from typer.testing import CliRunner
 
 from seambench.cli.app import app
+from seambench.conformance.load import find_case
+from seambench.contracts.registry import find_seam
 
 COMPILERS = {"c": "cc", "rust": "cargo", "go": "go"}
 #: What a language of a scanner is built and run by.
@@ -38,6 +40,10 @@ CASES = {
     "exchange": "exchange/rows/skew/*",
     "column": "column/fixed/int/some/*",
 }
+#: How a writer in Python does its steps in Delta, in place of what the template does.
+DELTA_STEPS = """\
+        write_deltalake(str(step.table), step.rows, mode="append")
+"""
 BUILT = [
     pytest.param(what, lang, marks=[] if lang == "c" else [pytest.mark.slow])
     for what in sorted(CASES)
@@ -57,7 +63,7 @@ def _new(folder: Path, what: str, lang: str, *more: str) -> tuple[Path, list[str
     return target, shlex.split((check + rest).partition("#")[0])
 
 
-def _check(folder: Path, command: list[str], case: str) -> list[dict[str, str]]:
+def _check(folder: Path, command: list[str], case: str, code: int = 1) -> list[dict[str, str]]:
     """Outcomes of a few cases, with the command as told, from within the folder."""
     command = [*command[: command.index("--case")], "--case", case, "--json"]
     program = "import sys; from seambench.cli import main; main(sys.argv[1:])"
@@ -68,7 +74,7 @@ def _check(folder: Path, command: list[str], case: str) -> list[dict[str, str]]:
         cwd=folder,
         check=False,
     )
-    assert done.returncode == 1, done.stderr
+    assert done.returncode == code, done.stderr
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
@@ -146,12 +152,73 @@ def test_a_scanner_is_built_and_gives_no_rows(lang: str, tmp_path: Path) -> None
     assert _misses_rows(folder, command, "delta")
 
 
+def _makes_no_table(folder: Path, command: list[str], format_name: str) -> bool:
+    """Whether the first case says that there is no table after the first step."""
+    case = f"table-writer/{format_name}/types/bigint-keyed"
+    [outcome] = _check(folder, command, case)
+    wanted = ("state after step 1 (create)", "no table lies in it")
+    return outcome["outcome"] == "fail" and all(word in outcome["reason"] for word in wanted)
+
+
+@pytest.mark.parametrize(
+    "format_name",
+    ["delta", *(pytest.param(n, marks=pytest.mark.slow) for n in ("hudi", "iceberg", "paimon"))],
+)
+def test_a_writer_in_python_makes_no_table_of_any_format(format_name: str, tmp_path: Path) -> None:
+    """The first verdict of the judge of states; the cases that are told are there."""
+    folder, command = _new(tmp_path, "writer", "python", "--format", format_name)
+
+    assert _makes_no_table(folder, command, format_name)
+    assert f"table-writer/{format_name}/types/bigint*" in command
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lang", ["go", "rust"])
+def test_a_writer_is_built_makes_no_table_and_refuses_the_rest(lang: str, tmp_path: Path) -> None:
+    """It runs for all steps of a script, each with an answer; a crash is none."""
+    if shutil.which(COMPILERS[lang]) is None or shutil.which("make") is None:
+        pytest.skip(f"no {COMPILERS[lang]} or make on this machine")
+    folder, command = _new(tmp_path, "writer", lang, "--format", "delta")
+    subprocess.run(["make"], cwd=folder, check=True, capture_output=True)
+    case = find_case("table-writer/delta/rows/append")
+    steps = find_seam("table-writer").asked(case)
+    how: dict[str, Any] = {"cwd": folder, "capture_output": True, "text": True}
+    said, again = (subprocess.run("./writer", input=steps, check=False, **how) for _ in range(2))
+
+    assert _makes_no_table(folder, command, "delta")
+    done, *rest = map(json.loads, said.stdout.splitlines())
+    assert (said.returncode, done, (folder / "table").is_dir()) == (0, {"done": True}, True)
+    assert rest == [{"refused": f"{folder.name} does no append yet"}] * 2
+    assert (bool(again.returncode), again.stdout) == (True, ""), "the folder is there already"
+    assert "refused: " not in again.stderr
+
+
+def test_a_template_of_a_writer_becomes_one_by_a_line(tmp_path: Path) -> None:
+    """With what its comment asks for it is right, and states what it does: nothing is skipped."""
+    pytest.importorskip("deltalake")
+    folder, command = _new(tmp_path, "writer", "python", "--format", "delta")
+    file = folder / "writer.py"
+    before, does, _ = file.read_text().partition("        if step.do ==")
+    assert does, "the template has other words for its first step"
+    imports = "from seambase.errors import RefusedError\n"
+    before = before.replace(imports, "from deltalake import write_deltalake\n")
+    before = before.replace(', "steps.upsert", "keys"', "")
+    file.write_text(before + DELTA_STEPS)
+    outcomes = _check(folder, command, "table-writer/delta/types/bigint*", code=0)
+
+    said = {one["case"]: one["outcome"] for one in outcomes}
+    assert said["table-writer/delta/types/bigint"] == "pass"
+    assert said["table-writer/delta/types/bigint-keyed"] == "not-offered"
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
         (["scan"], "no template of 'scan'; there are scanner, column"),
         (["scanner", "--lang", "cobol"], "no template of 'scanner' in 'cobol'"),
-        (["serde", "--format", "delta"], "--format goes with scanner"),
+        (["serde", "--format", "delta"], "--format goes with scanner and writer"),
+        (["writer", "--lang", "c"], "no template of 'writer' in 'c'; there are python, rust, go"),
+        (["writer", "--format", "hive"], "no installed case of the seam table-writer is of Hive"),
         (["serde", "--lang", "java"], "no template of 'serde' in 'java'"),
         (["scanner", "--format", "csv"], "unknown table format 'csv'"),
         (["scanner", "taken"], "taken is there already, and not empty"),
@@ -174,7 +241,12 @@ def test_what_has_no_template_is_said(
 
 @pytest.mark.parametrize(
     ("what", "name", "lang"),
-    [("scanner", "my-c++", "c++"), ("reader", "my-c++", "cpp"), ("reader", "my.go_1", "golang")],
+    [
+        ("scanner", "my-c++", "c++"),
+        ("reader", "my-c++", "cpp"),
+        ("reader", "my.go_1", "golang"),
+        ("table-writer", "my.rs", "rs"),
+    ],
 )
 def test_a_template_takes_its_folder_s_name(
     what: str, name: str, lang: str, tmp_path: Path
