@@ -2,11 +2,11 @@
 
     level = "must"
     requirement = "rows that are appended join those that were there"
-    formats = ["delta", "iceberg", "paimon"]
+    formats = ["its-format"]
     columns = { id = "bigint", s = "string" }
     keys = ["id"]                              # none where rows are not told apart
     partitions = ["s"]
-    properties = { delta = { "delta.enableDeletionVectors" = "true" } }
+    properties = { its-format = { "its.property" = "true" } }
 
     [[steps]]                                  # of each step what it takes
     do = "append"

@@ -1,6 +1,6 @@
 """The door for writers that are programs: a step is a line of JSON, and so is its answer.
 
-    {"version": 1, "do": "append", "table": "/.../table", "format": "delta",
+    {"version": 1, "do": "append", "table": "/.../table", "format": "its-format",
      "rows": "/.../rows.arrow", "keys": [], "partitions": ["p"], "properties": {}, "where": [],
      "assign": {}, "column": "", "type": "", "to": "", "name": ""}
 
