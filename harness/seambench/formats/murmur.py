@@ -42,6 +42,16 @@ def finish(code: Words, length: int) -> Words:
     return code ^ (code >> _U32(16))
 
 
+def of_bytes(data: bytes) -> int:
+    """The hash of bytes with the seed 0; those behind the last whole block are mixed in alone."""
+    whole, code = len(data) & ~3, np.zeros(1, _U32)
+    for block in np.frombuffer(data[:whole], "<u4").reshape(-1, 1):
+        code = mix(code, block.astype(_U32))
+    tail = np.frombuffer(data[whole:].ljust(4, b"\0"), "<u4").astype(_U32)
+    code = code ^ (_rotate(tail * _U32(0xCC9E2D51), 15) * _U32(0x1B873593))
+    return int(finish(code, len(data))[0])
+
+
 def _rotate(words: Words, bits: int) -> Words:
     return (words << _U32(bits)) | (words >> _U32(32 - bits))
 

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from seambench.contracts.lint import Fault
+from seambench.formats.iceberg.lint.files import file_faults
+from seambench.formats.iceberg.lint.manifests import Tree
 from seambench.formats.iceberg.lint.metadata import metadata_faults, refused
 from seambench.formats.iceberg.lint.rules import fault
 from seambench.formats.iceberg.lint.table import Table, newest_metadata, read_metadata
@@ -32,3 +34,6 @@ def lint(folder: Path) -> Iterator[Fault]:
         yield from (fault(one, place) for one in found)
         return
     yield from (fault(one, place) for one in metadata_faults(table))
+    tree = Tree(table)
+    yield from (fault(one) for one in tree.faults())
+    yield from file_faults(tree)

@@ -24,6 +24,38 @@ _SECTIONS: Mapping[str, tuple[str, Mapping[Level, str]]] = {
     ),
     "log": ("Table Metadata Fields", {"must": "order current", "should": "snapshots metadata"}),
     "refs": ("Snapshot References", {"must": "snapshot main type"}),
+    "list": (
+        "Manifest Lists",
+        {
+            "must": "readable required manifest length spec content sequence min-sequence counts"
+            " partitions first-row-id twice"
+        },
+    ),
+    "manifest": ("Manifests", {"must": "readable metadata schema-id field-ids"}),
+    "entry": (
+        "Manifest Entry Fields and Data File Fields",
+        {
+            "must": "required status content sequence first-row-id format equality-ids"
+            " split-offsets twice row-ids",
+            "should": "snapshot sort-order",
+        },
+    ),
+    "summary": ("Optional Snapshot Summary Fields", {"should": "totals"}),
+    "file": (
+        "Data File Fields",
+        {
+            "must": "missing size readable records field-ids required partition value-counts"
+            " null-counts nan-counts lower-bounds upper-bounds bounds-form"
+        },
+    ),
+    "deletes": (
+        "Delete Formats",
+        {"must": "columns order reference version", "should": "positions"},
+    ),
+    "vector": (
+        "Deletion Vectors",
+        {"must": "puffin blob cardinality one reference", "should": "positions"},
+    ),
     "statistics": ("Table Statistics", {"must": "file", "should": "snapshot"}),
 }
 #: Of each rule its section in the specification and its level.

@@ -1,0 +1,373 @@
+"""Rules for manifest lists, manifests and their entries, of all valid snapshots."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from seambench.formats.iceberg.lint.avro import AvroFile, Row, read_avro
+from seambench.formats.iceberg.lint.rules import Finding
+from seambench.formats.iceberg.lint.table import Table
+from seambench.formats.iceberg.lint.values import NAN, bound_key, stored_key
+
+_BROKEN = (OSError, ValueError, EOFError, TypeError, KeyError, IndexError)
+#: Field ids, of lists and of entries' files, that must hold a value from a version on.
+_LIST = {500: 1, 501: 1, 502: 1, 503: 1, 517: 2, 515: 2, 516: 2} | dict.fromkeys(
+    (504, 505, 506, 512, 513, 514), 2
+)
+_FILE = {100: 1, 101: 1, 102: 1, 103: 1, 104: 1, 134: 2}
+EXISTING, ADDED, DELETED = 0, 1, 2
+DATA, POSITIONS, EQUALITY = 0, 1, 2
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A file that is live in a snapshot, with what it inherits.
+
+    Attributes:
+        place: its manifest's name and the entry in it.
+        spec: id of its partition spec.
+        file: the fields of `data_file` by their ids.
+    """
+
+    place: str
+    spec: int
+    file: Row
+    sequence: int
+    added: bool
+    first_row_id: int | None
+
+    @property
+    def content(self) -> int:
+        """Data, position deletes or equality deletes."""
+        return int(self.file.get(134) or DATA)
+
+    @property
+    def is_vector(self) -> bool:
+        """Whether it is a deletion vector."""
+        return self.content == POSITIONS and str(self.file[101]).upper() == "PUFFIN"
+
+
+@dataclass
+class Tree:
+    """What the snapshots of a table reach; each manifest is read and judged once."""
+
+    table: Table
+    manifests: dict[str, AvroFile | None] = field(default_factory=dict)
+    files: dict[str, Entry] = field(default_factory=dict)
+
+    def faults(self) -> Iterator[Finding]:
+        """What is wrong with lists and manifests; keeps each live file for those of files."""
+        for snapshot in self.table.snapshots.values():
+            if address := snapshot.get("manifest-list"):
+                yield from self._list(snapshot, self.table.path(address))
+
+    def _list(self, snapshot: dict[str, Any], file: Path) -> Iterator[Finding]:
+        place = self.table.place(file)
+        try:
+            rows = read_avro(file).rows
+        except _BROKEN as error:
+            yield "list.readable", place, f"it cannot be read: {error}"
+            return
+        live: list[Entry] = []
+        reached = snapshot.get("first-row-id")
+        seen = set()
+        for row in rows:
+            here = f"{place}: {str(row.get(500)).rpartition('/')[2]}"
+            version = self.table.version if snapshot.get("sequence-number") else 1
+            if missing := [
+                n for n, first in _LIST.items() if version >= first and row.get(n) is None
+            ]:
+                yield "list.required", here, f"fields {missing} have no value"
+            if row.get(500) is None or row.get(501) is None:
+                continue
+            if row[500] in seen:
+                yield "list.twice", here, "the manifest is listed twice"
+            seen.add(row[500])
+            yield from self._row(snapshot, row, here)
+            if (manifest := self.manifests.get(row[500])) is None:
+                continue
+            entries = list(_entries(self.table, row, manifest))
+            live += entries
+            yield from self._row_ids(snapshot, row, manifest, reached, here)
+            if row.get(520) is not None and row.get(503) == snapshot["snapshot-id"]:
+                reached = max(reached or 0, row[520] + _unassigned(manifest))
+        for one in live:
+            self.files.setdefault(repr((one.spec, one.file | {142: None})), one)
+        yield from _live(live, place)
+        yield from _summary(snapshot, live, place)
+
+    def _row(self, snapshot: dict[str, Any], row: Row, here: str) -> Iterator[Finding]:
+        file, first = self.table.path(row[500]), row[500] not in self.manifests
+        if first:
+            try:
+                self.manifests[row[500]] = read_avro(file)
+            except _BROKEN as error:
+                self.manifests[row[500]] = None
+                rule = "manifest.readable" if file.exists() else "list.manifest"
+                yield rule, here, f"the manifest cannot be read: {error}"
+        manifest = self.manifests[row[500]]
+        if file.exists() and file.stat().st_size != row[501]:
+            yield "list.length", here, f"manifest_length is {row[501]}, not {file.stat().st_size}"
+        if row.get(502) not in self.table.specs:
+            yield "list.spec", here, f"there is no partition spec {row.get(502)}"
+        if (number := row.get(515) or 0) > snapshot.get("sequence-number", 0):
+            yield "list.sequence", here, f"sequence_number {number} is above the snapshot's"
+        adder = self.table.snapshots.get(row.get(503, 0))
+        if adder and adder.get("sequence-number", 0) != number:
+            yield "list.sequence", here, f"{number} is not that of the snapshot which added it"
+        if manifest is None:
+            return
+        yield from _counts(row, manifest, here)
+        if first:
+            yield from _manifest(self.table, row, manifest, self.table.place(file))
+        if row.get(502) in self.table.specs:
+            yield from _partitions(self.table, row, manifest, here)
+
+    def _row_ids(
+        self, snapshot: dict[str, Any], row: Row, manifest: AvroFile, reached: int | None, here: str
+    ) -> Iterator[Finding]:
+        if snapshot.get("first-row-id") is None:
+            return
+        given = row.get(520)
+        if row.get(517):
+            if given is not None:
+                yield "list.first-row-id", here, "a manifest of deletes has none"
+        elif given is None:
+            yield "list.first-row-id", here, "every manifest of data must have one"
+        elif row.get(503) == snapshot["snapshot-id"]:
+            if given < (reached or 0):
+                yield "list.first-row-id", here, f"{given} is below {reached}, which is assigned"
+            if given + _unassigned(manifest) > self.table.said["next-row-id"]:
+                yield (
+                    "metadata.next-row-id",
+                    here,
+                    f"rows of it reach {given + _unassigned(manifest)}",
+                )
+
+
+def _unassigned(manifest: AvroFile) -> int:
+    """Rows of live files that get their first row id from the manifest."""
+    return sum(
+        one[2][103] for one in manifest.rows if one[0] != DELETED and one[2].get(142) is None
+    )
+
+
+def _counts(row: Row, manifest: AvroFile, here: str) -> Iterator[Finding]:
+    for status, files, rows in ((ADDED, 504, 512), (EXISTING, 505, 513), (DELETED, 506, 514)):
+        of = [one[2].get(103) or 0 for one in manifest.rows if one.get(0) == status]
+        for number, true in ((files, len(of)), (rows, sum(of))):
+            if row.get(number) not in (None, true):
+                says = f"field {number} is {row[number]}, of status {status} are {true}"
+                yield "list.counts", here, says
+    numbers = [one.get(3) for one in manifest.rows if one.get(0) != DELETED]
+    live = [row.get(515) or 0 if number is None else number for number in numbers]
+    if live and row.get(516) not in (None, min(live)):
+        yield "list.min-sequence", here, f"min_sequence_number is {row[516]}, not {min(live)}"
+
+
+def _manifest(table: Table, row: Row, manifest: AvroFile, place: str) -> Iterator[Finding]:
+    said = manifest.metadata
+    version = int(said.get("format-version", 1))
+    wanted = ["schema", "partition-spec"]
+    wanted += ["partition-spec-id", "format-version", "content"] if version > 1 else []
+    if missing := [name for name in wanted if name not in said]:
+        yield "manifest.metadata", place, f"{missing} are required"
+    if version > 1 and "schema-id" not in said:
+        yield "manifest.schema-id", place, "schema-id is required"
+    elif "schema-id" in said and int(said["schema-id"]) not in table.schemas:
+        yield "manifest.schema-id", place, f"there is no schema {said['schema-id']}"
+    content = "deletes" if row.get(517) else "data"
+    if said.get("content", "data") != content:
+        yield "list.content", place, f"the list says {content}, it {said.get('content')}"
+    if int(said.get("partition-spec-id", row.get(502, 0))) != row.get(502):
+        yield "list.spec", place, f"the list says {row.get(502)}, it {said['partition-spec-id']}"
+    yield from _manifest_rows(table, row, manifest, place)
+
+
+def _manifest_rows(table: Table, row: Row, manifest: AvroFile, place: str) -> Iterator[Finding]:
+    said, version = manifest.metadata, int(manifest.metadata.get("format-version", 1))
+    try:
+        fields = json.loads(said.get("partition-spec", "[]"))
+        json.loads(said.get("schema", "{}"))
+    except ValueError as error:
+        yield "manifest.metadata", place, f"no JSON: {error}"
+        fields = []
+    known = table.specs.get(row.get(502, 0), [])
+    if [_told(one) for one in fields] != [_told(one) for one in known]:
+        yield "manifest.metadata", place, f"its partition-spec is not that of {row.get(502)}"
+    if nameless := manifest.nameless():
+        yield "manifest.field-ids", place, f"fields {nameless[:5]} have no id"
+    for at, one in enumerate(manifest.rows):
+        for rule, says in _entry(table, one, row, version):
+            yield rule, f"{place}: entry {at}", says
+    ids = {each["field-id"] for each in known}
+    for partition in (one[2].get(102) or {} for one in manifest.rows if one.get(2)):
+        if version > 1 and set(partition) != ids:
+            yield "manifest.field-ids", place, f"its partitions have {list(partition)}, not {ids}"
+            break
+
+
+def _told(one: dict[str, Any]) -> Any:
+    return one.get("source-id"), one.get("transform"), one.get("name")
+
+
+def _entry(table: Table, one: Row, row: Row, version: int) -> Iterator[tuple[str, str]]:
+    status, file = one.get(0), one.get(2) or {}
+    if missing := [n for n, first in _FILE.items() if version >= first and file.get(n) is None]:
+        yield "entry.required", f"fields {missing} of data_file have no value"
+        return
+    content, format_ = file.get(134) or DATA, str(file[101]).upper()
+    if status not in (EXISTING, ADDED, DELETED):
+        yield "entry.status", f"{status} is no status"
+    if content not in ((POSITIONS, EQUALITY) if row.get(517) else (DATA,)):
+        yield "entry.content", f"{content} does not belong into a manifest of {row.get(517)}"
+    if version > 1 and status != ADDED and (one.get(3) is None or one.get(4) is None):
+        yield "entry.sequence", "only what is added may leave its sequence numbers out"
+    if max(one.get(3) or 0, one.get(4) or 0) > (row.get(515) or 0):
+        yield "entry.sequence", f"{one.get(3)} or {one.get(4)} is above that of its manifest"
+    if status == ADDED and one.get(1) not in (None, row.get(503)):
+        yield "entry.snapshot", f"added by {one.get(1)}, in a manifest of {row.get(503)}"
+    if format_ not in ("PARQUET", "ORC", "AVRO") and not (
+        format_ == "PUFFIN" and content == POSITIONS
+    ):
+        yield "entry.format", f"{file[101]} is no format of content {content}"
+    yield from _data_file(
+        table, file, content, status == ADDED, table.snapshots.get(row.get(503, 0), {})
+    )
+
+
+def _data_file(
+    table: Table, file: Row, content: int, added: bool, adder: dict[str, Any]
+) -> Iterator[tuple[str, str]]:
+    ids = file.get(135)
+    if bool(ids) != (content == EQUALITY) or any(n not in table.newest for n in ids or []):
+        yield "entry.equality-ids", f"{ids}, content {content}: ids of columns, of equality deletes"
+    offsets = file.get(132) or []
+    if offsets != sorted(offsets) or any(n >= file[104] for n in offsets):
+        yield "entry.split-offsets", f"{offsets} do not ascend below {file[104]}"
+    orders = [each.get("order-id") for each in table.said["sort-orders"]]
+    if file.get(140) is not None and (content == POSITIONS or file[140] not in orders):
+        yield "entry.sort-order", f"sort_order_id {file[140]} of content {content}"
+    if content != DATA and file.get(142) is not None:
+        yield "entry.first-row-id", "a delete file has none"
+    plain = content == POSITIONS and str(file[101]).upper() != "PUFFIN"
+    if plain and added and adder.get("first-row-id") is not None:
+        yield "deletes.version", "a table of version 3 gets vectors, no position delete files"
+
+
+def _partitions(table: Table, row: Row, manifest: AvroFile, here: str) -> Iterator[Finding]:
+    spec, told = table.specs[row[502]], row.get(507)
+    if told is None:
+        return
+    if len(told) != len(spec):
+        yield "list.partitions", here, f"{len(told)} summaries, {len(spec)} partition fields"
+        return
+    for one, part in zip(told, spec, strict=True):
+        kind = partition_kind(table, part)
+        live = [each[2][102].get(part["field-id"]) for each in manifest.rows if each[0] != DELETED]
+        keys = [stored_key(kind, value) for value in live]
+        plain = [key for key in keys if key is not None and key != NAN]
+        kinds = {type(key) for key in plain}
+        at = f"{here}: {part.get('name')}"
+        if (None in keys and not one[509]) or (NAN in keys and one.get(518) is False):
+            yield "list.partitions", at, "contains_null or contains_nan is false, and there is one"
+        try:
+            low, high = (
+                data if data is None else bound_key(kind, data)
+                for data in (one.get(510), one.get(511))
+            )
+        except (ValueError, TypeError) as error:
+            yield "list.partitions", at, f"a bound is none of {kind}: {error}"
+            continue
+        if {type(low), type(high)} - kinds - {type(None)} and kinds:
+            continue  # another type than the table's now
+        if plain and (low is None or high is None or min(plain) < low or max(plain) > high):
+            yield (
+                "list.partitions",
+                at,
+                f"{low!r} to {high!r} leave {min(plain)!r} or {max(plain)!r} out",
+            )
+
+
+def partition_kind(table: Table, part: dict[str, Any]) -> str:
+    """Type of a partition field's values."""
+    transform = str(part["transform"])
+    if not transform.startswith(("identity", "truncate", "void")):
+        return "date" if transform == "day" else "int"
+    source = table.newest.get(part.get("source-id", -1))
+    return str(source.kind) if source else "int"
+
+
+def _entries(table: Table, row: Row, manifest: AvroFile) -> Iterator[Entry]:
+    """Live entries of a manifest, with what they inherit."""
+    place, next_id = table.place(row[500]), row.get(520)
+    for at, one in enumerate(manifest.rows):
+        file = one.get(2) or {}
+        if one.get(0) == DELETED or any(file.get(n) is None for n in (100, 101, 102, 103, 104)):
+            continue
+        first = file.get(142)
+        if first is None and next_id is not None:
+            first, next_id = next_id, next_id + file[103]
+        number: int = (row.get(515) or 0) if one.get(3) is None else one[3]
+        yield Entry(
+            f"{place}: entry {at}", row.get(502, 0), file, number, one.get(0) == ADDED, first
+        )
+
+
+def _live(live: list[Entry], place: str) -> Iterator[Finding]:
+    paths, vectors = set(), set()
+    for one in live:
+        address = one.file[100]
+        if not one.is_vector and address in paths:
+            yield "entry.twice", one.place, f"{address} is live twice in {place}"
+        paths.add(address)
+        if one.is_vector:
+            about = one.file.get(143)
+            if about in vectors:
+                yield "vector.one", one.place, f"{about} has two vectors in {place}"
+            vectors.add(about)
+    data = {one.file[100]: one for one in live if one.content == DATA}
+    for one in filter(lambda each: each.is_vector, live):
+        of = data.get(one.file.get(143))
+        if of is None:
+            yield "vector.reference", one.place, f"{one.file.get(143)} is no live data file"
+        elif of.sequence > one.sequence or (of.spec, of.file[102]) != (one.spec, one.file[102]):
+            yield (
+                "vector.reference",
+                one.place,
+                "it is older than its file, or of another partition",
+            )
+    known = [one for one in data.values() if one.first_row_id is not None]
+    reached = 0
+    for one in sorted(known, key=lambda each: each.first_row_id or 0):
+        if (one.first_row_id or 0) < reached:
+            yield (
+                "entry.row-ids",
+                one.place,
+                f"its rows from {one.first_row_id} on are another's too",
+            )
+        reached = (one.first_row_id or 0) + one.file[103]
+
+
+def _summary(snapshot: dict[str, Any], live: list[Entry], place: str) -> Iterator[Finding]:
+    data = [one for one in live if one.content == DATA]
+    deletes = [one for one in live if one.content != DATA]
+    totals = {
+        "total-data-files": len(data),
+        "total-records": sum(one.file[103] for one in data),
+        "total-delete-files": len(deletes),
+        "total-position-deletes": sum(o.file[103] for o in deletes if o.content == POSITIONS),
+        "total-equality-deletes": sum(o.file[103] for o in deletes if o.content == EQUALITY),
+        "total-files-size": sum(o.file.get(145) or o.file[104] for o in live),
+    }
+    for name, true in totals.items():
+        if (said := (snapshot.get("summary") or {}).get(name)) not in (None, str(true)):
+            yield (
+                "summary.totals",
+                f"{place}: {name}",
+                f"the snapshot says {said}, its manifests {true}",
+            )

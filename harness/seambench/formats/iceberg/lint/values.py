@@ -1,0 +1,167 @@
+"""Values as keys that compare as the specification has them, whatever spells them.
+
+A key is a number of days, microseconds or nanoseconds, of units of a decimal's last place, the
+bytes of a text; of a float the number whose order is IEEE 754's `totalOrder`. NaN has none.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from seambench.formats.iceberg.lint.types import TIMES, decimal_of, width_of
+from seambench.formats.murmur import of_bytes
+
+Key = Any
+NAN = "NaN"
+_MOST = (1 << 63) - 1
+_SIZES = {
+    "boolean": (1,),
+    "int": (4,),
+    "date": (4,),
+    "long": (4, 8),
+    "float": (4,),
+    "double": (4, 8),
+}
+_A_DAY = {"date": 1, "timestamp": 86400 * 10**6, "timestamp_ns": 86400 * 10**9}
+
+
+def _ordered(value: float) -> int:
+    (bits,) = struct.unpack("<q", struct.pack("<d", value))
+    return int(bits ^ (bits >> 63 & _MOST))
+
+
+def bound_key(kind: str, data: bytes) -> Key:
+    """The key of a bound by Appendix D, also of a type that was promoted since.
+
+    Raises:
+        ValueError: it has not the type's length, or is NaN.
+    """
+    allowed = _SIZES.get(kind, (4, 8) if kind in ("timestamp", "timestamp_ns") else (8,))
+    if kind in ("string", "binary"):
+        return data
+    if decimal_of(kind):
+        allowed = tuple(range(1, 17))
+    elif width_of(kind):
+        allowed = (width_of(kind) or 0,)
+    if len(data) not in allowed:
+        raise ValueError(f"{len(data)} bytes are no {kind}")
+    if width_of(kind):
+        return data
+    if kind in ("float", "double"):
+        (value,) = struct.unpack("<f" if len(data) == 4 else "<d", data)
+        if value != value:
+            raise ValueError("it is NaN")
+        return _ordered(value)
+    number = int.from_bytes(data, "big" if decimal_of(kind) else "little", signed=True)
+    if kind == "boolean":
+        return int(number != 0)
+    return number * _A_DAY[kind] if len(data) == 4 and kind in TIMES else number
+
+
+def stored_key(kind: str, value: Any) -> Key:
+    """The key of a partition's value, as Avro stores it."""
+    if isinstance(value, float):
+        return NAN if value != value else _ordered(value)
+    if isinstance(value, bytes) and decimal_of(kind):
+        return int.from_bytes(value, "big", signed=True)
+    return value.encode() if isinstance(value, str) else value
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a column's values come to; `low` and `high` are None where there is no value."""
+
+    rows: int
+    nulls: int
+    nans: int
+    low: Key
+    high: Key
+    plain: Any
+
+    def distinct(self) -> set[Key]:
+        """Keys of all values but nulls and NaN."""
+        return {_unscaled(one) for one in pa.chunked_array(self.plain).unique().to_pylist()}
+
+
+def measure(kind: str, values: pa.ChunkedArray) -> Measured:
+    """Count and bound a column.
+
+    Raises:
+        pa.ArrowException: its values are of another type.
+    """
+    present, nans = values.drop_null(), 0
+    if isinstance(present.type, pa.BaseExtensionType):
+        chunks = [one.storage for one in present.chunks]
+        present = pa.chunked_array(chunks, present.type.storage_type)
+    if kind in ("float", "double"):
+        numbers = present.cast(pa.float64()).to_numpy()
+        nans = int(np.isnan(numbers).sum())
+        bits = numbers[~np.isnan(numbers)].view(np.int64)
+        plain = pa.chunked_array([pa.array(bits ^ (bits >> 63 & _MOST))])
+    else:
+        plain = _plain(kind, present)
+    ends = pc.min_max(plain)
+    low, high = (_unscaled(ends[name].as_py()) for name in ("min", "max"))
+    return Measured(len(values), values.null_count, nans, low, high, plain)
+
+
+def _plain(kind: str, present: pa.ChunkedArray) -> pa.ChunkedArray:
+    if digits := decimal_of(kind):
+        return present.cast(pa.decimal128(38, digits[1]))
+    if kind in TIMES:
+        zone = getattr(present.type, "tz", None)
+        stamps = present.cast(
+            pa.timestamp("ns" if kind.endswith("_ns") else "us", zone), safe=False
+        )
+        return stamps.cast(pa.int64())
+    if kind == "date":
+        return present.cast(pa.date32()).cast(pa.int32())
+    if kind == "time":
+        return present.cast(pa.time64("us"), safe=False).cast(pa.int64())
+    if kind in ("string", "binary") or width_of(kind):
+        return present.cast(pa.large_binary())
+    return present.cast(pa.int64())
+
+
+def _unscaled(value: Any) -> Key:
+    if not isinstance(value, Decimal):
+        return value
+    sign, digits, _ = value.as_tuple()
+    return (-1) ** sign * int("".join(map(str, digits)))
+
+
+def transformed(transform: str, kind: str, key: Key) -> Key:
+    """The partition's key of a value's key, by a known transform."""
+    name, _, given = transform.rstrip("]").partition("[")
+    if name in ("identity", "void"):
+        return key if name == "identity" else None
+    if name == "truncate":
+        if isinstance(key, int):
+            return key - key % int(given)
+        return key.decode()[: int(given)].encode() if kind == "string" else key[: int(given)]
+    if name == "bucket":
+        return (of_bytes(_hashed(kind, key)) & 0x7FFFFFFF) % int(given)
+    whole = _A_DAY[kind.replace("tz", "")]
+    if name == "hour":
+        return key // (whole // 24)
+    day = key // whole
+    unit = {"day": "D", "month": "M", "year": "Y"}[name]
+    return int(np.datetime64(day, "D").astype(f"M8[{unit}]").astype(np.int64))
+
+
+def _hashed(kind: str, key: Key) -> bytes:
+    if isinstance(key, bytes):
+        return key
+    if decimal_of(kind):
+        return int(key).to_bytes(
+            (key if key >= 0 else ~key).bit_length() // 8 + 1, "big", signed=True
+        )
+    micros = key // 1000 if kind.endswith("_ns") else key
+    return int(micros).to_bytes(8, "little", signed=True)
