@@ -57,7 +57,7 @@ def test_expected_counts(table: str, scale: float, rows: int | None) -> None:
     assert expected_row_count(table, scale) == rows
 
 
-@pytest.mark.parametrize("table", ["lineitem", "supplier", "region"])
+@pytest.mark.parametrize("table", ["lineitem", "region"])
 def test_parts_make_the_whole(table: str, alone: Path) -> None:
     """Parts 1 to n together are the rows of a single run, in the declared types."""
     parts = 3 if TABLES[table].scales else 1
