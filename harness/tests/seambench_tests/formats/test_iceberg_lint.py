@@ -67,6 +67,8 @@ SORTED = {"direction": "asc", "null-order": "nulls-last"}
 
 OF_METADATA: list[tuple[str, str, str, Any]] = [
     ("metadata.readable", "travel", "format-version", 4),
+    ("metadata.readable", "travel", "refs/side", 5),
+    ("metadata.readable", "travel", "metadata-log/0", {}),
     ("metadata.required", "travel", "last-column-id", GONE),
     ("metadata.required", "travel", "table-uuid", 5),
     ("metadata.required", "v1", "partition-spec", GONE),

@@ -22,6 +22,16 @@ __all__ = ["lint"]
 def lint(folder: Path) -> Iterator[Fault]:
     """What is wrong with the newest state of a table: all that its valid snapshots reach."""
     try:
+        yield from _faults(folder)
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        says = (
+            f"something is not spelled as the specification has it, the rest is unread: {error!r}"
+        )
+        yield fault(("metadata.readable", "metadata", says))
+
+
+def _faults(folder: Path) -> Iterator[Fault]:
+    try:
         file = newest_metadata(folder)
         said = read_metadata(file)
     except (OSError, ValueError, EOFError) as error:
