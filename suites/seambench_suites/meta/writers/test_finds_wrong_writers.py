@@ -21,6 +21,8 @@ _FOUND = {
     "appends-overwrites": ("rows/overwrite", "2 rows expected, 7 read"),
     "refuses-too-late": ("rows/append", "state after step 3 (append) was refused"),
     "writes-small-letters": ("names/capitals", "columns ['Id', 'ID2'] expected"),
+    "narrows-bounds": ("bounds/large-numbers", "metadata after step 2 (append): delta.stats.max"),
+    "tears-a-file": ("rows/append", "state after step 2 (append): auto refuses the table"),
     "rounds-doubles": ("types/double", "missing (id=int:6, v=float:0x1.fffffffffffffp+1023)"),
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
@@ -55,6 +56,24 @@ def _small(do: Do, step: WriterStep) -> None:
     do(replace(step, rows=step.rows.rename_columns(names)))
 
 
+def _narrow(do: Do, step: WriterStep) -> None:
+    do(step)
+    newest = max((step.table / "_delta_log").glob("*.json"))
+    lines = [json.loads(line) for line in newest.read_text().splitlines()]
+    for line in lines:
+        if "add" in line:
+            stats = json.loads(line["add"]["stats"])
+            stats["maxValues"]["id"] = stats["minValues"]["id"]
+            line["add"]["stats"] = json.dumps(stats)
+    newest.write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
+def _torn(do: Do, step: WriterStep) -> None:
+    do(step)
+    newest = max(step.table.glob("*.parquet"), key=lambda file: file.stat().st_mtime_ns)
+    newest.write_bytes(newest.read_bytes()[:-20])
+
+
 MISTAKES: Mapping[str, tuple[tuple[str, ...], Mistake]] = {
     "forgets-deletes": (("delete",), lambda _, step: None),  # noqa: ARG005 - it forgets it
     "appends-twice": (("append",), _twice),
@@ -66,5 +85,7 @@ MISTAKES: Mapping[str, tuple[tuple[str, ...], Mistake]] = {
     "appends-overwrites": (("overwrite",), lambda do, step: do(replace(step, do="append"))),
     "refuses-too-late": (("append",), _too_late),
     "writes-small-letters": (("create", "append"), _small),
+    "narrows-bounds": (("append",), _narrow),
+    "tears-a-file": (("append",), _torn),
     "rounds-doubles": (("append",), _rounded),
 }
