@@ -177,7 +177,7 @@ def _manifest(table: Table, row: Row, manifest: AvroFile, place: str) -> Iterato
     if missing := [name for name in wanted if name not in said]:
         yield "manifest.metadata", place, f"{missing} are required"
     if version > 1 and "schema-id" not in said:
-        yield "manifest.schema-id", place, "schema-id is required"
+        yield "manifest.no-schema-id", place, "schema-id is required; its schema holds it, too"
     elif "schema-id" in said and int(said["schema-id"]) not in table.schemas:
         yield "manifest.schema-id", place, f"there is no schema {said['schema-id']}"
     content = "deletes" if row.get(517) else "data"
