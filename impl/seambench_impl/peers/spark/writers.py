@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import datetime as dt
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar
 
@@ -16,6 +17,7 @@ from seambench_impl.peers.peer_writer import PeerWriter, in_sql, literal, quoted
 from seambench_impl.peers.spark.frames import session_of
 
 _TICK = "`"
+_FAR = dt.datetime(2999, 1, 1, tzinfo=dt.UTC)
 
 
 class SparkWriter(PeerWriter):
@@ -181,7 +183,7 @@ class SparkIcebergWriter(SparkWriter):
                 step, "rewrite_data_files", "options => map('rewrite-all', 'true')"
             ),
             "expire": lambda step: self._call(
-                step, "expire_snapshots", "older_than => now(), retain_last => 1"
+                step, "expire_snapshots", f"older_than => {literal(_FAR)}, retain_last => 1"
             ),
             "tag": lambda step: self._run(step, f"ALTER TABLE {{}} CREATE TAG {_name(step.name)}"),
         }
