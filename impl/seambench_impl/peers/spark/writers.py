@@ -122,6 +122,8 @@ class SparkWriter(PeerWriter):
         from pyspark.sql.pandas.types import from_arrow_schema
 
         session, _ = session_of(self._bundle())
+        # Days before 1582 as they are, where Spark would else ask which calendar is meant.
+        session.conf.set("spark.sql.parquet.datetimeRebaseModeInWrite", "CORRECTED")
         rows = step.rows.to_pylist(maps_as_pydicts="strict")
         names = step.rows.schema.names
         values = [tuple(row[name] for name in names) for row in rows]
