@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import importlib
 import json
 import os
 import signal
@@ -264,7 +265,8 @@ def unprivileged() -> Iterator[None]:
 @pytest.mark.usefixtures("unprivileged")
 def test_data_folder_without_permission(monkeypatch: pytest.MonkeyPatch) -> None:
     """A data folder where this user may not write is refused by name, with a way out."""
-    monkeypatch.setattr("seambench.data.generate.require_spark", lambda: None)
+    module = importlib.import_module("seambench.data.generate")
+    monkeypatch.setattr(module, "require_spark", lambda: None)
     options = GenerateOptions(data=Path("/usr/seambench-data"), quiet=True)
     with pytest.raises(UsageError, match=r"no permission to write /usr/seambench-data.*--data"):
         generate_function(options)
