@@ -490,7 +490,9 @@ class ParquetReader(FileReader):
             if one is None or not one.has_min_max or not one.has_null_count or one.null_count:
                 return ()
         try:
-            return [value_of(one, "min", kind) for one in known]
+            if pa.types.is_date32(kind):  # days before the year 1 are none of Python's
+                return [value_of(one, "min", kind) for one in known]
+            return [pa.scalar(one.min, kind) for one in known]
         except (*PARQUET_ERRORS, ValueError, OverflowError) as error:
             raise InputError(f"{self.name}: its statistics are not readable ({error})") from error
 
