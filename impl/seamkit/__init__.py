@@ -107,7 +107,7 @@ if TYPE_CHECKING:
         UsageError,
     )
     from seambase.scan import ScanReport, ScanWarning, TableWarning
-    from seamkit.core.errors import NativeMemoryError
+    from seamkit.core.border import NativeMemoryError
     from seamkit.files.file_cache import keep_at_most, keep_on_disk
     from seamkit.offheap.connector.factory import connector_scanner
     from seamkit.offheap.engine.stream import TableStream
@@ -184,7 +184,7 @@ _HOMES = {
     "ScanWarning": "seambase.scan",
     "TableWarning": "seambase.scan",
     "InputError": "seambase.errors",
-    "NativeMemoryError": "seamkit.core.errors",
+    "NativeMemoryError": "seamkit.core.border",
     "RefusedError": "seambase.errors",
     "SeambenchError": "seambase.errors",
     "UnavailableError": "seambase.errors",

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from seambench.contracts.common import Stage
-from seamkit.core.arrow_data import ExportedBatch
+from seamkit.core.border import ExportedBatch
 from seamkit.core.memory import TrackedAllocator
 from seamkit.offheap.columns.c_types import CTypes
 from seamkit.offheap.columns.table import OffHeapTable

@@ -28,7 +28,7 @@ from seambase.wording import counted
 from seamkit.avro.decoder import AvroDecoder
 from seamkit.avro.plan import Plan
 from seamkit.avro.schema import AvroType, arrow_schema, arrow_type, parse_schema
-from seamkit.core.arrow_data import batch_of
+from seamkit.core.border import batch_of
 from seamkit.core.unpack import Bound
 from seamkit.files.promotion import LOSSLESS, TypeRules, nullable_throughout, resolve_batch
 from seamkit.files.reader import FileReader, RowsWanted

@@ -18,7 +18,7 @@ from seambase.wording import counted
 from seamkit.avro.plan import Column, Plan, plan_column
 from seamkit.avro.schema import AvroType, parse_schema
 from seamkit.core._seam import ffi, lib
-from seamkit.core.errors import check, expect, new_error
+from seamkit.core.border import check, expect, new_error
 from seamkit.core.memory import TrackedAllocator
 from seamkit.files.promotion import LOSSLESS, TypeRules, resolve_column
 

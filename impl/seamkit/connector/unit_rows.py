@@ -22,7 +22,7 @@ from seamkit.connector.gone_rows import gone_positions, key_test
 from seamkit.connector.paimon_rows import merged_rows
 from seamkit.connector.planned import Row, file_rows, is_fine, plain
 from seamkit.connector.slice_rows import PlannedSlice
-from seamkit.core.arrow_data import batch_of
+from seamkit.core.border import batch_of
 from seamkit.offheap.columns.types import ColumnType, from_arrow
 from seamkit.offheap.connector.rows import RowScanner
 from seamkit.offheap.connector.scanner import stream

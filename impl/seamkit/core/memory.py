@@ -14,7 +14,7 @@ import pyarrow as pa
 from seambase.errors import UsageError
 from seambase.wording import counted
 from seamkit.core._seam import ffi, lib
-from seamkit.core.errors import check, new_error
+from seamkit.core.border import check, new_error
 
 
 @dataclass(frozen=True)

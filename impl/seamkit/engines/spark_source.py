@@ -39,7 +39,7 @@ import pyarrow.compute as pc
 from seambase.errors import RefusedError, UsageError
 from seambase.foreign_arrow import stream_of
 from seambase.spark_types import spark_type
-from seamkit.core.arrow_data import repeated
+from seamkit.core.border import repeated
 from seamkit.engines.files import EngineFiles, EnginePlan, MaskedPart, Rest
 from seamkit.files.file_cache import KEPT, keep_as_told
 

@@ -13,7 +13,7 @@ from seambase.encodings import plain_type
 from seambase.errors import RefusedError, SeambenchError, UsageError
 from seambase.foreign_arrow import stream_of
 from seambase.wording import counted
-from seamkit.core.errors import NativeMemoryError
+from seamkit.core.border import NativeMemoryError
 from seamkit.core.memory import TrackedAllocator
 from seamkit.core.payloads import flat, size_of
 from seamkit.exchange.formats.formats import ChunkFormat

@@ -19,14 +19,15 @@ from seambase.encodings import plain_schema, plain_type
 from seambase.errors import UsageError
 from seambase.wording import counted
 from seamkit.core._seam import ffi, lib
-from seamkit.core.arrow_data import (
+from seamkit.core.border import (
     ExportedBatch,
     address,
     batch_without_views,
+    check,
     exported_schema,
     new_array,
+    new_error,
 )
-from seamkit.core.errors import check, new_error
 from seamkit.core.memory import TrackedAllocator
 from seamkit.core.payloads import ArrowPieces
 from seamkit.exchange.formats.chunk_layout import table_type

@@ -11,8 +11,7 @@ from seambase.errors import InputError, UsageError
 from seambase.foreign_arrow import sound_stream
 from seambase.values import SortKey
 from seamkit.core._seam import ffi, lib
-from seamkit.core.arrow_data import ExportedBatch, address, batch_without_views
-from seamkit.core.errors import check, new_error
+from seamkit.core.border import ExportedBatch, address, batch_without_views, check, new_error
 from seamkit.core.memory import TrackedAllocator
 from seamkit.exchange.logic.messages import Bound
 from seamkit.exchange.partition import column_index

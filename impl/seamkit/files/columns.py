@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from seambase.errors import InputError, RefusedError
 from seamkit.core._seam import ffi
-from seamkit.core.arrow_data import address, batch_of, repeated
+from seamkit.core.border import address, batch_of, repeated
 from seamkit.files.reader import FileReader, OverReader, RowsWanted, positions_of
 from seamkit.files.roaring import Positions
 from seamkit.files.statistics import FileStatistics

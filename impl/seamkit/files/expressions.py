@@ -27,7 +27,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seamkit.core._seam import ffi
-from seamkit.core.arrow_data import exported_schema
+from seamkit.core.border import exported_schema
 from seamkit.files.private_forms import PrivateForm
 
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 from seambase.errors import InputError, RefusedError
 from seambase.extras import needs
 from seambase.wording import counted
-from seamkit.core.arrow_data import batch_of
+from seamkit.core.border import batch_of
 from seamkit.files.parquet import check_names
 from seamkit.files.promotion import LOSSLESS, TypeRules, resolve_batch
 from seamkit.files.reader import FileReader, RowsWanted

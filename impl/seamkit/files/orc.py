@@ -16,7 +16,7 @@ from pyarrow import orc
 
 from seambase.errors import InputError
 from seambase.wording import counted
-from seamkit.core.arrow_data import batch_of
+from seamkit.core.border import batch_of
 from seamkit.files.footers.orc_footer import OrcFooter
 from seamkit.files.parquet import check_names
 from seamkit.files.promotion import LOSSLESS, TypeRules, resolve_batch

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from seambase.errors import InputError, RefusedError
 from seambase.wording import counted
-from seamkit.core.arrow_data import batch_of
+from seamkit.core.border import batch_of
 from seamkit.core.unpack import Bound
 from seamkit.files.blooms.split_block import groups_that_may_hold
 from seamkit.files.expressions import named_values

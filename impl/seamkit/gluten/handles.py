@@ -31,8 +31,15 @@ import pyarrow as pa
 from seambase.errors import RefusedError, UsageError
 from seambase.wording import counted
 from seamkit.core._seam import ffi, lib
-from seamkit.core.arrow_data import ExportedBatch, address, batch_of, exported_schema, new_array
-from seamkit.core.errors import check, new_error
+from seamkit.core.border import (
+    ExportedBatch,
+    address,
+    batch_of,
+    check,
+    exported_schema,
+    new_array,
+    new_error,
+)
 from seamkit.core.memory import Closing, TrackedAllocator
 from seamkit.offheap.columns.c_types import CTypes
 from seamkit.offheap.columns.table import OffHeapTable

@@ -17,8 +17,16 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from seamkit.core._seam import ffi, lib
-from seamkit.core.arrow_data import ExportedBatch, address, array_of, batch_of, new_array
-from seamkit.core.errors import check, expect, new_error
+from seamkit.core.border import (
+    ExportedBatch,
+    address,
+    array_of,
+    batch_of,
+    check,
+    expect,
+    new_array,
+    new_error,
+)
 from seamkit.core.memory import TrackedAllocator
 
 KEEP = -1

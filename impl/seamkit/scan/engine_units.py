@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 
 from seambase.filters import apply_filter, filter_columns
 from seambase.wording import counted
-from seamkit.core.arrow_data import batch_of
+from seamkit.core.border import batch_of
 from seamkit.core.tasks import Task, run_tasks
 from seamkit.engines.files import EngineFiles, engine_files
 from seamkit.files.file_cache import KEPT

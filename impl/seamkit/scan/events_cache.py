@@ -19,7 +19,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from seambase.errors import InputError
-from seamkit.core.arrow_data import ExportedBatch, batch_of
+from seamkit.core.border import ExportedBatch, batch_of
 from seamkit.core.memory import TrackedAllocator
 from seamkit.files.file_cache import CACHE_BYTES, Kept
 from seamkit.files.kept_on_disk import Form

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from seambase.errors import InputError
 from seambase.wording import counted
-from seamkit.core.arrow_data import ExportedBatch, array_of, batch_of
+from seamkit.core.border import ExportedBatch, array_of, batch_of
 from seamkit.core.memory import TrackedAllocator
 from seamkit.files.reader import FileReader
 from seamkit.files.roaring import Positions

@@ -22,7 +22,7 @@ import pyarrow as pa
 
 from seambase.errors import InputError
 from seambase.wording import counted
-from seamkit.core.arrow_data import array_of, batch_of
+from seamkit.core.border import array_of, batch_of
 from seamkit.core.tasks import Turns, begun, read_ahead
 from seamkit.files.reader import FileReader
 from seamkit.files.roaring import Positions

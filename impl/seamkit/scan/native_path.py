@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from seamkit.core.arrow_data import batch_of, repeated
+from seamkit.core.border import batch_of, repeated
 from seamkit.core.memory import TrackedAllocator
 from seamkit.files.pages.paged import PagedFile, paged_file
 from seamkit.files.reader import FileReader

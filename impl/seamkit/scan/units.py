@@ -33,7 +33,7 @@ from seambase.description import StoredFile
 from seambase.scan import ScanWarning
 from seambase.values import value_class
 from seambase.wording import counted
-from seamkit.core.arrow_data import batch_of, repeated
+from seamkit.core.border import batch_of, repeated
 from seamkit.core.memory import TrackedAllocator
 from seamkit.core.tasks import gc_paused
 from seamkit.files.reader import FileReader, PageCounts

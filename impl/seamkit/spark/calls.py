@@ -22,8 +22,7 @@ import pyarrow.compute as pc
 from seambase.errors import InputError, SeambenchError, UsageError
 from seambase.serde import SerdeField
 from seamkit.core._seam import ffi, lib
-from seamkit.core.arrow_data import address
-from seamkit.core.errors import check, new_error
+from seamkit.core.border import address, check, new_error
 from seamkit.engines.spark_source import condition_of
 from seamkit.gluten.handles import HandleRegistry
 from seamkit.jvm.machine import start

@@ -21,8 +21,7 @@ from seambase.extras import needs
 from seambase.spark_types import spark_type
 from seambase.type_fields import fields_of
 from seamkit.core._seam import ffi, lib
-from seamkit.core.arrow_data import batch_of
-from seamkit.core.errors import check, new_error
+from seamkit.core.border import batch_of, check, new_error
 from seamkit.core.memory import Closing, TrackedAllocator
 from seamkit.engines.spark_source import FILTER_TEXT
 from seamkit.gluten.handles import HandleRegistry

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import pyarrow as pa
 
 from seambase.errors import RefusedError
-from seamkit.core.arrow_data import concat_batches
+from seamkit.core.border import concat_batches
 from seamkit.scan.arguments import ScanOptions
 from seamkit.scan.unit_scan import UnitScan
 from seamkit.scan.units import ReadContext, ReadPlan

@@ -61,7 +61,7 @@ class _Chunks:
         # Types and Arrow's C structures are made once for chunk after chunk, as a connector does.
         made = feature("seamkit.offheap.columns.c_types", "CTypes")
         self._types = made.CTypes([types.from_arrow(field.type) for field in self.batch.schema])
-        arrow_c = feature("seamkit.core.arrow_data", "ExportedBatch")
+        arrow_c = feature("seamkit.core.border", "ExportedBatch")
         self._exported = arrow_c.ExportedBatch(self.batch)
         self._expected = engine.EngineSchema(self.batch.schema)
         self._columns_class = engine.EngineColumns

@@ -23,7 +23,7 @@ _FORMER: dict[str, tuple[str, ...]] = {
     "seambase.serde": ("seambench.seams",),
     "seambase.type_fields": ("seambench.serde_fields",),
     "seamkit": ("seambench_impl",),
-    "seamkit.core.arrow_data": ("seambench_impl.arrow_c",),
+    "seamkit.core.border": ("seamkit.core.arrow_data", "seambench_impl.arrow_c"),
     "seamkit.core.memory": ("seambench_impl.memory",),
     "seamkit.offheap.columns": ("seambench_impl.columns",),
     "seamkit.offheap.connector": ("seambench_impl.connector",),
@@ -138,7 +138,7 @@ class Merge:
     def __init__(self) -> None:
         self._index = feature("seamkit.scan.core_merges", "LogIndex")
         self._assembly = feature("seamkit.scan.core_merges", "assemble")
-        self._arrow = feature("seamkit.core.arrow_data", "ExportedBatch")
+        self._arrow = feature("seamkit.core.border", "ExportedBatch")
         memory = feature("seamkit.core.memory", "TrackedAllocator")
         self._allocator = memory.TrackedAllocator()
         self._keys, self._rows, self._ordering, self._log = self._events()

@@ -28,7 +28,7 @@ from seambench_impl.peers import XFAILS
 from seambench_impl.peers.jvm import SOURCES, TimedLoops
 from seambench_impl.peers.presto.blocks import BlockReader, BlockWriter
 from seambench_impl.stages.serde import PAGE_VARIANTS
-from seamkit.core.arrow_data import batch_of
+from seamkit.core.border import batch_of
 from seamkit.jvm.machine import JavaClasses, java_failure
 
 PRESTO_VERSION = "0.296"

@@ -41,7 +41,7 @@ from seambench_impl.peers.spark.chain import (
     spark_schema,
 )
 from seambench_impl.peers.spark.rows import spark_helpers
-from seamkit.core.arrow_data import batch_of
+from seamkit.core.border import batch_of
 from seamkit.jvm.machine import java_failure
 from seamkit.offheap.columns.table import Chain, OffHeapTable
 from seamkit.offheap.columns.types import ColumnType, Kind

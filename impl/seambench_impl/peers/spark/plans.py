@@ -22,7 +22,7 @@ from seambase.types import parse_schema
 from seambench.contracts.common import Stage
 from seambench_impl.peers.jvm import SOURCES, run_warm
 from seambench_impl.peers.spark.chain import ArrowChain, chain_arrays, forms_of, spark_schema
-from seamkit.core.arrow_data import batch_of
+from seamkit.core.border import batch_of
 from seamkit.gluten.handles import NativeBatch
 from seamkit.jvm.machine import JavaClasses
 from seamkit.spark.session import BackendName, NativeSpark, native_classes

@@ -26,7 +26,7 @@ from seambench_impl.peers import XFAILS
 from seambench_impl.peers.jvm import SOURCES, TimedLoops
 from seambench_impl.peers.peer_scan import installed_version
 from seambench_impl.peers.spark.chain import ArrowChain, chain_arrays, forms_of, spark_schema
-from seamkit.core.arrow_data import batch_of
+from seamkit.core.border import batch_of
 from seamkit.jvm.machine import JavaClasses, java_failure, spark_classes
 
 _FRAMINGS = ("be32", "packed")

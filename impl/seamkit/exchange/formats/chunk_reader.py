@@ -18,7 +18,7 @@ from seambase.errors import InputError, RefusedError
 from seambase.extras import needs
 from seambase.wording import counted
 from seamkit.core._seam import ffi, lib
-from seamkit.core.errors import check, new_error
+from seamkit.core.border import check, new_error
 from seamkit.core.memory import TrackedAllocator
 from seamkit.exchange.formats.adaptive import INTEGERS
 from seamkit.exchange.formats.chunk_bytes import (

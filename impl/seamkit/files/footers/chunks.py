@@ -35,7 +35,7 @@ import pyarrow.parquet as pq
 from seambase.errors import InputError
 from seambase.wording import counted
 from seamkit.core._seam import ffi, lib
-from seamkit.core.errors import check, new_error
+from seamkit.core.border import check, new_error
 from seamkit.core.unpack import Bound, most_bytes
 
 _TAIL_BYTES = 8  # the footer's length, and the magic again

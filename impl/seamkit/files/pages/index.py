@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from seambase.errors import InputError
 from seambase.wording import counted
 from seamkit.core._seam import ffi, lib
-from seamkit.core.errors import check, new_error
+from seamkit.core.border import check, new_error
 from seamkit.files.footers.chunks import footer_bytes
 
 Integers = npt.NDArray[np.int64]

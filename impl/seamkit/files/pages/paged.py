@@ -22,8 +22,7 @@ import pyarrow.parquet as pq
 from seambase.errors import InputError
 from seambase.wording import counted
 from seamkit.core._seam import ffi, lib
-from seamkit.core.arrow_data import batch_of
-from seamkit.core.errors import check, new_error
+from seamkit.core.border import batch_of, check, new_error
 from seamkit.core.unpack import Bound
 from seamkit.files.file_cache import KEPT
 from seamkit.files.footers.chunks import paths_twice

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.errors import InputError
-from seamkit.core.arrow_data import batch_of
+from seamkit.core.border import batch_of
 from seamkit.files.columns import Place, TableField
 from seamkit.files.reader import FileReader, OverReader, RowsWanted
 from seamkit.files.variants.encoding import (

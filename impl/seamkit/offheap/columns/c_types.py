@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from seamkit.core._seam import ffi, lib
-from seamkit.core.errors import check, new_error
+from seamkit.core.border import check, new_error
 from seamkit.offheap.columns.types import ColumnType
 
 

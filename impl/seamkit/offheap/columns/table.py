@@ -10,8 +10,7 @@ import pyarrow as pa
 
 from seambase.errors import RefusedError, UsageError
 from seamkit.core._seam import ffi, lib
-from seamkit.core.arrow_data import ExportedBatch, batch_without_views, without_views
-from seamkit.core.errors import check, new_error
+from seamkit.core.border import ExportedBatch, batch_without_views, check, new_error, without_views
 from seamkit.core.memory import TrackedAllocator
 from seamkit.offheap.columns.c_types import CTypes
 from seamkit.offheap.columns.types import ColumnType
@@ -46,7 +45,7 @@ class OffHeapTable:
         allocator: where all memory comes from.
 
     Raises:
-        seamkit.core.errors.NativeMemoryError: the allocator's limit.
+        seamkit.core.border.NativeMemoryError: the allocator's limit.
         seambase.errors.RefusedError: a kind that is not supported.
     """
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from seambase.errors import InputError, RefusedError
 from seambase.wording import counted
 from seamkit.core._seam import ffi, lib
-from seamkit.core.errors import check, new_error
+from seamkit.core.border import check, new_error
 from seamkit.offheap.columns.table import OffHeapTable
 from seamkit.offheap.columns.types import ColumnType, Kind
 from seamkit.offheap.connector.gather import (

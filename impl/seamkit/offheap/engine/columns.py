@@ -11,8 +11,7 @@ from typing import Any
 
 from seambase.errors import UsageError
 from seamkit.core._seam import ffi, lib
-from seamkit.core.arrow_data import new_array
-from seamkit.core.errors import check, new_error
+from seamkit.core.border import check, new_array, new_error
 from seamkit.core.memory import TrackedAllocator
 from seamkit.offheap.columns.table import Chain, OffHeapTable
 from seamkit.offheap.engine.schema import EngineSchema

@@ -11,7 +11,7 @@ import pyarrow as pa
 from seambase.errors import RefusedError, UsageError
 from seambase.wording import counted
 from seamkit.core._seam import ffi
-from seamkit.core.arrow_data import address
+from seamkit.core.border import address
 from seamkit.offheap.columns.types import UNKNOWN, ColumnType, Kind, arrow_type, from_arrow
 
 

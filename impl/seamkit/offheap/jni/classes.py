@@ -8,7 +8,7 @@ from pathlib import Path
 
 from seambase.errors import UsageError
 from seamkit.core._seam import ffi, lib
-from seamkit.core.errors import check, new_error
+from seamkit.core.border import check, new_error
 from seamkit.jvm.machine import JavaClasses
 from seamkit.jvm.sources import compiled_package
 

@@ -10,8 +10,7 @@ import pyarrow as pa
 
 from seambase.errors import UsageError
 from seamkit.core._seam import ffi, lib
-from seamkit.core.arrow_data import new_array
-from seamkit.core.errors import check, new_error
+from seamkit.core.border import check, new_array, new_error
 from seamkit.core.memory import Closing, TrackedAllocator
 from seamkit.offheap.columns.table import Chain
 from seamkit.offheap.columns.types import parse
@@ -66,7 +65,7 @@ class JniScanner(Closing):
     Raises:
         seambase.errors.RefusedError: no such class, no scanner, or it refuses its parameters.
         seambase.errors.InputError: its constructor throws; so in all that follows, where Java does.
-        seamkit.core.errors.NativeMemoryError: the allocator's limit; so in all that follows.
+        seamkit.core.border.NativeMemoryError: the allocator's limit; so in all that follows.
     """
 
     def __init__(

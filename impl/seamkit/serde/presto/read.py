@@ -11,8 +11,7 @@ from seambase.errors import InputError, RefusedError, UsageError
 from seambase.serde import SerdeField
 from seambase.wording import counted
 from seamkit.core._seam import ffi, lib
-from seamkit.core.arrow_data import address, new_array
-from seamkit.core.errors import check, new_error
+from seamkit.core.border import address, check, new_array, new_error
 from seamkit.core.memory import TrackedAllocator
 from seamkit.serde.compression import decompress
 from seamkit.serde.presto.layout import (

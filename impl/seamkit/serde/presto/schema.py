@@ -13,7 +13,7 @@ from seambase.serde import SerdeField, SerdeRequest
 from seambase.types import SerdeType, arrow_type, parse_schema, schema_of
 from seambase.wording import counted
 from seamkit.core._seam import ffi, lib
-from seamkit.core.errors import check, new_error
+from seamkit.core.border import check, new_error
 from seamkit.core.memory import TrackedAllocator
 from seamkit.serde.selection import Rows
 from seamkit.serde.vectors import Columns, plain_arrays

@@ -11,8 +11,7 @@ import pyarrow as pa
 
 from seambase.serde import SerdeField
 from seamkit.core._seam import ffi, lib
-from seamkit.core.arrow_data import address, new_array
-from seamkit.core.errors import check, new_error
+from seamkit.core.border import address, check, new_array, new_error
 from seamkit.core.memory import Block, TrackedAllocator
 from seamkit.serde.compression import Skipper, compress
 from seamkit.serde.presto.layout import (

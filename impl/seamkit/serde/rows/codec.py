@@ -14,8 +14,7 @@ from seambase.errors import InputError, UsageError
 from seambase.serde import SerdeField
 from seambase.wording import counted
 from seamkit.core._seam import ffi, lib
-from seamkit.core.arrow_data import ExportedBatch, address
-from seamkit.core.errors import check, new_error
+from seamkit.core.border import ExportedBatch, address, check, new_error
 from seamkit.core.memory import Block, TrackedAllocator
 from seamkit.serde.rows.framing import GROUP_HEADER
 from seamkit.serde.rows.program import RowProgram

@@ -12,7 +12,7 @@ from seambase.serde import SerdeField, SerdeRequest
 from seambase.types import SerdeType, parse_schema, schema_of
 from seambase.wording import counted
 from seamkit.core._seam import ffi, lib
-from seamkit.core.errors import check, new_error
+from seamkit.core.border import check, new_error
 
 # Levels of columns that the core follows, below the row itself (SEAM_NODE_DEPTH).
 _DEEPEST = 63

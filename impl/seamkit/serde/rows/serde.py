@@ -17,7 +17,7 @@ import pyarrow as pa
 from seambase.errors import RefusedError, UsageError
 from seambase.serde import SerdeField
 from seamkit.core._seam import lib
-from seamkit.core.errors import NativeMemoryError
+from seamkit.core.border import NativeMemoryError
 from seamkit.core.memory import TrackedAllocator
 from seamkit.serde.compression import CODECS
 from seamkit.serde.rows.codec import Buffer, Framing, Integers, RowCodec, find_rows

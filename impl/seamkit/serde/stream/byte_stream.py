@@ -8,7 +8,7 @@ from typing import Any
 from seambase.errors import UsageError
 from seambase.wording import counted
 from seamkit.core._seam import ffi, lib
-from seamkit.core.errors import check, new_error
+from seamkit.core.border import check, new_error
 from seamkit.core.memory import TrackedAllocator
 from seamkit.serde.stream.arena import StreamArena
 

@@ -19,8 +19,7 @@ from seambase.serde import SerdeField
 from seambase.types import parse_presto
 from seambase.wording import counted
 from seamkit.core._seam import ffi, lib
-from seamkit.core.arrow_data import ExportedBatch, address
-from seamkit.core.errors import check, new_error
+from seamkit.core.border import ExportedBatch, address, check, new_error
 from seamkit.core.memory import Block, TrackedAllocator
 from seamkit.serde.compression import Skipper
 from seamkit.serde.presto.layout import HEADER_BYTES, PageHeader, read_header

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from seamkit.core.arrow_data import batch_of
+from seamkit.core.border import batch_of
 from seamkit.core.memory import TrackedAllocator
 
 

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from seambase.errors import InputError, RefusedError
-from seamkit.core.arrow_data import batch_of
+from seamkit.core.border import batch_of
 from seamkit.files.reader import FileReader, RowsWanted
 from seamkit.files.storage import Storage
 from seamkit.tables.hive.line_reader import LineReader, TextParser

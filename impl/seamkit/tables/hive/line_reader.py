@@ -14,8 +14,7 @@ import pyarrow as pa
 from seambase.errors import InputError
 from seambase.wording import counted
 from seamkit.core._seam import ffi, lib
-from seamkit.core.arrow_data import address, batch_of
-from seamkit.core.errors import check, new_error
+from seamkit.core.border import address, batch_of, check, new_error
 from seamkit.core.memory import TrackedAllocator
 from seamkit.core.unpack import Bound
 from seamkit.files.reader import FileReader, RowsWanted, check_texts

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from seambase.errors import InputError, RefusedError
 from seambase.wording import counted
-from seamkit.core.arrow_data import batch_of
+from seamkit.core.border import batch_of
 from seamkit.files.reader import FileReader, RowsWanted
 from seamkit.files.storage import Storage
 from seamkit.tables.hive.codecs import CODEC_CLASSES, decompressed

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from seambase.filters import filter_columns
 from seambase.scan import ScanReport, ToldWarnings
 from seambase.wording import counted
-from seamkit.core.arrow_data import HeldRows, concat_batches
+from seamkit.core.border import HeldRows, concat_batches
 from seamkit.core.memory import TrackedAllocator
 from seamkit.scan.arguments import ScanOptions
 from seamkit.scan.scan import Scan

@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from seambase.errors import InputError, RefusedError
 from seambase.wording import counted
 from seamkit.avro.data_file import AvroReader
-from seamkit.core.arrow_data import repeated
+from seamkit.core.border import repeated
 from seamkit.files.columns import (
     FoundReader,
     Make,

@@ -36,7 +36,7 @@ import pyarrow.compute as pc
 
 from seambase.errors import InputError, RefusedError
 from seambase.wording import counted
-from seamkit.core.arrow_data import concat_batches
+from seamkit.core.border import concat_batches
 from seamkit.core.memory import TrackedAllocator
 from seamkit.files.columns import ABSENT
 from seamkit.files.roaring import Positions

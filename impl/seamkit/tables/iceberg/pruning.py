@@ -31,8 +31,7 @@ import pyarrow.compute as pc
 from seambase.errors import RefusedError, UsageError
 from seambase.values import EXACT, decimal_of
 from seamkit.core._seam import ffi, lib
-from seamkit.core.arrow_data import ExportedBatch, repeated
-from seamkit.core.errors import check, new_error
+from seamkit.core.border import ExportedBatch, check, new_error, repeated
 from seamkit.core.memory import TrackedAllocator
 from seamkit.files.expressions import named_values
 from seamkit.files.statistics import bounds, or_null, that_may_match

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from seambase.errors import InputError, RefusedError
 from seamkit.avro import AvroDecoder, arrow_schema, parse_schema
 from seamkit.avro.plan import Plan
-from seamkit.core.errors import NativeMemoryError
+from seamkit.core.border import NativeMemoryError
 from seamkit.core.memory import TrackedAllocator
 from seamkit.files.promotion import LOSSLESS
 from seamkit.tables.hudi.config.value_types import HUDI_TYPES

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from seambase.errors import InputError, RefusedError, UsageError
-from seamkit.core.errors import NativeMemoryError
+from seamkit.core.border import NativeMemoryError
 from seamkit.core.memory import TrackedAllocator
 from seamkit.offheap.columns.decode import Slot, column_values, slots
 from seamkit.offheap.columns.table import Chain, OffHeapTable

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from seamkit.core.arrow_data import ExportedBatch
+from seamkit.core.border import ExportedBatch
 from seamkit.core.memory import TrackedAllocator
 from seamkit.scan.core_merges import LogIndex, RunMerge, assemble
 

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from seamkit.core.arrow_data import HeldRows
+from seamkit.core.border import HeldRows
 
 SCHEMA = pa.schema(
     [

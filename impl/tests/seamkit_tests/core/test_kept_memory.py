@@ -8,7 +8,7 @@ import sys
 import pytest
 from seamkit.core._seam import lib
 
-from seamkit.core.errors import NativeMemoryError
+from seamkit.core.border import NativeMemoryError
 from seamkit.core.memory import Block, TrackedAllocator
 
 _LARGE = 32 << 20

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from seambase.errors import UsageError
-from seamkit.core.errors import NativeMemoryError
+from seamkit.core.border import NativeMemoryError
 from seamkit.core.memory import Block, HostMemory, MemoryPool, PoolCounters, TrackedAllocator
 
 MIB = 1 << 20

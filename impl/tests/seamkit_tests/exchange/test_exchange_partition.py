@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from seamkit.core._seam import ffi, lib
 
 from seambase.errors import RefusedError, UsageError
-from seamkit.core.errors import NativeMemoryError
+from seamkit.core.border import NativeMemoryError
 from seamkit.core.memory import TrackedAllocator
 from seamkit.exchange.partition import (
     Partitioner,

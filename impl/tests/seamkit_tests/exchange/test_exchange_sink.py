@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 import pytest
 
 from seambase.errors import InputError, RefusedError, UsageError
-from seamkit.core.errors import NativeMemoryError
+from seamkit.core.border import NativeMemoryError
 from seamkit.exchange.formats.formats import chunk_format
 from seamkit.exchange.formats.protobuf import PARAMS
 from seamkit.exchange.logic.messages import Answer, Chunk, QueryStatistics, Request

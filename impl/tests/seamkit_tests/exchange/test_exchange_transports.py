@@ -17,7 +17,7 @@ import pytest
 from pyarrow import flight
 
 from seambase.errors import InputError, RefusedError, UnavailableError, UsageError
-from seamkit.core.errors import NativeMemoryError
+from seamkit.core.border import NativeMemoryError
 from seamkit.exchange.formats.formats import ChunkFormat, chunk_format
 from seamkit.exchange.formats.protobuf import PARAMS, RESULT
 from seamkit.exchange.logic.channel import Channel

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from seambase.errors import RefusedError, UsageError
-from seamkit.core.errors import NativeMemoryError
+from seamkit.core.border import NativeMemoryError
 from seamkit.core.memory import TrackedAllocator
 from seamkit.gluten.handles import (
     GETTERS,

@@ -14,8 +14,7 @@ import pytest
 from seambase.errors import InputError, RefusedError, UsageError
 from seambench.contracts.scan import ScanRequest
 from seambench_impl.scan import AutoReader, NativeReader
-from seamkit.core.arrow_data import HeldRows
-from seamkit.core.errors import NativeMemoryError
+from seamkit.core.border import HeldRows, NativeMemoryError
 from seamkit.tables.hudi import change_scan, planning
 from seamkit.tables.hudi.table import HudiTable
 from seamkit.tables.hudi.timeline.archive import Archive

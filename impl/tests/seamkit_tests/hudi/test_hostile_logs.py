@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from seambase.errors import InputError, SeambenchError
-from seamkit.core.errors import NativeMemoryError
+from seamkit.core.border import NativeMemoryError
 from seamkit.tables.hudi.log.log import LogBlock, read_blocks
 from seamkit.tables.hudi.table import HudiTable
 from seamkit_tests.samples.golden_tables import unpack_table

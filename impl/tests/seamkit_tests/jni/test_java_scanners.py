@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from seambase.errors import InputError, RefusedError, UsageError
-from seamkit.core.errors import NativeMemoryError
+from seamkit.core.border import NativeMemoryError
 from seamkit.core.memory import TrackedAllocator
 from seamkit.jvm.sources import compiled_package
 from seamkit.offheap.jni.classes import JniLoader, connector_classes, scanner_classes

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 import pytest
 
 from seambase.errors import InputError
-from seamkit.core.arrow_data import ExportedBatch
+from seamkit.core.border import ExportedBatch
 from seamkit.core.memory import TrackedAllocator
 from seamkit.files.parquet import ParquetReader
 from seamkit.files.reader import FileReader

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seambase.errors import InputError
-from seamkit.core.arrow_data import ExportedBatch
+from seamkit.core.border import ExportedBatch
 from seamkit.core.memory import TrackedAllocator
 from seamkit.scan.core_merges import LogIndex, assemble
 

@@ -21,7 +21,7 @@ from seambase.serde import SerdeField, SerdeRequest
 from seambase.types import parse_presto, schema_of
 from seambench.seams.serde.plain_pages import payload_of
 from seambench.seams.serde.values import plain_values
-from seamkit.core.errors import NativeMemoryError
+from seamkit.core.border import NativeMemoryError
 from seamkit.core.memory import TrackedAllocator
 from seamkit.serde.stream.arena import PAGE_BYTES, StreamArena
 from seamkit.serde.stream.byte_stream import ByteInputStream, ByteOutputStream

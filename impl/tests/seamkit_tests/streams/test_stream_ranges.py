@@ -12,7 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from seamkit.core._seam import ffi, lib
 
 from seambase.errors import InputError, UsageError
-from seamkit.core.errors import NativeMemoryError, check
+from seamkit.core.border import NativeMemoryError, check
 from seamkit.core.memory import TrackedAllocator
 from seamkit.serde.stream.arena import PAGE_BYTES, StreamArena
 from seamkit.serde.stream.byte_stream import (

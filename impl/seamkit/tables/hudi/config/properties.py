@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.errors import InputError, RefusedError, UsageError
-from seamkit.core.arrow_data import numbers
+from seamkit.core.border import numbers
 from seamkit.files.reader import check_names
 from seamkit.files.storage import Storage
 

@@ -26,8 +26,7 @@ from seamkit.avro import parse_schema
 from seamkit.avro.decoder import finish_native_decoder, new_native_decoder
 from seamkit.avro.plan import Column, Plan
 from seamkit.core._seam import ffi, lib
-from seamkit.core.arrow_data import numbers
-from seamkit.core.errors import check, new_error
+from seamkit.core.border import check, new_error, numbers
 from seamkit.core.memory import TrackedAllocator
 
 # Branches of the ordering value's union, by number, and the Avro type each one wraps.

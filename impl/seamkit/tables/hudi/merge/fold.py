@@ -19,14 +19,7 @@ import pyarrow.compute as pc
 
 from seambase.errors import InputError, RefusedError
 from seambase.wording import counted
-from seamkit.core.arrow_data import (
-    ExportedBatch,
-    HeldRows,
-    array_of,
-    batch_of,
-    concat_batches,
-    numbers,
-)
+from seamkit.core.border import ExportedBatch, HeldRows, array_of, batch_of, concat_batches, numbers
 from seamkit.core.memory import TrackedAllocator
 from seamkit.files.reader import FileReader
 from seamkit.files.roaring import Positions

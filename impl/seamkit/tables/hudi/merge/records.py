@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 from seambase.errors import InputError, RefusedError
 from seambase.wording import counted
 from seamkit.avro import AvroDecoder, AvroType, BlockPiece, cut_block, parse_schema, whole_block
-from seamkit.core.arrow_data import array_of, batch_of, numbers
+from seamkit.core.border import array_of, batch_of, numbers
 from seamkit.core.unpack import Bound
 from seamkit.files.columns import renamed
 from seamkit.files.expressions import RowTest

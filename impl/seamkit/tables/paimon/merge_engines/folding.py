@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from seamkit.core.arrow_data import DTYPES, numbers
+from seamkit.core.border import DTYPES, numbers
 from seamkit.scan.core_merges import RowNumbers
 from seamkit.tables.paimon.merge_engines.functions import value_ranks
 
