@@ -192,11 +192,13 @@ int64_t seam_engine_texts_read(const struct seam_engine_texts *texts) {
     for (int32_t i = 0; i < texts->precision; i++) {
         limit *= 10;
     }
+    /* Without a letter in any text there are no bytes, and nothing may be added to NULL. */
+    const uint8_t *bytes = texts->bytes != NULL ? texts->bytes : (const uint8_t *)"";
     int32_t begin = 0, end;
     for (int64_t i = 0; i < texts->rows; i++, begin = end) {
         memcpy(&end, texts->offsets + 4 * (i + 1), sizeof end);
         uint8_t *out = texts->out + width * i;
-        struct text text = {texts->bytes + begin, texts->bytes + end};
+        struct text text = {bytes + begin, bytes + end};
         if (texts->nulls != NULL && texts->nulls[i]) {
             memset(out, 0, (size_t)width);
         } else if (!read_text(texts, limit, text, out)) {
