@@ -336,11 +336,12 @@ static int bad_text(const struct place *place, int64_t row, struct seam_error *e
     int32_t at[2];
     memcpy(at, (const uint8_t *)column->buffers[SEAM_ENGINE_OFFSETS] + 4 * row, sizeof at);
     int length = at[1] - at[0];
-    return seam_fail(
-        error, SEAM_BAD_INPUT, (place->walk->position - 1) * 8,
-        "column '%s' of the meta chain: row %lld is no %s: '%.*s'%s", path, (long long)row,
-        seam_engine_texts_form(column->kind), length < SHOWN ? length : SHOWN,
-        (const char *)column->buffers[SEAM_ENGINE_BYTES] + at[0], length < SHOWN ? "" : "..");
+    const char *bytes = column->buffers[SEAM_ENGINE_BYTES]; /* NULL where all texts are empty */
+    return seam_fail(error, SEAM_BAD_INPUT, (place->walk->position - 1) * 8,
+                     "column '%s' of the meta chain: row %lld is no %s: '%.*s'%s", path,
+                     (long long)row, seam_engine_texts_form(column->kind),
+                     length < SHOWN ? length : SHOWN, bytes != NULL ? bytes + at[0] : "",
+                     length < SHOWN ? "" : "..");
 }
 
 /* Texts, which are the chain's, become values, which are ours. */
