@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from seambase.wording import counted
 from seambench.contracts.formats import announced_formats
 from seambench.contracts.peers.catalogue import catalogue
+from seambench.contracts.registry import find_seam
 from seambench.report.views.costs import Cell, Curve, cost_at
 from seambench.report.views.load import Loaded, named
 from seambench.report.views.outcomes import (
@@ -79,6 +80,7 @@ class Right:
         peers: readers of others, the most wrong first.
         floors: readers of files that know nothing of the formats these files belong to.
         past: readers of others that cannot be had as their projects are today.
+        writers: of a seam whose implementations make what readers take, the most wrong first.
         ours: the library, as users read with it.
         variants: its other paths.
         others: implementations of the other seams, where groups are no formats.
@@ -88,6 +90,7 @@ class Right:
     peers: Sequence[RightRow]
     floors: Sequence[RightRow]
     past: Sequence[RightRow]
+    writers: Sequence[RightRow]
     ours: Sequence[RightRow]
     variants: Sequence[RightRow]
     others: Sequence[tuple[Column, Sequence[Share]]]
@@ -100,6 +103,7 @@ class Right:
             ("old releases: no newer one of these readers can be had", self.past),
             ("floors: they read files, and know nothing of the table", self.floors),
             ("the library of this project", self.ours),
+            ("writers: rows after each step of a script, and metadata", self.writers),
         ]
 
 
@@ -218,7 +222,8 @@ def _right(newest: Sequence[Column], known: Known) -> Right:
     ordered = sorted(of_formats, key=lambda c: (-_ways(c), -counts_of(c)["wrong"], c.name))
     rows = [_right_row(column, listed, known.get(column.seam, {})) for column in ordered]
     rows = [row for row in rows if any(row.asked)]
-    peers = [row for row in rows if row.column.is_peer]
+    writers = [row for row in rows if find_seam(row.column.seam).reader]
+    peers = [row for row in rows if row.column.is_peer and row not in writers]
     own = [row for row in rows if not row.column.is_peer]
     # What users get is the path that reads the most.
     best = max(own, key=lambda row: sum(one.stated for one in row.asked if one), default=None)
@@ -227,6 +232,7 @@ def _right(newest: Sequence[Column], known: Known) -> Right:
         peers=[row for row in peers if not _apart(row.column)],
         floors=[row for row in peers if _apart(row.column) == _FLOOR],
         past=[row for row in peers if _apart(row.column) == _PAST],
+        writers=writers,
         ours=[replace(best, label="seamkit")] if best else [],
         variants=[row for row in own if row is not best],
         others=others,
