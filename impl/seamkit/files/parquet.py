@@ -32,6 +32,7 @@ from seamkit.files.footers.chunks import (
     names_extensions,
     orders_bytes,
     paths_twice,
+    value_of,
     written_units,
 )
 from seamkit.files.promotion import (
@@ -51,7 +52,6 @@ from seamkit.files.statistics import (
     footer_statistics,
     guarantee_of,
     that_may_match,
-    value_of,
 )
 from seamkit.files.storage import Storage, read_part
 
@@ -490,9 +490,7 @@ class ParquetReader(FileReader):
             if one is None or not one.has_min_max or not one.has_null_count or one.null_count:
                 return ()
         try:
-            if pa.types.is_date32(kind):  # days before the year 1 are none of Python's
-                return [value_of(one, "min", kind) for one in known]
-            return [pa.scalar(one.min, kind) for one in known]
+            return [value_of(one, "min", kind) for one in known]
         except (*PARQUET_ERRORS, ValueError, OverflowError) as error:
             raise InputError(f"{self.name}: its statistics are not readable ({error})") from error
 

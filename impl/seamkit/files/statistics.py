@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import operator
-import struct
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,7 +14,7 @@ import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 
 from seambase.errors import InputError
-from seamkit.files.footers.chunks import chunk_paths, orders_bytes
+from seamkit.files.footers.chunks import chunk_paths, orders_bytes, value_of
 
 
 @dataclass(frozen=True)
@@ -257,20 +256,3 @@ def _shown(value: pa.Scalar) -> str:
         return str(value)
     except (ValueError, OverflowError):
         return str(value.value)
-
-
-def value_of(known: Any, end: str, kind: pa.DataType) -> pa.Scalar:
-    """A bound, `min` or `max`, of pyarrow's statistics of a chunk as a value of a type."""
-    if pa.types.is_timestamp(kind) and kind.unit == "ns":
-        # What pyarrow makes of it may lack the last digits.
-        return pa.scalar(getattr(known, f"{end}_raw"), pa.int64()).cast(kind)
-    if pa.types.is_date32(kind):
-        # Days before the year 1 are none of Python's; Spark's Paimon makes some of the year 1.
-        return pa.scalar(getattr(known, f"{end}_raw"), pa.int32()).cast(kind)
-    value = getattr(known, end)
-    if pa.types.is_string(kind):
-        # Whatever makes a value of Python's imports pandas first, where that is installed.
-        text = value.encode()
-        offsets = pa.py_buffer(struct.pack("=ii", 0, len(text)))
-        return pa.StringArray.from_buffers(1, offsets, pa.py_buffer(text))[0]
-    return pa.scalar(value, kind)

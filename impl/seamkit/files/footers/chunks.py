@@ -23,6 +23,7 @@ import binascii
 import itertools
 import math
 import re
+import struct
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
@@ -380,3 +381,20 @@ class NullCounts:
                 yield from self._nulls(f"{path}.{field.name}", inner)
         elif not pa.types.is_nested(column.type):
             yield path, column.null_count
+
+
+def value_of(known: Any, end: str, kind: pa.DataType) -> pa.Scalar:
+    """A bound, `min` or `max`, of pyarrow's statistics of a chunk as a value of a type."""
+    if pa.types.is_timestamp(kind) and kind.unit == "ns":
+        # What pyarrow makes of it may lack the last digits.
+        return pa.scalar(getattr(known, f"{end}_raw"), pa.int64()).cast(kind)
+    if pa.types.is_date32(kind):
+        # Days before the year 1 are none of Python's; Spark's Paimon makes some of the year 1.
+        return pa.scalar(getattr(known, f"{end}_raw"), pa.int32()).cast(kind)
+    value = getattr(known, end)
+    if pa.types.is_string(kind):
+        # Whatever makes a value of Python's imports pandas first, where that is installed.
+        text = value.encode()
+        offsets = pa.py_buffer(struct.pack("=ii", 0, len(text)))
+        return pa.StringArray.from_buffers(1, offsets, pa.py_buffer(text))[0]
+    return pa.scalar(value, kind)
