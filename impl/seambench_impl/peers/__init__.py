@@ -4,8 +4,22 @@
 """
 
 from pathlib import Path
+from typing import ClassVar
 
 #: What each can be had in, and what its documents say it can do.
 CATALOGUE = Path(__file__).with_name("catalogue")
 #: What conformance is known to find in each.
 XFAILS = Path(__file__).with_name("xfails")
+
+
+class Named:
+    """A peer whose known failures, if there are any, stand in the file of its name."""
+
+    name: str
+    #: What conformance is known to find in it.
+    xfails: ClassVar[Path | None] = None
+
+    def __init_subclass__(cls) -> None:
+        if "name" in vars(cls):
+            file = XFAILS / f"{cls.name}.toml"
+            cls.xfails = file if file.exists() else None

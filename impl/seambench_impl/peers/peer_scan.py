@@ -12,14 +12,20 @@ from typing import Any, ClassVar
 import pyarrow as pa
 import pyarrow.dataset as ds
 
-from seambase.errors import InputError, RefusedError, UnavailableError, UsageError
+from seambase.errors import (
+    InputError,
+    RefusedError,
+    SeambenchError,
+    UnavailableError,
+    UsageError,
+)
 from seambase.extras import needs, not_installed
 from seambase.scan import ScanReport
 from seambench.contracts.common import Kind
 from seambench.contracts.peers.catalogue import known_peer
 from seambench.contracts.scan import Scanner, ScanRequest
 from seambench.engines.stream_dataset import StreamDataset
-from seambench_impl.peers import XFAILS
+from seambench_impl.peers import Named
 
 Batches = Callable[[list[str]], Iterable[pa.RecordBatch]]
 
@@ -74,6 +80,21 @@ def select_columns(all_columns: pa.Schema, columns: Sequence[str] | None) -> pa.
     return pa.schema([all_columns.field(name) for name in columns])
 
 
+@contextlib.contextmanager
+def foreign_errors(named: Callable[[BaseException, str], SeambenchError]) -> Iterator[None]:
+    """What a library raises as an error of ours, made of it and of the first line that it says.
+
+    A refusal of our own stays what it is.
+    """
+    try:
+        yield
+    except (KeyboardInterrupt, SystemExit, MemoryError, GeneratorExit, RefusedError):
+        raise
+    except BaseException as error:  # panics of Rust do not derive from Exception
+        lines = str(error).strip().splitlines() or [""]
+        raise named(error, lines[0]) from error
+
+
 class PeerScan:
     """A scan whose batches a foreign reader makes; it pushes no filters."""
 
@@ -118,20 +139,12 @@ class PeerScan:
             yield pa.RecordBatch.from_arrays(found.columns, schema=self._schema) if names else found
 
 
-class SnapshotReader:
+class SnapshotReader(Named):
     """A peer that reads one snapshot of a table at once, some of its columns."""
 
-    name: str
     package: ClassVar[str]
     extra: ClassVar[str | None] = "peers"
     kind: Kind = "peer"
-    #: What conformance is known to find in it.
-    xfails: ClassVar[Path | None] = None
-
-    def __init_subclass__(cls) -> None:
-        if "name" in vars(cls):
-            file = XFAILS / f"{cls.name}.toml"
-            cls.xfails = file if file.exists() else None
 
     def __init__(self) -> None:
         self.version = installed_version(self.package, self.name, self.extra)
@@ -166,16 +179,13 @@ class SnapshotReader:
         """The table's schema, and a function that reads some of its columns."""
         raise NotImplementedError
 
-    @contextlib.contextmanager
-    def _translated(self, request: ScanRequest) -> Iterator[None]:
+    def _translated(self, request: ScanRequest) -> contextlib.AbstractContextManager[None]:
         """What a library raises, as a refusal: its first line."""
-        try:
-            yield
-        except (KeyboardInterrupt, SystemExit, MemoryError, GeneratorExit, RefusedError):
-            raise
-        except BaseException as error:  # panics of Rust do not derive from Exception
-            lines = str(error).strip().splitlines() or [type(error).__name__]
-            raise InputError(f"{self.name}: {request.table}: {lines[0]}") from error
+        return foreign_errors(
+            lambda error, line: InputError(
+                f"{self.name}: {request.table}: {line or type(error).__name__}"
+            )
+        )
 
 
 class HudiReader(SnapshotReader):

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import datetime as dt
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
-from pathlib import Path
 from typing import Any, ClassVar
 
 from seambase.errors import RefusedError
@@ -15,12 +14,12 @@ from seambench.contracts.peers.catalogue import known_peer
 from seambench.contracts.peers.environments import python_of
 from seambench.contracts.table_writer import Test, WriterStep
 from seambench.seams.table_writer.doors import CommandWriter
-from seambench_impl.peers import XFAILS
-from seambench_impl.peers.peer_scan import installed_version
+from seambench_impl.peers import Named
+from seambench_impl.peers.peer_scan import foreign_errors, installed_version
 
 
-class PeerWriter:
-    """A foreign writer of tables of one format. Of each step it does it has a method by its name.
+class PeerWriter(Named):
+    """A foreign writer of tables of one format.
 
     Attributes:
         package: that it is, whose version it has.
@@ -28,24 +27,15 @@ class PeerWriter:
         more: further words that it states.
     """
 
-    name: str
     package: ClassVar[str]
     extra: ClassVar[str | None] = "peers"
     format: ClassVar[str]
     more: ClassVar[Sequence[str]] = ()
     kind: Kind = "peer"
-    #: What conformance is known to find in it.
-    xfails: ClassVar[Path | None] = None
-
-    def __init_subclass__(cls) -> None:
-        if "name" in vars(cls):
-            file = XFAILS / f"{cls.name}.toml"
-            cls.xfails = file if file.exists() else None
 
     def __init__(self) -> None:
         self.version = installed_version(self.package, self.name, self.extra)
-        steps = [f"steps.{word.replace('_', '-')}" for word in self.steps()]
-        words = (f"formats.{self.format}", *steps, *self.more)
+        words = (f"formats.{self.format}", *(f"steps.{do}" for do in self.steps()), *self.more)
         self.capabilities: Mapping[str, bool] = dict.fromkeys(words, True)
 
     def steps(self) -> Mapping[str, Callable[[WriterStep], None]]:
@@ -58,7 +48,7 @@ class PeerWriter:
             self.steps()[step.do](step)
 
 
-class WriterElsewhere(CommandWriter):
+class WriterElsewhere(Named, CommandWriter):
     """A writer whose packages do not go with ours, in the environment of a peer's newest version.
 
     Attributes:
@@ -71,11 +61,6 @@ class WriterElsewhere(CommandWriter):
     runs: ClassVar[str]
     does: ClassVar[Sequence[str]]
     more: ClassVar[Sequence[str]] = ("keys", "partitions")
-    xfails: ClassVar[Path | None] = None
-
-    def __init_subclass__(cls) -> None:
-        file = XFAILS / f"{cls.name}.toml"
-        cls.xfails = file if file.exists() else None
 
     def __init__(self, timeout: float = 600.0) -> None:
         """Note who it is; the environment is made when the first step comes."""
@@ -92,16 +77,11 @@ class WriterElsewhere(CommandWriter):
         super().step(step)
 
 
-@contextlib.contextmanager
-def refused(name: str) -> Iterator[None]:
+def refused(name: str) -> contextlib.AbstractContextManager[None]:
     """What a library raises, as a refusal: its first line. The judge looks whether nothing came."""
-    try:
-        yield
-    except (KeyboardInterrupt, SystemExit, MemoryError, GeneratorExit):
-        raise
-    except BaseException as error:  # panics of Rust do not derive from Exception
-        lines = str(error).strip().splitlines() or [""]
-        raise RefusedError(f"{name}: {type(error).__name__}: {lines[0]}") from error
+    return foreign_errors(
+        lambda error, line: RefusedError(f"{name}: {type(error).__name__}: {line}")
+    )
 
 
 def in_sql(where: Sequence[Test], quote: str = '"') -> str:

@@ -19,23 +19,12 @@ from seambase.scan import ScanReport
 from seambench.conformance.plain import typed
 from seambench.contracts.common import Kind
 from seambench.contracts.scan import ScanRequest
+from seambench.formats.arrow_rows import arrow_rows
 from seambench.formats.golden import load_origin
 from seambench.formats.hudi.golden import TableSpec, WriteSpec, load_table
 from seambench_suites.cases import ROOT
 
 Row = dict[str, Any]
-_ARROW = {
-    "boolean": pa.bool_(),
-    "int": pa.int32(),
-    "bigint": pa.int64(),
-    "float": pa.float32(),
-    "double": pa.float64(),
-    "date": pa.date32(),
-    "timestamp": pa.timestamp("us", "UTC"),
-    "string": pa.string(),
-    "binary": pa.binary(),
-}
-
 
 #: Steps whose rows follow from the declaration; what they do to files is not simulated.
 _OPERATIONS = frozenset(
@@ -265,19 +254,6 @@ def _number(times: Sequence[str], time: str | None) -> int:
 
 def _table(spec: TableSpec, rows: Iterable[Row]) -> pa.Table:
     """Rows as an Arrow table of the declared types."""
-    listed = list(rows)
-    fields = [pa.field(name, _arrow(type_)) for name, type_ in spec.columns.items()]
-    columns = [
-        pa.array([typed(row.get(name), type_) for row in listed], _arrow(type_))
-        for name, type_ in spec.columns.items()
-    ]
-    return pa.Table.from_arrays(columns, schema=pa.schema(fields))
-
-
-def _arrow(type_: str) -> pa.DataType:
-    """Arrow's type for a case's."""
-    kind, _, rest = type_.partition("(")
-    if kind == "decimal":
-        precision, scale = rest.rstrip(")").split(",")
-        return pa.decimal128(int(precision), int(scale))
-    return _ARROW[kind]
+    types = spec.columns
+    listed = [{name: typed(row.get(name), types[name]) for name in types} for row in rows]
+    return arrow_rows(listed, types)
