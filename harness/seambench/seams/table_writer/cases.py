@@ -95,12 +95,7 @@ class WriterCase(Case):
     @property
     def script(self) -> ScriptFile:
         """What the file says, or what is drawn by it."""
-        script = _script(self.file)
-        if script.random is None or self.number is None:
-            return script
-        parts = script.columns, script.keys, script.partitions
-        drawn = drawn_steps(script.random, *parts, self.number)
-        return replace(script, steps=[StepFile(**step) for step in drawn])
+        return _script(self.file) if self.number is None else _drawn(self.file, self.number)
 
     @property
     def needs(self) -> Sequence[str]:
@@ -120,6 +115,16 @@ def _script(file: Path) -> ScriptFile:
         if column not in script.columns:
             raise UsageError(f"{file}: there is no column {column!r}")
     return script
+
+
+@cache
+def _drawn(file: Path, number: int) -> ScriptFile:
+    """The script of a number, of a file that says from what scripts are drawn."""
+    script = _script(file)
+    assert script.random is not None
+    parts = script.columns, script.keys, script.partitions
+    drawn = drawn_steps(script.random, *parts, number)
+    return replace(script, steps=[StepFile(**step) for step in drawn])
 
 
 def writer_cases(root: Path, begins: Sequence[str]) -> list[Case]:

@@ -98,7 +98,7 @@ def _check_state(step: WriterStep, model: Model, after: str) -> None:
     for reader in state_readers(step.format):
         try:
             check_rows(reader, step.table, model, f"state {after}, read by {reader.name}")
-        except (UnavailableError, Mismatch):
+        except NO_REFUSAL:
             raise
         except SeambenchError as error:
             said = f"state {after}: {reader.name} refuses the table: {error}"

@@ -90,11 +90,7 @@ class _Drawing:
                 name, type_ = f"c{self.added}", self.dice.choice(("int", "string", "double"))
                 self.columns[name] = type_
                 return {"do": do, "column": name, "type": type_}
-            case "drop-column" if len(free) > 1:
-                column = self.dice.choice(free)
-                del self.columns[column]
-                return {"do": do, "column": column}
-            case "compact" | "expire":
+            case "compact":
                 return {"do": do}
         return None
 

@@ -52,22 +52,22 @@ def _action(word: str, change: Callable[[Body], object], version: int | None = N
     return plant
 
 
-def _stats(change: Callable[[Body], object]) -> Plant:
-    def on(add: Body) -> None:
-        stats = json.loads(add["stats"])
-        change(stats)
-        add["stats"] = json.dumps(stats)
+def _within(word: str, member: str) -> Callable[[Callable[[Body], object]], Plant]:
+    """Plants that change the JSON in a member of the newest actions of a name."""
 
-    return _action("add", on)
+    def plant(change: Callable[[Body], object]) -> Plant:
+        def on(action: Body) -> None:
+            inner = json.loads(action[member])
+            change(inner)
+            action[member] = json.dumps(inner)
+
+        return _action(word, on)
+
+    return plant
 
 
-def _schema(change: Callable[[Body], object]) -> Plant:
-    def on(metadata: Body) -> None:
-        schema = json.loads(metadata["schemaString"])
-        change(schema)
-        metadata["schemaString"] = json.dumps(schema)
-
-    return _action("metaData", on)
+_stats = _within("add", "stats")
+_schema = _within("metaData", "schemaString")
 
 
 def _line(text: str) -> Plant:

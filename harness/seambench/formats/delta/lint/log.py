@@ -89,6 +89,9 @@ class Log:
             if m["kind"]:
                 self._checkpoints.setdefault(int(m["version"]), []).append((m, file))
         self.has_second_kind = any(m["uuid"] for m, _ in known)
+        self._read_checkpoints: dict[int, list[Action]] = {}
+        #: The in-commit timestamp of the version before, while the table has them.
+        self._time: int | None = None
 
     def replay(self) -> State:
         """The newest state."""
@@ -197,7 +200,7 @@ class Log:
                 "commit.time", _IN_COMMIT, name, "commitInfo with inCommitTimestamp must come first"
             )
             return
-        was = getattr(self, "_time", None)
+        was = self._time
         if was is not None and time <= was and before:
             self._fault(
                 "commit.time", _IN_COMMIT, name, f"inCommitTimestamp {time} is not later than {was}"
@@ -227,7 +230,13 @@ class Log:
             yield action
 
     def _checkpoint(self, version: int) -> list[Action]:
-        """The actions of a version's checkpoint, those of its sidecars among them."""
+        """The actions of a version's checkpoint, which is read, and found fault with, once."""
+        if version not in self._read_checkpoints:
+            self._read_checkpoints[version] = self._actions_of(version)
+        return self._read_checkpoints[version]
+
+    def _actions_of(self, version: int) -> list[Action]:
+        """What a checkpoint holds, with its sidecars."""
         listed = self._checkpoints.get(version, [])
         several = [file for m, file in listed if m["parts"]]
         chosen = several or [file for _, file in listed][:1]
