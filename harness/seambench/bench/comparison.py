@@ -102,7 +102,7 @@ def compare_readers(
             timings = _finished(unfinished, case)
             if timings is None:
                 takes = [reader for reader in entries if _takes_part(options, reader, case)]
-                timings = _run_case(options, takes, case, homes, listener, clusters)
+                timings = _run_case(options, takes, case, homes, listener, clusters, watch)
                 if unfinished is not None:
                     unfinished.put(case.name, msgspec.to_builtins(timings))
             for name, timing in timings:
@@ -191,6 +191,7 @@ def _run_case(
     homes: Mapping[str, Home],
     listener: Listener,
     clusters: set[str | None],
+    watch: Watch,
 ) -> list[tuple[str, Timing]]:
     """One case for every reader of every data set, all in turns; timings with their readers."""
     by_name = {f"{reader.name} {reader.dataset.name}": reader for reader in readers}
@@ -204,6 +205,7 @@ def _run_case(
         budget_seconds=options.budget_seconds,
         on_run=listener.running,
         seed=zlib.crc32(case.name.encode()),
+        watch=watch,
     )
     found: list[tuple[str, Timing]] = []
     for name, reader in by_name.items():

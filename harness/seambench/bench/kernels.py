@@ -115,7 +115,7 @@ def measure_kernels(
             home = Apart(kernel.name)
             stack.callback(home.close)
             competitors[kernel.name] = competitor_at(home, kernel.task)
-        results = take_turns(competitors, samples, on_run=listener.running)
+        results = take_turns(competitors, samples, on_run=listener.running, watch=watch)
     timings = [_timing(kernel, results[kernel.name]) for kernel in chosen]
     about = implementation_info(asked.by, registry.resolve(asked.seam, asked.by))
     return recording.record(about, timings, dataset=asked.origin)

@@ -3,15 +3,14 @@
 Each round runs every competitor once, so that a busy minute hurts all alike and the samples of a
 round make pairs. Orders are shuffled, and each second round has the order before it turned round:
 nobody always comes after the same. The first run of a competitor, in the order that was given, is
-kept apart from the warm ones after it. Judging is not timed, memory is watched in a run of its own,
-and a competitor with one wrong result keeps no time at all.
+kept apart from the warm ones after it. Rounds in which others used the machine are done again,
+whatever they say, as many at most as there are samples. Judging is not timed, memory is watched in
+a run of its own, and a competitor with one wrong result keeps no time at all.
 """
 
 from __future__ import annotations
 
-import contextlib
 import gc
-import os
 import random
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,11 +18,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import psutil
-
 from seambase.errors import UsageError
 from seambase.wording import counted
 from seambench.bench.memory import MemorySampler
+from seambench.bench.quiet import Watch, family_seconds
 from seambench.records.verdicts import Arrived, Finding
 from seambench.records.writer import Measurement, Sample
 
@@ -56,20 +54,6 @@ def family_clock(run: Run) -> tuple[Any, Sample]:
     result = run()
     seconds = time.perf_counter() - wall
     return result, Sample(seconds, max(0.0, family_seconds() - cpu))
-
-
-def family_seconds() -> float:
-    """Processor seconds of this process, of what it started, and of what these started.
-
-    Those of a process that has ended are with the one that waited for it.
-    """
-    own = os.times()
-    total = time.process_time() + own.children_user + own.children_system
-    for child in psutil.Process().children(recursive=True):
-        with contextlib.suppress(psutil.Error):
-            spent = child.cpu_times()
-            total += spent.user + spent.system + spent.children_user + spent.children_system
-    return total
 
 
 class RepeatingClock:
@@ -170,40 +154,72 @@ def take_turns(
     budget_seconds: float | None = None,
     on_run: Callable[[str], None] | None = None,
     seed: int = 0,
+    watch: Watch | None = None,
 ) -> dict[str, Measurement]:
     """Run competitors in turns: once for the first time, then warm, then once for memory.
 
     First runs are in the order given; those of each warm round are shuffled by the seed and stored.
     A competitor whose runs took longer than its budget altogether is not started again once it has
-    one warm sample. One that raised or answered wrongly has no samples.
+    one warm sample. One that raised or answered wrongly has no samples. Without `watch` no round is
+    done again.
     """
     if samples < 1:
         raise UsageError(
             f"{counted(samples, 'sample', 'make')} no measurement; at least 1 is needed"
         )
     results = {name: Measurement() for name in competitors}
-    shuffled = orders(list(competitors), seed)
+    say = on_run or (lambda _: None)
     gc.collect()
     # What lives now stays; the collections between runs need not look at it again.
     gc.freeze()
     try:
-        for round_ in range(samples + 1):
-            # A floor copies what the first runs of others moved.
-            names = next(shuffled) if round_ else list(competitors)
-            order = [n for n in names if not _is_over(results[n], budget_seconds)]
-            for place, name in enumerate(order):
-                if on_run is not None:
-                    on_run(name)
-                _run_once(competitors[name], results[name], None if round_ == 0 else place)
+        for name in competitors:  # in this order: a floor copies what the first runs moved
+            say(name)
+            _run_once(competitors[name], results[name], None)
+        _warm_rounds(competitors, results, samples, budget_seconds, say, seed, watch)
         for name, competitor in competitors.items():
             if competitor.memory is None or _is_over(results[name], budget_seconds):
                 continue
-            if on_run is not None:
-                on_run(f"{name} (memory)")
+            say(f"{name} (memory)")
             _watch_once(competitor.memory, results[name])
     finally:
         gc.unfreeze()
     return results
+
+
+def _warm_rounds(
+    competitors: Mapping[str, Competitor],
+    results: Mapping[str, Measurement],
+    samples: int,
+    budget_seconds: float | None,
+    say: Callable[[str], None],
+    seed: int,
+    watch: Watch | None,
+) -> None:
+    """Rounds until there are so many that count."""
+    shuffled = orders(list(competitors), seed)
+    left, spare, stretch = samples, samples, 0
+    kept = dict.fromkeys(results, 0)
+    if watch is not None:
+        watch.begin()
+    while left:
+        order = [n for n in next(shuffled) if not _is_over(results[n], budget_seconds)]
+        for place, name in enumerate(order):
+            say(name)
+            _run_once(competitors[name], results[name], place)
+        left, stretch = left - 1, stretch + 1
+        if watch is None:
+            continue
+        disturbed = watch.disturbed()
+        if disturbed and stretch <= spare:
+            say("once more: others used this machine")
+            watch.drop(stretch)
+            left, spare, stretch = left + stretch, spare - stretch, 0
+            for name, result in results.items():
+                del result.hot[kept[name] :], result.places[kept[name] :]
+        elif disturbed is not None or not left:
+            watch.keep()
+            kept, stretch = {name: len(one.hot) for name, one in results.items()}, 0
 
 
 def _is_over(result: Measurement, budget_seconds: float | None) -> bool:

@@ -102,7 +102,8 @@ def measure_throughput(
             stack.callback(home.close)
         for columns in options.columns:
             for rows in options.rows:
-                _measure_batch(options, found, _Rows(rows, columns), homes, timings, listener)
+                of = _Rows(rows, columns)
+                _measure_batch(options, found, of, homes, timings, listener, watch)
     if not timings[MEMCPY]:
         raise UsageError("there is no step to time: see what --only asks for")
     about = {name: implementation_info(name, one) for name, one in found.items()}
@@ -152,6 +153,7 @@ def _measure_batch(
     homes: Mapping[str, Home],
     timings: dict[str, list[Timing]],
     listener: Listener,
+    watch: Watch,
 ) -> None:
     """Every step of every implementation over one batch."""
     batch = of.batch
@@ -171,7 +173,11 @@ def _measure_batch(
         tasks[MEMCPY] = Task(_copy, (size_bytes, batch.num_rows))
         works = {name: competitor_at(homes[name], task) for name, task in tasks.items()}
         results = measure.take_turns(
-            works, options.samples, on_run=listener.running, seed=zlib.crc32(case.encode())
+            works,
+            options.samples,
+            on_run=listener.running,
+            seed=zlib.crc32(case.encode()),
+            watch=watch,
         )
         for name, result in results.items():
             timing: Timing = (

@@ -47,8 +47,10 @@ class Busy(_Struct, frozen=True):
         waited: seconds until the run began, for a machine without other work.
         before: others had before it began.
         stolen_before: the host gave to somebody else then.
-        during: others had from begin to end of the run.
+        during: others had in the rounds whose samples are kept, or from begin to end of a run
+            without rounds.
         stolen: the host gave to somebody else in that time.
+        again: rounds that were done again, as others had more than a quiet machine leaves them.
     """
 
     waited: Seconds
@@ -56,6 +58,7 @@ class Busy(_Struct, frozen=True):
     stolen_before: Seconds = 0.0
     during: Seconds = 0.0
     stolen: Seconds = 0.0
+    again: int = 0
 
     @property
     def is_quiet(self) -> bool:

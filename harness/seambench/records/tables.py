@@ -210,6 +210,8 @@ def _cells(
     for one in run:
         busy = one.run.busy
         others_said = "" if busy is None else f", others used {busy.during:g} % of the machine"
+        if busy is not None and busy.again:
+            others_said += f" ({counted(busy.again, 'disturbed round')} done again)"
         about = (
             f"of {one.run.started_utc[:10]}, commit "
             f"{(one.run.commit or '?')[:8]}, {one.machine.name} ({one.machine.cpu}, "

@@ -176,7 +176,9 @@ def measure_exchanges(
                 workers.prepare(plan.name, count, folder)
                 name = f"{prefix}/{plan.name}"
                 oracle = oracles[plan.name]
-                suite = _Suite(options, plan, oracle, workers, name, count, with_floor, made.by)
+                suite = _Suite(
+                    options, plan, oracle, workers, name, count, with_floor, made.by, watch
+                )
                 timings += suite.measure(listener)
         finally:
             workers.close()
@@ -267,6 +269,7 @@ class _Suite:
     count: int
     with_floor: bool
     source: str
+    watch: Watch
 
     def measure(self, listener: Listener) -> list[Timing]:
         """Rounds in which each way runs once, and each copy."""
@@ -276,7 +279,10 @@ class _Suite:
         for case in ways:
             listener.case(f"{self.count} workers", case)
         results = take_turns(
-            {**competitors, **floors}, self.options.samples, on_run=listener.running
+            {**competitors, **floors},
+            self.options.samples,
+            on_run=listener.running,
+            watch=self.watch,
         )
         timings = [self._timing(case, result, ways.get(case)) for case, result in results.items()]
         for timing in timings:

@@ -19,12 +19,12 @@ from seambench.bench import memory
 from seambench.bench.measure import (
     Competitor,
     family_clock,
-    family_seconds,
     growth_of,
     own_clock,
     take_turns,
 )
 from seambench.bench.memory import MemorySampler, peak_of_own_process, run_drain
+from seambench.bench.quiet import Watch, family_seconds
 from seambench.records.verdicts import ExpectedDigest, Finding
 from seambench.records.writer import Sample
 from seambench_tests import SAMPLES
@@ -77,6 +77,52 @@ def test_competitors_take_turns() -> None:
         assert result.growth_bytes is None
     places = [result.places for result in results.values()]
     assert [rounds[at + 1][place] for at, place in enumerate(places[0])] == ["a"] * 4
+
+
+class Looked(Watch):
+    """A watch that was told what it sees after each round."""
+
+    def __init__(self, *seen: bool | None) -> None:
+        super().__init__()
+        self._seen = iter(seen)
+
+    def disturbed(self) -> bool | None:
+        """See `Watch.disturbed`."""
+        return next(self._seen)
+
+
+@pytest.mark.parametrize(
+    ("seen", "kept", "again"),
+    [
+        pytest.param([False, False, False], [1, 2, 3], 0, id="quiet"),
+        pytest.param([False, True, False, False], [1, 3, 4], 1, id="one round"),
+        pytest.param(
+            [None, True, None, False, False], [3, 4, 5], 2, id="a stretch of short rounds"
+        ),
+        pytest.param([None, None, None], [1, 2, 3], 0, id="all too short to tell"),
+        pytest.param([True] * 6, [4, 5, 6], 3, id="no more than there are samples"),
+    ],
+)
+def test_disturbed_rounds_are_done_again(
+    seen: list[bool | None], kept: list[int], again: int
+) -> None:
+    """Samples of rounds in which others used the machine go, and as many are taken anew."""
+    runs = {"a": 0, "b": 0}
+
+    def clock(name: str) -> Callable[[Callable[[], object]], tuple[object, Sample]]:
+        def count(_: object) -> tuple[object, Sample]:
+            runs[name] += 1
+            return None, Sample(float(runs[name] - 1), 0.0)
+
+        return count
+
+    watch = Looked(*seen)
+    both = {name: Competitor(lambda: None, right, clock(name)) for name in runs}
+    for result in take_turns(both, 3, watch=watch).values():
+        assert [sample.wall for sample in result.hot] == kept
+        assert len(result.places) == 3
+    assert runs == dict.fromkeys("ab", len(seen) + 1)
+    assert watch.told().again == again
 
 
 def test_memory_is_watched_in_a_run_of_its_own() -> None:
