@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from seambase.errors import RefusedError
 from seamkit.core.border import concat_batches
@@ -26,6 +29,107 @@ def both_states(
     old, new = (concat_batches(one.to_table().to_batches(), one.schema) for one in scans)
     with context.allocator.reserve(2 * (old.nbytes + new.nbytes)):
         yield old, new
+
+
+def not_in_both(
+    one: pa.RecordBatch, other: pa.RecordBatch, columns: Iterable[str]
+) -> list[npt.NDArray[np.bool_]]:
+    """Which rows of two batches are left when those that are alike are taken out in pairs."""
+    numbers = np.zeros(one.num_rows + other.num_rows, np.int64)
+    for name in columns:
+        values = _value_numbers(pa.concat_arrays([one.column(name), other.column(name)]))
+        _, numbers = np.unique(numbers * (values.max(initial=0) + 1) + values, return_inverse=True)
+    sides = numbers[: one.num_rows], numbers[one.num_rows :]
+    count = numbers.max(initial=-1) + 1
+    pairs = np.minimum(*(np.bincount(side, minlength=count) for side in sides))
+    return [ranks(side) >= pairs[side] for side in sides]
+
+
+def ranks(numbers: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """How many times the number of each place stands before it."""
+    order = np.argsort(numbers, kind="stable")
+    ordered = numbers[order]
+    first = np.searchsorted(ordered, ordered, "left")
+    ranks = np.empty(len(numbers), np.int64)
+    ranks[order] = np.arange(len(numbers)) - first
+    return ranks
+
+
+def _value_numbers(column: pa.Array) -> npt.NDArray[np.int64]:
+    """A number for each value, the same for values that are alike: null is null, and NaN is NaN."""
+    if isinstance(column, pa.ExtensionArray):
+        column = column.storage
+    if pa.types.is_null(column.type):
+        return np.zeros(len(column), np.int64)
+    if pa.types.is_nested(column.type):
+        column = pa.array([repr(value) for value in column.to_pylist()], pa.string())
+    elif pa.types.is_floating(column.type):
+        # By their bits: zero has two signs.
+        words = np.int32 if column.type.bit_width == 32 else np.int64
+        one_nan = pc.if_else(pc.is_nan(column), pa.scalar(float("nan"), column.type), column)
+        bits = pc.fill_null(one_nan, 0.0).to_numpy(zero_copy_only=False).view(words)
+        column = pc.if_else(pc.is_valid(column), pa.array(bits), None)
+    codes = column.dictionary_encode(null_encoding="encode").indices
+    found: npt.NDArray[np.int64] = codes.to_numpy(zero_copy_only=False).astype(np.int64)
+    return found
+
+
+def same_rows(
+    old: pa.RecordBatch,
+    new: pa.RecordBatch,
+    was: pa.Array,
+    became: pa.Array,
+    columns: Iterable[str],
+) -> npt.NDArray[np.bool_]:
+    """Whether two rows have the same values in columns; null is null, and NaN is NaN."""
+    same = np.ones(len(was), np.bool_)
+    for name in columns:
+        one, other = old.column(name).take(was), new.column(name).take(became)
+        same &= _equal(one, other)
+    return same
+
+
+def _equal(one: pa.Array, other: pa.Array) -> npt.NDArray[np.bool_]:
+    """Which values of two columns, place by place, are the same."""
+    kind = one.type
+    if pa.types.is_nested(kind):
+        return _equal_nested(one, other)
+    equal = pc.fill_null(pc.equal(one, other), False)
+    if pa.types.is_floating(kind):
+        nan = pc.and_(pc.is_nan(one), pc.is_nan(other))
+        equal = pc.or_(equal, pc.fill_null(nan, False))
+    nothing = pc.and_(pc.is_null(one), pc.is_null(other))
+    found: npt.NDArray[np.bool_] = pc.or_(equal, nothing).to_numpy(zero_copy_only=False)
+    return found
+
+
+def _equal_nested(one: pa.Array, other: pa.Array) -> npt.NDArray[np.bool_]:
+    """The same of structs, lists and maps, whose entries have an order."""
+    sides = [column.is_valid().to_numpy(zero_copy_only=False) for column in (one, other)]
+    places = np.flatnonzero(sides[0] & sides[1])
+    one, other = (column.take(pa.array(places)) for column in (one, other))
+    equal = np.ones(len(places), np.bool_)
+    if pa.types.is_struct(one.type):
+        for parts in zip(one.flatten(), other.flatten(), strict=True):
+            equal &= _equal(*parts)
+    else:
+        lengths = [np.diff(column.offsets) for column in (one, other)]
+        equal = lengths[0] == lengths[1]
+        inner = [_items(column.filter(pa.array(equal))) for column in (one, other)]
+        items = np.logical_and.reduce([_equal(*parts) for parts in zip(*inner, strict=True)])
+        ends = np.cumsum(lengths[0][equal])
+        wrong = np.concatenate([[0], np.cumsum(~items)])
+        equal[equal] = wrong[ends] == wrong[ends - lengths[0][equal]]
+    found: npt.NDArray[np.bool_] = ~(sides[0] | sides[1])
+    found[places] = equal
+    return found
+
+
+def _items(column: pa.Array) -> list[pa.Array]:
+    """What lists hold, or the keys and values of maps, all of which are there."""
+    begin, end = column.offsets[0].as_py(), column.offsets[len(column)].as_py()
+    parts = [column.keys, column.items] if pa.types.is_map(column.type) else [column.values]
+    return [part.slice(begin, end - begin) for part in parts]
 
 
 def image_schema(schema: pa.Schema) -> pa.Schema:

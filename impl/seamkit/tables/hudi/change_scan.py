@@ -13,6 +13,7 @@ import copy
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -25,7 +26,7 @@ from seamkit.scan.arguments import ScanOptions
 from seamkit.scan.scan import Scan
 from seamkit.scan.unit_scan import ReadRows, UnitScan
 from seamkit.tables.hudi.timeline.window import COMMIT_TIME
-from seamkit.tables.states import image_schema
+from seamkit.tables.states import image_schema, not_in_both, ranks, same_rows
 
 if TYPE_CHECKING:
     import pyarrow.dataset as ds
@@ -163,17 +164,28 @@ class ChangeScan(Scan):
     def _changes(
         self, instant: str, before: pa.RecordBatch, after: pa.RecordBatch
     ) -> Iterator[pa.Table]:
-        """What one write did: rows that bear its instant, keys that are new, keys that are gone.
+        """What one write did: rows that bear its instant, others that differ, keys that are gone.
 
         A row may come back with an older instant: what was written now has undone a delete.
         """
         old_keys, new_keys = _keys(before), _keys(after)
         allocator = TrackedAllocator(self._options.memory_limit_bytes or 0)
+        if _doubled(old_keys) or _doubled(new_keys):
+            with allocator.reserve(2 * (before.nbytes + after.nbytes)):
+                before, after = _touched(before, after, instant)
+                old_keys, new_keys = _numbered(_keys(before)), _numbered(_keys(after))
         with allocator.reserve(2 * (old_keys.nbytes + new_keys.nbytes)):  # with a table of hashes
-            own = pc.fill_null(pc.equal(after.column(COMMIT_TIME), instant), False)
-            is_new = pc.invert(pc.is_in(new_keys, value_set=old_keys))
-            written = pc.indices_nonzero(pc.or_(own, is_new))
-            found = pc.index_in(new_keys.take(written), value_set=old_keys)
+            found = pc.index_in(new_keys, value_set=old_keys)
+            told = pc.or_(_written(after, instant), pc.is_null(found)).to_numpy(
+                zero_copy_only=False
+            )
+            # A write that lost may have filled a gap, or brought back what another row hid.
+            others = np.flatnonzero(~told)
+            pairs = found.take(pa.array(others)), pa.array(others)
+            own = [field.name for field in self._all.field("after").type]
+            told[others] = ~same_rows(before, after, *pairs, own)
+            written = pc.indices_nonzero(pa.array(told))
+            found = found.take(written)
             gone = pc.indices_nonzero(pc.invert(pc.is_in(old_keys, value_set=new_keys)))
         old_rows, new_rows = _rows(before, self._all), _rows(after, self._all)
         most = self._options.most_rows
@@ -195,6 +207,36 @@ def _keys(rows: pa.RecordBatch) -> pa.Array:
     """Partition and record key as one text; neither holds a NUL."""
     parts = [pc.fill_null(rows.column(name), "") for name in _KEY]
     return pc.binary_join_element_wise(*parts, "\0")
+
+
+def _written(rows: pa.RecordBatch, instant: str) -> pa.Array:
+    return pc.fill_null(pc.equal(rows.column(COMMIT_TIME), instant), False)
+
+
+def _doubled(keys: pa.Array) -> bool:
+    return bool(pc.count_distinct(keys, mode="all").as_py() < len(keys))
+
+
+def _touched(
+    before: pa.RecordBatch, after: pa.RecordBatch, instant: str
+) -> tuple[pa.RecordBatch, pa.RecordBatch]:
+    """Both states without the rows that a write left as they were.
+
+    Where rows share a key, only these tell which of them it met.
+    """
+    own = _written(after, instant)
+    left = after.filter(pc.invert(own))
+    columns = [name for name in before.schema.names if name != COMMIT_TIME]
+    was, became = not_in_both(before, left, columns)
+    rows = [after.filter(own), left.filter(pa.array(became))]
+    return before.filter(pa.array(was)), concat_batches(rows, after.schema)
+
+
+def _numbered(keys: pa.Array) -> pa.Array:
+    """Keys with a number each: the first of its rows, the second, ...."""
+    places = keys.dictionary_encode().indices.to_numpy(zero_copy_only=False)
+    numbers = pa.array(ranks(places)).cast(pa.string())
+    return pc.binary_join_element_wise(keys, numbers, "\0")
 
 
 def _rows(rows: pa.RecordBatch, schema: pa.Schema) -> pa.Array:

@@ -16,14 +16,13 @@ as one commit has both deleted and inserted.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from seambase.errors import RefusedError, UsageError
 from seamkit.files import vectors
@@ -50,7 +49,7 @@ from seamkit.tables.iceberg.metadata.manifests import (
     read_list,
 )
 from seamkit.tables.iceberg.planning import Planner, doubts_of_manifest, mask_of
-from seamkit.tables.states import both_states
+from seamkit.tables.states import both_states, not_in_both
 
 _ADDS_NOTHING = ("append", "replace")
 
@@ -179,54 +178,11 @@ class CommitChanges:
             return
         names = list(dict.fromkeys([*self.columns, *schema.names]))
         with both_states(self.commits[unit.name], names, context) as sides:
-            left = _not_in_both(*sides, self.columns)
+            left = not_in_both(*sides, self.columns)
             for side, kept in zip(sides, left, strict=True):
                 rows = side.select(schema.names).filter(pa.array(kept))
                 for begin in range(0, rows.num_rows, batch_rows):
                     yield rows.slice(begin, batch_rows)
-
-
-def _not_in_both(
-    one: pa.RecordBatch, other: pa.RecordBatch, columns: Iterable[str]
-) -> list[npt.NDArray[np.bool_]]:
-    """Which rows of two batches are left when those that are alike are taken out in pairs."""
-    numbers = np.zeros(one.num_rows + other.num_rows, np.int64)
-    for name in columns:
-        values = _numbered(pa.concat_arrays([one.column(name), other.column(name)]))
-        _, numbers = np.unique(numbers * (values.max(initial=0) + 1) + values, return_inverse=True)
-    sides = numbers[: one.num_rows], numbers[one.num_rows :]
-    count = numbers.max(initial=-1) + 1
-    pairs = np.minimum(*(np.bincount(side, minlength=count) for side in sides))
-    return [_ranks(side) >= pairs[side] for side in sides]
-
-
-def _ranks(numbers: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """How many times the number of each place stands before it."""
-    order = np.argsort(numbers, kind="stable")
-    ordered = numbers[order]
-    first = np.searchsorted(ordered, ordered, "left")
-    ranks = np.empty(len(numbers), np.int64)
-    ranks[order] = np.arange(len(numbers)) - first
-    return ranks
-
-
-def _numbered(column: pa.Array) -> npt.NDArray[np.int64]:
-    """A number for each value, the same for values that are alike: null is null, and NaN is NaN."""
-    if isinstance(column, pa.ExtensionArray):
-        column = column.storage
-    if pa.types.is_null(column.type):
-        return np.zeros(len(column), np.int64)
-    if pa.types.is_nested(column.type):
-        column = pa.array([repr(value) for value in column.to_pylist()], pa.string())
-    elif pa.types.is_floating(column.type):
-        # By their bits: zero has two signs.
-        words = np.int32 if column.type.bit_width == 32 else np.int64
-        one_nan = pc.if_else(pc.is_nan(column), pa.scalar(float("nan"), column.type), column)
-        bits = pc.fill_null(one_nan, 0.0).to_numpy(zero_copy_only=False).view(words)
-        column = pc.if_else(pc.is_valid(column), pa.array(bits), None)
-    codes = column.dictionary_encode(null_encoding="encode").indices
-    found: npt.NDArray[np.int64] = codes.to_numpy(zero_copy_only=False).astype(np.int64)
-    return found
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from seamkit.files.roaring import Positions
 from seamkit.files.roaring import Positions as Rows
 from seamkit.scan.units import ReadContext, ReadPlan, ReadUnit
 from seamkit.tables.paimon.metadata.schemas import KIND, ROW_KIND, SYSTEM
-from seamkit.tables.states import both_states
+from seamkit.tables.states import both_states, same_rows
 
 _INSERT, _BEFORE, _AFTER, _DELETE = range(4)
 _OPS, _WORDS = ("i", "u", "u", "d"), ("+I", "-U", "+U", "-D")
@@ -198,7 +198,8 @@ class Differences:
         both = np.flatnonzero(
             pc.and_(pc.is_valid(was), pc.is_valid(became)).to_numpy(zero_copy_only=False)
         )
-        same = _same(old, new, was.take(pa.array(both)), became.take(pa.array(both)))
+        pairs = was.take(pa.array(both)), became.take(pa.array(both))
+        same = same_rows(old, new, *pairs, old.schema.names)
         kept = np.ones(len(was), np.bool_)
         kept[both[same]] = False
         was, became = was.filter(pa.array(kept)), became.filter(pa.array(kept))
@@ -220,28 +221,3 @@ def _matched(
     joined = tables[0].join(tables[1], list(keys), join_type="full outer", use_threads=False)
     was, became = (joined[name].combine_chunks() for name in (_OLD, _NEW))
     return was, became
-
-
-def _same(
-    old: pa.RecordBatch, new: pa.RecordBatch, was: pa.Array, became: pa.Array
-) -> npt.NDArray[np.bool_]:
-    """Whether two rows have the same values; null is null, and NaN is NaN."""
-    same = np.ones(len(was), np.bool_)
-    for name in old.schema.names:
-        one, other = old.column(name).take(was), new.column(name).take(became)
-        same &= _equal(one, other)
-    return same
-
-
-def _equal(one: pa.Array, other: pa.Array) -> npt.NDArray[np.bool_]:
-    kind = one.type
-    if pa.types.is_nested(kind):
-        pairs = zip(one.to_pylist(), other.to_pylist(), strict=True)
-        return np.array([repr(a) == repr(b) for a, b in pairs], np.bool_)
-    equal = pc.fill_null(pc.equal(one, other), False)
-    if pa.types.is_floating(kind):
-        nan = pc.and_(pc.is_nan(one), pc.is_nan(other))
-        equal = pc.or_(equal, pc.fill_null(nan, False))
-    nothing = pc.and_(pc.is_null(one), pc.is_null(other))
-    found: npt.NDArray[np.bool_] = pc.or_(equal, nothing).to_numpy(zero_copy_only=False)
-    return found

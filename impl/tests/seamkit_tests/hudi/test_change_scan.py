@@ -15,9 +15,12 @@ from seambase.errors import InputError, RefusedError, UsageError
 from seambench.contracts.scan import ScanRequest
 from seambench_impl.scan import AutoReader, NativeReader
 from seamkit.core.border import HeldRows, NativeMemoryError
+from seamkit.scan.arguments import ScanOptions
 from seamkit.tables.hudi import change_scan, planning
+from seamkit.tables.hudi.change_scan import ChangeScan
 from seamkit.tables.hudi.table import HudiTable
 from seamkit.tables.hudi.timeline.archive import Archive
+from seamkit.tables.states import same_rows
 from seamkit_tests.samples.golden_tables import unpack_table
 from seamkit_tests.samples.hudi_files import Table, at
 from seamkit_tests.samples.hudi_scans import scan_on
@@ -57,6 +60,17 @@ REPLACED = [
     {(k, "i", None, "old") for k in ("a", "b")},
     {("a", "u", "old", "new"), ("b", "d", "old", None), ("c", "i", None, "new")},
 ]
+FILLED = [
+    {(k, "i", None, "base") for k in "abc"},
+    # The update of `c` is too old, and fills the gap of the row that stays.
+    {("a", "u", "base", "base"), ("b", "u", "base", "log1"), ("c", "u", "base", "base")},
+    {("a", "u", "base", "log2")},
+]
+DOUBLED = [
+    {(k, "i", None, v) for k in "ab" for v in ("one", "two")} | {("c", "i", None, "one")},
+    {("a", "u", "one", "log")},
+    {("b", "d", "one", None)},
+]
 
 
 @pytest.mark.parametrize(
@@ -66,6 +80,10 @@ REPLACED = [
         ("mor-v6-event", EVENT_TIME),
         ("cow-v9", COPY_ON_WRITE),
         ("mor-v9-replaced", REPLACED),
+        ("partial-update-payload/v6", FILLED),
+        ("partial-update-payload/v9", FILLED),
+        ("duplicates/v6", DOUBLED),
+        ("duplicates/v9", DOUBLED),
     ],
 )
 @pytest.mark.parametrize("path", ["merge", "connector"])
@@ -91,6 +109,67 @@ def test_changes_are_told_by_write(
         found[change["ts_ms"]].add(row)
 
     assert [found[i] for i in instants] == expected
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        ([], ["2x", "2y"], [("i", None, "x"), ("i", None, "y")]),
+        (["1x"], ["1x", "2y"], [("i", None, "y")]),
+        (["1x", "1y"], ["2u", "2w"], [("u", "x", "u"), ("u", "y", "w")]),
+        (["1x", "1y"], ["1x", "2w"], [("u", "y", "w")]),
+        (["1x", "1x"], ["1x"], [("d", "x", None)]),
+        (["1x", "1y"], ["1y", "1y"], [("u", "x", "y")]),
+        (["1x", "1y"], ["2w"], [("u", "x", "w"), ("d", "y", None)]),
+        (["1x", "1y"], ["1y", "1x"], []),
+    ],
+)
+def test_rows_of_one_key_are_told_apart(
+    monkeypatch: pytest.MonkeyPatch,
+    before: list[str],
+    after: list[str],
+    told: list[tuple[str, str | None, str | None]],
+) -> None:
+    """What changes tell leads from the rows before a write, `2`, to those after it."""
+    own = pa.schema({"v": pa.string()})
+    names = ["_hoodie_commit_time", "_hoodie_partition_path", "_hoodie_record_key", "v"]
+    schema = pa.schema([(name, pa.string()) for name in names])
+
+    def state(rows: list[str]) -> Any:
+        columns = [[r[0] for r in rows], [""] * len(rows), ["k"] * len(rows), [r[1] for r in rows]]
+        return lambda: pa.record_batch(columns, schema=schema)
+
+    monkeypatch.setattr(ChangeScan, "_read", lambda _, rows: rows)
+    scan = ChangeScan(own, [("2", state(before), state(after))], ScanOptions())
+    found = [
+        (one["op"], one["before"] and one["before"]["v"], one["after"] and one["after"]["v"])
+        for one in scan.to_table().to_pylist()
+    ]
+    assert found == told
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "kind"),
+    [
+        ([1, None, None, 2], [1, None, 2, None], pa.int32()),
+        ([{"f": 1}, {"f": None}, None], [{"f": 2}, None, None], pa.struct({"f": pa.int32()})),
+        ([[1], [], None, [1, 2], [3]], [[2], None, None, [1], [3]], pa.list_(pa.int32())),
+        ([[("a", [1])], []], [[("a", [2])], []], pa.map_(pa.string(), pa.list_(pa.int32()))),
+        ([[float("nan")], [0.5]], [[float("nan")], [1.5]], pa.list_(pa.float64())),
+    ],
+)
+def test_rows_are_the_same_by_their_values_at_any_depth(
+    one: list[object], other: list[object], kind: pa.DataType
+) -> None:
+    """Null is null, NaN is NaN, and what lies before a slice's beginning does not count."""
+    old, new = (
+        pa.record_batch([pa.array([*values, *values], kind)], ["c"]) for values in (one, other)
+    )
+    places = pa.array(range(len(one)))
+    for begin in (0, len(one)):
+        sides = old.slice(begin, len(one)), new.slice(len(one) - begin)
+        expected = [repr(a) == repr(b) for a, b in zip(one, other, strict=True)]
+        assert same_rows(*sides, places, places, ["c"]).tolist() == expected
 
 
 def test_changes_have_bounds_and_columns(tmp_path: Path) -> None:
