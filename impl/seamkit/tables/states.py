@@ -64,14 +64,16 @@ def _value_numbers(column: pa.Array) -> npt.NDArray[np.int64]:
     if pa.types.is_nested(column.type):
         column = pa.array([repr(value) for value in column.to_pylist()], pa.string())
     elif pa.types.is_floating(column.type):
-        # By their bits: zero has two signs.
-        words = np.int32 if column.type.bit_width == 32 else np.int64
-        one_nan = pc.if_else(pc.is_nan(column), pa.scalar(float("nan"), column.type), column)
-        bits = pc.fill_null(one_nan, 0.0).to_numpy(zero_copy_only=False).view(words)
-        column = pc.if_else(pc.is_valid(column), pa.array(bits), None)
+        column = _bits(column)
     codes = column.dictionary_encode(null_encoding="encode").indices
     found: npt.NDArray[np.int64] = codes.to_numpy(zero_copy_only=False).astype(np.int64)
     return found
+
+
+def _bits(column: pa.Array) -> pa.Array:
+    """Floating-point numbers as whole ones: zero has two signs, and NaN is NaN."""
+    words = pa.int32() if column.type.bit_width == 32 else pa.int64()
+    return pc.if_else(pc.is_nan(column), pa.scalar(float("nan"), column.type), column).view(words)
 
 
 def same_rows(
@@ -81,7 +83,7 @@ def same_rows(
     became: pa.Array,
     columns: Iterable[str],
 ) -> npt.NDArray[np.bool_]:
-    """Whether two rows have the same values in columns; null is null, and NaN is NaN."""
+    """Whether rows have the same values in columns: null is null, NaN is NaN, zero has a sign."""
     same = np.ones(len(was), np.bool_)
     for name in columns:
         one, other = old.column(name).take(was), new.column(name).take(became)
@@ -94,10 +96,9 @@ def _equal(one: pa.Array, other: pa.Array) -> npt.NDArray[np.bool_]:
     kind = one.type
     if pa.types.is_nested(kind):
         return _equal_nested(one, other)
-    equal = pc.fill_null(pc.equal(one, other), False)
     if pa.types.is_floating(kind):
-        nan = pc.and_(pc.is_nan(one), pc.is_nan(other))
-        equal = pc.or_(equal, pc.fill_null(nan, False))
+        one, other = _bits(one), _bits(other)
+    equal = pc.fill_null(pc.equal(one, other), False)
     nothing = pc.and_(pc.is_null(one), pc.is_null(other))
     found: npt.NDArray[np.bool_] = pc.or_(equal, nothing).to_numpy(zero_copy_only=False)
     return found

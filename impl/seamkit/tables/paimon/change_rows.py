@@ -213,11 +213,20 @@ class Differences:
 def _matched(
     old: pa.RecordBatch, new: pa.RecordBatch, keys: Sequence[str]
 ) -> tuple[pa.Array, pa.Array]:
-    """Numbers of the rows of both states that have one key; null where a state lacks it."""
+    """Numbers of the rows of both states that have one key; null where a state lacks it.
+
+    Both zeros are one key.
+    """
     tables = []
     for rows, name in ((old, _OLD), (new, _NEW)):
-        columns = {key: rows.column(key) for key in keys}
+        columns = {key: _one_zero(rows.column(key)) for key in keys}
         tables.append(pa.table({**columns, name: pa.array(np.arange(rows.num_rows))}))
     joined = tables[0].join(tables[1], list(keys), join_type="full outer", use_threads=False)
     was, became = (joined[name].combine_chunks() for name in (_OLD, _NEW))
     return was, became
+
+
+def _one_zero(column: pa.Array) -> pa.Array:
+    if not pa.types.is_floating(column.type):
+        return column
+    return pc.add(column, pa.scalar(0, column.type))

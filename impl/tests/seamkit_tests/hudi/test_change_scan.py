@@ -155,13 +155,13 @@ def test_rows_of_one_key_are_told_apart(
         ([{"f": 1}, {"f": None}, None], [{"f": 2}, None, None], pa.struct({"f": pa.int32()})),
         ([[1], [], None, [1, 2], [3]], [[2], None, None, [1], [3]], pa.list_(pa.int32())),
         ([[("a", [1])], []], [[("a", [2])], []], pa.map_(pa.string(), pa.list_(pa.int32()))),
-        ([[float("nan")], [0.5]], [[float("nan")], [1.5]], pa.list_(pa.float64())),
+        ([[float("nan")], [0.5], [0.0]], [[float("nan")], [1.5], [-0.0]], pa.list_(pa.float32())),
     ],
 )
 def test_rows_are_the_same_by_their_values_at_any_depth(
     one: list[object], other: list[object], kind: pa.DataType
 ) -> None:
-    """Null is null, NaN is NaN, and what lies before a slice's beginning does not count."""
+    """Null is null, NaN is NaN, zero has two signs, and what lies before a slice does not count."""
     old, new = (
         pa.record_batch([pa.array([*values, *values], kind)], ["c"]) for values in (one, other)
     )

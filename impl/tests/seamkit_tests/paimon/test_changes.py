@@ -16,10 +16,12 @@ import pytest
 
 import seamkit
 from seambase.errors import InputError, RefusedError, UsageError
+from seamkit.connector.change_rows import reader_of
 from seamkit.core.memory import TrackedAllocator
 from seamkit.files.parquet import ParquetReader
 from seamkit.files.storage import Storage
 from seamkit.ranges.plan_file import scan_from_json, scan_to_json
+from seamkit.scan.unit_scan import UnitScan
 from seamkit.scan.units import DataFile, ReadContext, ReadUnit
 from seamkit.tables.paimon.change_rows import changelog_rows, with_kinds
 from seamkit.tables.paimon.table import PaimonTable
@@ -200,6 +202,20 @@ def test_differences_have_both_images(tmp_path: Path) -> None:
         ("i", 4, 4, "d"),
     }
     assert len({change["ts_ms"] for change in changes}) == 1
+
+
+@pytest.mark.parametrize("by_row", [False, True])
+def test_both_zeros_of_a_key_are_one_key_of_differences(tmp_path: Path, by_row: bool) -> None:
+    """A row whose key is spelled with the other sign is updated, and neither new nor gone."""
+    table = PaimonTable(str(unpack_paimon("core-zero-keys", tmp_path)))
+    scan = table.scan(query="cdc", begin=1, end=2, mode="diff")
+    assert isinstance(scan, UnitScan)
+    scan = scan.read_by("connector", reader_of(scan)) if by_row else scan
+    found = {
+        (c["op"], repr(c["before"] and c["before"]["k"]), repr(c["after"]["k"]))
+        for c in scan.to_table().to_pylist()
+    }
+    assert found == {("u", "0.0", "-0.0"), ("i", "None", "inf")}
 
 
 def test_changes_may_be_filtered_and_projected(tmp_path: Path) -> None:
