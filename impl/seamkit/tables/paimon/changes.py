@@ -108,7 +108,11 @@ class ChangePlanner:
         return "changelog" if self._keeps_changelog or query == "cdc" else "delta"
 
     def _planner(self, snapshot: Snapshot | None) -> Planner:
+        """A planner of a state, which hid rows of level 0 if its own schema had vectors."""
         options = read_options(self._schema)
+        if snapshot is not None:
+            then = read_options(self._schemas.load(snapshot.schema_id))
+            options = replace(options, has_vectors=then.has_vectors)
         return Planner(self._storage, self._schemas, self._schema, options, snapshot)
 
     def _read_plan(

@@ -6,6 +6,7 @@ import json
 import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from seamkit.core.memory import TrackedAllocator
 from seamkit.files.parquet import ParquetReader
 from seamkit.files.storage import Storage
 from seamkit.ranges.plan_file import scan_from_json, scan_to_json
+from seamkit.scan.scan import Scan
 from seamkit.scan.unit_scan import UnitScan
 from seamkit.scan.units import DataFile, ReadContext, ReadUnit
 from seamkit.tables.paimon.change_rows import changelog_rows, with_kinds
@@ -202,6 +204,27 @@ def test_differences_have_both_images(tmp_path: Path) -> None:
         ("i", 4, 4, "d"),
     }
     assert len({change["ts_ms"] for change in changes}) == 1
+
+
+@pytest.mark.parametrize("name", ["vectors-later", "vectors", "pk-life", "core-zero-keys"])
+def test_differences_lead_from_each_state_to_the_next(name: str, tmp_path: Path) -> None:
+    """Whatever was altered between two snapshots, both are compared as they were shown."""
+    table = PaimonTable(str(unpack_paimon(name, tmp_path)))
+    numbers = sorted(state.name for state in table.history() if isinstance(state.name, int))
+    changed = 0
+    for begin, end in pairwise(numbers):
+        before, after = (_rows(table.scan(as_of=number)) for number in (begin, end))
+        scan = table.scan(query="cdc", begin=begin, end=end, mode="diff")
+        for change in scan.to_table().to_pylist():
+            before.subtract([repr(change["before"])] if change["before"] else [])
+            before.update([repr(change["after"])] if change["after"] else [])
+            changed += 1
+        assert before == after
+    assert changed > 2
+
+
+def _rows(scan: Scan) -> Counter[str]:
+    return Counter(map(repr, scan.to_table().to_pylist()))
 
 
 @pytest.mark.parametrize("by_row", [False, True])
