@@ -8,8 +8,8 @@ removes and adds one file, the difference of the two deletion vectors is all tha
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 
 import pyarrow as pa
@@ -111,14 +111,12 @@ def _require_feed(metadata: Metadata, version: int, root: str) -> None:
 
 
 def _require_shown(older: TableSchema, last: TableSchema, version: int, root: str) -> None:
-    """Refuse a window in which a column went away, or partitions became others."""
-    own = {field.physical for field in last.fields}
-    for field in older.fields:
-        if field.physical not in own:
-            raise RefusedError(
-                f"{root}: version {version} has the column {field.name!r}, which is gone at the "
-                "end of the window, so its changes cannot be shown: end the window before that"
-            )
+    """Refuse a window in which a column, or a field in one, went away, or partitions changed."""
+    if gone := _gone(older.fields, last.fields):
+        raise RefusedError(
+            f"{root}: version {version} has the column {gone!r}, which is gone at the "
+            "end of the window, so its changes cannot be shown: end the window before that"
+        )
     if [older.field(name).physical for name in older.partition_columns] != [
         last.field(name).physical for name in last.partition_columns
     ]:
@@ -129,11 +127,25 @@ def _require_shown(older: TableSchema, last: TableSchema, version: int, root: st
     refuse_taken_names(last.arrow, FEED_COLUMNS.names, root)
 
 
+def _gone(older: Sequence[Field], last: Sequence[Field]) -> str | None:
+    """The dotted name of a field, at any depth, that later ones are without, if there is one."""
+    own = {field.physical: field for field in last}
+    for field in older:
+        if field.physical not in own:
+            return field.name
+        if below := _gone(field.children, own[field.physical].children):
+            return f"{field.name}.{below}"
+    return None
+
+
 def _inferred(
     planner: Planner, commit: Commit, known: Mapping[str, pa.Scalar]
 ) -> Iterator[ReadUnit]:
     """What follows from the data files that a commit added and removed."""
-    adds, removes = _by_path(commit.adds, planner.root), _by_path(commit.removes, planner.root)
+    # Of a removed file Spark leaves out partition values that are null.
+    none = {planner.schema.field(name).physical: None for name in planner.schema.partition_columns}
+    gone = [replace(f, partition_values={**none, **f.partition_values}) for f in commit.removes]
+    adds, removes = _by_path(commit.adds, planner.root), _by_path(gone, planner.root)
     for kind, files, others in (("delete", removes, adds), ("insert", adds, removes)):
         told = {_KIND: pa.scalar(kind), **known}
         for path, file in files.items():

@@ -144,6 +144,22 @@ def test_a_file_that_a_commit_rewrote_without_changes_is_no_change(feed: Path) -
     assert rows_of_table(feed, query="cdc", begin=2, end=3).num_rows == 0
 
 
+def test_a_partition_value_that_a_removal_lacks_is_null(tmp_path: Path) -> None:
+    """Spark leaves it out of the map; other values are there."""
+    table = unpack_delta("checkpoint-vectors", tmp_path)
+
+    def keep(action: dict[str, Any]) -> None:
+        if "metaData" in action:
+            action["metaData"]["configuration"]["delta.enableChangeDataFeed"] = "true"
+
+    edit_actions(table, 0, keep)
+    gone = rows_of_table(table, query="cdc", begin=1, end=2).select(["k", "p", "_change_type"])
+    assert sorted(map(tuple, (row.values() for row in gone.to_pylist()))) == [
+        (1, 1, "delete"),
+        (5, None, "delete"),
+    ]
+
+
 def test_a_merge_that_counts_no_row_changed_none(feed: Path) -> None:
     """Its files hold the rows that they held; where it does not count them, they are changes."""
 
@@ -189,20 +205,39 @@ def test_a_commit_that_is_gone_is_refused(feed: Path) -> None:
         rows_of_table(feed, query="cdc", begin=0, end=3)
 
 
-def test_a_column_that_went_away_within_the_window_is_refused(feed: Path) -> None:
+@pytest.mark.parametrize(
+    ("columns", "gone"),
+    [(["k"], "v"), (["k", "v"], "l"), (["k", "v", "l"], "l.element.b")],
+)
+def test_a_column_or_field_that_went_away_within_the_window_is_refused(
+    feed: Path, columns: list[str], gone: str
+) -> None:
     """Its changes cannot be shown."""
+    path = commit_path(feed, 0)
+    lines = map(json.loads, path.read_text(encoding="utf-8").splitlines())
+    meta = next(line["metaData"] for line in lines if "metaData" in line)
+    flat = json.loads(meta["schemaString"])["fields"]
+
+    def told(fields: list[str], kept: list[str]) -> dict[str, Any]:
+        inner = [{**flat[1], "name": name} for name in fields]
+        item = {"type": "struct", "fields": inner}
+        kind = {"type": "array", "elementType": item, "containsNull": True}
+        all_ = [*flat, {**flat[1], "name": "l", "type": kind}]
+        schema = {"type": "struct", "fields": [one for one in all_ if one["name"] in kept]}
+        return {"metaData": meta | {"schemaString": json.dumps(schema)}}
+
+    def begin(action: dict[str, Any]) -> None:
+        if "metaData" in action:
+            action |= told(["a", "b"], ["k", "v", "l"])
 
     def drop(action: dict[str, Any]) -> None:
         if "commitInfo" in action:
-            lines = commit_path(feed, 0).read_text(encoding="utf-8").splitlines()
-            meta = next(line["metaData"] for line in map(json.loads, lines) if "metaData" in line)
-            schema = json.loads(meta["schemaString"])
-            schema["fields"] = schema["fields"][:1]
             action.clear()
-            action["metaData"] = meta | {"schemaString": json.dumps(schema)}
+            action |= told(["a"], columns)
 
+    edit_actions(feed, 0, begin)
     edit_actions(feed, 4, drop)
-    with pytest.raises(RefusedError, match="has the column 'v', which is gone"):
+    with pytest.raises(RefusedError, match=f"has the column '{gone}', which is gone"):
         rows_of_table(feed, query="cdc")
 
 
