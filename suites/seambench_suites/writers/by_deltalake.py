@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,17 +17,15 @@ import pyarrow as pa
 from seambench.formats.arrow_rows import arrow_rows
 from seambench_suites.writers.keeping import Recipe, Row, carry_out
 from seambench_suites.writers.sample import (
-    FLAT,
     HOLES,
-    NESTED,
-    flat_rows,
-    nested_rows,
+    TYPES,
+    WALL,
+    keep_types,
     rows_with_holes,
+    sample,
 )
 
 TITLE = f"deltalake {deltalake.__version__}"
-#: Columns of moments without a zone.
-WALL = {"wall": pa.timestamp("us")}
 
 
 def by_polars(path: Path, version: str) -> pa.Table:
@@ -36,9 +35,8 @@ def by_polars(path: Path, version: str) -> pa.Table:
 
 def table(name: str, note: str, columns: Mapping[str, str], **declared: Any) -> Recipe:
     """A recipe of this writer."""
-    requirement = f"{note}, as deltalake writes it"
     second = {f"Polars {pl.__version__}": by_polars}
-    return Recipe("delta", "deltalake", TITLE, name, note, requirement, columns, second, declared)
+    return Recipe("delta", "deltalake", TITLE, name, note, columns, second, declared)
 
 
 def append(at: Recipe, rows: Sequence[Row], said: str, **options: Any) -> int:
@@ -56,22 +54,8 @@ def commit(at: Recipe, said: str) -> int:
 
 def types() -> None:
     """Every flat type, and nesting, in one table."""
-    columns = {**FLAT, "wall": "timestamp", **NESTED}
-    at = table("types", "flat and nested types, nulls and edges", columns)
-    rows = [
-        flat | {"wall": wall} | nested
-        for flat, wall, nested in zip(
-            flat_rows(),
-            [dt.datetime(2024, 2, 29, 12, 34, 56, 123456), dt.datetime(1969, 12, 31), None],
-            nested_rows(),
-            strict=True,
-        )
-    ]
-    append(at, rows[:2], "append two rows")
-    append(at, rows[2:], "append a row of nulls")
-    at.ask("newest", rows)
-    at.ask("first", rows[:2], step=1)
-    at.keep()
+    at = table("types", "flat and nested types, nulls and edges", TYPES)
+    keep_types(at, partial(append, at), sample())
 
 
 def holes() -> None:
@@ -249,14 +233,4 @@ def optimized() -> None:
 
 
 if __name__ == "__main__":
-    recipes: Sequence[Callable[[], None]] = (
-        types,
-        holes,
-        partitioned,
-        signs,
-        digits,
-        merged,
-        evolved,
-        optimized,
-    )
-    carry_out(recipes)
+    carry_out(types, holes, partitioned, signs, digits, merged, evolved, optimized)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from decimal import Decimal
 from functools import cache
 from typing import Any
@@ -12,8 +12,9 @@ import polars as pl
 
 from seambench_suites.writers.by_pyiceberg import TITLE as PYICEBERG
 from seambench_suites.writers.by_pyiceberg import by_itself, by_polars
-from seambench_suites.writers.iceberg_programs import Making, Program, built, by_spark, make_types
+from seambench_suites.writers.iceberg_programs import Making, Program, built, by_spark
 from seambench_suites.writers.keeping import Row, Second, carry_out
+from seambench_suites.writers.sample import TYPES, keep_types, sample
 
 SPARK: Mapping[str, Second] = {"Spark 3.5.9 with Iceberg 1.10.0": by_spark}
 POLARS: Mapping[str, Second] = {**SPARK, f"Polars {pl.__version__}": by_polars}
@@ -30,7 +31,7 @@ def program() -> Program:
 def begin(made: Making, **properties: str) -> Making:
     """Create the table; statements about how it is written go into its properties."""
     properties["format-version"] = str(made.version)
-    made.step("create the table", create={"schema": made.schema, "properties": properties})
+    made.do("create the table", create={"schema": made.schema, "properties": properties})
     return made
 
 
@@ -42,7 +43,9 @@ def equal(column: str, value: Any) -> dict[str, Any]:
 def types() -> None:
     """Every flat type, and nesting."""
     # pyiceberg 0.12.0 reads a null list of structs as an empty one.
-    make_types(program(), POLARS, begin)
+    note = "flat and nested types, nulls and edges"
+    made = begin(Making(program(), "types", note, TYPES, POLARS))
+    keep_types(made, made.append, sample())
 
 
 def rewritten() -> None:
@@ -53,12 +56,12 @@ def rewritten() -> None:
     rows: list[Row] = [{"k": k, "v": f"v{k}", "n": Decimal(f"{k}.50")} for k in range(6)]
     step = made.append(rows, "append k = 0 to 5")
     made.ask("first", rows, step=step)
-    step = made.step("delete k = 2", delete=equal("k", 2))
+    step = made.do("delete k = 2", delete=equal("k", 2))
     rows = [row for row in rows if row["k"] != 2]
     made.ask("deleted", rows, step=step)
     new: list[Row] = [{"k": 5, "v": None, "n": Decimal("-1.00")}, {"k": 9, "v": "", "n": None}]
     where = {"type": "gt", "term": "k", "value": 3}
-    made.step("overwrite where k > 3", overwrite={"where": where, "rows": made.rows(new)})
+    made.do("overwrite where k > 3", overwrite={"where": where, "rows": made.rows(new)})
     made.ask("newest", [row for row in rows if row["k"] <= 3] + new)
     made.keep()
 
@@ -77,16 +80,16 @@ def _merged_on_read(name: str, note: str, version: int) -> None:
     columns = {"k": "bigint", "p": "string", "v": "double"}
     made = Making(program(), name, note, columns, SPARK, version=version)
     begin(made, **{"write.delete.mode": "merge-on-read"})
-    made.step("partition by p", spec=[{"add": "p", "transform": "identity"}])
+    made.do("partition by p", spec=[{"add": "p", "transform": "identity"}])
     rows: list[Row] = [
         {"k": k, "p": "ab"[k % 2] if k else None, "v": k / 4 if k % 3 else None} for k in range(9)
     ]
     made.append(rows, "append k = 0 to 8")
-    step = made.step("delete k = 3", delete=equal("k", 3))
+    step = made.do("delete k = 3", delete=equal("k", 3))
     rows = [row for row in rows if row["k"] != 3]
     made.ask("deleted", rows, step=step)
     where = {"type": "in", "term": "k", "values": [1, 4, 8]}
-    made.step("delete k = 1, 4, 8", delete=where)
+    made.do("delete k = 1, 4, 8", delete=where)
     rows = [row for row in rows if row["k"] not in (1, 4, 8)]
     new: list[Row] = [{"k": 4, "p": "a", "v": 0.125}]
     made.append(new, "append k = 4")
@@ -99,20 +102,20 @@ def upserted() -> None:
     columns = {"k": "bigint", "p": "string", "v": "string"}
     note = "rows replaced by equality deletes in partitions"
     made = begin(Making(program(), "upserted", note, columns, SPARK))
-    made.step("partition by p", spec=[{"add": "p", "transform": "identity"}])
+    made.do("partition by p", spec=[{"add": "p", "transform": "identity"}])
     rows: list[Row] = [{"k": k, "p": "ab"[k % 2], "v": f"v{k}"} for k in range(6)]
     made.append(rows, "append k = 0 to 5")
     keys = {"k": "bigint", "p": "string"}
     gone: list[Row] = [{"k": 1, "p": "b"}, {"k": 2, "p": "b"}, {"k": 4, "p": "a"}]
     new: list[Row] = [{"k": 1, "p": "b", "v": "new"}, {"k": 6, "p": "a", "v": None}]
-    step = made.step(
+    step = made.do(
         "delete (1, b), (2, b), (4, a) by k and p, insert (1, b), (6, a)",
         delta={"keys": made.rows(gone, keys), "ids": [1, 2], "rows": made.rows(new)},
     )
     rows = [row for row in rows if (row["k"], row["p"]) not in ((1, "b"), (4, "a"))] + new
     made.ask("upserted", rows, step=step)
     more: list[Row] = [{"v": None, "p": "a"}, {"v": "v0", "p": "a"}, {"v": "v3", "p": "a"}]
-    made.step(
+    made.do(
         "delete v = null, v0 and v3 in partition a by v",
         delta={"keys": made.rows(more, {"v": "string", "p": "string"}), "ids": [3]},
     )
@@ -138,9 +141,9 @@ def evolved() -> None:
         {"path": ["gone"], "drop": True},
         {"path": ["late"], "add": _field("string")},
     ]
-    made.step("widen k, s.a, old to double, drop gone, add late", schema=changes)
+    made.do("widen k, s.a, old to double, drop gone, add late", schema=changes)
     names = [{"path": ["s", "b"], "rename": "c"}, {"path": ["old"], "rename": "new"}]
-    made.step("rename s.b to c, old to new", schema=names)
+    made.do("rename s.b to c, old to new", schema=names)
     now: list[Row] = [
         {"k": 1, "s": {"a": 1, "c": "x"}, "new": 0.5, "late": None},
         {"k": 2, "s": None, "new": None, "late": None},
@@ -160,7 +163,7 @@ def partitioned() -> None:
     columns = {"k": "bigint", "p": "string", "t": "timestamp", "v": "string"}
     note = "partitions by value, hour, bucket and prefix, laid out anew later"
     made = begin(Making(program(), "partitioned", note, columns, ALL))
-    made.step(
+    made.do(
         "partition by p, hour of t, bucket of k",
         spec=[
             {"add": "p", "transform": "identity"},
@@ -177,7 +180,7 @@ def partitioned() -> None:
     ]
     step = made.append(rows, "append three rows")
     made.ask("first", rows, step=step)
-    made.step(
+    made.do(
         "lay out by hour, bucket, prefix of v",
         spec=[{"remove": "p"}, {"add": "v", "transform": "truncate[2]"}],
     )
@@ -186,19 +189,10 @@ def partitioned() -> None:
         {"k": 5, "p": "b", "t": None, "v": "漢字かな"},
     ]
     made.append(new, "append two rows")
-    made.step("delete where p = 'a'", delete=equal("p", "a"))
+    made.do("delete where p = 'a'", delete=equal("p", "a"))
     made.ask("newest", [row for row in rows + new if row["p"] != "a"])
     made.keep()
 
 
 if __name__ == "__main__":
-    recipes: Sequence[Callable[[], None]] = (
-        types,
-        rewritten,
-        positions,
-        vectors,
-        upserted,
-        evolved,
-        partitioned,
-    )
-    carry_out(recipes)
+    carry_out(types, rewritten, positions, vectors, upserted, evolved, partitioned)

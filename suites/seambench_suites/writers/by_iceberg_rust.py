@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
 from seambench_suites.writers.by_iceberg_go import ALL, POLARS
-from seambench_suites.writers.iceberg_programs import Making, Program, built, make_types
+from seambench_suites.writers.iceberg_programs import Making, Program, built
 from seambench_suites.writers.keeping import Row, carry_out
+from seambench_suites.writers.sample import TYPES, keep_types, sample
 
 BUILD = ["cargo", "build", "--locked"]
 
@@ -27,14 +28,16 @@ def begin(made: Making, fields: Sequence[Mapping[str, Any]] = ()) -> Making:
     create: dict[str, Any] = {"schema": made.schema, "version": made.version}
     if fields:
         create["spec"] = {"fields": list(fields)}
-    made.step("create the table", create=create)
+    made.do("create the table", create=create)
     return made
 
 
 def types() -> None:
     """Every flat type, and nesting."""
     # pyiceberg 0.12.0 reads a null list of structs as an empty one.
-    make_types(program(), POLARS, begin)
+    note = "flat and nested types, nulls and edges"
+    made = begin(Making(program(), "types", note, TYPES, POLARS))
+    keep_types(made, made.append, sample())
 
 
 def partitioned() -> None:
@@ -73,8 +76,8 @@ def evolved() -> None:
         {"k": 2, "s": None, "gone": None},
     ]
     made.append(rows, "append with k, s.a, s.b, gone: string", first)
-    made.step("drop gone", schema=[{"drop": "gone"}])
-    made.step(
+    made.do("drop gone", schema=[{"drop": "gone"}])
+    made.do(
         "add s.c, and another column named gone",
         schema=[
             {"add": {"parent": "s", "name": "c", "type": "double"}},
@@ -92,5 +95,4 @@ def evolved() -> None:
 
 
 if __name__ == "__main__":
-    recipes: Sequence[Callable[[], None]] = (types, partitioned, evolved)
-    carry_out(recipes)
+    carry_out(types, partitioned, evolved)

@@ -11,7 +11,7 @@ import json
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ from seambench.formats.hive.golden import DESCRIPTOR
 from seambench_suites.writers.by_iceberg_rust import BUILD
 from seambench_suites.writers.iceberg_programs import built
 from seambench_suites.writers.keeping import Recipe, Row, Second, carry_out
-from seambench_suites.writers.sample import FLAT, NESTED, flat_rows, nested_rows
+from seambench_suites.writers.sample import FLAT, NESTED, sample
 
 COLUMNS = {"k": "bigint", **FLAT, **NESTED}
 #: Hive's moments are readings of a clock.
@@ -50,7 +50,7 @@ POLARS: dict[str, Second] = {f"Polars {pl.__version__}": by_polars}
 DUCKDB: dict[str, Second] = {f"DuckDB {duckdb.__version__}": by_duckdb}
 
 
-class Table:
+class Table(Recipe):
     """A Hive table while its files are written, by a writer's name in ids, and its version.
 
     `name` and `note` (a sentence) say what it is about; `second` is what other reader is asked, by
@@ -75,36 +75,28 @@ class Table:
         descriptor: dict[str, Any] = {"format": "parquet", "columns": listed}
         if partition:
             descriptor["partitions"] = [{"name": p, "type": columns[p]} for p in partition]
-        self.at = Recipe(
-            "hive",
-            writer,
-            title,
-            name,
-            note,
-            f"{note}, as {title.split()[0]} writes it",
-            columns,
-            second,
-            {"features": ["hive.parquet"], **declared, "descriptor": descriptor},
-            recipe=recipe,
+        declared = {"features": ["hive.parquet"], **declared, "descriptor": descriptor}
+        super().__init__(
+            "hive", writer, title, name, note, columns, second, declared, recipe=recipe
         )
-        self.at.path.mkdir(parents=True)
+        self.path.mkdir(parents=True)
         text = json.dumps(descriptor, indent=2)
-        (self.at.path / DESCRIPTOR).write_text(text + "\n", encoding="utf-8")
+        (self.path / DESCRIPTOR).write_text(text + "\n", encoding="utf-8")
         self.rows: list[Row] = []
 
     def next_file(self) -> Path:
         """Where the next file is written, in a folder of no partition."""
-        return self.at.path / f"{len(self.at.steps) + 1}.parquet"
+        return self.path / f"{len(self.steps) + 1}.parquet"
 
     def done(self, rows: Sequence[Row], said: str) -> None:
         """Note a step that wrote rows."""
         self.rows += rows
-        self.at.step(said, len(self.at.steps) + 1)
+        self.step(said, len(self.steps) + 1)
 
     def keep(self) -> None:
         """Ask for all rows, and keep the table."""
-        self.at.ask("all-rows", self.rows)
-        self.at.keep()
+        self.ask("all-rows", self.rows)
+        super().keep()
 
 
 class Making(Table):
@@ -125,13 +117,13 @@ class Making(Table):
 
     def arrow(self, rows: Sequence[Row], said: str, **options: Any) -> None:
         """Write a file with Arrow."""
-        table = arrow_rows(rows, self.at.columns, MOMENTS)
+        table = arrow_rows(rows, self.columns, MOMENTS)
         pq.write_table(table, self.next_file(), **options)
         self.done(rows, said)
 
     def rust(self, rows: Sequence[Row], said: str, **how: Any) -> None:
         """Write a file with arrow-rs."""
-        table = arrow_rows(rows, self.at.columns, MOMENTS)
+        table = arrow_rows(rows, self.columns, MOMENTS)
         told = Path(tempfile.mkdtemp(prefix="golden-rows-")) / "rows.arrow"
         with pa.ipc.new_stream(told, table.schema) as out:
             out.write_table(table)
@@ -143,7 +135,7 @@ class Making(Table):
 
     def polars(self, rows: Sequence[Row], said: str, **options: Any) -> None:
         """Write a file with Polars, out of a lazy frame."""
-        frame = pl.from_arrow(arrow_rows(rows, self.at.columns, MOMENTS))
+        frame = pl.from_arrow(arrow_rows(rows, self.columns, MOMENTS))
         assert isinstance(frame, pl.DataFrame)
         frame.lazy().sink_parquet(self.next_file(), **options)
         self.done(rows, said)
@@ -151,8 +143,8 @@ class Making(Table):
     def duckdb(self, rows: Sequence[Row], said: str, *options: str) -> None:
         """Write a file, or a folder of partitions, with DuckDB."""
         partition = any(option.startswith("PARTITION") for option in options)
-        to = self.at.path if partition else self.next_file()
-        told = arrow_rows(rows, self.at.columns, MOMENTS)
+        to = self.path if partition else self.next_file()
+        told = arrow_rows(rows, self.columns, MOMENTS)
         with duckdb.connect() as connection:
             connection.register("told", told)
             listed = ", ".join(["FORMAT parquet", *options])
@@ -172,7 +164,7 @@ def arrow_22() -> None:
     rows: list[Row] = [{"k": k, "ts": at, "st": {"t": at}} for k, at in enumerate(moments)]
     rows += [{"k": 9, "ts": None, "st": None}]
     for unit in ("ns", "us"):
-        told = made.at.path.parent / "told.arrow"
+        told = made.path.parent / "told.arrow"
         table = arrow_rows(rows, columns, {"timestamp": pa.timestamp("us"), **MOMENTS})
         kinds = [pa.int64(), pa.timestamp(unit), pa.struct([("t", pa.timestamp(unit))])]
         table = table.cast(pa.schema(zip(columns, kinds, strict=True)))
@@ -192,9 +184,9 @@ def arrow_22() -> None:
 
 def sample_rows(first: int) -> list[Row]:
     """The sample, and rows whose values repeat."""
-    sample = [a | b for a, b in zip(flat_rows(), nested_rows(), strict=True)]
-    sample = [*sample, sample[0], sample[2], sample[1], sample[0]]
-    return [{"k": first + n} | row for n, row in enumerate(sample)]
+    values, edges, nulls = sample({**FLAT, **NESTED})
+    rows = [values, edges, nulls, values, nulls, edges, values]
+    return [{"k": first + n} | row for n, row in enumerate(rows)]
 
 
 def encodings() -> None:
@@ -333,12 +325,4 @@ def duckdb_partitions() -> None:
 
 
 if __name__ == "__main__":
-    recipes: Sequence[Callable[[], None]] = (
-        encodings,
-        rust_encodings,
-        polars_sink,
-        duckdb_types,
-        duckdb_partitions,
-        arrow_22,
-    )
-    carry_out(recipes)
+    carry_out(encodings, rust_encodings, polars_sink, duckdb_types, duckdb_partitions, arrow_22)

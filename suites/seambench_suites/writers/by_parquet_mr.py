@@ -10,7 +10,7 @@ import datetime as dt
 import json
 import subprocess
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from functools import cache
 from pathlib import Path
@@ -109,15 +109,13 @@ class Making(Table):
         that it hides. Columns are those that the file has, where they are others.
         """
         form = physical or Physical()
-        partition = self.at.declared.get("partition", [])
-        own = {
-            one: kind for one, kind in (columns or self.at.columns).items() if one not in partition
-        }
+        partition = self.declared.get("partition", [])
+        own = {one: kind for one, kind in (columns or self.columns).items() if one not in partition}
         rows = [form.kept(row) for row in rows]
         folders = [f"{one}={quote(str(rows[0][one]), safe='')}" for one in partition]
-        number = len(self.at.steps) + 1
+        number = len(self.steps) + 1
         told = {
-            "path": str(self.at.path.joinpath(*folders) / f"{number}.parquet"),
+            "path": str(self.path.joinpath(*folders) / f"{number}.parquet"),
             "schema": f"message m {{ {' '.join(form.field(*one) for one in own.items())} }}",
             "rows": [{n: form.value(row.get(n), k) for n, k in own.items()} for row in rows],
             "calls": calls,
@@ -303,10 +301,9 @@ def before() -> None:
         "ts >= TIMESTAMP '1970-01-01 00:00:00'": [3, 4, 5],
     }
     for n, (where, keys) in enumerate(asks.items()):
-        made.at.ask(f"where-{n}", [rows[k] for k in keys], where=where)
+        made.ask(f"where-{n}", [rows[k] for k in keys], where=where)
     made.keep()
 
 
 if __name__ == "__main__":
-    recipes: Sequence[Callable[[], None]] = (encodings, holes, evolved, before)
-    carry_out(recipes)
+    carry_out(encodings, holes, evolved, before)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from seambench.formats.arrow_rows import arrow_rows
 from seambench_suites.writers.keeping import Recipe, Row, carry_out
-from seambench_suites.writers.sample import FLAT, NESTED, flat_rows, nested_rows
+from seambench_suites.writers.sample import FLAT, NESTED, sample
 
 TITLE = f"Polars {pl.__version__} over deltalake {deltalake.__version__}"
 #: What Polars has: no maps, and moments that lose no digit.
@@ -29,8 +29,7 @@ def by_deltalake(path: Path, version: str) -> pa.Table:
 def table(name: str, note: str, columns: Mapping[str, str], **declared: Any) -> Recipe:
     """A recipe of this writer."""
     second = {f"deltalake {deltalake.__version__}": by_deltalake}
-    requirement = f"{note}, as Polars writes it"
-    return Recipe("delta", "polars", TITLE, name, note, requirement, columns, second, declared)
+    return Recipe("delta", "polars", TITLE, name, note, columns, second, declared)
 
 
 def frame(rows: Sequence[Row], columns: Mapping[str, str]) -> pl.DataFrame:
@@ -48,8 +47,7 @@ def commit(at: Recipe, said: str) -> int:
 def types() -> None:
     """Every type that Polars has, nested ones too."""
     at = table("types", "flat and nested types, nulls and edges", COLUMNS)
-    rows = [flat | nested for flat, nested in zip(flat_rows(), nested_rows(), strict=True)]
-    rows = [{name: row[name] for name in COLUMNS} for row in rows]
+    rows = sample(COLUMNS)
     frame(rows[:2], COLUMNS).write_delta(str(at.path))
     commit(at, "write_delta of two rows")
     frame(rows[2:], COLUMNS).write_delta(str(at.path), mode="append")
@@ -108,5 +106,4 @@ def merged() -> None:
 
 
 if __name__ == "__main__":
-    recipes: Sequence[Callable[[], None]] = (types, partitioned, merged)
-    carry_out(recipes)
+    carry_out(types, partitioned, merged)

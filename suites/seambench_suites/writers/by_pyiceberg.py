@@ -7,10 +7,9 @@ archive names each `vN.metadata.json`, as tables without a catalogue are kept; n
 from __future__ import annotations
 
 import datetime as dt
-import json
 import tempfile
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -30,19 +29,20 @@ from pyiceberg.transforms import (
 from pyiceberg.types import DoubleType, LongType, StringType
 
 from seambench.formats.arrow_rows import arrow_rows
+from seambench_suites.writers.iceberg_programs import number_metadata
 from seambench_suites.writers.keeping import Recipe, Row, carry_out
 from seambench_suites.writers.sample import (
     FLAT,
     HOLES,
     NESTED,
-    flat_rows,
-    nested_rows,
+    TYPES,
+    WALL,
+    keep_types,
     rows_with_holes,
+    sample,
 )
 
 TITLE = f"pyiceberg {pyiceberg.__version__}"
-#: Columns of moments without a zone.
-WALL = {"wall": pa.timestamp("us")}
 
 
 def by_polars(path: Path, snapshot: str) -> pa.Table:
@@ -76,8 +76,8 @@ def _number(file: Path) -> int:
     return int(file.name.removeprefix("v").partition(".")[0])
 
 
-class Making:
-    """A table that pyiceberg writes, with the recipe that keeps it."""
+class Making(Recipe):
+    """A table that pyiceberg writes."""
 
     def __init__(
         self,
@@ -91,67 +91,42 @@ class Making:
     ) -> None:
         declared = {"features": [f"iceberg.v{version}"]} | declared
         second = {f"Polars {pl.__version__}": by_polars, TITLE: by_itself}
-        self.at = Recipe(
-            "iceberg",
-            "pyiceberg",
-            TITLE,
-            name,
-            note,
-            f"{note}, as pyiceberg writes it",
-            columns,
-            second,
-            declared,
-        )
+        super().__init__("iceberg", "pyiceberg", TITLE, name, note, columns, second, declared)
         work = Path(tempfile.mkdtemp(prefix="pyiceberg-"))
         self.catalogue = SqlCatalog("c", uri=f"sqlite:///{work}/c.db", warehouse=str(work))
         self.catalogue.create_namespace("n")
         self.table: Table = self.catalogue.create_table(
             "n.t",
             schema=arrow_rows([], first or columns, WALL).schema,
-            location=str(self.at.path),
+            location=str(self.path),
             properties={"format-version": version},
         )
-        self.at.step("create the table")
+        self.step("create the table")
 
     def done(self, said: str) -> int:
         """Note a commit; the number of the step."""
         current = self.table.current_snapshot()
-        return self.at.step(said, current.snapshot_id if current else "")
+        return self.step(said, current.snapshot_id if current else "")
 
     def append(
         self, rows: Sequence[Row], said: str, columns: Mapping[str, str] | None = None
     ) -> int:
         """Append rows."""
-        self.table.append(arrow_rows(rows, columns or self.at.columns, WALL))
+        self.table.append(arrow_rows(rows, columns or self.columns, WALL))
         return self.done(said)
 
     def keep(self) -> None:
         """Name the metadata files by number, and keep all."""
-        folder = self.at.path / "metadata"
-        for file in folder.glob("*.metadata.json"):
-            number = int(file.name.partition("-")[0]) + 1
-            file.rename(folder / f"v{number}.metadata.json")
-        newest = max(folder.glob("v*.metadata.json"), key=_number)
-        assert json.loads(newest.read_text())["table-uuid"]
-        (folder / "version-hint.text").write_text(str(_number(newest)))
-        self.at.keep()
+        number_metadata(self.path / "metadata")
+        super().keep()
 
 
 def types() -> None:
     """Every flat type, and nesting."""
-    columns = {**FLAT, "wall": "timestamp", **NESTED}
-    made = Making("types", "flat and nested types, nulls and edges", columns)
-    walls = [dt.datetime(2024, 2, 29, 12, 34, 56, 123456), dt.datetime(1969, 12, 31), None]
-    rows = [
-        flat | {"wall": wall} | nested
-        for flat, wall, nested in zip(flat_rows(), walls, nested_rows(), strict=True)
-    ]
+    made = Making("types", "flat and nested types, nulls and edges", TYPES)
+    rows = sample()
     rows[2]["ls"] = []  # so pyiceberg 0.12.0 writes a null list of structs
-    step = made.append(rows[:2], "append two rows")
-    made.append(rows[2:], "append a row of nulls")
-    made.at.ask("newest", rows)
-    made.at.ask("first", rows[:2], step=step)
-    made.keep()
+    keep_types(made, made.append, rows)
 
 
 def holes() -> None:
@@ -169,22 +144,22 @@ def holes() -> None:
     rows[3] |= {"lt": None, "ls_": [], "ms_": {}}
     step = made.append(rows[:1], "append a row")
     made.append(rows[1:], "append three rows")
-    made.at.ask("newest", rows)
-    made.at.ask("first", rows[:1], step=step)
+    made.ask("newest", rows)
+    made.ask("first", rows[:1], step=step)
     made.keep()
 
 
 def uuids() -> None:
     """UUIDs, by themselves and in lists."""
     made = Making("uuids", "UUIDs, also in lists", {"k": "int", "u": "uuid", "lu": "array<uuid>"})
-    made.at.second = {f"Polars {pl.__version__}": by_polars_in_bytes, TITLE: by_itself}
+    made.second = {f"Polars {pl.__version__}": by_polars_in_bytes, TITLE: by_itself}
     ids = [uuid.UUID(int=0), uuid.UUID(int=2**128 - 1), uuid.UUID(bytes=bytes(range(16))), None]
     rows: list[Row] = [{"k": k, "u": own, "lu": [None, own]} for k, own in enumerate(ids)]
     rows.append({"k": 4, "u": None, "lu": None})
     step = made.append(rows[:2], "append two rows")
     made.append(rows[2:], "append three rows")
-    made.at.ask("newest", rows)
-    made.at.ask("first", rows[:2], step=step)
+    made.ask("newest", rows)
+    made.ask("first", rows[:2], step=step)
     made.keep()
 
 
@@ -194,25 +169,25 @@ def changed() -> None:
     made = Making("changed", "rows deleted, overwritten and upserted by copying files", columns)
     rows: list[Row] = [{"k": k, "v": f"v{k}", "n": Decimal(f"{k}.50")} for k in range(6)]
     step = made.append(rows, "append k = 0 to 5")
-    made.at.ask("first", rows, step=step)
+    made.ask("first", rows, step=step)
     made.append([{"k": 6, "v": None, "n": None}], "append k = 6")
     rows.append({"k": 6, "v": None, "n": None})
     made.table.delete("k = 2 or v is null")
     step = made.done("delete k = 2 and rows without v")
     rows = [row for row in rows if row["k"] not in (2, 6)]
-    made.at.ask("deleted", rows, step=step)
+    made.ask("deleted", rows, step=step)
     new: list[Row] = [{"k": 5, "v": "over", "n": Decimal("-1.00")}]
     made.table.overwrite(arrow_rows(new, columns), overwrite_filter=GreaterThan("k", 3))
     step = made.done("overwrite where k > 3")
     rows = [row for row in rows if row["k"] <= 3] + new
-    made.at.ask("overwritten", rows, step=step)
+    made.ask("overwritten", rows, step=step)
     source: list[Row] = [
         {"k": 1, "v": "up", "n": None},
         {"k": 7, "v": "", "n": Decimal("0.00")},
     ]
     made.table.upsert(arrow_rows(source, columns), join_cols=["k"])
     made.done("upsert k = 1, k = 7")
-    made.at.ask("newest", [row for row in rows if row["k"] != 1] + source)
+    made.ask("newest", [row for row in rows if row["k"] != 1] + source)
     made.keep()
 
 
@@ -244,7 +219,7 @@ def evolved() -> None:
     ]
     more: list[Row] = [{"k": 2**40, "s": {"a": 2**40, "c": None}, "new": 0.1, "late": "z"}]
     made.append(more, "append with the new schema")
-    made.at.ask("newest", now + more)
+    made.ask("newest", now + more)
     made.keep()
 
 
@@ -268,7 +243,7 @@ def partitioned() -> None:
         {"k": 3, "p": None, "t": None, "v": None},
     ]
     step = made.append(rows, "append by p, day of t, bucket of k")
-    made.at.ask("first", rows, step=step)
+    made.ask("first", rows, step=step)
     with made.table.update_spec() as update:
         update.remove_field("p")
         update.add_field("v", TruncateTransform(2))
@@ -279,8 +254,8 @@ def partitioned() -> None:
     made.append(new, "lay out by day, bucket, prefix of v; append")
     made.table.delete(EqualTo("p", "a"))
     made.done("delete where p = 'a'")
-    made.at.ask("newest", [row for row in rows + new if row["p"] != "a"])
-    made.at.ask("laid-out-anew", rows + new, step=3)
+    made.ask("newest", [row for row in rows + new if row["p"] != "a"])
+    made.ask("laid-out-anew", rows + new, step=3)
     made.keep()
 
 
@@ -306,9 +281,9 @@ def decimals() -> None:
     ]
     made.append(rows[:2], "append two rows")
     made.append(rows[2:], "append four rows")
-    made.at.ask("newest", rows)
-    made.at.ask("partition", rows[:1], where=f"p = {whole}.671")
-    made.at.ask("range", rows[:1], where="n = 1234567890123456789012345678.9012345649")
+    made.ask("newest", rows)
+    made.ask("partition", rows[:1], where=f"p = {whole}.671")
+    made.ask("range", rows[:1], where="n = 1234567890123456789012345678.9012345649")
     made.keep()
 
 
@@ -323,8 +298,8 @@ def replaced() -> None:
     new: list[Row] = [{"k": 4, "p": "a"}, {"k": 5, "p": None}]
     made.table.dynamic_partition_overwrite(arrow_rows(new, columns))
     made.done("overwrite the partitions a and null")
-    made.at.ask("newest", [rows[1], *new])
-    made.at.ask("first", rows, step=2)
+    made.ask("newest", [rows[1], *new])
+    made.ask("first", rows, step=2)
     made.keep()
 
 
@@ -335,36 +310,24 @@ def sunk() -> None:
     made = Making("sunk", "files that Polars writes, committed by pyiceberg", columns)
     with made.table.update_spec() as update:
         update.add_identity("p")
-    sample = [{**a, **b} for a, b in zip(flat_rows(), nested_rows(), strict=True)]
-    rows: list[Row] = [{"p": p} | row for p, row in zip(("a", "b", None), sample, strict=True)]
-    rows = [{name: row[name] for name in columns} for row in rows]
+    told = zip(("a", "b", None), sample({**FLAT, **kept}), strict=True)
+    rows: list[Row] = [{"p": p} | row for p, row in told]
     _sink(made, rows, mode="append")
     step = made.done("sink_iceberg of three rows, by p")
-    made.at.ask("first", rows, step=step)
+    made.ask("first", rows, step=step)
     new = [rows[0] | {"i": 7}]
     _sink(made, new, mode="overwrite", overwrite_filter=EqualTo("p", "a"))
     made.done("sink_iceberg over p = 'a'")
-    made.at.ask("newest", rows[1:] + new)
+    made.ask("newest", rows[1:] + new)
     made.keep()
 
 
 def _sink(made: Making, rows: Sequence[Row], **how: Any) -> None:
-    frame = pl.from_arrow(arrow_rows(rows, made.at.columns))
+    frame = pl.from_arrow(arrow_rows(rows, made.columns))
     assert isinstance(frame, pl.DataFrame)
     frame.lazy().sink_iceberg(made.table, **how)
     made.table.refresh()
 
 
 if __name__ == "__main__":
-    recipes: Sequence[Callable[[], None]] = (
-        types,
-        holes,
-        uuids,
-        changed,
-        evolved,
-        partitioned,
-        decimals,
-        replaced,
-        sunk,
-    )
-    carry_out(recipes)
+    carry_out(types, holes, uuids, changed, evolved, partitioned, decimals, replaced, sunk)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from pypaimon.schema.schema_change import SchemaChange
 
 from seambench.formats.arrow_rows import arrow_rows
 from seambench_suites.writers.keeping import Recipe, Row, carry_out
-from seambench_suites.writers.sample import FLAT, NESTED, flat_rows, nested_rows
+from seambench_suites.writers.sample import FLAT, NESTED, keep_types, sample
 
 TITLE = f"pypaimon {version('pypaimon')}"
 
@@ -35,8 +35,8 @@ def by_itself(path: Path, snapshot: str) -> pa.Table:
     return builder.new_read().to_arrow(builder.new_scan().plan().splits())
 
 
-class Making:
-    """A table that pypaimon writes, with the recipe that keeps it."""
+class Making(Recipe):
+    """A table that pypaimon writes."""
 
     def __init__(
         self,
@@ -51,10 +51,7 @@ class Making:
     ) -> None:
         if partition:
             declared["partition"] = list(partition)
-        requirement = f"{note}, as pypaimon writes it"
-        self.at = Recipe(
-            "paimon", "pypaimon", TITLE, name, note, requirement, columns, {}, declared
-        )
+        super().__init__("paimon", "pypaimon", TITLE, name, note, columns, {}, declared)
         self.warehouse = Path(tempfile.gettempdir()) / "golden-pypaimon"
         shutil.rmtree(self.warehouse, ignore_errors=True)
         self.catalogue = CatalogFactory.create({"warehouse": str(self.warehouse)})
@@ -66,7 +63,7 @@ class Making:
             options=dict(options or {}),
         )
         self.catalogue.create_table("d.t", schema, False)
-        self.at.step("create the table")
+        self.step("create the table")
 
     @property
     def place(self) -> Path:
@@ -86,27 +83,21 @@ class Making:
         write.close()
         commit.close()
         snapshots = (self.place / "snapshot").glob("snapshot-*")
-        return self.at.step(said, max(int(one.name.partition("-")[2]) for one in snapshots))
+        return self.step(said, max(int(one.name.partition("-")[2]) for one in snapshots))
 
     def keep(self) -> None:
         """Confirm where the table lies, and keep it."""
-        self.at.second = {TITLE: lambda _, snapshot: by_itself(self.place, snapshot)}
-        shutil.copytree(self.place, self.at.path)
-        self.at.keep()
+        self.second = {TITLE: lambda _, snapshot: by_itself(self.place, snapshot)}
+        shutil.copytree(self.place, self.path)
+        super().keep()
 
 
 def types() -> None:
     """Flat and nested types in an append-only table."""
     columns = {"k": "int", **FLAT, **NESTED}
     made = Making("types", "flat and nested types, nulls and edges", columns, columns)
-    rows = [
-        {"k": n} | a | b for n, (a, b) in enumerate(zip(flat_rows(), nested_rows(), strict=True))
-    ]
-    step = made.write(rows[:2], columns, "append two rows")
-    made.write(rows[2:], columns, "append a row of nulls")
-    made.at.ask("newest", rows)
-    made.at.ask("first", rows[:2], step=step)
-    made.keep()
+    rows = [{"k": n} | row for n, row in enumerate(sample({**FLAT, **NESTED}))]
+    keep_types(made, lambda some, said: made.write(some, columns, said), rows)
 
 
 def keyed() -> None:
@@ -124,7 +115,7 @@ def keyed() -> None:
     )
     rows: list[Row] = [{"p": "ab"[k % 2], "k": k, "v": f"v{k}", "n": None} for k in range(8)]
     step = made.write(rows, columns, "write k = 0 to 7")
-    made.at.ask("first", rows, step=step)
+    made.ask("first", rows, step=step)
     new: list[Row] = [
         {"p": "a", "k": 2, "v": None, "n": None},
         {"p": "b", "k": 3, "v": "new", "n": None},
@@ -132,7 +123,7 @@ def keyed() -> None:
     ]
     made.write(new, columns, "upsert k = 2, 3, 9")
     met = {(row["p"], row["k"]): row for row in rows + new}
-    made.at.ask("newest", list(met.values()))
+    made.ask("newest", list(met.values()))
     made.keep()
 
 
@@ -151,13 +142,13 @@ def retracted() -> None:
     )
     rows: list[Row] = [{"k": k, "v": f"v{k}", "rk": "+I"} for k in range(4)]
     step = made.write(rows, columns, "insert k = 0 to 3")
-    made.at.ask("first", rows, step=step)
+    made.ask("first", rows, step=step)
     gone: list[Row] = [{"k": 1, "v": "v1", "rk": "-D"}, {"k": 2, "v": "v2", "rk": "-U"}]
     step = made.write(gone, columns, "take k = 1, 2 back")
-    made.at.ask("gone", [rows[0], rows[3]], step=step)
+    made.ask("gone", [rows[0], rows[3]], step=step)
     again: list[Row] = [{"k": 2, "v": "new", "rk": "+U"}, {"k": 9, "v": "no", "rk": "-D"}]
     made.write(again, columns, "update k = 2, delete k = 9, which never was")
-    made.at.ask("newest", [rows[0], again[0], rows[3]])
+    made.ask("newest", [rows[0], again[0], rows[3]])
     made.keep()
 
 
@@ -179,7 +170,7 @@ def evolved() -> None:
         SchemaChange.add_column("late", AtomicType("DOUBLE")),
     ]
     made.catalogue.alter_table("d.t", changes, False)
-    made.at.step("rename v to w, add late", 1)
+    made.step("rename v to w, add late", 1)
     made.write([{"k": 3, "w": "c", "p": 3, "late": 0.5}], columns, "append with late")
     over: list[Row] = [{"k": 4, "w": "o", "p": 1, "late": None}]
     made.write(over, columns, "overwrite p = 1", {"p": 1})
@@ -187,10 +178,9 @@ def evolved() -> None:
         {"k": 2, "w": None, "p": 2, "late": None},
         {"k": 3, "w": "c", "p": 3, "late": 0.5},
     ]
-    made.at.ask("newest", [*kept, *over])
+    made.ask("newest", [*kept, *over])
     made.keep()
 
 
 if __name__ == "__main__":
-    recipes: Sequence[Callable[[], None]] = (types, keyed, retracted, evolved)
-    carry_out(recipes)
+    carry_out(types, keyed, retracted, evolved)

@@ -7,14 +7,13 @@ steps, a JSON object each, whose rows lie in files of Arrow's IPC.
 from __future__ import annotations
 
 import contextlib
-import datetime as dt
 import itertools
 import json
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -25,9 +24,8 @@ import pyarrow.parquet as pq
 from seambench.contracts.formats import resolve_format
 from seambench.formats.arrow_rows import arrow_rows, arrow_type
 from seambench.formats.writing import small_session
-from seambench_suites.writers.by_pyiceberg import WALL
 from seambench_suites.writers.keeping import Recipe, Row, Second
-from seambench_suites.writers.sample import FLAT, NESTED, flat_rows, nested_rows
+from seambench_suites.writers.sample import WALL
 
 _SESSIONS = contextlib.ExitStack()
 _FLAT = {
@@ -105,37 +103,34 @@ def iceberg_type(kind: pa.DataType, ids: Iterator[int]) -> Any:
     return _FLAT[kind]
 
 
-@dataclass
-class Making:
-    """A table that a program writes, with the recipe that keeps it.
+class Making(Recipe):
+    """A table that a program writes, whose steps are collected and carried out at the end."""
 
-    Attributes:
-        name: what the table is about.
-        note: the same as a sentence.
-        columns: the latest schema, with the types of cases.
-        second: who is asked for the rows besides, by name.
-        first: the first schema, where it is another.
-        version: of the format.
-        declared: further keys of the declaration.
-    """
-
-    by: Program
-    name: str
-    note: str
-    columns: Mapping[str, str]
-    second: Mapping[str, Second]
-    first: Mapping[str, str] | None = None
-    version: int = 2
-    declared: Mapping[str, Any] = field(default_factory=dict)
-    _steps: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
-    _asks: list[Callable[[Recipe], None]] = field(default_factory=list)
-    _work: Path = field(default_factory=lambda: Path(tempfile.mkdtemp(prefix="golden-rows-")))
+    def __init__(
+        self,
+        by: Program,
+        name: str,
+        note: str,
+        columns: Mapping[str, str],
+        second: Mapping[str, Second],
+        *,
+        first: Mapping[str, str] | None = None,
+        version: int = 2,
+    ) -> None:
+        declared = {"features": [f"iceberg.v{version}"]}
+        super().__init__(
+            "iceberg", by.writer, by.title, name, note, columns, second, declared, recipe=by.module
+        )
+        self.version = version
+        self._program = by.path
+        self._first = first or columns
+        self._told: list[dict[str, Any]] = []
+        self._work = Path(tempfile.mkdtemp(prefix="golden-rows-"))
 
     @property
     def schema(self) -> dict[str, Any]:
         """The first schema in Iceberg's JSON: its columns have the ids 1, 2, ..."""
-        columns = self.first or self.columns
-        kinds = [(one, WALL.get(one) or arrow_type(kind)) for one, kind in columns.items()]
+        kinds = [(one, WALL.get(one) or arrow_type(kind)) for one, kind in self._first.items()]
         struct = iceberg_type(pa.struct([pa.field(*one) for one in kinds]), itertools.count(1))
         return {"schema-id": 0, "identifier-field-ids": [], **struct}
 
@@ -147,70 +142,31 @@ class Making:
             out.write_table(table)
         return str(path)
 
-    def step(self, said: str, **step: Any) -> int:
+    def do(self, said: str, **step: Any) -> int:
         """Note a step that the program will carry out; its number."""
-        self._steps.append((said, step))
-        return len(self._steps)
+        self._told.append(step)
+        return self.step(said)
 
     def append(
         self, rows: Sequence[Row], said: str, columns: Mapping[str, str] | None = None
     ) -> int:
         """Append rows."""
-        return self.step(said, append=self.rows(rows, columns))
-
-    def ask(self, name: str, rows: Sequence[Row], **how: Any) -> None:
-        """Let a case ask for rows, as `Recipe.ask` does."""
-        told = [dict(row) for row in rows]
-        self._asks.append(lambda at: at.ask(name, told, **how))
+        return self.do(said, append=self.rows(rows, columns))
 
     def keep(self) -> None:
         """Carry out all steps, name the metadata files by number, and keep the table."""
-        requirement = f"{self.note}, as {self.by.title.split()[0]} writes it"
-        at = Recipe(
-            "iceberg",
-            self.by.writer,
-            self.by.title,
-            self.name,
-            self.note,
-            requirement,
-            self.columns,
-            self.second,
-            {"features": [f"iceberg.v{self.version}"], **self.declared},
-            recipe=self.by.module,
-        )
         steps = self._work / "steps.jsonl"
-        steps.write_text("".join(json.dumps(step) + "\n" for _, step in self._steps))
-        done = subprocess.run(
-            [str(self.by.path), str(at.path), str(steps)], check=True, stdout=subprocess.PIPE
-        )
-        for (said, _), snapshot in zip(self._steps, done.stdout.decode().split(), strict=True):
-            at.step(said, "" if snapshot == "-" else snapshot)
-        _number(at.path / "metadata")
-        for ask in self._asks:
-            ask(at)
-        at.keep()
+        steps.write_text("".join(json.dumps(step) + "\n" for step in self._told))
+        command = [str(self._program), str(self.path), str(steps)]
+        done = subprocess.run(command, check=True, stdout=subprocess.PIPE)
+        found = done.stdout.decode().split()
+        self.instants = [one.strip("-") for _, one in zip(self.steps, found, strict=True)]
+        number_metadata(self.path / "metadata")
+        super().keep()
         shutil.rmtree(self._work)
 
 
-def make_types(
-    by: Program, second: Mapping[str, Second], begin: Callable[[Making], Making]
-) -> None:
-    """A table of every flat type, and nesting; `second` is asked for the rows besides, by name."""
-    columns = {**FLAT, "wall": "timestamp", **NESTED}
-    made = begin(Making(by, "types", "flat and nested types, nulls and edges", columns, second))
-    walls = [dt.datetime(2024, 2, 29, 12, 34, 56, 123456), dt.datetime(1969, 12, 31), None]
-    rows = [
-        flat | {"wall": wall} | nested
-        for flat, wall, nested in zip(flat_rows(), walls, nested_rows(), strict=True)
-    ]
-    step = made.append(rows[:2], "append two rows")
-    made.append(rows[2:], "append a row of nulls")
-    made.ask("newest", rows)
-    made.ask("first", rows[:2], step=step)
-    made.keep()
-
-
-def _number(folder: Path) -> None:
+def number_metadata(folder: Path) -> None:
     """Name metadata files as tables without a catalogue have them; no byte is changed."""
     for file in folder.glob("0*.metadata.json"):
         file.rename(folder / f"v{int(file.name.partition('-')[0]) + 1}.metadata.json")

@@ -59,13 +59,13 @@ class Recipe:
         title: writer and version, for the origin.
         name: what the table is about; with the writer it names the folder.
         note: the same as a sentence.
-        requirement: what its cases require.
         columns: the latest schema, with the types of cases.
         second: what other reader was asked, by its name and version.
         declared: further keys of the declaration, such as `partition`.
         compared: the columns that cases name; None for all.
         recipe: its module, where that is not named like the writer.
         steps: what was done so far, as `step` notes it.
+        instants: the commit that each step made, empty where it made none.
     """
 
     format: str
@@ -73,14 +73,13 @@ class Recipe:
     title: str
     name: str
     note: str
-    requirement: str
     columns: Mapping[str, str]
     second: Mapping[str, Second] = field(default_factory=dict)
     declared: Mapping[str, Any] = field(default_factory=dict)
     compared: Sequence[str] | None = None
     recipe: str = ""
     steps: list[str] = field(default_factory=list)
-    _done: Written = field(default_factory=Written)
+    instants: list[str] = field(default_factory=list)
     _asks: dict[str, _Ask] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -101,7 +100,7 @@ class Recipe:
     def step(self, said: str, commit: object = "") -> int:
         """Note a step that was carried out, and the commit that it made; the step's number."""
         self.steps.append(said)
-        self._done.instants.append(str(commit))
+        self.instants.append(str(commit))
         return len(self.steps)
 
     def ask(
@@ -131,7 +130,9 @@ class Recipe:
         pack(self.path, folder / "table.zip")
         shutil.rmtree(self.path)
         title = f"{self.title}, a table of {self.format}"
-        origin = origin_text(title, folder / "table.zip", folder / "table.toml", self._done)
+        origin = origin_text(
+            title, folder / "table.zip", folder / "table.toml", Written(self.instants)
+        )
         origin += f"confirmed = {literal(list(self.second))}\n"
         (folder / "origin.toml").write_text(origin, encoding="utf-8")
         cases = ROOT / "cases" / "scan" / self.format / "writers" / self.writer
@@ -152,7 +153,7 @@ class Recipe:
     def _confirm(self, name: str, reader: str, second: Second) -> None:
         ask = self._asks[name]
         names, expected = self._expected(name)
-        found = second(self.path, self._done.instants[(ask.step or len(self.steps)) - 1])
+        found = second(self.path, self.instants[(ask.step or len(self.steps)) - 1])
         if ask.where:
             found = duckdb.from_arrow(found).filter(ask.where).to_arrow_table()
         found = found.select(names)
@@ -181,7 +182,7 @@ class Recipe:
     def _cases(self) -> str:
         lines = [
             'level = "must"',
-            f"requirement = {literal(self.requirement)}",
+            f"requirement = {literal(f'{self.note}, as {self.title.split()[0]} writes it')}",
             f"table = {literal(self.folder)}",
         ]
         for name, ask in self._asks.items():
@@ -222,7 +223,7 @@ def literal(value: Any) -> str:
     return value.isoformat() if isinstance(value, dt.date | dt.time) else str(value)
 
 
-def carry_out(recipes: Sequence[Callable[[], None]]) -> None:
+def carry_out(*recipes: Callable[[], None]) -> None:
     """Carry out the recipes that the command line names, all if it names none."""
     chosen = set(sys.argv[1:])
     for recipe in recipes:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 
-from seambench_suites.writers.keeping import Row
+import pyarrow as pa
+
+from seambench_suites.writers.keeping import Recipe, Row
 
 FLAT = {
     "b": "boolean",
@@ -35,6 +38,12 @@ NESTED = {
 }
 """Columns of nested types."""
 
+TYPES = {**FLAT, "wall": "timestamp", **NESTED}
+"""Columns of all these, and of moments without a zone."""
+
+WALL = {"wall": pa.timestamp("us")}
+"""Columns of moments without a zone, with Arrow's type."""
+
 HOLES = {
     "li": "array<int>",
     "lt": "array<string>",
@@ -48,8 +57,28 @@ HOLES = {
 """Columns of nested types in which there are nulls at every depth."""
 
 
-def flat_rows() -> list[Row]:
-    """Three rows of `FLAT`: plain values, edges, nulls."""
+def sample(columns: Iterable[str] = TYPES) -> list[Row]:
+    """Three rows of columns of `TYPES`: plain values, edges, nulls."""
+    walls = [dt.datetime(2024, 2, 29, 12, 34, 56, 123456), dt.datetime(1969, 12, 31), None]
+    rows = [
+        flat | {"wall": wall} | nested
+        for flat, wall, nested in zip(_flat_rows(), walls, _nested_rows(), strict=True)
+    ]
+    return [{name: row[name] for name in columns} for row in rows]
+
+
+def keep_types(
+    at: Recipe, append: Callable[[Sequence[Row], str], int], rows: Sequence[Row]
+) -> None:
+    """Append the sample's rows, those of values and that of nulls, and keep the table."""
+    step = append(rows[:2], "append two rows")
+    append(rows[2:], "append a row of nulls")
+    at.ask("newest", rows)
+    at.ask("first", rows[:2], step=step)
+    at.keep()
+
+
+def _flat_rows() -> list[Row]:
     return [
         {
             "b": True,
@@ -83,8 +112,8 @@ def flat_rows() -> list[Row]:
     ]
 
 
-def nested_rows() -> list[Row]:
-    """Three rows of `NESTED`: values, with nulls in structs; empty; null."""
+def _nested_rows() -> list[Row]:
+    """Values, with nulls in structs; empty; null."""
     return [
         {
             "li": [1, -2, 3],
