@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from .kernels import feature
+from .kernels import Kernel, feature
 
 ROWS = 4096
 
@@ -39,6 +39,11 @@ def lineitem(fixed_only: bool = False) -> pa.RecordBatch:
     return pa.RecordBatch.from_pydict(columns)
 
 
+def lineitems(rows: int) -> pa.RecordBatch:
+    """Such rows, again and again, in one batch."""
+    return pa.Table.from_batches([lineitem()] * (rows // ROWS)).combine_chunks().to_batches()[0]
+
+
 def _decimals(unscaled: np.ndarray[Any, np.dtype[np.int64]]) -> Any:
     halves = np.zeros((len(unscaled), 2), np.int64)
     halves[:, 0] = unscaled
@@ -46,7 +51,7 @@ def _decimals(unscaled: np.ndarray[Any, np.dtype[np.int64]]) -> Any:
     return pa.Array.from_buffers(pa.decimal128(15, 2), len(unscaled), buffers)
 
 
-class _Chunks:
+class _Chunks(Kernel):
     """A batch, its column types, and a table that holds it."""
 
     loops = 50
@@ -69,9 +74,6 @@ class _Chunks:
         self._table.append_batch(self.batch)
         self._chain = self._table.chain()
         self._check(self._filled().to_arrow())
-
-    def prepare(self) -> None:
-        """Nothing is used up."""
 
     def copy(self) -> PlainCopy:
         """The same buffers, copied."""
@@ -173,15 +175,12 @@ class ArrowOut(_Chunks):
             columns.export()
 
 
-class PlainCopy:
+class PlainCopy(Kernel):
     """So many bytes copied, `loops` times: what a stage is measured by."""
 
     def __init__(self, size_bytes: int, loops: int) -> None:
         self.loops, self.size_bytes = loops, size_bytes
         self._target, self._source = np.zeros(size_bytes, np.uint8), np.ones(size_bytes, np.uint8)
-
-    def prepare(self) -> None:
-        """Nothing is used up."""
 
     def run(self) -> None:
         """Copy them."""

@@ -10,21 +10,20 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from .column_kernels import lineitem
-from .kernels import feature
+from .column_kernels import lineitem, lineitems
+from .kernels import Kernel, feature
 
 
-class Deal:
+class Deal(Kernel):
     """65,536 rows of 16 columns to chunks of 8 or 64 parts by the hash of their first column."""
 
-    batches, rows = 16, 65_536
+    rows = 65_536
 
     def __init__(self, parts: str) -> None:
         self._module = feature("seamkit.exchange.partition", "Partitioner", "PartitionRule")
         count = int(parts)
-        batch = pa.Table.from_batches([lineitem()] * self.batches).combine_chunks().to_batches()[0]
         numbers = pa.array(np.arange(self.rows, dtype=np.int64))
-        self._batch = batch.set_column(0, "orderkey", numbers)
+        self._batch = lineitems(self.rows).set_column(0, "orderkey", numbers)
         rule = self._module.PartitionRule(keys=["orderkey"], channels=count, chunk_rows=self.rows)
         self._partitioner: Any = self._module.Partitioner(self._batch.schema, rule)
         dealt = self.run()
@@ -34,9 +33,6 @@ class Deal:
         if not together.equals(pa.Table.from_batches([self._batch])):
             raise AssertionError("the rows of all parts are not those that were dealt")
 
-    def prepare(self) -> None:
-        """Nothing is used up: flushed parts are empty."""
-
     def run(self) -> list[tuple[int, pa.RecordBatch]]:
         """Deal the batch and flush every part."""
         dealt = [*self._partitioner.append(self._batch), *self._partitioner.flush()]
@@ -45,7 +41,7 @@ class Deal:
         return dealt
 
 
-class Carry:
+class Carry(Kernel):
     """65,536 rows of 16 columns in batches of 4,096, dealt to 8 channels and read from them.
 
     Passed through within this process, or by a transport over a socket of it and decoded. It has
@@ -89,9 +85,6 @@ class Carry:
         atexit.register(server.close)
         bound = formats.chunk_format("presto", self._schema)
         return (lambda number: named.connect(way, server.address, number)), bound
-
-    def prepare(self) -> None:
-        """Nothing is used up: each run has receivers of its own."""
 
     def run(self) -> list[pa.RecordBatch]:
         """Carry all batches; a thread reads each channel."""

@@ -97,7 +97,14 @@ class Timed:
         self.kernel.run()
 
 
-class AvroDecode:
+class Kernel:
+    """Work that is timed: a subclass has `run`."""
+
+    def prepare(self) -> None:
+        """Make anew what a run uses up; by default that is nothing."""
+
+
+class AvroDecode(Kernel):
     """An Avro data block of 20,000 records with 8 fields, 10 times, into all columns or into two.
 
     The block's bytes come from fastavro.
@@ -116,9 +123,6 @@ class AvroDecode:
         if not first.equals(self._expected.select(wanted.names)):
             raise AssertionError("decoded rows differ from those that were encoded")
 
-    def prepare(self) -> None:
-        """Nothing is used up: a finished decoder is empty and ready."""
-
     def run(self) -> pa.RecordBatch:
         """Decode the block again and again into one batch."""
         for _ in range(self.loops):
@@ -127,7 +131,7 @@ class AvroDecode:
         return _counted(batch, self.rows * self.loops)
 
 
-class Merge:
+class Merge(Kernel):
     """524,288 base rows of 6 columns in 4 batches meet 105,000 log events: index, probe, assemble.
 
     100,000 events replace a row of every fifth key, 5,000 delete a row.
@@ -186,7 +190,7 @@ class Merge:
         return before - gone + (2000 - 1000) * self.updates + 1000 * (self.base_rows - self.deletes)
 
 
-class OffHeapFill:
+class OffHeapFill(Kernel):
     """100,000 rows of 6 columns to an off-heap table and on into engine columns, 5 times."""
 
     rows, loops = 100_000, 5
@@ -200,9 +204,6 @@ class OffHeapFill:
         self._batch = merge_rows(np.arange(self.rows, dtype=np.int64), 1000)
         if not self.run().equals(self._batch):
             raise AssertionError("the engine's columns differ from what was appended")
-
-    def prepare(self) -> None:
-        """Nothing is used up: the batch is copied from."""
 
     def run(self) -> pa.RecordBatch:
         """Append, chain, fill; again and again."""

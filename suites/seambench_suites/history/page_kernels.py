@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from .column_kernels import ROWS, lineitem
-from .kernels import feature
+from .column_kernels import lineitems
+from .kernels import Kernel, feature
 
 _TOTAL = 65_536
 #: Bytes of a page's header; the checksum is the last eight.
@@ -23,27 +23,19 @@ _OPTIONS: dict[str, dict[str, Any]] = {
 }
 
 
-def _rows(rows: str) -> pa.RecordBatch:
-    copies = pa.Table.from_batches([lineitem()] * (int(rows) // ROWS))
-    return copies.combine_chunks().to_batches()[0]
-
-
-class PagesOut:
+class PagesOut(Kernel):
     """Columns to pages, a new page each time."""
 
     def __init__(self, variant: str, rows: str) -> None:
         write = feature("seamkit.serde.presto.write", "PageWriter")
         read = feature("seamkit.serde.presto.read", "PageReader")
         typed = feature("seambase.type_fields", "fields_of")
-        self.batch, self.loops = _rows(rows), _TOTAL // int(rows)
+        self.batch, self.loops = lineitems(int(rows)), _TOTAL // int(rows)
         fields, options = typed.fields_of(self.batch.schema, "presto"), _OPTIONS[variant]
         self._writer = write.PageWriter(fields, options)
         self._reader = read.PageReader(fields, options)
         self._page = self._writer.write(self.batch)
         _same(self._read(self._page), self.batch)
-
-    def prepare(self) -> None:
-        """Nothing is used up."""
 
     def run(self) -> None:
         """Write the page, again and again."""
@@ -103,16 +95,13 @@ class Checksum(PagesOut):
                 raise AssertionError("the checksum differs from zlib's")
 
 
-class IpcOut:
+class IpcOut(Kernel):
     """Columns to Arrow streams in memory: what pages are held against."""
 
     def __init__(self, rows: str) -> None:
-        self.batch, self.loops = _rows(rows), _TOTAL // int(rows)
+        self.batch, self.loops = lineitems(int(rows)), _TOTAL // int(rows)
         self._stream = self._write()
         _same(self._read(), self.batch)
-
-    def prepare(self) -> None:
-        """Nothing is used up."""
 
     def run(self) -> None:
         """Write the stream, again and again."""

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from .kernels import feature
+from .kernels import Kernel, feature
 
 _PARTITIONS = 100
 _LOG_COMMITS = 9
@@ -44,7 +44,7 @@ _COMMIT = {
 }
 
 
-class PlanSlices:
+class PlanSlices(Kernel):
     """A table of version 9 of as many files: half of them base files, each with a log."""
 
     def __init__(self, files: str) -> None:
@@ -56,9 +56,6 @@ class PlanSlices:
         self._open: Callable[[], Any] = lambda: table.HudiTable(str(root))
         if {len(slice_.logs) for slice_ in self.run()} != {1}:
             raise AssertionError("a slice without its log")
-
-    def prepare(self) -> None:
-        """Nothing is used up."""
 
     def run(self) -> list[Any]:
         """Open the table and find its slices."""

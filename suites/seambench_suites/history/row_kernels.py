@@ -7,10 +7,10 @@ from typing import Any
 import pyarrow as pa
 
 from .column_kernels import lineitem
-from .kernels import feature
+from .kernels import Kernel, feature
 
 
-class RowsOut:
+class RowsOut(Kernel):
     """16 chunks of 4096 rows and 16 columns as rows end to end, into the same bytes each time."""
 
     loops = 16
@@ -27,9 +27,6 @@ class RowsOut:
         self._out, self._lengths = bytearray(rows.data), rows.lengths
         if not self._read().equals(self.batch):
             raise AssertionError("the rows that come back differ from those that were written")
-
-    def prepare(self) -> None:
-        """Nothing is used up."""
 
     def run(self) -> None:
         """Write the rows, again and again."""

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from .kernels import feature, merge_rows
+from .kernels import Kernel, feature, merge_rows
 
 
-class SortedRuns:
+class SortedRuns(Kernel):
     """A base run of 200,000 keys and three runs that replace every fifth of them, merged by key.
 
     Only keys go in; what comes out says which row of which run each key has.
@@ -29,9 +29,6 @@ class SortedRuns:
         self._runs = [self._batches(run) for run in chosen]
         self._taken = [0, len(keys[::5]) - len(keys[::15]), len(keys[1::5]), len(keys[::15])]
         self.run()
-
-    def prepare(self) -> None:
-        """Nothing is used up."""
 
     def run(self) -> None:
         """Merge all runs, and count whose rows came out."""
@@ -61,7 +58,7 @@ class SortedRuns:
         return [pa.RecordBatch.from_pydict({"k": keys[i : i + self.batch_rows]}) for i in starts]
 
 
-class DeletedRows:
+class DeletedRows(Kernel):
     """A roaring bitmap of 8,192 of 131,072 rows, read, and those rows taken out of 8 batches.
 
     The bitmap has both kinds of containers that a deletion vector has: every tenth row of the lower

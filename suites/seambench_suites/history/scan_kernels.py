@@ -17,13 +17,34 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from .kernels import feature
+from .kernels import Kernel, feature
 
 #: Of `hudi-ratios` by per cent: how many upserts count, and the remainders that they updated.
 _UPDATED = {"5": (1, 1), "20": (2, 4), "50": (3, 10)}
 
 
-class HudiScan:
+class _Scan(Kernel):
+    """Scans that `_open` opens, drained `loops` times; each has `_rows` rows."""
+
+    loops = 1
+    _open: Callable[[], Any]
+    _rows: int
+
+    def run(self) -> None:
+        """Drain all columns."""
+        for _ in range(self.loops):
+            rows = sum(batch.num_rows for batch in self._open().to_reader())
+            if rows != self._rows:
+                raise AssertionError(f"{rows} rows read")
+
+    def _amount(self) -> int:
+        """What a scan's amounts add up to, in cents."""
+        table = pa.Table.from_batches(self._open().to_reader())
+        cents: int = round(pc.sum(table.column("amount")).as_py() * 100)
+        return cents
+
+
+class HudiScan(_Scan):
     """A Hudi table of 40,000 rows in 2 slices with logs, written by Spark, read 5 times.
 
     `native` reads the base files alone, `merge` folds in the logs: 8,000 updates, 400 deletes.
@@ -37,21 +58,10 @@ class HudiScan:
         query = "read-optimized" if path == "native" else "snapshot"
         table = hudi.HudiTable(str(unpacked("hudi-small")))
         # One thread: what a scan costs, whatever the machine does besides.
-        self._open: Callable[[], Any] = lambda: table.scan(query=query, threads=1)
-        self._expected_rows = self.base_rows - (self.deletes if path == "merge" else 0)
-        amount = pc.sum(self._open().to_table().column("amount")).as_py()
-        if round(amount * 100) != self._expected_cents(path):
-            raise AssertionError(f"the amounts that the {path} path read add up to {amount}")
-
-    def prepare(self) -> None:
-        """Nothing is used up: every scan opens its own."""
-
-    def run(self) -> None:
-        """Drain all columns, `loops` times."""
-        for _ in range(self.loops):
-            rows = sum(batch.num_rows for batch in self._open().to_reader())
-            if rows != self._expected_rows:
-                raise AssertionError(f"{rows} rows read")
+        self._open = lambda: table.scan(query=query, threads=1)
+        self._rows = self.base_rows - (self.deletes if path == "merge" else 0)
+        if (cents := self._amount()) != self._expected_cents(path):
+            raise AssertionError(f"the cents that the {path} path read add up to {cents}")
 
     def _expected_cents(self, path: str) -> int:
         """The sum by the table's own recipe (see `make_history_table.py` beside the archive)."""
@@ -63,7 +73,7 @@ class HudiScan:
         )
 
 
-class RatioScan:
+class RatioScan(_Scan):
     """A Hudi table of 20,000 rows in 2 slices, read twice as of its first, second or third upsert.
 
     As of these 5, 20 and 50 % of its rows are updated in logs.
@@ -80,10 +90,10 @@ class RatioScan:
             for path in (folder / ".hoodie" / "timeline").glob("*_*.deltacommit")
         )
         as_of, table = requested[upserts - 1], hudi.HudiTable(str(folder))
-        self._open: Callable[[], Any] = lambda: table.scan(as_of=as_of, threads=1)
-        amount = pc.sum(self._open().to_table().column("amount")).as_py()
-        if round(amount * 100) != self.cents(ratio):
-            raise AssertionError(f"the amounts as of the upsert {upserts} add up to {amount}")
+        self._open = lambda: table.scan(as_of=as_of, threads=1)
+        self._rows = self.rows
+        if (cents := self._amount()) != self.cents(ratio):
+            raise AssertionError(f"the cents as of the upsert {upserts} add up to {cents}")
 
     @classmethod
     def cents(cls, ratio: str) -> int:
@@ -91,21 +101,11 @@ class RatioScan:
         _, remainders = _UPDATED[ratio]
         return sum(_cents(k, updated=k % 20 < remainders) for k in range(cls.rows))
 
-    def prepare(self) -> None:
-        """Nothing is used up."""
 
-    def run(self) -> None:
-        """Drain all columns, `loops` times."""
-        for _ in range(self.loops):
-            rows = sum(batch.num_rows for batch in self._open().to_reader())
-            if rows != self.rows:
-                raise AssertionError(f"{rows} rows read")
-
-
-class ConnectorScan:
+class ConnectorScan(_Scan):
     """Two columns of a merged Hudi table of 20,000 rows through the connector, row by row."""
 
-    rows = 20_000
+    _rows = 20_000
 
     def __init__(self) -> None:
         readers = feature("seambench_impl.scan", "ConnectorReader")
@@ -113,19 +113,9 @@ class ConnectorScan:
         request = requests.ScanRequest(
             table=str(unpacked("hudi-ratios")), columns=("k", "amount"), threads=1
         )
-        self._open: Callable[[], Any] = lambda: readers.ConnectorReader().open(request)
-        table: pa.Table = pa.Table.from_batches(self._open().to_reader())
-        if round(pc.sum(table.column("amount")).as_py() * 100) != RatioScan.cents("50"):
+        self._open = lambda: readers.ConnectorReader().open(request)
+        if self._amount() != RatioScan.cents("50"):
             raise AssertionError("the amounts that came through the connector are not the table's")
-
-    def prepare(self) -> None:
-        """Nothing is used up."""
-
-    def run(self) -> None:
-        """Drain both columns."""
-        rows = sum(batch.num_rows for batch in self._open().to_reader())
-        if rows != self.rows:
-            raise AssertionError(f"{rows} rows read")
 
 
 def _cents(key: int, *, updated: bool) -> int:
@@ -153,7 +143,7 @@ _FORMS = {
 }
 
 
-class FormRead:
+class FormRead(_Scan):
     """A read, 5 times by one thread, with a form or without it.
 
     All of Parquet files of 400,000 rows. `conditions`: one key of many in no order, in 20 row
@@ -184,13 +174,6 @@ class FormRead:
         """Turn the switch back, for whoever reads in this process later."""
         os.environ.pop(self._switch, None)
         self._form.forget()
-
-    def run(self) -> None:
-        """Drain the rows, `loops` times."""
-        for _ in range(self.loops):
-            rows = sum(batch.num_rows for batch in self._open().to_reader())
-            if rows != self._rows:
-                raise AssertionError(f"{rows} rows read")
 
 
 def _scans(name: str) -> Callable[[], Any]:

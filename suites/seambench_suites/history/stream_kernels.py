@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from .column_kernels import lineitem
-from .kernels import feature
+from .column_kernels import lineitems
+from .kernels import Kernel, feature
 
 
-class StreamPartition:
+class StreamPartition(Kernel):
     """65,536 rows like lineitem's appended to serializers of Presto pages, and flushed.
 
     `whole`: one serializer takes all rows. `64`: row i goes to serializer i modulo 64.
     """
 
-    batches, rows = 16, 65_536
+    rows = 65_536
 
     def __init__(self, destinations: str) -> None:
         serdes = feature("seamkit.serde.stream.registry", "serde_named")
@@ -27,8 +27,7 @@ class StreamPartition:
         memory = feature("seamkit.core.memory", "TrackedAllocator")
         count = 1 if destinations == "whole" else int(destinations)
         self._append = presto.append_partitions
-        self._batch = pa.Table.from_batches([lineitem()] * self.batches).combine_chunks()
-        self._batch = self._batch.to_batches()[0]
+        self._batch = lineitems(self.rows)
         fields = _fields(self._batch.schema)
         allocator = memory.TrackedAllocator()
         self._arenas = [arenas.StreamArena(allocator) for _ in range(count + 1)]
