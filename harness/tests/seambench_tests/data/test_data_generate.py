@@ -263,7 +263,11 @@ def test_stopped_run_leaves_only_whole_data_sets(
         left = [name for name in left if not name.startswith(".tmp-")]
     else:
         assert "Traceback" not in printed
-        assert printed.strip().splitlines()[-1].startswith(("error: Spark", "interrupted"))
+        assert (
+            printed.strip()
+            .splitlines()[-1]
+            .startswith(("seambench: Spark", "seambench: interrupted"))
+        )
     assert left == complete
 
 

@@ -170,12 +170,14 @@ def test_failures_become_one_sentence(
 
 def test_job_maps_errors_to_exit_codes(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """The spark-submit entry ends with code 2 and one line on standard error."""
-    assert job.main(["--data", str(tmp_path), "--layout", "nope"]) == 2
-    assert job.main(["--data", str(tmp_path), "--conf", "x"]) == 2
+    for option, value in (("--layout", "nope"), ("--conf", "x")):
+        with pytest.raises(SystemExit) as ended:
+            job.main(["--data", str(tmp_path), option, value])
+        assert ended.value.code == 2
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err.count("\n") == 2
-    assert captured.err.startswith("error: unknown layout 'nope'")
+    assert captured.err.startswith("seambench: unknown layout 'nope'")
 
 
 def test_job_is_interrupted(
@@ -186,8 +188,10 @@ def test_job_is_interrupted(
     def interrupt(_options: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(job, "_generate", interrupt)
-    assert job.main([]) == 130
+    monkeypatch.setattr("seambench.data.generate", interrupt)
+    with pytest.raises(SystemExit) as ended:
+        job.main([])
+    assert ended.value.code == 130
     assert "interrupted" in capsys.readouterr().err
 
 
