@@ -19,7 +19,6 @@ from seambench.contracts.scan import ScanRequest
 def drain(reader: str, request: dict[str, Any]) -> dict[str, Any]:
     """Read all batches, keeping none; tell rows, seconds and peak memory."""
     scanner = registry.resolve("scan", reader)
-    base = peak_of_own_process()
     begin = time.perf_counter()
     rows = 0
     with scanner.open(ScanRequest(**request)).to_reader() as stream:
@@ -30,7 +29,6 @@ def drain(reader: str, request: dict[str, Any]) -> dict[str, Any]:
         "rows": rows,
         "seconds": time.perf_counter() - begin,
         "peak_bytes": peak_of_own_process(),
-        "base_bytes": base,
     }
 
 

@@ -93,13 +93,11 @@ class Drained:
     Attributes:
         seconds: from opening to the end of the stream.
         peak_bytes: most resident bytes of that process and its children together.
-        base_bytes: resident bytes before the scan: the interpreter and its libraries.
     """
 
     rows: int
     seconds: float
     peak_bytes: int
-    base_bytes: int
 
 
 def run_drain(reader: str, request: Mapping[str, Any], timeout: float = 600.0) -> Drained:
@@ -124,8 +122,7 @@ def run_drain(reader: str, request: Mapping[str, Any], timeout: float = 600.0) -
         raise SeambenchError(f"{reader}: a streamed scan failed: {last[0]}")
     told = json.loads(said.strip().splitlines()[-1])
     # Children (a command's process, Java) count too; the process itself knows its peak exactly.
-    children = peak.peak_of_children
-    return Drained(told["rows"], told["seconds"], told["peak_bytes"] + children, told["base_bytes"])
+    return Drained(told["rows"], told["seconds"], told["peak_bytes"] + peak.peak_of_children)
 
 
 class _TreePeak(_Sampler):

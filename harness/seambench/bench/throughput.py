@@ -31,7 +31,7 @@ from seambench.data.tpch import generate_part, generator_version
 from seambench.engines.digest import digest_reader
 from seambench.records.facts import generated_rows, implementation_info
 from seambench.records.model import Floor, Implementation, Moved, Origin, Record, Timing
-from seambench.records.verdicts import Arrived, ExpectedDigest, Finding
+from seambench.records.verdicts import Arrived, Finding
 from seambench.records.writer import Recording, answered, moved
 
 #: Name under which the plain copy is recorded.
@@ -217,12 +217,12 @@ def _copy(size_bytes: int, rows: int) -> measure.Competitor:
 def _step(seam: str, name: str, step: str, of: _Rows) -> measure.Competitor:
     """A step; its result is read back and compared with the rows that went in."""
     batch = of.batch
-    expected = ExpectedDigest(digest_reader(batch))
+    expected = digest_reader(batch)
     [stage] = [one for one in registry.resolve(seam, name).stages(batch) if one.name == step]
 
     def judge(result: Any) -> Finding:
         digest = digest_reader(stage.rows(result), batch.schema)
         size_bytes = _bytes_of(stage, batch)
-        return expected.judge(digest, rows=batch.num_rows, size_bytes=size_bytes)
+        return Finding(expected, digest, rows=batch.num_rows, bytes=size_bytes)
 
     return measure.Competitor(stage.run, judge, measure.RepeatingClock(passes=stage.passes))

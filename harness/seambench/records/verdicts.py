@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import duckdb
 import pyarrow as pa
@@ -24,15 +23,6 @@ from seambench.records.model import Answered, Moved, Timing
 #: Words of a timing that has no answer: what came instead.
 _NO_ANSWER = frozenset({"not-offered", "unavailable", "error", "timeout", "crash"})
 _REASON_LENGTH = 1000
-
-
-class Judged(Protocol):
-    """What became of one result."""
-
-    @property
-    def wrong(self) -> str | None:
-        """What is wrong with it, or None."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -54,7 +44,7 @@ class Finding:
 
     @property
     def wrong(self) -> str | None:
-        """See `Judged`."""
+        """What is wrong with it, or None."""
         if self.difference is not None:
             return self.difference
         if self.answer == self.expected:
@@ -78,7 +68,7 @@ class Arrived:
 
     @property
     def wrong(self) -> str | None:
-        """See `Judged`."""
+        """See `Finding`."""
         if self.moved.sent == self.moved.arrived:
             return None
         return f"{self.moved.sent} {self.moved.unit} were sent, {self.moved.arrived} arrived"
@@ -165,23 +155,6 @@ class ExpectedAnswer:
             con.register("found", pa.Table.from_arrays(columns, schema=schema))
             casts = ", ".join(f"CAST({quote(n)} AS {k}) AS {quote(n)}" for n, k in self.columns)
             return digest_table(con, f"(SELECT {casts} FROM found)")  # noqa: S608 - quoted
-
-
-@dataclass(frozen=True)
-class ExpectedDigest:
-    """Rows that lie with the processes of a run, each of which tells a digest of its own."""
-
-    digest: str
-
-    def judge(
-        self,
-        found: str,
-        difference: str | None = None,
-        rows: int | None = None,
-        size_bytes: int | None = None,
-    ) -> Finding:
-        """Compare the digest of all rows found; `difference` is what else is wrong with them."""
-        return Finding(self.digest, found, difference, rows, size_bytes)
 
 
 def failure(error: Exception) -> tuple[Word, str]:

@@ -15,7 +15,7 @@ from seambench.bench.exchange.plans import Plan, query
 from seambench.contracts import registry
 from seambench.engines.digest import digest_reader, types_in_duckdb, union
 from seambench.records.compare import schema_difference
-from seambench.records.verdicts import ExpectedAnswer, ExpectedDigest, Finding
+from seambench.records.verdicts import ExpectedAnswer, Finding
 
 
 class Oracle:
@@ -53,11 +53,11 @@ class Oracle:
         """What is found in an outcome, by what each worker has to say of it and what came."""
         if self._plan.number is not None:
             return replace(self._judge_answer(told[0]["answer"]), rows=rows, bytes=size_bytes)
-        expected = ExpectedDigest(self.digest(len(told)))
+        expected = self.digest(len(told))
         found = union(digest for one in told for digest in one["digests"])
-        lost = f"rows {expected.digest} were sent, {found} were received"
-        difference = self._difference(told) if found == expected.digest else lost
-        return expected.judge(found, difference, rows, size_bytes)
+        lost = f"rows {expected} were sent, {found} were received"
+        difference = self._difference(told) if found == expected else lost
+        return Finding(expected, found, difference, rows, size_bytes)
 
     def _difference(self, told: Sequence[Mapping[str, Any]]) -> str | None:
         """What is wrong though all rows are there, each once."""

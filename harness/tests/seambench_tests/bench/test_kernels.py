@@ -13,7 +13,7 @@ from seambench.bench.measure import Competitor
 from seambench.cli.app import run
 from seambench.records.files import load_record
 from seambench.records.model import Moved, Record, Rows
-from seambench.records.verdicts import Arrived, ExpectedDigest, Finding
+from seambench.records.verdicts import Arrived, Finding
 
 _RIGHT = "duckdb2:3:00000000000000aa:00000000000000bb"
 _WRONG = "duckdb2:3:00000000000000aa:00000000000000bc"
@@ -31,7 +31,7 @@ def _counting(units: int, beside: int, home: str) -> Competitor:
 
 def _answering(digest: str) -> Competitor:
     def judge(_: object) -> Finding:
-        return ExpectedDigest(_RIGHT).judge(digest)
+        return Finding(_RIGHT, digest)
 
     return Competitor(lambda: None, judge)
 

@@ -10,7 +10,7 @@ import pytest
 
 from seambench.bench.measure import Competitor, orders, take_turns
 from seambench.records.ratios import mean_ratio, ratio_of
-from seambench.records.verdicts import ExpectedDigest
+from seambench.records.verdicts import Finding
 from seambench.records.writer import Sample
 
 RIGHT = "duckdb2:3:00000000000000aa:00000000000000bb"
@@ -126,7 +126,7 @@ def test_the_order_of_turns_changes_no_ratio(seed: int) -> None:
     assert in_a_fixed_order(list(zip(*fixed, strict=True)))
 
     def judge(_: object) -> object:
-        return ExpectedDigest(RIGHT).judge(RIGHT)
+        return Finding(RIGHT, RIGHT)
 
     machine.before = 0
     both = {

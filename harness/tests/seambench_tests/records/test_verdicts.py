@@ -21,8 +21,8 @@ from seambench.records.model import Floor, Moved, Step
 from seambench.records.verdicts import (
     Arrived,
     ExpectedAnswer,
-    ExpectedDigest,
     ExpectedRows,
+    Finding,
     failure,
 )
 from seambench.records.writer import Measurement, Sample, answered, failures, moved
@@ -186,7 +186,7 @@ def test_right_answers_of_the_queries_have_the_oracles_digest(
 )
 def test_an_exception_is_a_word_and_a_line(error: Exception, word: str) -> None:
     """It takes the times of the runs before it along, and the answer."""
-    result = measured(ExpectedDigest("x").judge("x"))
+    result = measured(Finding("x", "x"))
     result.error = error
     timing = answered("tpch/q01", OVER, result)
 
@@ -211,7 +211,7 @@ def test_the_two_kinds_cannot_be_swapped() -> None:
     with pytest.raises(TypeError):
         answered("x", OVER, measured(counted))
     with pytest.raises(TypeError):
-        moved(Floor, "x", OVER, measured(ExpectedDigest("x").judge("x")))
+        moved(Floor, "x", OVER, measured(Finding("x", "x")))
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ import pyarrow as pa
 from seambench.bench.measure import Competitor
 from seambench.bench.throughput import lineitem
 from seambench.engines.digest import digest_reader, union
-from seambench.records.verdicts import ExpectedDigest, Finding
+from seambench.records.verdicts import Finding
 from seamkit.exchange.partition import Partitioner, PartitionRule
 
 PARTS = (8, 64)
@@ -32,13 +32,12 @@ def dealing(way: str, parts: int) -> Competitor:
     """A way, in a process of its own."""
     batch = lineitem(_ROWS)
     deal = WAYS[way](batch, parts)
-    expected = ExpectedDigest(union([digest_reader(pa.Table.from_batches([batch]))] * _TIMES))
+    expected = union([digest_reader(pa.Table.from_batches([batch]))] * _TIMES)
 
     def judge(dealt: Parts) -> Finding:
         whole = pa.concat_tables(_plain(part, batch.schema) for part in dealt)
-        return expected.judge(
-            digest_reader(whole), None, whole.num_rows, _TIMES * int(batch.nbytes)
-        )
+        size_bytes = _TIMES * int(batch.nbytes)
+        return Finding(expected, digest_reader(whole), None, whole.num_rows, size_bytes)
 
     return Competitor(lambda: list(deal()), judge)
 

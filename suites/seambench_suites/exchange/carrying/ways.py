@@ -14,7 +14,7 @@ import pyarrow as pa
 from seambench.bench.measure import Competitor
 from seambench.engines.digest import digest_reader
 from seambench.records.model import Moved
-from seambench.records.verdicts import Arrived, ExpectedDigest, Finding
+from seambench.records.verdicts import Arrived, Finding
 from seambench.records.writer import Sample
 from seambench_suites.exchange.carrying.alone import alone_of
 from seambench_suites.exchange.carrying.load import Load
@@ -91,8 +91,7 @@ class Way:
             return Arrived(amount, load.rows, load.bytes)
         found = self._arrived.get("rows", load.rows)
         lost = None if found == load.rows else f"{load.rows} rows were sent, {found} arrived"
-        expected = ExpectedDigest(load.digest(1))
-        return expected.judge(self._digest_of_one_pass, lost, load.rows, load.bytes)
+        return Finding(load.digest(1), self._digest_of_one_pass, lost, load.rows, load.bytes)
 
     @cached_property
     def _digest_of_one_pass(self) -> str:
