@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
+from operator import itemgetter
 from typing import Literal
 
 import msgspec
@@ -15,7 +16,15 @@ import msgspec
 from seambase.errors import UsageError
 from seambench.records.junit import JUnitCase, Tag, junit
 from seambench.report.views.load import Loaded
-from seambench.report.views.outcomes import KINDS, SAID, Column, columns_of, counts_of, group_of
+from seambench.report.views.outcomes import (
+    KINDS,
+    SAID,
+    Column,
+    Seen,
+    columns_of,
+    counts_of,
+    group_of,
+)
 
 Format = Literal["markdown", "json", "csv", "junit"]
 
@@ -50,13 +59,17 @@ def _markdown(columns: Sequence[Column]) -> str:
 def _wrong(columns: Sequence[Column]) -> Iterator[str]:
     """Wrong answers, each with its reason."""
     listed = [
-        f"- {_cell(column.name)} {_cell(column.version)}, `{case}`: {_cell(column.said(case))}"
+        f"- {_cell(column.name)} {_cell(column.version)}, `{case}`: {_cell(seen.said)}"
         for column in columns
-        for case, (kind, _) in sorted(column.outcomes.items())
-        if kind == "wrong"
+        for case, seen in _sorted(column)
+        if seen.kind == "wrong"
     ]
     if listed:
         yield from ["Wrong without a word:", "", *listed, ""]
+
+
+def _sorted(column: Column) -> list[tuple[str, Seen]]:
+    return sorted(column.outcomes.items(), key=itemgetter(0))
 
 
 def _cell(text: str) -> str:
@@ -75,14 +88,14 @@ def _json(columns: Sequence[Column]) -> str:
             "outcomes": [
                 {
                     "case": case,
-                    "kind": kind,
-                    "outcome": word,
-                    "reason": column.said(case),
-                    "record": column.links[case],
-                    "earlier": [asdict(one) for one in column.earlier.get(case, ())],
-                    "difference": msgspec.to_builtins(column.differences.get(case)),
+                    "kind": seen.kind,
+                    "outcome": seen.word,
+                    "reason": seen.said,
+                    "record": seen.link,
+                    "earlier": [asdict(one) for one in seen.earlier],
+                    "difference": msgspec.to_builtins(seen.difference),
                 }
-                for case, (kind, word) in sorted(column.outcomes.items())
+                for case, seen in _sorted(column)
             ],
         }
         for column in columns
@@ -96,9 +109,9 @@ def _csv(columns: Sequence[Column]) -> str:
     head = ("seam", "implementation", "version", "case", "kind", "outcome", "reason", "record")
     writer.writerow(head)
     for column in columns:
-        for case, (kind, word) in sorted(column.outcomes.items()):
-            about = (column.seam, column.name, column.version, case, kind, word)
-            writer.writerow((*about, column.said(case), column.links[case]))
+        for case, seen in _sorted(column):
+            about = (column.seam, column.name, column.version, case, seen.kind, seen.word)
+            writer.writerow((*about, seen.said, seen.link))
     return out.getvalue()
 
 
@@ -108,8 +121,10 @@ def _junit(columns: Sequence[Column]) -> str:
         "seambench",
         {
             f"{column.seam}: {column.name} {column.version}": [
-                JUnitCase(case, _tag(kind, word), SAID[kind], column.said(case) or SAID[kind])
-                for case, (kind, word) in sorted(column.outcomes.items())
+                JUnitCase(
+                    case, _tag(seen.kind, seen.word), SAID[seen.kind], seen.said or SAID[seen.kind]
+                )
+                for case, seen in _sorted(column)
             ]
             for column in columns
         },

@@ -80,9 +80,10 @@ def _column(
     column: Column, number: Mapping[str, int], listed: Sequence[Finding]
 ) -> Mapping[str, Any]:
     words: dict[str, list[int]] = {}
-    for case, (kind, word) in column.outcomes.items():
-        words.setdefault(f"{kind} {word}", []).append(number[case])
-    links = list(dict.fromkeys(column.links.values()))
+    for case, seen in column.outcomes.items():
+        words.setdefault(f"{seen.kind} {seen.word}", []).append(number[case])
+    by_number = {number[case]: seen for case, seen in column.outcomes.items()}
+    links = list(dict.fromkeys(seen.link for seen in by_number.values()))
     at_link = {link: at for at, link in enumerate(links)}
     return {
         "key": column.key,
@@ -96,18 +97,20 @@ def _column(
         "links": links,
         # Most outcomes are from the newest record: the others say which.
         "linkOf": {
-            number[case]: at_link[link]
-            for case, link in column.links.items()
-            if link != column.link
+            at: at_link[seen.link] for at, seen in by_number.items() if seen.link != column.link
         },
         "link": column.link,
         "outcomes": words,
-        "reasons": {number[case]: reason for case, reason in column.reasons.items()},
-        "known": {number[case]: reason for case, reason in column.known.items()},
+        "reasons": {at: seen.reason for at, seen in by_number.items() if seen.reason},
+        "known": {at: seen.known for at, seen in by_number.items() if seen.known},
         "differences": {
-            number[case]: msgspec.to_builtins(rows) for case, rows in column.differences.items()
+            at: msgspec.to_builtins(seen.difference)
+            for at, seen in by_number.items()
+            if seen.difference
         },
         "earlier": {
-            number[case]: [asdict(one) for one in listed] for case, listed in column.earlier.items()
+            at: [asdict(one) for one in seen.earlier]
+            for at, seen in by_number.items()
+            if seen.earlier
         },
     }

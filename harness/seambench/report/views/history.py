@@ -317,6 +317,6 @@ def versions(columns: Sequence[Column]) -> list[Versions]:
 
 def _changes(before: Column, after: Column) -> tuple[int, int]:
     both = before.outcomes.keys() & after.outcomes.keys()
-    was = {case for case in both if before.outcomes[case][0] == "right"}
-    now = {case for case in both if after.outcomes[case][0] == "right"}
+    was = {case for case in both if before.outcomes[case].kind == "right"}
+    now = {case for case in both if after.outcomes[case].kind == "right"}
     return len(now - was), len(was - now)

@@ -34,12 +34,12 @@ class Cell:
         """A cell of so many defects of each kind; what is right or not offered counts by case."""
         ways: dict[str, set[str]] = {}
         for case in cases:
-            ways.setdefault(column.outcomes[case][0], set()).add(column.way(case))
+            ways.setdefault(column.outcomes[case].kind, set()).add(column.way(case))
         present = [kind for kind in KINDS if kind in ways]
         if not present:
             return cls("none", "", "")
         said = [f"{len(ways[kind])} {_SHORT[kind]}" for kind in present]
-        counted = sum(column.outcomes[case][0] == present[0] for case in cases)
+        counted = sum(column.outcomes[case].kind == present[0] for case in cases)
         if counted > len(ways[present[0]]):
             said.insert(1, f"in {counted} cases")
         return cls(present[0], said[0], ", ".join(said[1:]))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import urlencode
 
@@ -51,6 +51,44 @@ class Earlier:
 
 
 @dataclass
+class Seen:
+    """The newest outcome of a case.
+
+    Attributes:
+        known: why it was expected to fail; empty where it was not.
+        link: the record that it is from.
+        earlier: other outcomes of earlier runs, oldest first.
+    """
+
+    kind: str
+    word: Word
+    reason: str = ""
+    known: str = ""
+    difference: Differing | None = None
+    link: str = ""
+    date: str = ""
+    earlier: list[Earlier] = field(default_factory=list)
+
+    @property
+    def said(self) -> str:
+        """Why it was expected to fail, and what came of it; empty where it is right."""
+        return f"{self.known} ({self.reason})" if self.known else self.reason
+
+
+def seen_in(shown: Shown, part: Conformance) -> Iterator[tuple[str, Seen]]:
+    """What a run says of its cases; one that is unavailable was not run."""
+    refused, should, date = set(part.refused), set(part.should), shown.record.run.started_utc[:10]
+    for case, word in part.cases():
+        if word != "unavailable":
+            known = part.known.get(case)
+            came = known.came if known else word
+            kind = kind_of(came, is_refusal=case in refused, should=case in should)
+            reason, rows = part.reasons.get(case, ""), part.differences.get(case)
+            why = known.reason if known else ""
+            yield case, Seen(kind, word, reason, why, rows, shown.link, date)
+
+
+@dataclass
 class Column:
     """One implementation, in one version, at one seam.
 
@@ -60,13 +98,7 @@ class Column:
         link: copy of its newest record.
         date: of that record.
         commit: of Seambench, which asked.
-        outcomes: by case, its kind and its word.
-        reasons: by case, where it has one.
-        known: by case that was expected to fail, why it was.
-        differences: by case, some of the wrong rows.
-        links: by case, the record that its outcome is from.
-        dates: by case, the day of that record.
-        earlier: by case, other outcomes of earlier runs, oldest first.
+        outcomes: by case.
         missing: cases of today, of what it offers, that it was never asked.
         is_visitors: its newest record came with no checkout: whoever looks made it.
     """
@@ -79,13 +111,7 @@ class Column:
     link: str = ""
     date: str = ""
     commit: str = ""
-    outcomes: dict[str, tuple[str, Word]] = field(default_factory=dict)
-    reasons: dict[str, str] = field(default_factory=dict)
-    known: dict[str, str] = field(default_factory=dict)
-    differences: dict[str, Differing] = field(default_factory=dict)
-    links: dict[str, str] = field(default_factory=dict)
-    dates: dict[str, str] = field(default_factory=dict)
-    earlier: dict[str, list[Earlier]] = field(default_factory=dict)
+    outcomes: dict[str, Seen] = field(default_factory=dict)
     missing: int = 0
     is_visitors: bool = False
 
@@ -101,46 +127,20 @@ class Column:
 
     def way(self, case: str) -> str:
         """By what a case counts: by the known defect that it shows, one of its own otherwise."""
-        return self.known.get(case, case)
-
-    def said(self, case: str) -> str:
-        """Why a case was expected to fail, and what came of it; empty where it is right."""
-        known, reason = self.known.get(case, ""), self.reasons.get(case, "")
-        return f"{known} ({reason})" if known else reason
-
-    def drop(self, case: str) -> None:
-        """Forget a case."""
-        of_cases = (self.outcomes, self.reasons, self.known, self.differences)
-        for by_case in (*of_cases, self.links, self.dates, self.earlier):
-            by_case.pop(case, None)
+        return self.outcomes[case].known or case
 
     def add(self, shown: Shown, part: Conformance) -> None:
         """Take over the outcomes of a newer run."""
         self.link, self.date = shown.link, shown.record.run.started_utc[:10]
         self.commit, self.is_visitors = shown.commit, shown.is_visitors
         self.asked = shown.record.implementation.name
-        refused, should = set(part.refused), set(part.should)
-        for case, word in part.cases():
-            if word == "unavailable":
-                continue  # it was not run
-            known = part.known.get(case)
-            came = known.came if known else word
-            kind = kind_of(came, is_refusal=case in refused, should=case in should)
-            before = self.outcomes.get(case)
-            if before is not None and before[0] != kind:
-                was = Earlier(*before, self.dates[case], self.links[case])
-                self.earlier.setdefault(case, []).append(was)
-            self.outcomes[case] = (kind, word)
-            self.links[case] = shown.link
-            self.dates[case] = self.date
-            self.differences.pop(case, None)
-            self.reasons.pop(case, None)
-            self.known.pop(case, None)
-            if case in part.reasons:
-                self.reasons[case] = part.reasons[case]
-            if known:
-                self.known[case] = known.reason
-        self.differences |= part.differences
+        for case, seen in seen_in(shown, part):
+            if before := self.outcomes.get(case):
+                seen.earlier = before.earlier
+                if before.kind != seen.kind:
+                    was = Earlier(before.kind, before.word, before.date, before.link)
+                    seen.earlier.append(was)
+            self.outcomes[case] = seen
 
 
 def kind_of(came: Word, *, is_refusal: bool, should: bool) -> str:
@@ -198,8 +198,8 @@ def group_of(case: str) -> str:
 def counts_of(column: Column, group: str | None = None) -> Counter[str]:
     """How many cases of each kind a column has, in a group or in all."""
     return Counter(
-        kind
-        for case, (kind, _) in column.outcomes.items()
+        seen.kind
+        for case, seen in column.outcomes.items()
         if group is None or group_of(case) == group
     )
 
@@ -209,8 +209,8 @@ def ways_of(column: Column, kind: str, group: str | None = None) -> int:
     return len(
         {
             column.way(case)
-            for case, (one, _) in column.outcomes.items()
-            if one == kind and (group is None or group_of(case) == group)
+            for case, seen in column.outcomes.items()
+            if seen.kind == kind and (group is None or group_of(case) == group)
         }
     )
 

@@ -34,7 +34,7 @@ def without_gone(columns: Sequence[Column]) -> Known:
             if column.seam == seam:
                 gone = [c for c in column.outcomes if group_of(c) in installed and c not in ids]
                 for case in gone:
-                    column.drop(case)
+                    del column.outcomes[case]
                 recorded |= set(column.outcomes)
         known[seam] = Counter(group_of(case) for case in ids | recorded)
         for column in columns:
@@ -45,6 +45,6 @@ def without_gone(columns: Sequence[Column]) -> Known:
 
 def _missing(column: Column, known: Mapping[str, int]) -> int:
     """How many cases of the groups of which it offers any it was never asked."""
-    offered = {group_of(case) for case, (kind, _) in column.outcomes.items() if kind != "off"}
+    offered = {group_of(case) for case, seen in column.outcomes.items() if seen.kind != "off"}
     answered = sum(group_of(case) in offered for case in column.outcomes)
     return max(0, sum(known[group] for group in offered) - answered)

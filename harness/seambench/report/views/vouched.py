@@ -68,8 +68,8 @@ def right_peers(columns: Sequence[Column]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for column in columns:
         if column.is_peer:
-            for case, (kind, _) in column.outcomes.items():
-                if kind == "right" and column.name not in found.setdefault(case, []):
+            for case, seen in column.outcomes.items():
+                if seen.kind == "right" and column.name not in found.setdefault(case, []):
                     found[case].append(column.name)
     return found
 
@@ -109,10 +109,10 @@ def reported_cases(column: Column, listed: Sequence[Finding]) -> Mapping[str, Ma
     for one in reversed(listed):  # of two about one case the more harmful is told
         if (one.seam, one.peer) != (column.seam, column.name) or column.version not in one.shows:
             continue
-        way = column.known.get(one.case)
-        for case, (kind, _) in column.outcomes.items():
-            if kind not in ("right", "off") and (
-                case == one.case or (way and column.known.get(case) == way)
+        own = column.outcomes.get(one.case)
+        for case, seen in column.outcomes.items():
+            if seen.kind not in ("right", "off") and (
+                case == one.case or (own and own.known and seen.known == own.known)
             ):
                 found[case] = {"name": one.name, "title": one.title} | {
                     "status": one.status,

@@ -12,7 +12,7 @@ from seambench.report.draw.lines import mark
 from seambench.report.site import badges, joined
 from seambench.report.views.load import load_records
 from seambench.report.views.matrix import Cell, matrices
-from seambench.report.views.outcomes import Column, columns_of, shares_of, version_key
+from seambench.report.views.outcomes import Column, Seen, columns_of, shares_of, version_key
 from seambench.report.views.pairs import grids
 from seambench.report.views.runs import is_of_tables, run_sets
 from seambench.report.views.start import _finding
@@ -43,8 +43,9 @@ def test_cells_count_defects_and_not_their_cases() -> None:
     """Cases of one known failure are one, others one each; what is right counts by case."""
     column = Column("scan", "lake", "1.0", "peer")
     kinds = {"a": "wrong", "b": "wrong", "c": "wrong", "d": "refused", "e": "right", "f": "right"}
-    column.outcomes = {case: (kind, "fail") for case, kind in kinds.items()}
-    column.known = {"a": "blanks are lost", "b": "blanks are lost", "d": "blanks are lost"}
+    known = dict.fromkeys("abd", "blanks are lost")
+    for case, kind in kinds.items():
+        column.outcomes[case] = Seen(kind, "fail", known=known.get(case, ""))
 
     assert Cell.of(column, "abcdef") == Cell("wrong", "2 wrong", "in 3 cases, 1 refused, 2 right")
     assert Cell.of(column, "ce") == Cell("wrong", "1 wrong", "1 right")
@@ -82,7 +83,7 @@ def test_an_outcome_is_of_one_kind(tmp_path: Path, part: dict[str, object], kind
     write_record(tmp_path, record)
     [column] = columns(tmp_path)
 
-    assert column.outcomes["scan/a/b"][0] == kind
+    assert column.outcomes["scan/a/b"].kind == kind
 
 
 def test_the_newest_outcome_of_a_case_counts(tmp_path: Path) -> None:
@@ -100,13 +101,12 @@ def test_the_newest_outcome_of_a_case_counts(tmp_path: Path) -> None:
         write_record(tmp_path, record)
     first, second = columns(tmp_path)
 
-    assert (first.outcomes["scan/a/b"][0], first.reasons) == ("right", {})
-    assert first.differences == {}
-    assert [(was.kind, was.word) for was in first.earlier["scan/a/b"]] == [("broken", "error")]
-    assert "000000" in first.earlier["scan/a/b"][0].link
-    assert "000001" in first.links["scan/a/b"]
-    assert second.outcomes["scan/a/b"][0] == "broken"
-    assert second.earlier == {}
+    newest, other = first.outcomes["scan/a/b"], second.outcomes["scan/a/b"]
+    assert (newest.kind, newest.reason, newest.difference) == ("right", "", None)
+    assert [(was.kind, was.word) for was in newest.earlier] == [("broken", "error")]
+    assert "000000" in newest.earlier[0].link
+    assert "000001" in newest.link
+    assert (other.kind, other.earlier) == ("broken", [])
 
 
 def test_what_was_not_run_is_not_shown(tmp_path: Path) -> None:

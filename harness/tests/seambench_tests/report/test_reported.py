@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from seambench.contracts.findings import find_finding
-from seambench.report.views.outcomes import Column
+from seambench.report.views.outcomes import Column, Seen
 from seambench.report.views.vouched import by_status, findings_of, reported_cases, upstream
 
 OPEN = find_finding("daft-delta-vectors-of-a-table-that-writes-none")
@@ -17,12 +17,11 @@ def _column(version: str = OPEN.shows[-1], name: str = OPEN.peer) -> Column:
     """A reader that is wrong in the finding's case, in one alike, and in another way."""
     column = Column("scan", name, version, "peer")
     column.outcomes = {
-        OPEN.case: ("wrong", "xfail"),
-        "scan/alike": ("wrong", "xfail"),
-        "scan/other": ("wrong", "xfail"),
-        "scan/right": ("right", "pass"),
+        OPEN.case: Seen("wrong", "xfail", known="as known"),
+        "scan/alike": Seen("wrong", "xfail", known="as known"),
+        "scan/other": Seen("wrong", "xfail", known="otherwise"),
+        "scan/right": Seen("right", "pass"),
     }
-    column.known = {OPEN.case: "as known", "scan/alike": "as known", "scan/other": "otherwise"}
     return column
 
 
@@ -60,8 +59,7 @@ def test_a_finding_belongs_to_all_cases_that_fail_alike() -> None:
 def test_a_finding_is_of_its_peer_and_of_the_releases_that_show_it() -> None:
     """Another version, another system and a right answer are accused of nothing."""
     mended = _column()
-    mended.outcomes[OPEN.case] = ("right", "pass")
-    mended.known = {}
+    mended.outcomes = {OPEN.case: Seen("right", "pass"), "scan/alike": Seen("wrong", "xfail")}
 
     assert reported_cases(_column("99.0"), [OPEN]) == {}
     assert reported_cases(_column(name="lake"), [OPEN]) == {}

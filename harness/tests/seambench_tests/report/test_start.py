@@ -9,7 +9,7 @@ import pytest
 from seambench.conformance.load import load_cases
 from seambench.contracts.outcomes import Word
 from seambench.report.views.load import Loaded
-from seambench.report.views.outcomes import Column
+from seambench.report.views.outcomes import Column, Seen
 from seambench.report.views.start import Start, newer_of, start_of
 from seambench.report.views.today import without_gone
 
@@ -23,10 +23,7 @@ def _column(name: str, about: str, **kinds: list[str]) -> Column:
     for kind, cases in kinds.items():
         for text in cases:
             case, _, reason = text.partition(":")
-            found.outcomes[f"scan/{case}"] = (kind, words[kind])
-            found.links[f"scan/{case}"] = found.dates[f"scan/{case}"] = ""
-            if reason:
-                found.known[f"scan/{case}"] = reason
+            found.outcomes[f"scan/{case}"] = Seen(kind, words[kind], known=reason)
     return found
 
 
@@ -104,8 +101,8 @@ def test_cases_that_are_gone_count_nowhere() -> None:
     today = next(case.id for case in load_cases("scan"))
     group = today.split("/")[1]
     column = _column("lake", "peer", right=[f"{group}/gone", "own/mine"])
-    column.outcomes[today] = ("right", "pass")
+    column.outcomes[today] = Seen("right", "pass")
     known = without_gone([column])
 
     assert sorted(column.outcomes) == sorted([today, "scan/own/mine"])
-    assert (known["scan"]["own"], f"scan/{group}/gone" in column.links) == (1, False)
+    assert known["scan"]["own"] == 1

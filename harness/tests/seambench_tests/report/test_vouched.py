@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from seambench.report.views import vouched as view
-from seambench.report.views.outcomes import Column
+from seambench.report.views.outcomes import Column, Seen
 from seambench.report.views.vouched import right_peers, vouched
 
 
@@ -20,7 +20,7 @@ class _Case:
 def _column(name: str, about: str, **kinds: str) -> Column:
     found = Column("scan", name, "1", about)
     for case, kind in kinds.items():
-        found.outcomes[f"scan/lake/{case}"] = (kind, "pass" if kind == "right" else "fail")
+        found.outcomes[f"scan/lake/{case}"] = Seen(kind, "pass" if kind == "right" else "fail")
     return found
 
 
