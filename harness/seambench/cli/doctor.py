@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.markup import escape
 
 from seambase.command.terminal import JSON_SCHEMA, print_json
 from seambase.errors import SeambenchError
@@ -74,8 +75,6 @@ def doctor(
     if as_json:
         print_json({"schema": JSON_SCHEMA, "findings": [asdict(finding) for finding in findings]})
         return
-    from rich.markup import escape
-
     out, rows = console(NARROW), []
     for finding in findings:
         mark = "[green]ok[/green]" if finding.ok else "[yellow]--[/yellow]"

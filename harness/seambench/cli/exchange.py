@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.markup import escape
 
 from seambase.command.terminal import parse_list
 from seambase.errors import UsageError
@@ -153,8 +154,6 @@ def _numbers(text: str, option: str, least: int = 1) -> tuple[int, ...]:
 
 def _print_table(timings: Sequence[Timing], out: Console) -> None:
     """A row per case: what it took, and of what."""
-    from rich.markup import escape
-
     table = plain_table(
         ["plan/transport/format/workers/chunk rows"], ["ms", "CPU ms", "GB/s", "peak MB"]
     )
@@ -212,8 +211,6 @@ def _has_time(by_rows: Mapping[int, Rate]) -> bool:
 
 def _print_profile(timings: Sequence[Timing], out: Console) -> None:
     """A row per case: where its milliseconds went."""
-    from rich.markup import escape
-
     from seambench.records.model import Answered
 
     table = plain_table(["ms of the last run"], _PARTS.values())

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.markup import escape
 
 from seambase.command.terminal import parse_list
 from seambase.errors import UsageError
@@ -73,8 +74,6 @@ def kernels(
 
 def _print_table(record: Record, out: Console) -> None:
     """A row for each: medians, and what they make of the bytes."""
-    from rich.markup import escape
-
     several = len({timing.over.name for timing in record.timings}) > 1
     table = plain_table(["kernel"], ["ms", "CPU ms", "GB/s"])
     for timing in record.timings:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 import typer
+from rich.markup import escape
 
 from seambase.command.terminal import JSON_SCHEMA, plain_text, print_json
 from seambase.errors import SeambenchError, UsageError
@@ -183,7 +184,6 @@ def _print_summary(listed: Mapping[str, Sequence[dict[str, Any]]]) -> None:
 
 
 def _print(kind: str, rows: Sequence[dict[str, Any]]) -> None:
-    from rich.markup import escape
     from rich.table import Table
 
     out = console(NARROW) if kind == "data" else console()

@@ -218,7 +218,6 @@ def _identity(
     datasets: Sequence[Dataset], measured: Mapping[str, Any], conformance: bool
 ) -> dict[str, Any]:
     """All that decides what a run measures: what was measured with other things does not mix."""
-    from seambench.contracts import registry
     from seambench.records import facts
 
     now, machine = facts.new_run("seambench run"), facts.machine_info()
@@ -326,7 +325,6 @@ def _show_plan(
 
 def _offered(readers: Sequence[str]) -> list[str]:
     """Table formats that any of the readers offers; all, if none can tell."""
-    from seambench.contracts import registry
     from seambench.contracts.formats import offered_formats
 
     names: set[str] = set()
@@ -342,8 +340,6 @@ def _check_first(
     readers: Sequence[str], scans_only: Sequence[str], queries: str, folders: Sequence[Path]
 ) -> None:
     """Refuse what would fail only after data were made, which takes minutes."""
-    from seambench.contracts import registry
-
     parse_queries(queries)
     for name in dict.fromkeys([*readers, *scans_only]):
         registry.resolve("scan", name)

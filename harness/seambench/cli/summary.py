@@ -8,6 +8,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from rich.markup import escape
+
 from seambase.wording import counted
 from seambench.cli.shared.common import NOTE
 
@@ -73,7 +75,6 @@ def _print_table(
     takes: Callable[[str], bool],
     out: Console,
 ) -> None:
-    from rich.markup import escape
     from rich.table import Table
 
     read = [record for record in records if any(takes(timing.case) for timing in record.timings)]

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.markup import escape
 
 from seambase.command.terminal import parse_list
 from seambase.errors import UsageError
@@ -100,8 +101,6 @@ _WIDEST = len("10.00 (1000.0)")
 
 def _print_table(records: Sequence[Record], out: Console) -> None:
     """A row per step: gigabytes and million rows a second of each implementation."""
-    from rich.markup import escape
-
     names = [one.implementation.name for one in records]
     cases = list(dict.fromkeys(t.case for one in records for t in one.timings))
     by_case = {(n, t.case): t for n, one in zip(names, records, strict=True) for t in one.timings}

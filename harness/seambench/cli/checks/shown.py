@@ -7,6 +7,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from rich.markup import escape
+
 from seambase.command.terminal import plain_text
 from seambase.wording import counted
 from seambench.cli.shared.common import console, plain_table
@@ -37,8 +39,6 @@ def again(outcome: Outcome, extra: Sequence[str] = ()) -> str:
 
 def difference_lines(found: Difference) -> Iterator[str]:
     """The first differing rows, marked as a diff does, in colours: `-` must come, `+` came."""
-    from rich.markup import escape
-
     for sign, colour, rows, total in (
         ("-", "red", found.missing, found.missing_rows),
         ("+", "green", found.unexpected, found.unexpected_rows),
@@ -119,8 +119,6 @@ def show_end(
 
 
 def _show(outcome: Outcome, extra: Sequence[str]) -> None:
-    from rich.markup import escape
-
     out = console()
     colour = "red" if outcome.failed else _COLOURS.get(outcome.outcome, "yellow")
     reason, rows = outcome.said, outcome.difference
@@ -147,8 +145,6 @@ def _without_rows(reason: str, word: str) -> str:
 
 def _show_rest(told: Mapping[tuple[str, str, str], int]) -> None:
     """How many more there are of what was shown."""
-    from rich.markup import escape
-
     out = console()
     for (name, word, reason), count in told.items():
         if count > 1 and word == "xfail":
@@ -174,8 +170,6 @@ def _show_unavailable(seen: Sequence[Outcome]) -> None:
 
 def _show_group(group: Group, extra: Sequence[str]) -> None:
     """Failures that are alike: the first few, and how many more there are."""
-    from rich.markup import escape
-
     for outcome in group.members[:_ALIKE_SHOWN]:
         _show(outcome, extra)
     more = len(group.members) - _ALIKE_SHOWN
@@ -189,8 +183,6 @@ def _show_group(group: Group, extra: Sequence[str]) -> None:
 
 def _show_counts(seam: str, seen: Sequence[Outcome]) -> None:
     """A line per implementation with how many cases came out how."""
-    from rich.markup import escape
-
     # Who could not be asked at all is told with what it lacks.
     there = {one.implementation for one in seen if one.outcome != "unavailable"}
     seen = [one for one in seen if one.implementation in there]
@@ -210,8 +202,6 @@ def _show_ways_on(
     seam: str, seen: Sequence[Outcome], cases: Sequence[Case], stated: Mapping[str, frozenset[str]]
 ) -> None:
     """What each implementation did not offer, and what stating it would add."""
-    from rich.markup import escape
-
     out = console()
     for name, words in stated.items():
         left = sum(one.outcome == "not-offered" for one in seen if one.implementation == name)
@@ -232,8 +222,6 @@ def _counted(group: Group) -> str:
 
 
 def _show_next(seen: Sequence[Outcome]) -> None:
-    from rich.markup import escape
-
     failed = [outcome for outcome in seen if outcome.failed]
     if not failed:
         return

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.markup import escape
 
 from seambase.command.terminal import print_json
 from seambase.errors import UsageError
@@ -116,7 +117,6 @@ def narrow_table(
     Where words are to stay `whole`, and one has no room, they stand below each other, so that a
     path can be copied.
     """
-    from rich.markup import escape
     from rich.table import Table
     from rich.text import Text
 
@@ -164,8 +164,6 @@ def narrow_rows(
     With `wraps` the last column is one whose lines break between words; with `whole` no word is
     broken.
     """
-    from rich.markup import escape
-
     if out.width >= WIDE:
         return False
     lines = [titles, *rows]

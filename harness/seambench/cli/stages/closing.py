@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from rich.markup import escape
+
 from seambase.wording import counted
 from seambench.cli.shared.common import console, plain_table
 from seambench.contracts.outcomes import Word
@@ -52,8 +54,6 @@ def found_in(parts: Sequence[Conformance], record: Record | None = None) -> Foun
 
 def show_closing(found: Mapping[str, Found], page: Path) -> None:
     """Print the table, the page's address, and the next step."""
-    from rich.markup import escape
-
     timed = any(one.answers for one in found.values())
     table = plain_table(["reader"])
     titles = ("right", "wrong rows", "refused", "broken", "not offered")
