@@ -16,13 +16,11 @@ import signal
 import subprocess
 import tempfile
 import threading
-from collections.abc import Mapping
 from pathlib import Path
 from typing import IO
 
 from seambase.errors import RefusedError, SeambenchError, UsageError
-from seambench.conformance.doors.facts import read_facts
-from seambench.contracts.common import Kind
+from seambench.conformance.doors.facts import Told, read_facts
 from seambench.contracts.outcomes import CrashError, TimedOutError
 
 _REFUSED = 2
@@ -44,25 +42,19 @@ def _find_command(command: str) -> list[str]:
     return [str(Path(program).absolute()), *words[1:]]
 
 
-class Command:
+class Command(Told):
     """A program that implements a seam, and what its file of facts says of it.
 
     Attributes:
         arguments: the program with its path, and its arguments.
         timeout: seconds that one run of the program may take.
-        facts: what it says of itself.
     """
-
-    kind: Kind = "peer"
 
     def __init__(self, command: str, timeout: float = 600.0) -> None:
         """Find a command: program and arguments, as one would type them (no shell reads them)."""
         self.arguments = _find_command(command)
         self.timeout = timeout
-        self.facts = read_facts(Path(self.arguments[0]), *self.arguments[1:])
-        self.name = self.facts.name
-        self.version = self.facts.version
-        self.capabilities: Mapping[str, bool] = self.facts.capabilities
+        super().__init__(read_facts(Path(self.arguments[0]), *self.arguments[1:]))
 
 
 class Running:

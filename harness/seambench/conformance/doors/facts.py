@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from seambase.errors import UsageError
+from seambench.contracts.common import Kind
 
 #: Member `version` of every request.
 REQUEST_VERSION = 1
@@ -29,6 +30,17 @@ class Facts:
     name: str
     version: str = "unknown"
     capabilities: Mapping[str, bool] = field(default_factory=dict)
+
+
+class Told:
+    """An implementation that is no Python object: what it is called, and can, its facts say."""
+
+    kind: Kind = "peer"
+
+    def __init__(self, facts: Facts) -> None:
+        self.facts = facts
+        self.name, self.version = facts.name, facts.version
+        self.capabilities = facts.capabilities
 
 
 def read_facts(reader: Path, *arguments: str) -> Facts:

@@ -16,8 +16,7 @@ import pyarrow as pa
 
 from seambase.errors import InputError, RefusedError, UsageError
 from seambase.foreign_arrow import sound
-from seambench.conformance.doors.facts import read_facts
-from seambench.contracts.common import Kind
+from seambench.conformance.doors.facts import Told, read_facts
 from seambench.contracts.outcomes import CrashError, ProtocolError
 
 _REFUSED = 2
@@ -36,15 +35,12 @@ class ArrowArrayStream(ctypes.Structure):
     )
 
 
-class Library:
+class Library(Told):
     """A shared library that implements a seam; it stays loaded until the process ends.
 
     Attributes:
         functions: the functions of the seam, by name.
-        facts: what it says of itself.
     """
-
-    kind: Kind = "peer"
 
     def __init__(self, library: str, names: tuple[str, ...]) -> None:
         """Load the library, which has the functions of these names."""
@@ -54,10 +50,7 @@ class Library:
             self.functions: Mapping[str, Any] = {name: getattr(loaded, name) for name in names}
         except (OSError, AttributeError) as error:
             raise UsageError(f"lib:{library}: {error}") from error
-        self.facts = read_facts(path)
-        self.name = self.facts.name
-        self.version = self.facts.version
-        self.capabilities: Mapping[str, bool] = self.facts.capabilities
+        super().__init__(read_facts(path))
 
     def require_success(self, code: int, error: bytes) -> None:
         """Raise what a returned number stands for, unless it is 0."""

@@ -19,6 +19,7 @@ import contextlib
 import ctypes
 import io
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import IO, Any, Protocol
 
@@ -29,10 +30,10 @@ from seambase.errors import InputError, RefusedError
 from seambase.foreign_arrow import sound_batches
 from seambase.scan import ScanReport
 from seambench.conformance.doors.command import Command, Running
-from seambench.conformance.doors.facts import REQUEST_VERSION, Facts
+from seambench.conformance.doors.facts import REQUEST_VERSION, Facts, Told
 from seambench.conformance.doors.library import ERROR_BYTES, ArrowArrayStream, Library, trusted
 from seambench.contracts.outcomes import ProtocolError, TimedOutError
-from seambench.contracts.scan import Scan, Scanner, ScanRequest
+from seambench.contracts.scan import Scan, ScanRequest
 from seambench.engines.stream_dataset import StreamDataset
 
 
@@ -86,24 +87,24 @@ class Read(Protocol):
         ...
 
 
-class _Scanner(Scanner, Protocol):
-    """A reader behind a door."""
+class DoorScanner(Told, ABC):
+    """A reader behind a door; `path` is what its reads are counted as."""
 
     path: str
 
+    def open(self, request: ScanRequest) -> Scan:
+        """Note the request; a read begins when schema or rows are asked for."""
+        return DoorScan(self, request)
+
+    @abstractmethod
     def start(self, request: ScanRequest) -> Read:
         """Begin one read."""
-        ...
 
 
-class CommandScanner(Command):
+class CommandScanner(Command, DoorScanner):
     """A scanner that is a command; started anew for each read."""
 
     path = "command"
-
-    def open(self, request: ScanRequest) -> Scan:
-        """Note the request; the command starts when schema or rows are asked for."""
-        return DoorScan(self, request)
 
     def start(self, request: ScanRequest) -> Read:
         """Start the command for one read."""
@@ -114,7 +115,7 @@ class CommandScanner(Command):
         return StreamRead(self.name, "its standard output", running)
 
 
-class LibraryScanner(Library):
+class LibraryScanner(Library, DoorScanner):
     """A scanner that is a shared library."""
 
     path = "library"
@@ -130,10 +131,6 @@ class LibraryScanner(Library):
             ctypes.c_char_p,
             ctypes.c_size_t,
         )
-
-    def open(self, request: ScanRequest) -> Scan:
-        """Note the request; the library is called when schema or rows are asked for."""
-        return DoorScan(self, request)
 
     def start(self, request: ScanRequest) -> Read:
         """Call the library for one read."""
@@ -253,7 +250,7 @@ class _LibraryRead:
 class DoorScan:
     """One scan; the read that told the schema also gives the rows of the first stream."""
 
-    def __init__(self, scanner: _Scanner, request: ScanRequest) -> None:
+    def __init__(self, scanner: DoorScanner, request: ScanRequest) -> None:
         self._scanner = scanner
         self._request = request
         self._started: Read | None = None

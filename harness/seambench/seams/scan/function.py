@@ -13,6 +13,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,19 +22,17 @@ import pyarrow as pa
 from seambase.errors import InputError, RefusedError
 from seambench.conformance.doors.facts import Facts, read_facts
 from seambench.conformance.doors.library import trusted
-from seambench.contracts.common import Kind
 from seambench.contracts.outcomes import ProtocolError
-from seambench.contracts.scan import Scan, ScanRequest
-from seambench.seams.scan.doors import DoorScan, Read, request_members
+from seambench.contracts.scan import ScanRequest
+from seambench.seams.scan.doors import DoorScanner, Read, request_members
 
 #: What is done here, or need not be done, for a function that has no parameter for it.
 _NOT_NEEDED = ("columns", "batch_size", "threads")
 
 
-class FunctionScanner:
+class FunctionScanner(DoorScanner):
     """A scanner that is a function of a table's folder and of what is asked."""
 
-    kind: Kind = "peer"
     path = "function"
 
     def __init__(self, function: Callable[..., Any], name: str) -> None:
@@ -42,15 +41,10 @@ class FunctionScanner:
         self._takes = _parameters(function)
         module = inspect.getmodule(function)
         file = getattr(module, "__file__", None)
-        self.facts = read_facts(Path(file)) if file else Facts(name)
-        if file is None or self.facts.name == Path(file).name:  # nothing is said of it
-            self.facts = Facts(name, self.facts.version, self.facts.capabilities)
-        self.name, self.version = self.facts.name, self.facts.version
-        self.capabilities: Mapping[str, bool] = self.facts.capabilities
-
-    def open(self, request: ScanRequest) -> Scan:
-        """Note the request; the function is called when schema or rows are asked for."""
-        return DoorScan(self, request)
+        facts = read_facts(Path(file)) if file else Facts(name)
+        if file and facts.name == Path(file).name:  # nothing is said of it
+            facts = replace(facts, name=name)
+        super().__init__(facts)
 
     def start(self, request: ScanRequest) -> Read:
         """Call the function for one read."""

@@ -19,7 +19,7 @@ from seambench.contracts.peers.catalogue import Peer
 from seambench.contracts.peers.environments import MARK, python_of
 from seambench.contracts.registry import resolve
 from seambench.contracts.scan import Scan, ScanRequest
-from seambench.seams.scan.doors import CommandScanner, Read
+from seambench.seams.scan.doors import CommandScanner, DoorScanner, Read
 
 
 class ServedScanner(CommandScanner):
@@ -29,12 +29,9 @@ class ServedScanner(CommandScanner):
 
     def __init__(self, peer: Peer, version: str) -> None:
         """Note what it states; its environment is made when it is first read with."""
-        self._peer = peer
-        self.name = f"{peer.name}@{version}"
-        self.version = version
-        self.capabilities: Mapping[str, bool] = peer.capabilities(version)
-        self.timeout = 600.0
-        self.facts = Facts(self.name, version, self.capabilities)
+        self._peer, self.timeout = peer, 600.0
+        facts = Facts(f"{peer.name}@{version}", version, peer.capabilities(version))
+        DoorScanner.__init__(self, facts)
 
     def start(self, request: ScanRequest) -> Read:
         """Start the program in its environment, for one read."""

@@ -9,27 +9,25 @@ from __future__ import annotations
 
 import contextlib
 import http.client
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import IO, Any
 from urllib.parse import urlsplit
 
 from seambase.errors import RefusedError, UnavailableError, UsageError
 from seambase.wording import counted
 from seambench.conformance.doors.facts import parse_facts
-from seambench.contracts.common import Kind
 from seambench.contracts.outcomes import CrashError, TimedOutError
-from seambench.contracts.scan import Scan, ScanRequest
-from seambench.seams.scan.doors import DoorScan, Read, StreamRead, scan_request
+from seambench.contracts.scan import ScanRequest
+from seambench.seams.scan.doors import DoorScanner, Read, StreamRead, scan_request
 
 _REFUSED = 422
 _MOST_SAID = 2000
 _JSON = {"Content-Type": "application/json"}
 
 
-class ServiceScanner:
+class ServiceScanner(DoorScanner):
     """A scanner that answers at an address; a connection for each read."""
 
-    kind: Kind = "peer"
     path = "service"
 
     def __init__(self, scheme: str, rest: str, timeout: float = 600.0) -> None:
@@ -55,13 +53,7 @@ class ServiceScanner:
             raise UsageError(
                 f"{self.address}: GET must tell its facts, {answer.status} came; docs/doors.md"
             )
-        self.facts = parse_facts(said, self.address, self.address)
-        self.name, self.version = self.facts.name, self.facts.version
-        self.capabilities: Mapping[str, bool] = self.facts.capabilities
-
-    def open(self, request: ScanRequest) -> Scan:
-        """Note the request; it is sent when schema or rows are asked for."""
-        return DoorScan(self, request)
+        super().__init__(parse_facts(said, self.address, self.address))
 
     def start(self, request: ScanRequest) -> Read:
         """Send the request."""
