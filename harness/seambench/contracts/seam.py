@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -114,6 +115,22 @@ class PassRun:
 Pass = Callable[[PassRun], Iterator[Outcome]]
 Request = Callable[[Any, Any, Mapping[str, Any]], Mapping[str, Any]]
 """Of a case, an implementation and the members of a request; what it returns joins the answer."""
+
+
+class _Late:
+    """Has no `__get__`, so that it is called without the seam whose method it is."""
+
+    def __init__(self, target: str) -> None:
+        self._target = target
+
+    def __call__(self, *given: Any) -> Any:
+        module, _, name = self._target.partition(":")
+        return getattr(import_module(module), name)(*given)
+
+
+def late(target: str) -> Any:
+    """A function or class, `MODULE:NAME`, of a module that is imported when it is called."""
+    return _Late(target)
 
 
 class Seam(ABC):

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from seambench.contracts.common import TimedFamily
 from seambench.contracts.explanation import Explanation
-from seambench.contracts.seam import Case, Seam
+from seambench.contracts.seam import Seam, late
 
 if TYPE_CHECKING:
     from seambench.contracts.column import ColumnTable
@@ -30,12 +29,22 @@ _WORDS = {
     "type-strings.lenient": "does with every type string what StarRocks does",
 }
 
+_DOORS = {
+    "cmd": late("seambench.seams.column.doors:CommandColumns"),
+    "lib": late("seambench.seams.column.doors:LibraryColumns"),
+}
+
 
 class _ColumnSeam(Seam):
     name = "column"
     title = "rows cross a language border in off-heap columns"
     method = "chunks"
     words = _WORDS
+    doors = _DOORS
+    cases = late("seambench.seams.column.cases:column_cases")
+    check = late("seambench.seams.column.check:check_column")
+    asked = late("seambench.seams.column.keep:asked_column")
+    keep = late("seambench.seams.column.keep:keep_column")
 
     @property
     def timed(self) -> Sequence[TimedFamily]:
@@ -52,42 +61,16 @@ class _ColumnSeam(Seam):
             ),
         )
 
-    def cases(self, root: Path, golden: Path | None, begins: Sequence[str]) -> Sequence[Case]:
-        from seambench.seams.column.cases import column_cases
-
-        return column_cases(root, golden, begins)
-
     def explain(self, case: ColumnCase) -> Explanation:
         from seambench.conformance.definitions import explain_file
 
         request = {"fetch size": case.fetch_size or "", "nulls": case.nulls}
         return explain_file(case, case.file, request)
 
-    def check(self, case: ColumnCase, implementation: ColumnTable) -> None:
-        from seambench.seams.column.check import check_column
-
-        check_column(case, implementation)
-
     def attempt(self, case: ColumnCase, implementation: ColumnTable) -> None:
         from seambench.seams.column.check import request_of
 
         implementation.chunks(request_of(case.content()))
-
-    def asked(self, case: ColumnCase) -> str:
-        from seambench.seams.column.keep import asked_column
-
-        return asked_column(case)
-
-    def keep(self, case: ColumnCase, folder: Path) -> Sequence[str]:
-        from seambench.seams.column.keep import keep_column
-
-        return keep_column(case, folder)
-
-    @property
-    def doors(self) -> Mapping[str, Callable[[str], Any]]:
-        from seambench.seams.column.doors import CommandColumns, LibraryColumns
-
-        return {"cmd": CommandColumns, "lib": LibraryColumns}
 
 
 SEAM = _ColumnSeam()

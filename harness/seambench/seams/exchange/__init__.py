@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from seambench.contracts.common import TimedFamily
 from seambench.contracts.explanation import Explanation
-from seambench.contracts.seam import Case, Seam
+from seambench.contracts.seam import Case, Seam, late
 
 if TYPE_CHECKING:
-    from seambench.contracts.exchange import Exchange
     from seambench.seams.exchange.cases import ExchangeCase
 
 __all__ = ["SEAM"]
@@ -82,12 +81,22 @@ _WORDS = {
     "wires.*": "what it speaks to another implementation",
 }
 
+_DOORS = {
+    "cmd": late("seambench.seams.exchange.doors:CommandExchange"),
+    "lib": late("seambench.seams.exchange.library:LibraryExchange"),
+}
+
 
 class _ExchangeSeam(Seam):
     name = "exchange"
     title = "rows move between the workers of a query"
     method = "open"
     words = _WORDS
+    doors = _DOORS
+    check = late("seambench.seams.exchange.check:check_exchange")
+    attempt = late("seambench.seams.exchange.check:attempt_exchange")
+    pair = late("seambench.seams.exchange.pairs:Pair")
+    pair_names = late("seambench.seams.exchange.pairs:names_of_pairs")
 
     @property
     def timed(self) -> Sequence[TimedFamily]:
@@ -122,16 +131,6 @@ class _ExchangeSeam(Seam):
             raise UsageError("--golden: the exchange seam has no golden files")
         return exchange_cases(root, begins)
 
-    def check(self, case: ExchangeCase, implementation: Exchange) -> None:
-        from seambench.seams.exchange.check import check_exchange
-
-        check_exchange(case, implementation)
-
-    def attempt(self, case: ExchangeCase, implementation: Exchange) -> None:
-        from seambench.seams.exchange.check import attempt_exchange
-
-        attempt_exchange(case, implementation)
-
     def explain(self, case: ExchangeCase) -> Explanation:
         from seambench.conformance.definitions import explain_file
 
@@ -143,23 +142,6 @@ class _ExchangeSeam(Seam):
             **case.knobs,
         }
         return explain_file(case, case.file, request)
-
-    @property
-    def doors(self) -> Mapping[str, Callable[[str], Any]]:
-        from seambench.seams.exchange.doors import CommandExchange
-        from seambench.seams.exchange.library import LibraryExchange
-
-        return {"cmd": CommandExchange, "lib": LibraryExchange}
-
-    def pair(self, first: Any, second: Any) -> Any:
-        from seambench.seams.exchange.pairs import Pair
-
-        return Pair(first, second)
-
-    def pair_names(self, name: str, against: str) -> list[str]:
-        from seambench.seams.exchange.pairs import names_of_pairs
-
-        return names_of_pairs(name, against)
 
 
 SEAM = _ExchangeSeam()

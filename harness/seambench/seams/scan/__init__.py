@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from seambench.contracts.common import OVER, TimedFamily
-from seambench.contracts.explanation import Explanation
-from seambench.contracts.peers.catalogue import Peer
-from seambench.contracts.seam import Case, Pass, Request, Seam
+from seambench.contracts.seam import Case, Seam, late
 
 if TYPE_CHECKING:
-    from seambench.contracts.scan import Scanner
     from seambench.seams.scan.cases import ScanCase
 
 __all__ = ["SEAM"]
@@ -37,11 +35,39 @@ _WORDS = {
     "where": "applies a filter in DuckDB's SQL by itself",
 }
 
+_SERVICE = late("seambench.seams.scan.service:ServiceScanner")
+_DOORS = {
+    "cmd": late("seambench.seams.scan.doors:CommandScanner"),
+    "lib": late("seambench.seams.scan.doors:LibraryScanner"),
+    **{scheme: partial(_SERVICE, scheme) for scheme in ("http", "https")},
+}
+_HELD = late("seambench.seams.scan.invariants:hold_invariants")
+_REQUESTS = {
+    "form": late("seambench.seams.scan.forms:check_form"),
+    "ways": late("seambench.seams.scan.invariants:check_ways"),
+    "invariants": lambda case, scanner, _: {"digest": _HELD(case, scanner)},
+}
+_PASSES = {
+    "forms": late("seambench.seams.scan.forms:vary_forms"),
+    "invariants": late("seambench.seams.scan.invariants:compare_readers"),
+    "ways": late("seambench.seams.scan.invariants:vary_ways"),
+}
+
 
 class _ScanSeam(Seam):
     name = "scan"
     title = "a scanner hands a table's rows to an engine"
     method = "open"
+    doors = _DOORS
+    requests = _REQUESTS
+    passes = _PASSES
+    check = late("seambench.seams.scan.check:check_scan")
+    attempt = late("seambench.seams.scan.check:read_case")
+    explain = late("seambench.seams.scan.explained_case:explain_scan")
+    keep = late("seambench.seams.scan.keep:keep_scan")
+    asked = late("seambench.seams.scan.keep:asked_scan")
+    wrap = late("seambench.seams.scan.function:FunctionScanner")
+    served = late("seambench.seams.scan.peer_program:ServedScanner")
 
     @property
     def words(self) -> Mapping[str, str]:
@@ -78,69 +104,6 @@ class _ScanSeam(Seam):
         if golden is not None:
             raise UsageError("--golden: golden tables of the scan seam belong to its case files")
         return scan_cases(root, begins)
-
-    def check(self, case: ScanCase, implementation: Scanner) -> int | None:
-        from seambench.seams.scan.check import check_scan
-
-        return check_scan(case, implementation)
-
-    def attempt(self, case: ScanCase, implementation: Scanner) -> None:
-        from seambench.seams.scan.check import read_case
-
-        read_case(case, implementation)
-
-    def explain(self, case: ScanCase) -> Explanation:
-        from seambench.seams.scan.explained_case import explain_scan
-
-        return explain_scan(case)
-
-    def keep(self, case: ScanCase, folder: Path) -> Sequence[str]:
-        from seambench.seams.scan.keep import keep_scan
-
-        return keep_scan(case, folder)
-
-    def asked(self, case: ScanCase) -> str:
-        from seambench.seams.scan.keep import asked_scan
-
-        return asked_scan(case)
-
-    @property
-    def doors(self) -> Mapping[str, Callable[[str], Any]]:
-        from functools import partial
-
-        from seambench.seams.scan.doors import CommandScanner, LibraryScanner
-        from seambench.seams.scan.service import ServiceScanner
-
-        services = {scheme: partial(ServiceScanner, scheme) for scheme in ("http", "https")}
-        return {"cmd": CommandScanner, "lib": LibraryScanner, **services}
-
-    def wrap(self, function: Callable[..., Any], name: str) -> Any:
-        from seambench.seams.scan.function import FunctionScanner
-
-        return FunctionScanner(function, name)
-
-    def served(self, peer: Peer, version: str) -> Any:
-        from seambench.seams.scan.peer_program import ServedScanner
-
-        return ServedScanner(peer, version)
-
-    @property
-    def requests(self) -> Mapping[str, Request]:
-        from seambench.seams.scan.forms import check_form
-        from seambench.seams.scan.invariants import check_ways, hold_invariants
-
-        return {
-            "form": check_form,
-            "ways": check_ways,
-            "invariants": lambda case, scanner, _: {"digest": hold_invariants(case, scanner)},
-        }
-
-    @property
-    def passes(self) -> Mapping[str, Pass]:
-        from seambench.seams.scan.forms import vary_forms
-        from seambench.seams.scan.invariants import compare_readers, vary_ways
-
-        return {"forms": vary_forms, "invariants": compare_readers, "ways": vary_ways}
 
     def pass_cases(self, name: str, cases: Sequence[ScanCase]) -> Sequence[Case]:
         from seambench.seams.scan.forms import varied

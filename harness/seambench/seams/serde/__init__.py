@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from seambase.serde import CODECS
 from seambench.contracts.common import TimedFamily
 from seambench.contracts.explanation import Explanation
-from seambench.contracts.seam import Case, Pass, Request, Seam
+from seambench.contracts.seam import Seam, late
 
 if TYPE_CHECKING:
-    from seambench.contracts.serde import Serde
     from seambench.seams.serde.cases import SerdeCase
 
 __all__ = ["SEAM"]
@@ -53,12 +51,29 @@ _WORDS = {
     "thresholds": "operators whose calls and batches have a bound of bytes",
 }
 
+_DOORS = {
+    "cmd": late("seambench.seams.serde.doors:CommandSerde"),
+    "lib": late("seambench.seams.serde.doors:LibrarySerde"),
+}
+_REQUESTS = {
+    name: late(f"seambench.seams.serde.matrix:{name}") for name in ("produce", "consume", "memory")
+}
+_PASSES = {"matrix": late("seambench.seams.serde.matrix:exchange_bytes")}
+
 
 class _SerdeSeam(Seam):
     name = "serde"
     title = "batches become bytes, and bytes batches"
     method = "serialize"
     words = _WORDS
+    doors = _DOORS
+    requests = _REQUESTS
+    passes = _PASSES
+    cases = late("seambench.seams.serde.cases:serde_cases")
+    check = late("seambench.seams.serde.check:check_serde")
+    attempt = late("seambench.seams.serde.check:attempt_serde")
+    keep = late("seambench.seams.serde.keep:keep_serde")
+    asked = late("seambench.seams.serde.keep:asked_serde")
 
     @property
     def timed(self) -> Sequence[TimedFamily]:
@@ -72,54 +87,11 @@ class _SerdeSeam(Seam):
             ),
         )
 
-    def cases(self, root: Path, golden: Path | None, begins: Sequence[str]) -> Sequence[Case]:
-        from seambench.seams.serde.cases import serde_cases
-
-        return serde_cases(root, golden, begins)
-
-    def check(self, case: SerdeCase, implementation: Serde) -> None:
-        from seambench.seams.serde.check import check_serde
-
-        check_serde(case, implementation)
-
-    def attempt(self, case: SerdeCase, implementation: Serde) -> None:
-        from seambench.seams.serde.check import attempt_serde
-
-        attempt_serde(case, implementation)
-
     def explain(self, case: SerdeCase) -> Explanation:
         from seambench.conformance.definitions import explain_file
 
         request = {"operation": case.operation, "witness": case.witness}
         return explain_file(case, case.file, request)
-
-    def keep(self, case: SerdeCase, folder: Path) -> Sequence[str]:
-        from seambench.seams.serde.keep import keep_serde
-
-        return keep_serde(case, folder)
-
-    def asked(self, case: SerdeCase) -> str:
-        from seambench.seams.serde.keep import asked_serde
-
-        return asked_serde(case)
-
-    @property
-    def doors(self) -> Mapping[str, Callable[[str], Any]]:
-        from seambench.seams.serde.doors import CommandSerde, LibrarySerde
-
-        return {"cmd": CommandSerde, "lib": LibrarySerde}
-
-    @property
-    def requests(self) -> Mapping[str, Request]:
-        from seambench.seams.serde import matrix
-
-        return {"produce": matrix.produce, "consume": matrix.consume, "memory": matrix.memory}
-
-    @property
-    def passes(self) -> Mapping[str, Pass]:
-        from seambench.seams.serde.matrix import exchange_bytes
-
-        return {"matrix": exchange_bytes}
 
 
 SEAM = _SerdeSeam()

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, get_args
 
 from seambench.contracts.explanation import Explanation
-from seambench.contracts.seam import Case, Pass, Request, Seam
+from seambench.contracts.seam import Case, Seam, late
 from seambench.contracts.table_writer import Do
 
 if TYPE_CHECKING:
-    from seambench.contracts.scan import Scanner
-    from seambench.contracts.table_writer import TableWriter
     from seambench.seams.table_writer.cases import WriterCase
 
 __all__ = ["SEAM"]
@@ -24,6 +22,13 @@ _WORDS = {
     "partitions": "tables partitioned by columns",
 }
 
+_DOORS = {"cmd": late("seambench.seams.table_writer.doors:CommandWriter")}
+_REQUESTS = {
+    "write": late("seambench.seams.table_writer.others:write_request"),
+    "read": late("seambench.seams.table_writer.others:read_request"),
+}
+_PASSES = {"readers": late("seambench.seams.table_writer.others:ask_readers")}
+
 
 class _WriterSeam(Seam):
     name = "table-writer"
@@ -31,6 +36,12 @@ class _WriterSeam(Seam):
     method = "step"
     reader = "scan"
     words = _WORDS
+    doors = _DOORS
+    requests = _REQUESTS
+    passes = _PASSES
+    check = late("seambench.seams.table_writer.check:check_writer")
+    asked = late("seambench.seams.table_writer.doors:asked_lines")
+    pair = late("seambench.seams.table_writer.others:WrittenAndRead")
 
     def cases(self, root: Path, golden: Path | None, begins: Sequence[str]) -> Sequence[Case]:
         from seambench.seams.table_writer.cases import writer_cases
@@ -38,43 +49,10 @@ class _WriterSeam(Seam):
         del golden  # it has none
         return writer_cases(root, begins)
 
-    def check(self, case: WriterCase, implementation: TableWriter) -> None:
-        from seambench.seams.table_writer.check import check_writer
-
-        check_writer(case, implementation)
-
     def explain(self, case: WriterCase) -> Explanation:
         from seambench.conformance.definitions import explain_file
 
         return explain_file(case, case.file, {"format": case.format})
-
-    def asked(self, case: WriterCase) -> str:
-        from seambench.seams.table_writer.doors import asked_lines
-
-        return asked_lines(case)
-
-    @property
-    def doors(self) -> Mapping[str, Callable[[str], Any]]:
-        from seambench.seams.table_writer.doors import CommandWriter
-
-        return {"cmd": CommandWriter}
-
-    def pair(self, first: TableWriter, second: Scanner) -> TableWriter:
-        from seambench.seams.table_writer.others import WrittenAndRead
-
-        return WrittenAndRead(first, second)
-
-    @property
-    def requests(self) -> Mapping[str, Request]:
-        from seambench.seams.table_writer.others import read_request, write_request
-
-        return {"write": write_request, "read": read_request}
-
-    @property
-    def passes(self) -> Mapping[str, Pass]:
-        from seambench.seams.table_writer.others import ask_readers
-
-        return {"readers": ask_readers}
 
 
 SEAM = _WriterSeam()
