@@ -87,18 +87,8 @@ def _copy(folder: Path) -> None:
             kept.tell()
 
 
-def _stopped(folder: Path, transport: str, chunk_format_name: str) -> None:
-    """Our receivers, read from the next line on."""
-    _exchange(folder, transport, chunk_format_name, wait=lambda: sys.stdin.readline())
-
-
-def _exchange(
-    folder: Path,
-    transport: str,
-    chunk_format_name: str,
-    wait: Callable[[], object] = lambda: None,
-) -> None:
-    """Our receivers, one for each channel, each read by a thread once `wait` returns."""
+def _exchange(folder: Path, transport: str, chunk_format_name: str, stopped: bool) -> None:
+    """Our receivers, one for each channel, each read by a thread; if stopped, from a line on."""
     rows = chunk_format_name != _PAGES
     registry = SourceRegistry()
     server = serve(transport, registry, f"unix:{folder / 's'}")
@@ -119,7 +109,8 @@ def _exchange(
                     kept.add_bytes(len(found))
 
         _say(ready=True)
-        wait()
+        if stopped:
+            sys.stdin.readline()
         with ThreadPoolExecutor(CHANNELS) as pool:
             list(pool.map(drain, sources))
         for number in range(CHANNELS):
@@ -188,11 +179,13 @@ def main() -> None:
         "flight-ipc": partial(_flight, drivers=drivers),
         "grpc-calls": _grpc_calls,
     }
-    take = _stopped if kind == "stopped" else _exchange
     transport, _, carried = name.partition("+")
     with tempfile.TemporaryDirectory(prefix="seamb") as folder:
         known = ways.get(name)
-        known(Path(folder)) if known else take(Path(folder), transport, carried)
+        if known:
+            known(Path(folder))
+        else:
+            _exchange(Path(folder), transport, carried, kind == "stopped")
 
 
 if __name__ == "__main__":

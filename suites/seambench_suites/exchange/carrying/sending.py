@@ -10,6 +10,7 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import pyarrow.flight as flight
@@ -124,22 +125,42 @@ def _ready(load: Load) -> ChunkFormat:
 
 def _chunks(load: Load, transport: str, bound: ChunkFormat, address: str) -> None:
     """Chunks that are there already: what a sink does without partitioning."""
-    sinks = [
-        ExchangeSink(
-            load.schema,
-            [connect(transport, address, number)],
-            Routing("single"),
-            be_number=0,
-            format=bound,
-            max_transmit_batched_bytes=READY_BYTES,
-        )
-        for number in range(CHANNELS)
-    ]
+    channels = channels_to(transport, address)
+    _write_chunks(
+        load, [sink_to(load, [one], format=bound, batched_bytes=READY_BYTES) for one in channels]
+    )
+
+
+def _write_chunks(load: Load, sinks: Sequence[ExchangeSink]) -> None:
+    """All chunks, each by the sink of its channel."""
     drivers = [sink.driver() for sink in sinks]
     for _ in range(load.passes):
         for channel, chunk in load.chunks:
             drivers[channel].write(chunk)
-    _end(sinks, drivers)
+    for driver in drivers:
+        driver.finish()
+    for sink in sinks:
+        _end(sink)
+
+
+def channels_to(transport: str, address: str) -> Sequence[Any]:
+    """A channel to each receiver."""
+    return [connect(transport, address, number) for number in range(CHANNELS)]
+
+
+def sink_to(
+    load: Load, channels: Sequence[Any], *, batched_bytes: int = BATCHED_BYTES, **options: Any
+) -> ExchangeSink:
+    """A sink that deals rows to several channels, or hands them all to one."""
+    routing = Routing("hash", RULE) if len(channels) > 1 else Routing("single")
+    return ExchangeSink(
+        load.schema,
+        channels,
+        routing,
+        be_number=0,
+        max_transmit_batched_bytes=batched_bytes,
+        **options,
+    )
 
 
 def _drivers(kind: str) -> int:
@@ -154,39 +175,30 @@ def _shares(passes: int, drivers: int) -> Sequence[int]:
 
 def _rows(load: Load, transport: str, chunk_format_name: str, address: str, drivers: int) -> None:
     """Partition, encode, send."""
-    sink = ExchangeSink(
-        load.schema,
-        [connect(transport, address, number) for number in range(CHANNELS)],
-        Routing("hash", RULE),
-        be_number=0,
-        drivers=drivers,
-        format=chunk_format(chunk_format_name, load.schema),
-        max_transmit_batched_bytes=BATCHED_BYTES,
-    )
+    bound = chunk_format(chunk_format_name, load.schema)
+    sink = sink_to(load, channels_to(transport, address), drivers=drivers, format=bound)
     _write(load, sink, drivers)
-    _end([sink], [])
 
 
 def _write(load: Load, sink: ExchangeSink, drivers: int) -> None:
-    """All passes, shared by so many drivers."""
-
-    def drive(passes: int) -> None:
-        driver = sink.driver()
-        for _ in range(passes):
-            for batch in load.batches:
-                driver.write(batch)
-        driver.finish()
-
+    """All passes, shared by so many drivers, to the end."""
     with ThreadPoolExecutor(drivers) as pool:
-        list(pool.map(drive, _shares(load.passes, drivers)))
+        list(pool.map(partial(drive, load, sink), _shares(load.passes, drivers)))
+    _end(sink)
 
 
-def _end(sinks: Sequence[ExchangeSink], drivers: Sequence[Any]) -> None:
-    for driver in drivers:
-        driver.finish()
-    for sink in sinks:
-        sink.wait_finished()
-        sink.close()
+def drive(load: Load, sink: ExchangeSink, passes: int) -> None:
+    """What one driver writes."""
+    driver = sink.driver()
+    for _ in range(passes):
+        for batch in load.batches:
+            driver.write(batch)
+    driver.finish()
+
+
+def _end(sink: ExchangeSink) -> None:
+    sink.wait_finished()
+    sink.close()
 
 
 def _dealt(load: Load, passes: int) -> Iterator[tuple[int, Any]]:
@@ -256,28 +268,15 @@ def within(kind: str, load: Load) -> Sequence[Any]:
     channels = [LocalChannel(registry, number) for number in range(CHANNELS)]
     groups = [channels] if partition else [[channel] for channel in channels]
     sinks = [
-        ExchangeSink(
-            load.schema,
-            group,
-            Routing("hash", RULE) if partition else Routing("single"),
-            be_number=0,
-            drivers=count,
-            max_transmit_batched_bytes=HANDED_OVER_BYTES,
-        )
-        for group in groups
+        sink_to(load, group, drivers=count, batched_bytes=HANDED_OVER_BYTES) for group in groups
     ]
     kept = None if load.passes == 1 else 0
     with ThreadPoolExecutor(CHANNELS) as pool:
         reading = [pool.submit(_read_all, source, kept) for source in sources]
         if partition:
             _write(load, sinks[0], count)
-            _end(sinks, [])
         else:
-            drivers = [sink.driver() for sink in sinks]
-            for _ in range(load.passes):
-                for channel, chunk in load.chunks:
-                    drivers[channel].write(chunk)
-            _end(sinks, drivers)
+            _write_chunks(load, sinks)
         return [batch for future in reading for batch in future.result()]
 
 

@@ -18,11 +18,12 @@ from seambench.records.model import Moved
 from seambench.records.verdicts import Arrived
 from seambench.records.writer import Sample
 from seambench_suites.exchange.carrying.load import CHANNELS, RULE, Load
+from seambench_suites.exchange.carrying.sending import channels_to, drive
 from seamkit.exchange.formats.formats import chunk_format
 from seamkit.exchange.logic.options import ReceiverOptions
 from seamkit.exchange.sink import ExchangeSink, Routing
 from seamkit.exchange.source import ExchangeSource, SourceRegistry
-from seamkit.exchange.transports.by_name import connect, serve
+from seamkit.exchange.transports.by_name import serve
 
 _FORMAT = "arrow-batch"
 _BUFFER_BYTES = 1 << 20
@@ -66,7 +67,7 @@ def _seconds_of_the_others(load: Load, slow_seconds: float | None = None) -> tup
         stack.callback(server.close)
         sink = ExchangeSink(
             load.schema,
-            [connect("sockets", server.address, number) for number in range(CHANNELS)],
+            channels_to("sockets", server.address),
             Routing("hash", RULE),
             be_number=0,
             format=bound,
@@ -86,7 +87,7 @@ def _seconds_of_the_others(load: Load, slow_seconds: float | None = None) -> tup
         begin = time.perf_counter()
         for reader in readers:
             reader.start()
-        writer = threading.Thread(target=_write, args=(load, sink), daemon=True)
+        writer = threading.Thread(target=drive, args=(load, sink, load.passes), daemon=True)
         writer.start()
         for reader in readers[1:]:
             reader.join(_SECONDS_TO_END)
@@ -95,11 +96,3 @@ def _seconds_of_the_others(load: Load, slow_seconds: float | None = None) -> tup
             thread.join(_SECONDS_TO_END)
         sink.wait_finished(_SECONDS_TO_END)
     return seconds, sum(got)
-
-
-def _write(load: Load, sink: ExchangeSink) -> None:
-    driver = sink.driver()
-    for _ in range(load.passes):
-        for batch in load.batches:
-            driver.write(batch)
-    driver.finish()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from dataclasses import dataclass
@@ -12,12 +13,16 @@ from seambench.bench.measure import Competitor
 from seambench.records.model import Moved
 from seambench.records.verdicts import Arrived
 from seambench.records.writer import Sample
-from seambench_suites.exchange.carrying.load import CHANNELS, RULE, Load
-from seambench_suites.exchange.carrying.sending import BATCHED_BYTES, Receiving
+from seambench_suites.exchange.carrying.load import Load
+from seambench_suites.exchange.carrying.sending import (
+    BATCHED_BYTES,
+    Receiving,
+    channels_to,
+    drive,
+    sink_to,
+)
 from seamkit.exchange.formats.formats import chunk_format
 from seamkit.exchange.logic.options import SinkOptions
-from seamkit.exchange.sink import ExchangeSink, Routing
-from seamkit.exchange.transports.by_name import connect
 
 _FORMAT = "arrow-batch"
 _LOOKS_A_SECOND = 20
@@ -62,33 +67,19 @@ def resuming(transport: str, seconds: float, passes: int) -> Competitor:
 def _stopped(transport: str, seconds: float, load: Load) -> Stopped:
     """Send a load to receivers of another process that do not read for so many seconds."""
     way = f"stopped/{transport}+{_FORMAT}"
-    receiving = Receiving(way)
-    try:
+    with contextlib.closing(Receiving(way)) as receiving:
         return _run(receiving, transport, seconds, load)
-    finally:
-        receiving.close()
 
 
 def _run(receiving: Receiving, transport: str, seconds: float, load: Load) -> Stopped:
     receiving.expect(load.passes)
-    sink = ExchangeSink(
-        load.schema,
-        [connect(transport, receiving.address, number) for number in range(CHANNELS)],
-        Routing("hash", RULE),
-        be_number=0,
+    sink = sink_to(
+        load,
+        channels_to(transport, receiving.address),
         format=chunk_format(_FORMAT, load.schema),
         options=SinkOptions(max_buffered_bytes=_LIMIT_BYTES),
-        max_transmit_batched_bytes=BATCHED_BYTES,
     )
-
-    def write() -> None:
-        driver = sink.driver()
-        for _ in range(load.passes):
-            for batch in load.batches:
-                driver.write(batch)
-        driver.finish()
-
-    writer = threading.Thread(target=write, daemon=True)
+    writer = threading.Thread(target=drive, args=(load, sink, load.passes), daemon=True)
     begin = time.monotonic()
     writer.start()
     peak = 0
