@@ -21,8 +21,13 @@ import pyarrow.parquet as pq
 
 from seambase.errors import SeambenchError, UnavailableError, UsageError
 
-_BIGINT, _INT, _TEXT, _DATE = pa.int64(), pa.int32(), pa.string(), pa.date32()
-_MONEY = pa.decimal128(15, 2)
+_TYPES = {
+    "bigint": pa.int64(),
+    "int": pa.int32(),
+    "text": pa.string(),
+    "date": pa.date32(),
+    "money": pa.decimal128(15, 2),
+}
 
 # Rows of a part: large enough that starting the generator costs little, small enough for memory.
 _ROWS_PER_PART = 1_500_000
@@ -45,10 +50,11 @@ class TableFacts:
     scales: bool = True
 
 
-def _facts(
-    name: str, keys: str, rows: int, columns: list[tuple[str, pa.DataType]], *, scales: bool = True
-) -> TableFacts:
-    return TableFacts(name, tuple(keys.split(",")), pa.schema(columns), rows, scales)
+def _facts(name: str, keys: str, rows: int, columns: str, *, scales: bool = True) -> TableFacts:
+    """Facts of a table whose columns are written as in SQL."""
+    pairs = (column.split() for column in columns.split(", "))
+    schema = pa.schema([(column, _TYPES[kind]) for column, kind in pairs])
+    return TableFacts(name, tuple(keys.split()), schema, rows, scales)
 
 
 # Columns and cardinalities: TPC-H specification, revision 3, clauses 1.4.1 and 4.2.5.
@@ -59,116 +65,60 @@ TABLES: dict[str, TableFacts] = {
             "region",
             "r_regionkey",
             5,
-            [("r_regionkey", _BIGINT), ("r_name", _TEXT), ("r_comment", _TEXT)],
+            "r_regionkey bigint, r_name text, r_comment text",
             scales=False,
         ),
         _facts(
             "nation",
             "n_nationkey",
             25,
-            [
-                ("n_nationkey", _BIGINT),
-                ("n_name", _TEXT),
-                ("n_regionkey", _BIGINT),
-                ("n_comment", _TEXT),
-            ],
+            "n_nationkey bigint, n_name text, n_regionkey bigint, n_comment text",
             scales=False,
         ),
         _facts(
             "supplier",
             "s_suppkey",
             10_000,
-            [
-                ("s_suppkey", _BIGINT),
-                ("s_name", _TEXT),
-                ("s_address", _TEXT),
-                ("s_nationkey", _BIGINT),
-                ("s_phone", _TEXT),
-                ("s_acctbal", _MONEY),
-                ("s_comment", _TEXT),
-            ],
+            "s_suppkey bigint, s_name text, s_address text, s_nationkey bigint, s_phone text, "
+            "s_acctbal money, s_comment text",
         ),
         _facts(
             "customer",
             "c_custkey",
             150_000,
-            [
-                ("c_custkey", _BIGINT),
-                ("c_name", _TEXT),
-                ("c_address", _TEXT),
-                ("c_nationkey", _BIGINT),
-                ("c_phone", _TEXT),
-                ("c_acctbal", _MONEY),
-                ("c_mktsegment", _TEXT),
-                ("c_comment", _TEXT),
-            ],
+            "c_custkey bigint, c_name text, c_address text, c_nationkey bigint, c_phone text, "
+            "c_acctbal money, c_mktsegment text, c_comment text",
         ),
         _facts(
             "part",
             "p_partkey",
             200_000,
-            [
-                ("p_partkey", _BIGINT),
-                ("p_name", _TEXT),
-                ("p_mfgr", _TEXT),
-                ("p_brand", _TEXT),
-                ("p_type", _TEXT),
-                ("p_size", _INT),
-                ("p_container", _TEXT),
-                ("p_retailprice", _MONEY),
-                ("p_comment", _TEXT),
-            ],
+            "p_partkey bigint, p_name text, p_mfgr text, p_brand text, p_type text, p_size int, "
+            "p_container text, p_retailprice money, p_comment text",
         ),
         _facts(
             "partsupp",
-            "ps_partkey,ps_suppkey",
+            "ps_partkey ps_suppkey",
             800_000,
-            [
-                ("ps_partkey", _BIGINT),
-                ("ps_suppkey", _BIGINT),
-                ("ps_availqty", _INT),
-                ("ps_supplycost", _MONEY),
-                ("ps_comment", _TEXT),
-            ],
+            "ps_partkey bigint, ps_suppkey bigint, ps_availqty int, ps_supplycost money, "
+            "ps_comment text",
         ),
         _facts(
             "orders",
             "o_orderkey",
             1_500_000,
-            [
-                ("o_orderkey", _BIGINT),
-                ("o_custkey", _BIGINT),
-                ("o_orderstatus", _TEXT),
-                ("o_totalprice", _MONEY),
-                ("o_orderdate", _DATE),
-                ("o_orderpriority", _TEXT),
-                ("o_clerk", _TEXT),
-                ("o_shippriority", _INT),
-                ("o_comment", _TEXT),
-            ],
+            "o_orderkey bigint, o_custkey bigint, o_orderstatus text, o_totalprice money, "
+            "o_orderdate date, o_orderpriority text, o_clerk text, o_shippriority int, "
+            "o_comment text",
         ),
         _facts(
             "lineitem",
-            "l_orderkey,l_linenumber",
+            "l_orderkey l_linenumber",
             6_001_215,
-            [
-                ("l_orderkey", _BIGINT),
-                ("l_partkey", _BIGINT),
-                ("l_suppkey", _BIGINT),
-                ("l_linenumber", _INT),
-                ("l_quantity", _MONEY),
-                ("l_extendedprice", _MONEY),
-                ("l_discount", _MONEY),
-                ("l_tax", _MONEY),
-                ("l_returnflag", _TEXT),
-                ("l_linestatus", _TEXT),
-                ("l_shipdate", _DATE),
-                ("l_commitdate", _DATE),
-                ("l_receiptdate", _DATE),
-                ("l_shipinstruct", _TEXT),
-                ("l_shipmode", _TEXT),
-                ("l_comment", _TEXT),
-            ],
+            "l_orderkey bigint, l_partkey bigint, l_suppkey bigint, l_linenumber int, "
+            "l_quantity money, l_extendedprice money, l_discount money, l_tax money, "
+            "l_returnflag text, l_linestatus text, l_shipdate date, l_commitdate date, "
+            "l_receiptdate date, l_shipinstruct text, l_shipmode text, l_comment text",
         ),
     )
 }

@@ -27,25 +27,8 @@ _SEGMENTS = ["AUTOMOBILE", "BUILDING", "FURNITURE", "HOUSEHOLD", "MACHINERY"]
 _CONTAINERS = ["SM CASE", "SM BOX", "MED BAG", "MED BOX", "LG CASE", "LG BOX", "JUMBO PKG"]
 # Words that the queries' LIKE patterns look for are among them.
 _WORDS = [
-    "special",
-    "requests",
-    "pending",
-    "deposits",
-    "Customer",
-    "Complaints",
-    "express",
-    "final",
-]
-_WORDS += [
-    "ironic",
-    "theodolites",
-    "silent",
-    "foxes",
-    "pinto",
-    "beans",
-    "quickly",
-    "above",
-    "ideas",
+    *("special", "requests", "pending", "deposits", "Customer", "Complaints", "express", "final"),
+    *("ironic", "theodolites", "silent", "foxes", "pinto", "beans", "quickly", "above", "ideas"),
 ]
 _FOREIGN = ["größer", "naïve", "Ωμέγα", "крыло", "東京", "価格", "ज़मीन", "🚚📦", "Ł"]
 _POOL_SIZE = 2048
