@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import chain, islice
 from typing import Any
 
 import pyarrow as pa
@@ -26,10 +27,9 @@ from seambench.contracts.serde import Operated, Serde
 from seambench.seams.serde.cases import DAMAGE, SerdeCase, common_needs
 from seambench.seams.serde.damage import check_damage
 from seambench.seams.serde.handed_batches import batches_of
-from seambench.seams.serde.plain_rows import unsafe_row
 from seambench.seams.serde.streams import check_reread, check_stream, write_stream
 from seambench.seams.serde.values import flat_type
-from seambench.seams.serde.vectors import Expected, Vector, decode_problem
+from seambench.seams.serde.vectors import Expected, Vector, decode_problem, plain_rows
 from seambench.seams.serde.written import encode_problem, first_difference, written_again
 
 
@@ -242,12 +242,8 @@ def _pieces(vector: Vector) -> Iterator[tuple[pa.RecordBatch, int]]:
 
 def _plain(vector: Vector) -> list[bytes]:
     """The rows as the plain writer has them."""
-    writer = str(vector.request.options.get("writer", "spark"))
-    return [
-        unsafe_row([column[row] for column in batch.columns], vector.types, writer)
-        for batch in vector.batches
-        for row in range(batch.rows)
-    ]
+    pieces = (plain_rows(vector.request, vector.types, batch) for batch in vector.batches)
+    return list(chain.from_iterable(pieces))
 
 
 def _require_rows(vector: Vector, rows: Sequence[bytes]) -> None:
@@ -291,15 +287,10 @@ def _require_values(vector: Vector, batches: Sequence[pa.RecordBatch]) -> None:
     if any(not batch.num_rows for batch in batches):
         raise Mismatch("a batch without rows was made")
     pages: list[Expected] = []
-    rows = iter(
-        [column[row] for column in batch.columns]
-        for batch in vector.batches
-        for row in range(batch.rows)
-    )
+    rows = chain.from_iterable(batch.by_row for batch in vector.batches)
     for batch in batches:
-        taken = [row for _, row in zip(range(batch.num_rows), rows, strict=False)]
-        columns = list(map(list, zip(*taken, strict=True))) or [[] for _ in vector.types]
-        pages.append(Expected(len(taken), columns))
+        taken = list(islice(rows, batch.num_rows))
+        pages.append(Expected.of_rows(taken, len(vector.types)))
     if (left := sum(1 for _ in rows)) or any(
         page.rows != batch.num_rows for page, batch in zip(pages, batches, strict=True)
     ):

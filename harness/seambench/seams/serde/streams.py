@@ -16,14 +16,19 @@ from typing import Any
 import pyarrow as pa
 
 from seambase.errors import UsageError
-from seambase.pages.reader import frame, layout_of, page_options, read_pages
+from seambase.pages.reader import layout_of, page_options, read_pages
 from seambench.contracts.outcomes import Mismatch
 from seambench.contracts.serde import Serde, StreamStep
 from seambench.seams.serde.cases import SerdeCase
 from seambench.seams.serde.handed_batches import batches_of
-from seambench.seams.serde.plain_pages import payload_of
-from seambench.seams.serde.plain_rows import compact_row, framed, unsafe_row
-from seambench.seams.serde.vectors import Expected, Vector, decode_problem
+from seambench.seams.serde.plain_rows import framed
+from seambench.seams.serde.vectors import (
+    Expected,
+    Vector,
+    decode_problem,
+    plain_pages,
+    plain_rows,
+)
 from seambench.seams.serde.written import encode_problem, written_again
 
 _TIMES = 3
@@ -124,11 +129,9 @@ def check_stream(case: SerdeCase, serde: Serde) -> None:
     expected = _vector_of(vector, pages, keeps_encodings=bool(case.expect.layouts))
     if problem := encode_problem(expected, written):
         raise Mismatch(problem)
-    found = (
-        read_pages(written, page_options(vector.request), list(vector.types))
-        if (case.expect.layouts)
-        else []
-    )
+    if not case.expect.layouts:
+        return
+    found = read_pages(written, page_options(vector.request), list(vector.types))
     for number, (page, layouts) in enumerate(zip(found, case.expect.layouts, strict=True)):
         if (kept := [layout_of(block) for block in page.columns]) != list(layouts):
             raise Mismatch(f"page {number} has columns {kept}, {list(layouts)} is expected")
@@ -141,29 +144,10 @@ def _vector_of(vector: Vector, pages: Sequence[Expected], *, keeps_encodings: bo
     """
     request, types = vector.request, vector.types
     if request.format == "presto":
-        settings = page_options(request)
-        checksum = bool(request.options.get("checksum", False))
-        data = b"".join(
-            frame(page.rows, payload_of(page.columns, types, settings), checksum=checksum)
-            for page in pages
-        )
+        data = plain_pages(request, types, pages)
         traits = frozenset({"dictionary"} if keeps_encodings else ())
         return replace(vector, batches=pages, data=data, traits=traits, layouts=())
-    writer = str(request.options.get("writer", "spark"))
-    groups = []
-    for page in pages:
-        rows = [tuple(column[row] for column in page.columns) for row in range(page.rows)]
-        groups.append(
-            framed(
-                [
-                    compact_row(row, types)
-                    if request.format == "compactrow"
-                    else unsafe_row(row, types, writer)
-                    for row in rows
-                ],
-                "velox-group",
-            )
-        )
+    groups = [framed(plain_rows(request, types, page), "velox-group") for page in pages]
     return replace(vector, batches=pages, data=b"".join(groups), dont_care=(), row_ends=())
 
 

@@ -38,6 +38,17 @@ class Expected:
     rows: int
     columns: Sequence[Sequence[Any]]
 
+    @classmethod
+    def of_rows(cls, rows: Sequence[Sequence[Any]], width: int) -> Expected:
+        """A batch of rows, which have so many columns."""
+        columns = list(map(list, zip(*rows, strict=True))) or [[] for _ in range(width)]
+        return cls(len(rows), columns)
+
+    @property
+    def by_row(self) -> list[tuple[Any, ...]]:
+        """The values row by row."""
+        return [tuple(column[row] for column in self.columns) for row in range(self.rows)]
+
 
 @dataclass(frozen=True)
 class Vector:
@@ -167,30 +178,34 @@ def derived(vector: Vector, format_: str, options: Mapping[str, Any]) -> Vector:
         batches = [
             _rescaled(batch, types, str(options.get("timestamps", "millis"))) for batch in batches
         ]
-        checksum = bool(options.get("checksum", False))
-        settings = page_options(request)
-        payloads = [payload_of(batch.columns, types, settings) for batch in batches]
-        data = b"".join(
-            frame(batch.rows, payload, checksum=checksum)
-            for batch, payload in zip(batches, payloads, strict=True)
-        )
-        return Vector(request, types, batches, data)
-    rows = [
-        [tuple(column[row] for column in batch.columns) for row in range(batch.rows)]
-        for batch in batches
-    ]
-    listed = [row for batch in rows for row in batch]
-    whole = Expected(len(listed), list(map(list, zip(*listed, strict=True))) or [[] for _ in types])
-    if format_ == "compactrow":
-        written = [compact_row(row, types) for row in listed]
-    else:
-        written = [unsafe_row(row, types, str(options.get("writer", "spark"))) for row in listed]
+        return Vector(request, types, batches, plain_pages(request, types, batches))
+    whole = Expected.of_rows([row for batch in batches for row in batch.by_row], len(types))
+    written = plain_rows(request, types, whole)
     framing = str(options.get("framing", "be32"))
     ends = list(accumulate((4 + len(row) for row in written), initial=0))
     lengths = {"lengths": [len(row) for row in written]} if framing == "packed" else {}
     request = SerdeRequest(format_, request.fields, {**options, **lengths})
     data = framed(written, framing)
     return Vector(request, types, [whole], data, row_ends=ends if framing == "be32" else ())
+
+
+def plain_pages(
+    request: SerdeRequest, types: Sequence[SerdeType], batches: Sequence[Expected]
+) -> bytes:
+    """Batches as the plain writer of pages has them, without compression."""
+    settings, checksum = page_options(request), bool(request.options.get("checksum", False))
+    return b"".join(
+        frame(batch.rows, payload_of(batch.columns, types, settings), checksum=checksum)
+        for batch in batches
+    )
+
+
+def plain_rows(request: SerdeRequest, types: Sequence[SerdeType], batch: Expected) -> list[bytes]:
+    """A batch as the plain writer of its format of rows has it."""
+    if request.format == "compactrow":
+        return [compact_row(row, types) for row in batch.by_row]
+    writer = str(request.options.get("writer", "spark"))
+    return [unsafe_row(row, types, writer) for row in batch.by_row]
 
 
 def _rescaled(batch: Expected, types: Sequence[SerdeType], timestamps: str) -> Expected:
