@@ -10,10 +10,10 @@ import pytest
 
 from seambase.errors import SeambenchError, UnavailableError
 from seambench.bench.exchange.cluster import Cluster, Way
-from seambench.bench.exchange.hosts import Hosts, Wire
 from seambench.bench.exchange.oracle import Oracle
 from seambench.bench.exchange.plans import PLANS
 from seambench.bench.exchange.tables import write_tables
+from seambench_suites.meta.exchange.hosts import Hosts, Wire
 
 _SECONDS = 120.0
 
