@@ -11,14 +11,14 @@ import tempfile
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
 
 from seambase import errors
 from seambase.errors import SeambenchError
-from seambench.bench.exchange.host import spent_by_all
+from seambench.bench.exchange.host import in_all
 
 #: Until a process has started and imported what it needs.
 _SECONDS_TO_START = 120.0
@@ -44,7 +44,6 @@ class Way:
     transport: str
     format: str = "arrow"
     chunk_rows: int = 4096
-    options: Mapping[str, Any] = field(default_factory=dict)
     buffer_bytes: int | None = None
     near: int = 0
     drivers: int = 1
@@ -57,16 +56,10 @@ class Way:
         return f"{self.transport}{near}" + (f"-{self.drivers}-drivers" if self.drivers > 1 else "")
 
     def settings(self) -> dict[str, Any]:
-        """What a host must know to open its workers' sides."""
-        return {
-            "transport": self.transport,
-            "format": self.format,
-            "chunk_rows": self.chunk_rows,
-            "options": dict(self.options),
-            "buffer_bytes": self.buffer_bytes,
-            "pass_through": self.near > 0,
-            "drivers": self.drivers,
-        }
+        """What a host must know to open its workers' sides, as requests call it."""
+        both = {"drivers": self.drivers, "writers": self.drivers, "pass_through": self.near > 0}
+        alike = ("transport", "format", "chunk_rows", "buffer_bytes")
+        return {"request": {name: getattr(self, name) for name in alike} | both}
 
 
 @dataclass(frozen=True)
@@ -97,13 +90,7 @@ class Ran:
     @classmethod
     def of(cls, ran: Sequence[Mapping[str, Any]], told: Sequence[Mapping[str, Any]]) -> Self:
         """What processes say of a run (`seambench.bench.exchange.host.Host.run`), as one."""
-        sums = ("cpu", "bytes", "rows", "passed_bytes", "peak_bytes", "growth_bytes")
-        return cls(
-            seconds=max(one["seconds"] for one in ran),
-            told=told,
-            spent=spent_by_all([one["spent"] for one in ran]),
-            **{name: sum(one[name] for one in ran) for name in sums},
-        )
+        return cls(told=told, **in_all(ran))
 
 
 #: Numbers of processes and their lines, as they come.

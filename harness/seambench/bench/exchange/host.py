@@ -12,7 +12,6 @@ import base64
 import contextlib
 import gc
 import json
-import resource
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -21,12 +20,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import psutil
 import pyarrow as pa
 
 from seambase.errors import SeambenchError, UnavailableError
 from seambase.foreign_arrow import stream_of
 from seambench.bench.exchange.plans import Plan, Step, plan_named
+from seambench.bench.measure import family_seconds
 from seambench.bench.memory import MemorySampler
 from seambench.contracts import registry
 from seambench.contracts.exchange import (
@@ -108,8 +107,8 @@ class Node:
     def exchange(self, step: str, rows: pa.Table) -> pa.Table:
         """See `seambench.bench.exchange.plans.Worker`."""
         sender, problems = self._senders[step], list[SeambenchError]()
-        batches = rows.to_batches(max_chunksize=self._settings["chunk_rows"])
-        drivers = self._settings["drivers"]
+        batches = rows.to_batches(max_chunksize=self._settings["request"]["chunk_rows"])
+        drivers = self._settings["request"]["drivers"]
 
         def send(driver: int) -> None:
             which = () if drivers == 1 else (driver,)
@@ -143,22 +142,16 @@ class Node:
     def judge(self) -> dict[str, Any]:
         """What came of the plan: digests, how many keys each hashed step gave, or the answer."""
         assert self._plan is not None
+        received, outcome = self._received, self._outcome
+        self._received, self._outcome = {}, []
         if self._plan.number is not None:
-            told = {"answer": packed(self._outcome[0])} if self.index == 0 else {}
-            self._forget()
-            return told
-        found = {
-            "digests": [digest_reader(table) for table in self._outcome],
-            "keys": {
-                step.name: sum(
-                    len(table[step.keys[0]].unique()) for table in self._received[step.name]
-                )
-                for step in self._plan.steps
-                if step.keys
-            },
+            return {"answer": packed(outcome[0])} if self.index == 0 else {}
+        keys = {
+            step.name: sum(len(table[step.keys[0]].unique()) for table in received[step.name])
+            for step in self._plan.steps
+            if step.keys
         }
-        self._forget()
-        return found
+        return {"digests": [digest_reader(table) for table in outcome], "keys": keys}
 
     def close(self) -> None:
         """Give up both sides. Repeatable."""
@@ -167,40 +160,39 @@ class Node:
         for receiver in self._receivers.values():
             receiver.close()
         self._senders, self._receivers = {}, {}
-        self._forget()
-
-    def _forget(self) -> None:
         self._received, self._outcome = {}, []
 
     def _request(self, step: Step) -> ExchangeRequest:
+        asked = self._settings["request"]
         return ExchangeRequest(
             schema=step.schema,
             partition=step.partition,
             keys=step.keys,
             senders=self.workers,
             receivers=1 if step.partition == "single" else self.workers,
-            format=self._settings["format"],
-            transport=self._settings["transport"],
-            chunk_rows=self._settings["chunk_rows"],
-            buffer_bytes=self._settings["buffer_bytes"],
-            options=self._settings["options"],
-            drivers=self._settings["drivers"],
-            writers=self._settings["drivers"],
-            pass_through=self._settings["pass_through"],
             buckets=[bucket % self.workers for bucket in range(step.buckets)],
-            bucket_drivers=self._drivers_of(step),
+            # A worker's buckets are dealt to its drivers in turns.
+            bucket_drivers=[
+                bucket // self.workers % asked["drivers"] for bucket in range(step.buckets)
+            ],
+            **asked,
         )
-
-    def _drivers_of(self, step: Step) -> Sequence[int]:
-        """The driver of each bucket: a worker's buckets are dealt to its drivers in turns."""
-        drivers = self._settings["drivers"]
-        return [bucket // self.workers % drivers for bucket in range(step.buckets)]
 
 
 def _seconds(counters: Mapping[str, int]) -> dict[str, float]:
     """Of a side, by what they were spent on."""
     times = {name: ns for name, ns in counters.items() if name.endswith("_time")}
     return {name.removesuffix("_time"): ns / 1e9 for name, ns in times.items()}
+
+
+def in_all(ran: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """What several workers or processes say of a run, as one: the slowest's time, and sums."""
+    sums = [name for name in ran[0] if name not in ("seconds", "spent")]
+    return {
+        "seconds": max(one["seconds"] for one in ran),
+        "spent": spent_by_all([one["spent"] for one in ran]),
+        **{name: sum(one[name] for one in ran) for name in sums},
+    }
 
 
 def spent_by_all(sides: Sequence[Mapping[str, float]]) -> dict[str, float]:
@@ -254,18 +246,14 @@ class Host:
         gc.collect()
         memory = MemorySampler() if asked.get("memory") else None
         with memory or contextlib.nullcontext():
-            cpu = _processor_seconds()
+            cpu = family_seconds()
             ran = self._each(Node.run)
-            cpu = _processor_seconds() - cpu
+            cpu = family_seconds() - cpu
         return {
             "cpu": cpu,
             "peak_bytes": memory.peak_bytes if memory else 0,
             "growth_bytes": memory.growth_bytes if memory else 0,
-            "seconds": max(one["seconds"] for one in ran),
-            "bytes": sum(one["bytes"] for one in ran),
-            "rows": sum(one["rows"] for one in ran),
-            "passed_bytes": sum(one["passed_bytes"] for one in ran),
-            "spent": spent_by_all([one["spent"] for one in ran]),
+            **in_all(ran),
         }
 
     def judge(self, _asked: Mapping[str, Any]) -> Any:
@@ -279,16 +267,6 @@ class Host:
     def _each(self, work: Callable[[Node], Any]) -> list[Any]:
         assert self._pool is not None
         return [future.result() for future in [self._pool.submit(work, n) for n in self.nodes]]
-
-
-def _processor_seconds() -> float:
-    """Of this process, the programs that it started, and those of them that have ended."""
-    ended = resource.getrusage(resource.RUSAGE_CHILDREN)
-    spent = time.process_time() + ended.ru_utime + ended.ru_stime
-    for child in psutil.Process().children(recursive=True):
-        with contextlib.suppress(psutil.NoSuchProcess):
-            spent += sum(child.cpu_times()[:2])
-    return float(spent)
 
 
 def _parts(folder: Path, plan: Plan, index: int, workers: int) -> dict[str, pa.Table]:

@@ -27,11 +27,8 @@ class SparkWorkers:
 
     def __init__(self, spark: Any, implementation: str, scale: float, timeout: float) -> None:
         self._spark = spark
-        self._asked: dict[str, Any] = {
-            "implementation": implementation,
-            "scale": scale,
-            "timeout": timeout,
-        }
+        self._asked: dict[str, Any] = {"scale": scale, "timeout": timeout}
+        self._asked["implementation"] = implementation
 
     def prepare(self, plan: str, workers: int, folder: Path) -> None:  # noqa: ARG002 - tasks generate
         """See `seambench.bench.exchange.suite.Workers`."""
@@ -41,10 +38,7 @@ class SparkWorkers:
         """See `seambench.bench.exchange.suite.Workers`: one barrier job."""
         if way.transport in WITHIN or way.near:
             raise RefusedError("tasks of a job are processes: rows must leave them")
-        asked = self._asked | {
-            **way.settings(),
-            "memory": memory,
-        }
+        asked = self._asked | way.settings() | {"memory": memory}
         workers = asked["workers"]
 
         def task(_: Iterable[int]) -> Iterator[str]:

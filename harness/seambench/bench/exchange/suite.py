@@ -25,7 +25,7 @@ from seambench.bench.exchange.oracle import Oracle
 from seambench.bench.exchange.plans import PLANS, Plan, plan_named
 from seambench.bench.exchange.tables import write_tables
 from seambench.bench.listener import Listener
-from seambench.bench.measure import Competitor, MemoryRun, take_turns
+from seambench.bench.measure import Competitor, take_turns
 from seambench.bench.quiet import Watch
 from seambench.contracts import registry
 from seambench.records.facts import implementation_info
@@ -211,7 +211,7 @@ class _OneOf:
 
     def competitor(self) -> Competitor:
         """Run and judged by what the workers say."""
-        return Competitor(self._run, self._judge, _clock_of_workers, self._memory())
+        return Competitor(self._run, self._judge, _clock_of_workers, self._watched)
 
     def floor(self) -> Competitor:
         """As many bytes as a run moved. No row is made or looked at: there is nothing to judge."""
@@ -227,12 +227,9 @@ class _OneOf:
     def _judge(self, ran: Ran) -> Finding:
         return self._suite.oracle.judge(ran.told, ran.rows, ran.bytes)
 
-    def _memory(self) -> MemoryRun:
-        def watched() -> tuple[Finding | Arrived, int | None, int | None]:
-            ran = self._run(memory=True)
-            return self._judge(ran), ran.peak_bytes, ran.growth_bytes
-
-        return watched
+    def _watched(self) -> tuple[Finding | Arrived, int | None, int | None]:
+        ran = self._run(memory=True)
+        return self._judge(ran), ran.peak_bytes, ran.growth_bytes
 
     def _copy(self) -> Copied:
         if self.first is None:
@@ -293,8 +290,7 @@ class _Suite:
         """A plain copy of what the plan moves, for each size of chunks."""
         found: dict[str, Competitor] = {}
         for one in ways.values():
-            case = self._case("copy/unix", one.way)
-            found.setdefault(case, one.floor())
+            found.setdefault(self._case("copy/unix", one.way), one.floor())
         return found
 
     def _case(self, name: str, way: Way) -> str:
