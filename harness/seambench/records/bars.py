@@ -24,7 +24,7 @@ import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Self
 
 import msgspec
 
@@ -35,11 +35,19 @@ from seambench.records.ratios import Ratio, mean_ratio
 from seambench.records.standing import disturbed, unfit
 
 
-class _Struct(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    pass
+class Declared(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a file declares."""
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """Read the file."""
+        try:
+            return msgspec.convert(tomllib.loads(path.read_text("utf-8")), cls)
+        except (OSError, ValueError, msgspec.ValidationError) as error:
+            raise InputError(f"{path}: {error}") from error
 
 
-class Side(_Struct, frozen=True):
+class Side(Declared, frozen=True):
     """What is timed.
 
     Attributes:
@@ -76,7 +84,7 @@ class Side(_Struct, frozen=True):
         return found
 
 
-class Bar(_Struct, frozen=True):
+class Bar(Declared, frozen=True):
     """A figure and its limit.
 
     Attributes:
@@ -107,7 +115,7 @@ class Bar(_Struct, frozen=True):
         return value >= self.at_least
 
 
-class Bars(_Struct, frozen=True):
+class Bars(Declared, frozen=True):
     """A declaration: bars, and by name the commands of the runs that their records come from."""
 
     bar: list[Bar]
@@ -140,10 +148,7 @@ class Judged:
 
 def load_bars(path: Path) -> Bars:
     """Read a declaration."""
-    try:
-        bars = msgspec.convert(tomllib.loads(path.read_text("utf-8")), Bars)
-    except (OSError, ValueError, msgspec.ValidationError) as error:
-        raise InputError(f"{path}: {error}") from error
+    bars = Bars.read(path)
     for bar in bars.bar:
         if (bar.at_most is None) == (bar.at_least is None):
             raise InputError(f"{path}: {bar.name!r} needs one of at_most and at_least")

@@ -23,7 +23,6 @@ from __future__ import annotations
 import itertools
 import re
 import statistics
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -33,7 +32,7 @@ import msgspec
 
 from seambase.errors import InputError, UsageError
 from seambase.wording import counted
-from seambench.records.bars import Bar, Side, judge, standing_run
+from seambench.records.bars import Bar, Declared, Side, judge, standing_run
 from seambench.records.model import Record, Timing
 from seambench.records.ratios import Ratio
 
@@ -41,11 +40,7 @@ _BLOCK = re.compile(r"<!-- figures: ([\w-]+) -->\n.*?<!-- end -->", re.DOTALL)
 _NO_FIGURE = "no figure"
 
 
-class _Struct(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    pass
-
-
-class Row(_Struct, frozen=True):
+class Row(Declared, frozen=True):
     """A line: what is compared, and each side of it; the ratio is the second's to the first.
 
     Attributes:
@@ -65,7 +60,7 @@ class Row(_Struct, frozen=True):
         return f"{ratio.said}, {word} claimed"
 
 
-class Table(_Struct, frozen=True):
+class Table(Declared, frozen=True):
     """A table of a document.
 
     Attributes:
@@ -93,7 +88,7 @@ class Table(_Struct, frozen=True):
         return Bar(row.label, self.run, second, first, at_most=float("inf"), scale=self.scale)
 
 
-class Declared(_Struct, frozen=True):
+class Tables(Declared, frozen=True):
     """All tables."""
 
     table: list[Table]
@@ -101,10 +96,7 @@ class Declared(_Struct, frozen=True):
 
 def load_tables(path: Path) -> Sequence[Table]:
     """Read a declaration."""
-    try:
-        tables = msgspec.convert(tomllib.loads(path.read_text("utf-8")), Declared).table
-    except (OSError, ValueError, msgspec.ValidationError) as error:
-        raise InputError(f"{path}: {error}") from error
+    tables = Tables.read(path).table
     for table in tables:
         for row in table.row:
             if len(row.sides) != len(table.columns) - 2 or len(row.sides) < 2:

@@ -12,7 +12,6 @@ from seambench.report.draw.lines import Line, Point, line_chart
 from seambench.report.draw.text import amount, factor, rate, seconds, size
 from seambench.report.views.costs import Cell, Curve, Figure
 from seambench.report.views.history import Kernel
-from seambench.report.views.stats import Stat
 from seambench.report.views.throughput import Family, Group, Rate
 from seambench.report.views.written import Written, WrittenAt
 
@@ -42,7 +41,6 @@ def cost_chart(figure: Figure, numbers: Mapping[str, int], hidden: Sequence[str]
         title=figure.title,
         x_label=f"{figure.axis.label} (%)",
         y_text=lambda value: cost_text(figure, value),
-        x_text=lambda value: f"{value:g}",
     )
 
 
@@ -54,11 +52,12 @@ def _cost_point(figure: Figure, curve: Curve, cell: Cell) -> Point:
     if cell.times:
         said += f", {factor(cell.times)} base files alone"
     said += ", no difference from the fastest" if cell.same else ""
-    return _point(cell.x, cell.stat, said, cell.link)
+    return Point(cell.x, cell.stat.median, cell.stat.low, cell.stat.high, said, cell.link)
 
 
-def _point(x: float, stat: Stat, label: str, link: str) -> Point:
-    return Point(x, stat.median, stat.low, stat.high, label, link)
+def _exact(x: float, value: float, label: str, link: str) -> Point:
+    """A point without a range."""
+    return Point(x, value, value, value, label, link)
 
 
 def rate_chart(family: Family, group: Group, hidden: Sequence[str]) -> Markup:
@@ -75,14 +74,7 @@ def rate_chart(family: Family, group: Group, hidden: Sequence[str]) -> Markup:
         if one.copy and one.moved
     }
     copy = [
-        Point(
-            count,
-            speed,
-            speed,
-            speed,
-            f"plain copy, {counted(count, 'row')}: {rate(speed)}",
-            one.link,
-        )
+        _exact(count, speed, f"plain copy, {counted(count, 'row')}: {rate(speed)}", one.link)
         for count, (one, speed) in sorted(copies.items())
     ]
     return line_chart(
@@ -208,14 +200,7 @@ def _written_chart(
             form.name,
             number,
             [
-                Point(
-                    at.ratio,
-                    value,
-                    value,
-                    value,
-                    f"{form.name}, {at.ratio:g} %: {text(value)}",
-                    at.link,
-                )
+                _exact(at.ratio, value, f"{form.name}, {at.ratio:g} %: {text(value)}", at.link)
                 for at, value in listed
             ],
         )
@@ -227,7 +212,6 @@ def _written_chart(
         title=f"Tables: {what}, by rows updated",
         x_label="rows updated in every slice (%)",
         y_text=text,
-        x_text=lambda value: f"{value:g}",
     )
 
 

@@ -66,7 +66,7 @@ def line_chart(
     title: str,
     x_label: str,
     y_text: Callable[[float], str],
-    x_text: Callable[[float], str],
+    x_text: Callable[[float], str] = "{:g}".format,
     log_x: bool = False,
     small: bool = False,
 ) -> Markup:
