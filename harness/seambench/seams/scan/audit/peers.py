@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pyarrow as pa
+from msgspec.structs import replace as replaced
 
 from seambase.description import TableDescription
 from seambase.errors import SeambenchError, UsageError
@@ -133,58 +133,35 @@ class _Questions:
             except UsageError:  # a name that stands for nothing
                 raise
             except SeambenchError as error:
-                return PeerAnswer(
-                    name=name, version=peer.version, outcome="error", reason=str(error)
-                )
+                reason = str(error)
+                return PeerAnswer(name=name, version=peer.version, outcome="error", reason=reason)
 
     def _ask(self, peer: Isolated, name: str, budget: Budget) -> PeerAnswer:
-        keys: bool | None = None
-        rows: int | None = None
+        found = PeerAnswer(name=name, version=peer.version, outcome="agrees", values=True)
         for schema in (self._key, self._whole):
             if not schema.names:
                 continue
             answer = peer.ask(self._request(schema) | {"schema": packed(schema)})
-            if answer["outcome"] != "pass":
-                return PeerAnswer(
-                    name=name,
-                    version=peer.version,
-                    outcome=answer["outcome"],
-                    reason=answer.get("reason", ""),
-                    rows=rows,
-                    keys=keys,
-                )
-            rows, same = rows_of(answer["digest"]), answer["digest"] == self._own(schema)
-            is_whole = schema is self._whole
-            keys = keys if is_whole else same
+            if (outcome := answer["outcome"]) != "pass":
+                reason = answer.get("reason", "")
+                return replaced(found, outcome=outcome, reason=reason, values=None)
+            found = replaced(found, rows=rows_of(answer["digest"]))
+            same = answer["digest"] == self._own(schema)
+            if schema is not self._whole:
+                found = replaced(found, keys=same)
             if not same:
-                values = False if is_whole else None
-                return self._explained(peer, name, (rows, keys, values), budget)
-        return PeerAnswer(
-            name=name, version=peer.version, outcome="agrees", rows=rows, keys=keys, values=True
-        )
+                values = False if schema is self._whole else None
+                return self._explained(peer, replaced(found, values=values), budget)
+        return found
 
-    def _explained(
-        self,
-        peer: Isolated,
-        name: str,
-        found: tuple[int, bool | None, bool | None],
-        budget: Budget,
-    ) -> PeerAnswer:
+    def _explained(self, peer: Isolated, found: PeerAnswer, budget: Budget) -> PeerAnswer:
         """A reader that differs: in which rows, where that can be told."""
-        rows, keys, values = found
-        ours = rows_of(self._own(self._whole))
+        rows, ours = found.rows or 0, rows_of(self._own(self._whole))
         reason = f"{counted(rows, 'row')}, ours are {ours:,}" if rows != ours else "other values"
-        told = PeerAnswer(
-            name=name,
-            version=peer.version,
-            outcome="differs",
-            reason=reason,
-            rows=rows,
-            keys=keys,
-            values=values,
-        )
+        told = replaced(found, outcome="differs", reason=reason)
         if max(rows, ours) > _MOST_ROWS:
-            budget.reach(f"the rows in which {name} differs were not looked for: too many rows")
+            skipped = f"the rows in which {found.name} differs were not looked for: too many rows"
+            budget.reach(skipped)
             return told
         own, theirs = (Path(self._folder.name) / word for word in ("ours.arrow", "theirs.arrow"))
         answer = peer.ask(self._request(self._whole) | {"out": str(theirs)})
@@ -198,9 +175,7 @@ class _Questions:
             theirs.unlink()
         some = [self._row(row, "ours", budget) for row in differ.some_missing]
         some += [self._row(row, "peer", budget) for row in differ.some_added]
-        return msgspec.structs.replace(
-            told, missing=differ.missing, added=differ.added, different=some
-        )
+        return replaced(told, missing=differ.missing, added=differ.added, different=some)
 
     def _row(self, row: Mapping[str, Any], only: Any, budget: Budget) -> DifferentRow:
         texts = {name: None if value is None else str(value)[:_TEXT] for name, value in row.items()}

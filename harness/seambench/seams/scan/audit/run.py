@@ -156,6 +156,12 @@ def _first(found: Iterator[tuple[float, Advice]]) -> list[Advice]:
     return [advice for _, advice in ordered[:_SHOWN]]
 
 
+def _advice(
+    what: str, target: str, detail: str, gain: float | None = None, *, measured: bool = False
+) -> Advice:
+    return Advice(what=what, target=target, gain_seconds=gain, measured=measured, detail=detail)
+
+
 def _compact(table: TableDescription, cost: Cost | None) -> Iterator[tuple[float, Advice]]:
     """Units with changes, by the time that these cost; without a measurement by their bytes."""
     costs = {} if cost is None else {one.unit: one for one in cost.units}
@@ -173,16 +179,9 @@ def _compact(table: TableDescription, cost: Cost | None) -> Iterator[tuple[float
             gain = per_byte * unit.change_bytes
         if gain is not None and gain <= 0:
             continue
-        yield (
-            unit.change_bytes if gain is None else gain,
-            Advice(
-                what="compact",
-                target=unit.name,
-                gain_seconds=gain,
-                measured=unit.name in extra,
-                detail=_changes(unit),
-            ),
-        )
+        measured = unit.name in extra
+        advice = _advice("compact", unit.name, _changes(unit), gain, measured=measured)
+        yield unit.change_bytes if gain is None else gain, advice
 
 
 def _changes(unit: UnitDescription) -> str:
@@ -200,18 +199,14 @@ def _rewrite(table: TableDescription) -> Iterator[tuple[float, Advice]]:
         if None in told or not rows or deleted < _MUCH_DELETED * rows:
             continue
         detail = f"{deleted:,} of {counted(rows, 'row', 'are')} deleted ({deleted / rows:.0%})"
-        yield (
-            deleted / rows * unit.data_bytes,
-            Advice(
-                what="rewrite", target=unit.name, gain_seconds=None, measured=False, detail=detail
-            ),
-        )
+        yield deleted / rows * unit.data_bytes, _advice("rewrite", unit.name, detail)
 
 
 def _combine(table: TableDescription) -> Iterator[tuple[float, Advice]]:
     """Partitions or buckets with several small data files."""
     for name, units in by_group(table).items():
-        small = [file for file in _files(units) if file < SMALL_BYTES]
+        sizes = (file.size_bytes for unit in units for file in unit.files)
+        small = [size for size in sizes if size < SMALL_BYTES]
         needed = math.ceil(sum(small) / _TARGET_BYTES)
         saved = len(small) - needed
         if saved < _LEAST_FILES_SAVED:
@@ -220,17 +215,4 @@ def _combine(table: TableDescription) -> Iterator[tuple[float, Advice]]:
             f"{counted(len(small), 'file')} of "
             f"{counted(sum(small), 'byte')} together would fit into {needed}"
         )
-        yield (
-            saved,
-            Advice(
-                what="combine files",
-                target=name or "the table",
-                gain_seconds=None,
-                measured=False,
-                detail=detail,
-            ),
-        )
-
-
-def _files(units: Sequence[UnitDescription]) -> list[int]:
-    return [file.size_bytes for unit in units for file in unit.files]
+        yield saved, _advice("combine files", name or "the table", detail)
