@@ -31,7 +31,6 @@ class Task:
     Attributes:
         make: a function of a module.
         args: its arguments, which can be pickled.
-        memory: whether the competitor measures memory.
     """
 
     make: Callable[..., Competitor]

@@ -39,17 +39,13 @@ class ComparisonOptions:
     """What to compare.
 
     Attributes:
-        readers: names in the registry.
         datasets: data sets that hold at least one table in a table format.
         queries: numbers of the suite's queries; none for scans only.
         scans: names from `seambench.bench.cases.SCANS`.
         scans_only: readers that take no part in the queries.
-        suite: name of the suite of queries.
         threads: for readers and DuckDB; None for one per core.
         budget_seconds: see `seambench.bench.measure.take_turns`.
-        memory: whether to measure memory, in runs of its own.
         wait_seconds: how long to wait at most for a machine that does nothing else.
-        command: what was typed, for the record.
     """
 
     readers: Sequence[str]

@@ -28,10 +28,8 @@ class Request:
 
     Attributes:
         kind: `list`, `info` or `read`.
-        path: of the file or folder.
         n_bytes: bytes read; 0 for other kinds.
         begin: seconds of `time.perf_counter` when it was made.
-        end: likewise when its answer had waited.
     """
 
     kind: str

@@ -57,9 +57,7 @@ class Kernels:
     """What takes turns, and whose record it is.
 
     Attributes:
-        seam: of the implementation that the record names.
         kernels: in the order of their first runs.
-        origin: of the rows.
     """
 
     seam: str

@@ -46,12 +46,7 @@ class _Sampler:
 
 
 class MemorySampler(_Sampler):
-    """Watches the resident bytes of this process from a thread while a block runs.
-
-    Attributes:
-        start_bytes: at the start of the block.
-        peak_bytes: the most that was seen.
-    """
+    """Watches the resident bytes of this process from a thread while a block runs."""
 
     def __init__(self) -> None:
         super().__init__(_SAMPLE_SECONDS)
@@ -91,7 +86,6 @@ class Drained:
     """What a streamed scan in a process of its own came to.
 
     Attributes:
-        seconds: from opening to the end of the stream.
         peak_bytes: most resident bytes of that process and its children together.
     """
 

@@ -39,11 +39,9 @@ class Reader:
     """A reader of one data set, and what it is asked.
 
     Attributes:
-        dataset: whose tables it reads.
         threads: for its scans; None for one per core.
         query: the view it is asked for.
         state: which of the oracle's states that is.
-        problem: why it cannot take part, or None.
     """
 
     name: str

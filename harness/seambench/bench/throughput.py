@@ -48,12 +48,9 @@ class ThroughputOptions:
     """What to time.
 
     Attributes:
-        seam: whose implementations.
-        rows: sizes of the batches.
         columns: `all` 16 columns of lineitem, `fixed`: those 11 whose values have a fixed width.
         only: words of which a step's name must hold one; none for all steps.
         wait_seconds: how long to wait at most for a machine that does nothing else.
-        command: what was typed, for the record.
     """
 
     seam: str

@@ -52,9 +52,6 @@ class Finding:
     """One thing that was looked for.
 
     Attributes:
-        subject: what.
-        ok: whether it is there, and enough.
-        found: what was found, or "no".
         advice: what to do when it is not ok; empty otherwise.
         needed_for: what does not work without it.
     """

@@ -27,8 +27,6 @@ class Answered:
     """What one engine answered.
 
     Attributes:
-        engine: its name and version.
-        origin: how it was asked.
         answers: by the id of a case the digest of its answer (`digest_of`).
     """
 

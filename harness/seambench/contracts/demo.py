@@ -10,11 +10,9 @@ class Demo:
     """A demonstration, announced as entry point of the group `seambench.demo`.
 
     Attributes:
-        seam: whose cases.
         good: name of an implementation that passes them all.
         broken: name of one that does not.
         remark: what is wrong with it.
-        cases: pattern of their ids.
         shown: id of the one that is shown in full.
     """
 

@@ -13,7 +13,6 @@ class ShownRows:
     """Rows as text.
 
     Attributes:
-        columns: their names.
         rows: a text for each column of each row.
     """
 

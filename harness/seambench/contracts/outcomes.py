@@ -35,7 +35,6 @@ class Difference:
     """A few of the rows that tell an answer from the right one, each value as text.
 
     Attributes:
-        columns: names.
         missing: rows that were expected and did not come.
         unexpected: rows that came and were not expected.
         missing_rows: how many of the first there are in all.

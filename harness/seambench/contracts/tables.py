@@ -82,7 +82,6 @@ class Design:
     """A table of a data set, to be written.
 
     Attributes:
-        name: its name.
         keys: columns of its primary key; the ordering column is `ts`.
         layout: the data set's.
         slices: number of groups of rows.

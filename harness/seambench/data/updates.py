@@ -90,11 +90,9 @@ class Updates:
     """The changes to one table.
 
     Attributes:
-        table: name of the TPC-H table.
         seed: any integer; another seed touches other rows.
         ratio: per cent of the rows touched in a slice that has logs.
         share: per cent of the slices that have logs.
-        slices: number of slices of the table.
         groups: number of the slice of each row, by its key columns and the number of slices; see
             `seambench.contracts.formats.Writer`.
     """

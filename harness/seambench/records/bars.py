@@ -88,12 +88,10 @@ class Bar(Declared, frozen=True):
     """A figure and its limit.
 
     Attributes:
-        name: what it says.
         run: which of the runs makes its records.
         numerator: what is compared.
         denominator: with what; absent: the figure is no ratio.
-        at_most: the limit; one of both is there.
-        at_least: likewise.
+        at_most: the limit; there is this one or `at_least`.
         scale: of TPC-H.
         measure: seconds on the clock, of processors, or most resident MiB.
     """

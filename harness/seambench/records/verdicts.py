@@ -58,7 +58,6 @@ class Arrived:
 
     Attributes:
         moved: how much was sent, and how much arrived.
-        rows: of what moved.
         bytes: the same as Arrow has them.
     """
 
@@ -79,7 +78,6 @@ class ExpectedRows:
     """Rows of a table, whatever their order.
 
     Attributes:
-        digest: of the oracle's rows.
         schema: names and types they must have.
         sql: a query in DuckDB that yields them, to name the first difference; None: the digests do.
     """
@@ -113,7 +111,6 @@ class ExpectedAnswer:
     """The answer of a query: few rows, whose doubles may differ by a rounding.
 
     Attributes:
-        digest: of the oracle's rows.
         columns: name and DuckDB type of each column.
         rows: the oracle's, as Python values.
         ordered: whether the order of the rows counts.

@@ -27,7 +27,6 @@ class Ran:
     """What came of a script.
 
     Attributes:
-        printed: to standard output.
         ended: in words, where it did not end well; empty where it did.
         killed: whether a signal ended it, which no caller can catch.
     """

@@ -31,7 +31,6 @@ class Mutation:
         operation: `flip` one bit, `cut` to a length, `remove` the file, `empty` it, or `swap` its
             bytes with those of another file.
         at: the bit of a flip, the length of a cut.
-        other: the other file of a swap.
     """
 
     file: str

@@ -33,7 +33,6 @@ class Step:
     """A command of the long run.
 
     Attributes:
-        name: by which it is chosen, and compared with the run before.
         run: its words; programs are those of this environment, where it has them.
         tells: what it prints: `outcomes`, `junit`, or nothing that could be counted.
         hours: after which it is ended.

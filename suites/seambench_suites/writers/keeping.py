@@ -54,11 +54,8 @@ class Recipe:
     """A golden table while it is made.
 
     Attributes:
-        format: name of the table format.
-        writer: name of the writer in ids.
         title: writer and version, for the origin.
         name: what the table is about; with the writer it names the folder.
-        note: the same as a sentence.
         columns: the latest schema, with the types of cases.
         second: what other reader was asked, by its name and version.
         declared: further keys of the declaration, such as `partition`.

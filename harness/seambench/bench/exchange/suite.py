@@ -43,15 +43,12 @@ class ExchangeOptions:
 
     Attributes:
         near: for transports over networks, numbers of workers that share a process; see `Way`.
-        transports: of the exchange seam.
         formats: what rows become on network transports.
-        chunk_rows: rows of a batch.
         data: folder of data sets, whose rows Spark made; the generator is asked for those of a
             scale that is not there.
         samples: timed runs of each, after a first one.
         wait_seconds: how long to wait at most for a machine that does nothing else.
         timeout: seconds that a step of a run may take.
-        command: what was typed, for the record.
     """
 
     implementation: str = "seambench"

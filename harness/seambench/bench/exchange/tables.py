@@ -22,13 +22,7 @@ _LAYOUT = "parquet"
 
 @dataclass(frozen=True)
 class Written:
-    """Tables that lie ready.
-
-    Attributes:
-        by: who made their rows.
-        generator: its version.
-        rows: of each table.
-    """
+    """Tables that lie ready."""
 
     by: Literal["spark", "generator"]
     generator: str

@@ -36,11 +36,7 @@ class ArrowArrayStream(ctypes.Structure):
 
 
 class Library(Told):
-    """A shared library that implements a seam; it stays loaded until the process ends.
-
-    Attributes:
-        functions: the functions of the seam, by name.
-    """
+    """A shared library that implements a seam; it stays loaded until the process ends."""
 
     def __init__(self, library: str, names: tuple[str, ...]) -> None:
         """Load the library, which has the functions of these names."""

@@ -143,7 +143,6 @@ class Acknowledged(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Attributes:
         kernel: its label.
         since: the first bad commit, seven letters of it.
-        reason: a sentence.
     """
 
     kernel: str

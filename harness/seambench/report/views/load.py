@@ -40,7 +40,6 @@ class Shown:
     """A record.
 
     Attributes:
-        path: the file it came from.
         source: that file's name below the results folder.
         link: of its copy beside the page.
         is_visitors: it lies in a checkout, and is none of the records that came with it.

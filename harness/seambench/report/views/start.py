@@ -60,11 +60,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class RightRow:
-    """One reader, and what became of the cases that it states, by table format.
-
-    Attributes:
-        label: its name.
-    """
+    """One reader, and what became of the cases that it states, by table format."""
 
     column: Column
     label: str

@@ -62,8 +62,6 @@ class ColumnCase(Case):
     """A golden file of off-heap columns, the file of type strings, or one case of a TOML file.
 
     Attributes:
-        file: where it is written down.
-        root: folder with `cases/` and `golden/`.
         fetch_size: of a TOML file's fetch sizes, the one this case has.
         nulls: of a TOML file's densities of nulls, the one this case has.
     """

@@ -129,17 +129,7 @@ class Shape:
 
 @dataclass(frozen=True)
 class ExchangeCase(Case):
-    """One case: an entry of each list of its file.
-
-    Attributes:
-        file: where it is written down.
-        root: folder with `cases/` and `golden/`.
-        encoding: how columns come.
-        shape: how many there are of each.
-        transport: how rows travel.
-        format: as what.
-        knobs: of the engine.
-    """
+    """One case: an entry of each list of its file."""
 
     file: Path
     root: Path

@@ -50,8 +50,6 @@ class Way:
     Attributes:
         outlet: a name of `OUTLETS`.
         batch_rows: most rows in a batch; None for the scanner's choice.
-        threads: tasks at once.
-        memory_limit_bytes: None for none.
         filtered: a condition goes through the outlet.
     """
 

@@ -201,8 +201,6 @@ class SerdeCase(Case):
     """One thing asked about one vector; the last part of its id is the operation.
 
     Attributes:
-        operation: what is asked.
-        file: golden file or case file.
         root: folder with `cases/` and `golden/`, for case files that name golden ones.
         rule: the case file's content; None for a golden file.
     """

@@ -46,8 +46,6 @@ class Damaged:
     """Bytes with a defect.
 
     Attributes:
-        what: the defect in words.
-        data: the bytes.
         verdict: `refuse`: an error must come; `any`: an error or a valid result; an int: exactly
             so many whole batches (pages) or rows are left and must come out; `same`: an error or
             the undamaged values.

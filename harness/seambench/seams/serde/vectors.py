@@ -55,8 +55,6 @@ class Vector:
     """Bytes with their meaning.
 
     Attributes:
-        request: format, columns and options.
-        types: types of the columns.
         batches: what the bytes hold, batch by batch.
         data: the bytes; None where no engine or witness wrote any.
         traits: how a page differs from what a plain writer gives.

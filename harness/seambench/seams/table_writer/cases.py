@@ -83,8 +83,6 @@ class WriterCase(Case):
     """A script for one format.
 
     Attributes:
-        format: its name.
-        file: where the script is written down.
         number: of a script that is drawn at random, which one.
     """
 

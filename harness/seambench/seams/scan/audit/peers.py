@@ -66,7 +66,6 @@ class Ours:
     """The reader whose rows the others' are compared with.
 
     Attributes:
-        scanner: itself.
         request: a snapshot of the table, all columns.
         table: as it describes it.
         key: columns that tell rows apart; none where nobody said.

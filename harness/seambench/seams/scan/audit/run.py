@@ -28,7 +28,6 @@ class Plan:
 
     Attributes:
         request: the table, where it lies.
-        seconds: for everything.
         most_bytes: that are read of the table for checks and measurements; peers, who read it
             whole, are asked only if it has no more.
         peers: names of readers to ask; None for all that are there.

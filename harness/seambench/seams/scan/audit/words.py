@@ -17,11 +17,8 @@ class Section:
     """A table of an audit.
 
     Attributes:
-        title: above it.
         columns: their names; the first one is what the row is about.
-        rows: texts.
         kinds: how the page colours each row's first text, by the words of the report; may be empty.
-        note: below it.
     """
 
     title: str
