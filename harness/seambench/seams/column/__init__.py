@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from seambench.contracts.common import TimedFamily
@@ -34,32 +33,29 @@ _DOORS = {
     "lib": late("seambench.seams.column.doors:LibraryColumns"),
 }
 
+_NOTE = "One thread. The copy moves as many bytes between two warm blocks."
+_TIMED = (
+    TimedFamily(
+        "column",
+        "batches of lineitem across a language border",
+        ("step", "rows"),
+        note=_NOTE,
+    ),
+    TimedFamily("java", "columns filled by scanners in Java", ("what", "of", "form"), ("form",)),
+)
+
 
 class _ColumnSeam(Seam):
     name = "column"
     title = "rows cross a language border in off-heap columns"
     method = "chunks"
+    timed = _TIMED
     words = _WORDS
     doors = _DOORS
     cases = late("seambench.seams.column.cases:column_cases")
     check = late("seambench.seams.column.check:check_column")
     asked = late("seambench.seams.column.keep:asked_column")
     keep = late("seambench.seams.column.keep:keep_column")
-
-    @property
-    def timed(self) -> Sequence[TimedFamily]:
-        note = "One thread. The copy moves as many bytes between two warm blocks."
-        return (
-            TimedFamily(
-                "column",
-                "batches of lineitem across a language border",
-                ("step", "rows"),
-                note=note,
-            ),
-            TimedFamily(
-                "java", "columns filled by scanners in Java", ("what", "of", "form"), ("form",)
-            ),
-        )
 
     def explain(self, case: ColumnCase) -> Explanation:
         from seambench.conformance.definitions import explain_file

@@ -86,42 +86,41 @@ _DOORS = {
     "lib": late("seambench.seams.exchange.library:LibraryExchange"),
 }
 
+_PARTS, _WAYS = ("plan", "transport", "chunks", "workers", "rows"), ("transport", "chunks")
+_TIMED = (
+    TimedFamily(
+        "exchange-workers",
+        "plans over workers of one machine",
+        _PARTS,
+        _WAYS,
+        "Pass-through and local run between threads of one process, everything else "
+        "between processes. The copy is as many bytes over a bare Unix socket.",
+    ),
+    TimedFamily(
+        "exchange-spark",
+        "plans over executors of Spark",
+        _PARTS,
+        _WAYS,
+        "Tasks of a barrier job exchange rows between the executors of a cluster.",
+    ),
+    *(
+        TimedFamily(f"exchange-{kind}", title, parts, parts[-1:], note)
+        for kind, parts, title, note in _CARRIED
+    ),
+)
+
 
 class _ExchangeSeam(Seam):
     name = "exchange"
     title = "rows move between the workers of a query"
     method = "open"
+    timed = _TIMED
     words = _WORDS
     doors = _DOORS
     check = late("seambench.seams.exchange.check:check_exchange")
     attempt = late("seambench.seams.exchange.check:attempt_exchange")
     pair = late("seambench.seams.exchange.pairs:Pair")
     pair_names = late("seambench.seams.exchange.pairs:names_of_pairs")
-
-    @property
-    def timed(self) -> Sequence[TimedFamily]:
-        parts, ways = ("plan", "transport", "chunks", "workers", "rows"), ("transport", "chunks")
-        return (
-            TimedFamily(
-                "exchange-workers",
-                "plans over workers of one machine",
-                parts,
-                ways,
-                "Pass-through and local run between threads of one process, everything else "
-                "between processes. The copy is as many bytes over a bare Unix socket.",
-            ),
-            TimedFamily(
-                "exchange-spark",
-                "plans over executors of Spark",
-                parts,
-                ways,
-                "Tasks of a barrier job exchange rows between the executors of a cluster.",
-            ),
-            *(
-                TimedFamily(f"exchange-{kind}", title, parts, parts[-1:], note)
-                for kind, parts, title, note in _CARRIED
-            ),
-        )
 
     def cases(self, root: Path, golden: Path | None, begins: Sequence[str]) -> Sequence[Case]:
         from seambase.errors import UsageError

@@ -53,11 +53,28 @@ _PASSES = {
     "ways": late("seambench.seams.scan.invariants:vary_ways"),
 }
 
+_NOTE = "Whole plans, read units and all; nothing is kept of the one before."
+_PARTS = ("tables", "where", "by")
+_TIMED = (
+    TimedFamily("planning", "tables of many files, planned", _PARTS, _PARTS[-1:], _NOTE),
+    TimedFamily("text", "lineitem as text, by one thread", ("columns", "by"), ("by",)),
+    TimedFamily("bucket", "one large bucket, streamed by so many threads"),
+    TimedFamily(
+        "evolved",
+        "queries of tables whose columns changed",
+        ("engine", "query", OVER),
+        (OVER,),
+        "Both tables of a format have the same rows in the same files.",
+        moves=False,
+    ),
+)
+
 
 class _ScanSeam(Seam):
     name = "scan"
     title = "a scanner hands a table's rows to an engine"
     method = "open"
+    timed = _TIMED
     doors = _DOORS
     requests = _REQUESTS
     passes = _PASSES
@@ -78,24 +95,6 @@ class _ScanSeam(Seam):
             found = resolve_format(name)
             words |= {f"formats.{name}": f"reads tables of {found.title}", **found.capabilities}
         return words
-
-    @property
-    def timed(self) -> Sequence[TimedFamily]:
-        note = "Whole plans, read units and all; nothing is kept of the one before."
-        parts = ("tables", "where", "by")
-        return (
-            TimedFamily("planning", "tables of many files, planned", parts, parts[-1:], note),
-            TimedFamily("text", "lineitem as text, by one thread", ("columns", "by"), ("by",)),
-            TimedFamily("bucket", "one large bucket, streamed by so many threads"),
-            TimedFamily(
-                "evolved",
-                "queries of tables whose columns changed",
-                ("engine", "query", OVER),
-                (OVER,),
-                "Both tables of a format have the same rows in the same files.",
-                moves=False,
-            ),
-        )
 
     def cases(self, root: Path, golden: Path | None, begins: Sequence[str]) -> Sequence[Case]:
         from seambase.errors import UsageError

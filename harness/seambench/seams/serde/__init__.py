@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from seambase.serde import CODECS
@@ -60,11 +59,22 @@ _REQUESTS = {
 }
 _PASSES = {"matrix": late("seambench.seams.serde.matrix:exchange_bytes")}
 
+_NOTE = "One thread. The copy moves as many bytes between two warm blocks."
+_TIMED = (
+    TimedFamily(
+        "serde",
+        "batches of lineitem into bytes and back",
+        ("format", "step", "rows"),
+        note=_NOTE,
+    ),
+)
+
 
 class _SerdeSeam(Seam):
     name = "serde"
     title = "batches become bytes, and bytes batches"
     method = "serialize"
+    timed = _TIMED
     words = _WORDS
     doors = _DOORS
     requests = _REQUESTS
@@ -74,18 +84,6 @@ class _SerdeSeam(Seam):
     attempt = late("seambench.seams.serde.check:attempt_serde")
     keep = late("seambench.seams.serde.keep:keep_serde")
     asked = late("seambench.seams.serde.keep:asked_serde")
-
-    @property
-    def timed(self) -> Sequence[TimedFamily]:
-        note = "One thread. The copy moves as many bytes between two warm blocks."
-        return (
-            TimedFamily(
-                "serde",
-                "batches of lineitem into bytes and back",
-                ("format", "step", "rows"),
-                note=note,
-            ),
-        )
 
     def explain(self, case: SerdeCase) -> Explanation:
         from seambench.conformance.definitions import explain_file
