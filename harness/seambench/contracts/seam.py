@@ -117,20 +117,26 @@ Request = Callable[[Any, Any, Mapping[str, Any]], Mapping[str, Any]]
 """Of a case, an implementation and the members of a request; what it returns joins the answer."""
 
 
-class _Late:
-    """Has no `__get__`, so that it is called without the seam whose method it is."""
+class Late:
+    """See `late`. It has no `__get__`, so that it is called without the seam whose method it is."""
 
     def __init__(self, target: str) -> None:
         self._target = target
 
-    def __call__(self, *given: Any) -> Any:
+    @property
+    def found(self) -> Any:
+        """What it stands for, imported."""
         module, _, name = self._target.partition(":")
-        return getattr(import_module(module), name)(*given)
+        return getattr(import_module(module), name)
+
+    def __call__(self, *given: Any) -> Any:
+        """Call it."""
+        return self.found(*given)
 
 
 def late(target: str) -> Any:
     """A function or class, `MODULE:NAME`, of a module that is imported when it is called."""
-    return _Late(target)
+    return Late(target)
 
 
 class Seam(ABC):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
+from functools import partial
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
@@ -10,6 +12,7 @@ import pytest
 
 from seambase.errors import UnavailableError, UsageError
 from seambench.contracts import registry
+from seambench.contracts.seam import Late, Seam
 from seambench_tests.samples.fakes import EmptyScanner
 
 FAKE = "seambench_tests.samples.fakes:EmptyScanner"
@@ -126,3 +129,20 @@ def test_code_that_fails_when_it_is_loaded_is_a_usage_error(
     monkeypatch.delitem(sys.modules, "breaks", raising=False)
     with pytest.raises(UsageError, match=reason):
         registry.resolve("scan", "breaks:Reader")
+
+
+@pytest.mark.parametrize("seam", registry.seams())
+def test_what_a_seam_names_takes_what_it_is_given(seam: str) -> None:
+    """A function that stands for a method is there and is called as the method is."""
+    found = registry.find_seam(seam)
+    for name, named in vars(type(found)).items():
+        if isinstance(named, Late):
+            given = list(inspect.signature(getattr(Seam, name)).parameters)[1:]
+            inspect.signature(named.found).bind(*given)
+    for called, given in ((found.requests, ["case", "it", "more"]), (found.passes, ["run"])):
+        for named in called.values():
+            inspect.signature(named.found if isinstance(named, Late) else named).bind(*given)
+    for door in found.doors.values():
+        named, *given = (door.func, *door.args) if isinstance(door, partial) else (door,)
+        assert isinstance(named, Late)
+        inspect.signature(named.found).bind(*given, "what follows the colon")
