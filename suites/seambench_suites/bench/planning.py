@@ -13,10 +13,10 @@ beside it, and must find as many files.
 
 from __future__ import annotations
 
-import io
 import json
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
@@ -26,6 +26,7 @@ from seambench.bench import delayed_storage
 from seambench.bench.apart import Task
 from seambench.bench.kernels import Kernel, Kernels
 from seambench.bench.measure import Competitor, RepeatingClock, growth_of
+from seambench.formats.forms.containers import avro_content, write_avro
 from seambench.records.model import Moved, Rows
 from seambench.records.verdicts import Arrived
 from seambench_suites.bench.metadata_tables import add_metadata_table
@@ -78,43 +79,6 @@ def _delta_checkpoint(root: Path, n_files: int, partitions: int) -> None:
     (root / "_delta_log" / f"{0:020}.json").unlink()
 
 
-def _avro(content: bytes) -> tuple[Any, Mapping[str, str], list[dict[str, Any]]]:
-    import fastavro
-
-    reader = fastavro.reader(io.BytesIO(content))
-    own = {k: v for k, v in reader.metadata.items() if not k.startswith("avro.")}
-    if reader.codec == "zstandard":
-        return reader.writer_schema, own, _of_zstandard(content, reader)
-    return reader.writer_schema, own, list(reader)
-
-
-def _of_zstandard(content: bytes, reader: Any) -> list[dict[str, Any]]:
-    """Rows of blocks for which fastavro itself would need one more package."""
-    import fastavro
-    import pyarrow as pa
-
-    sync, stream = reader._header["sync"], io.BytesIO(content)
-    stream.seek(content.index(sync) + len(sync))
-    rows: list[dict[str, Any]] = []
-    while stream.tell() < len(content):
-        count, size = (int(fastavro.schemaless_reader(stream, "long", None)) for _ in range(2))
-        packed = pa.BufferReader(stream.read(size))
-        block = io.BytesIO(pa.CompressedInputStream(packed, "zstd").read())
-        read = (fastavro.schemaless_reader(block, reader.writer_schema, None) for _ in range(count))
-        rows += [row for row in read if isinstance(row, dict)]
-        stream.seek(len(sync), io.SEEK_CUR)
-    return rows
-
-
-def _write_avro(
-    path: Path, schema: Any, metadata: Mapping[str, str], rows: Sequence[dict[str, Any]]
-) -> None:
-    import fastavro
-
-    with path.open("wb") as out:
-        fastavro.writer(out, schema, rows, codec="deflate", metadata=dict(metadata))
-
-
 def _iceberg(root: Path, n_files: int, partitions: int, of_manifest: int = 10_000) -> None:
     """The first commit of a partitioned table, its one entry multiplied over manifests."""
     with zipfile.ZipFile(_GOLDEN / "iceberg" / "pruning" / "table.zip") as archive:
@@ -122,10 +86,11 @@ def _iceberg(root: Path, n_files: int, partitions: int, of_manifest: int = 10_00
         document = json.loads(archive.read("metadata/v2.metadata.json"))
         snapshot = document["snapshots"][0]
         list_name = next(n for n in names if n.endswith(Path(snapshot["manifest-list"]).name))
-        listed = _avro(archive.read(list_name))
-        (manifest,) = listed[2]
+        listed = avro_content(archive.read(list_name))
+        (manifest,) = listed.rows
         name = next(n for n in names if n.endswith(Path(manifest["manifest_path"]).name))
-        schema, own, (entry,) = _avro(archive.read(name))
+        first = avro_content(archive.read(name))
+        (entry,) = first.rows
     old, folder = document["location"], root / "metadata"
     folder.mkdir()
     entries: list[dict[str, Any]] = []
@@ -139,9 +104,8 @@ def _iceberg(root: Path, n_files: int, partitions: int, of_manifest: int = 10_00
         entries.append({**entry, "data_file": file})
     manifests = []
     for number in range(0, n_files, of_manifest):
-        path = folder / f"m{number}.avro"
-        _write_avro(path, schema, own, entries[number : number + of_manifest])
-        count = len(entries[number : number + of_manifest])
+        path, some = folder / f"m{number}.avro", entries[number : number + of_manifest]
+        write_avro(path, replace(first, rows=some))
         (bounds,) = manifest["partitions"]
         ends = [0, partitions - 1]
         lower, upper = (end.to_bytes(4, "little") for end in ends)
@@ -150,13 +114,12 @@ def _iceberg(root: Path, n_files: int, partitions: int, of_manifest: int = 10_00
                 **manifest,
                 "manifest_path": str(path),
                 "manifest_length": path.stat().st_size,
-                "added_files_count": count,
-                "added_rows_count": count * entry["data_file"]["record_count"],
+                "added_files_count": len(some),
+                "added_rows_count": len(some) * entry["data_file"]["record_count"],
                 "partitions": [{**bounds, "lower_bound": lower, "upper_bound": upper}],
             }
         )
-    whole = folder / Path(list_name).name
-    _write_avro(whole, listed[0], listed[1], manifests)
+    write_avro(folder / Path(list_name).name, replace(listed, rows=manifests))
     text = json.dumps(document).replace(old, str(root))
     (folder / "v2.metadata.json").write_text(text)
     (folder / "version-hint.text").write_text("2")
@@ -170,9 +133,10 @@ def _paimon(root: Path, n_files: int, partitions: int) -> None:
         for name in ("schema/schema-0", base):
             archive.extract(name, root)
         list_path = f"manifest/{snapshot['deltaManifestList']}"
-        list_schema, list_own, (manifest, *_) = _avro(archive.read(list_path))
-        name = f"manifest/{manifest['_FILE_NAME']}"
-        schema, own, (entry, *_) = _avro(archive.read(name))
+        listed = avro_content(archive.read(list_path))
+        manifest = listed.rows[0]
+        first = avro_content(archive.read(f"manifest/{manifest['_FILE_NAME']}"))
+    entry = first.rows[0]
     file, values = entry["_FILE"], entry["_PARTITION"]
     entries: list[dict[str, Any]] = []
     for number in range(n_files):
@@ -184,11 +148,11 @@ def _paimon(root: Path, n_files: int, partitions: int) -> None:
     share = -(-n_files // 10)
     for number in range(0, n_files, share):
         path, some = root / "manifest" / f"manifest-{number}", entries[number : number + share]
-        _write_avro(path, schema, own, some)
+        write_avro(path, replace(first, rows=some))
         size = path.stat().st_size
         stated = {"_FILE_NAME": path.name, "_FILE_SIZE": size, "_NUM_ADDED_FILES": len(some)}
         manifests.append({**manifest, **stated})
-    _write_avro(root / list_path, list_schema, list_own, manifests)
+    write_avro(root / list_path, replace(listed, rows=manifests))
     rows = file["_ROW_COUNT"] * n_files
     snapshot.update(totalRecordCount=rows, deltaRecordCount=rows)
     (root / "snapshot").mkdir()

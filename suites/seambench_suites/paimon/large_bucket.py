@@ -11,8 +11,7 @@ by key, and copies of them with other order keys. Files are written by pyarrow i
 sizes (row groups of about 128 MiB, not encoded); each kind of run stays one: what was
 compacted is a file a copy at that level, what lies above it one file of level 0 for all. Manifests
 are the table's own with other names, sizes and keys; of statistics only those of the order key are
-right, and a merge uses no others. It takes minutes, and 3 GB of memory; fastavro reads manifests
-with the package `backports.zstd`.
+right, and a merge uses no others. It takes minutes, and 3 GB of memory.
 """
 
 from __future__ import annotations
@@ -20,10 +19,10 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import fastavro
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -33,6 +32,7 @@ from seambench.bench.kernels import Kernel, Kernels
 from seambench.bench.measure import Competitor
 from seambench.bench.memory import Drained, run_drain
 from seambench.data.dataset import default_data_folder, open_dataset
+from seambench.formats.forms.containers import AvroForm, read_avro, write_avro
 from seambench.records.model import Moved, Rows
 from seambench.records.verdicts import Arrived
 from seambench.records.writer import Sample
@@ -42,6 +42,8 @@ _SHIFTED = ("_KEY_l_orderkey", "l_orderkey")
 #: Order keys of a copy begin so far behind those of the copy before, at scale 1.
 _APART = 6_000_000
 _GROUP_ROWS = 1_600_000
+#: As Paimon packs its manifests.
+_PACKED = AvroForm("", "", codec="zstandard")
 #: Where a binary row of two keys begins behind the number of its fields, and its slots.
 _SLOTS = 12
 
@@ -80,19 +82,13 @@ def _snapshot(table: Path) -> tuple[Path, dict[str, Any]]:
     return file, json.loads(file.read_text(encoding="utf-8"))
 
 
-def _records(file: Path) -> tuple[Any, list[dict[str, Any]]]:
-    with file.open("rb") as content:
-        reader = fastavro.reader(content)
-        return reader.writer_schema, list(reader)
-
-
 def _live(table: Path) -> Iterator[dict[str, Any]]:
     """The manifest entries of the newest snapshot's files."""
     live: dict[str, dict[str, Any]] = {}
     _, snapshot = _snapshot(table)
     for listed in ("baseManifestList", "deltaManifestList"):
-        for one in _records(table / "manifest" / snapshot[listed])[1]:
-            for entry in _records(table / "manifest" / one["_FILE_NAME"])[1]:
+        for one in read_avro(table / "manifest" / snapshot[listed]).rows:
+            for entry in read_avro(table / "manifest" / one["_FILE_NAME"]).rows:
                 name = entry["_FILE"]["_FILE_NAME"]
                 if entry["_KIND"]:
                     live.pop(name)
@@ -141,16 +137,14 @@ def _commit(
     """Let the newest snapshot have these files alone, by one manifest."""
     file, snapshot = _snapshot(target)
     manifest_lists = target / "manifest"
-    schema, lists = _records(manifest_lists / snapshot["baseManifestList"])
-    if not lists:
-        schema, lists = _records(manifest_lists / snapshot["deltaManifestList"])
-    entry_schema, _ = _records(source / "manifest" / lists[0]["_FILE_NAME"])
+    names = (snapshot["baseManifestList"], snapshot["deltaManifestList"])
+    lists = next(one for name in names if (one := read_avro(manifest_lists / name)).rows)
+    entries = read_avro(source / "manifest" / lists.rows[0]["_FILE_NAME"])
     own = [_entry(entry, path, rows) for entry, path, rows in made]
     manifest = manifest_lists / "manifest-large"
-    with manifest.open("wb") as out:
-        fastavro.writer(out, entry_schema, own, codec="zstandard")
+    write_avro(manifest, replace(entries, rows=own), _PACKED)
     one = {
-        **lists[0],
+        **lists.rows[0],
         "_FILE_NAME": manifest.name,
         "_FILE_SIZE": manifest.stat().st_size,
         "_NUM_ADDED_FILES": len(own),
@@ -158,8 +152,7 @@ def _commit(
     }
     for name, listed in (("base", [one]), ("delta", [])):
         path = manifest_lists / f"manifest-list-large-{name}"
-        with path.open("wb") as out:
-            fastavro.writer(out, schema, listed, codec="zstandard")
+        write_avro(path, replace(lists, rows=listed), _PACKED)
         snapshot[f"{name}ManifestList"] = path.name
         snapshot.pop(f"{name}ManifestListSize", None)
     snapshot["totalRecordCount"] = sum(rows for _, _, rows in made)
