@@ -20,7 +20,7 @@ from seambench.conformance.doors.facts import Told, read_facts
 from seambench.contracts.outcomes import CrashError, ProtocolError
 
 _REFUSED = 2
-ERROR_BYTES = 4096
+_ERROR_BYTES = 4096
 
 
 class ArrowArrayStream(ctypes.Structure):
@@ -48,11 +48,18 @@ class Library(Told):
             raise UsageError(f"lib:{library}: {error}") from error
         super().__init__(read_facts(path))
 
-    def require_success(self, code: int, error: bytes) -> None:
-        """Raise what a returned number stands for, unless it is 0."""
+    def declare(self, name: str, *types: object) -> None:
+        """State what a function that may fail takes, before the room for its sentence."""
+        self.functions[name].restype = ctypes.c_int
+        self.functions[name].argtypes = (*types, ctypes.c_char_p, ctypes.c_size_t)
+
+    def call(self, name: str, *arguments: object) -> None:
+        """Call such a function, and raise what a number other than 0 stands for."""
+        said = ctypes.create_string_buffer(_ERROR_BYTES)
+        code = self.functions[name](*arguments, said, _ERROR_BYTES)
         if code == 0:
             return
-        reason = error.decode("utf-8", "replace")
+        reason = said.value.decode("utf-8", "replace")
         if code == _REFUSED and reason.strip():
             raise RefusedError(f"{self.name}: {reason}")
         raise CrashError(f"{self.name}: it returned {code}: {reason or 'no reason given'}")

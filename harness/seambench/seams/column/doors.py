@@ -33,13 +33,14 @@ from seambase.errors import UsageError
 from seambase.foreign_arrow import stream_of
 from seambase.wording import counted
 from seambench.conformance.doors.command import Command, Running
-from seambench.conformance.doors.library import ERROR_BYTES, ArrowArrayStream, Library
+from seambench.conformance.doors.library import ArrowArrayStream, Library
 from seambench.contracts.column import ColumnChunk, ColumnRequest, ColumnSlot
 from seambench.contracts.outcomes import ProtocolError
 from seambench.seams.column.oracle import TypeTree, requested_parts
 from seambench.seams.column.request_rows import column_request, row_batches
 
-_FUNCTIONS = tuple(f"seambench_columns_{word}" for word in ("open", "next", "close", "live_blocks"))
+_WORDS = ("open", "next", "close", "live_blocks")
+_OPEN, _NEXT, *_OTHERS = (f"seambench_columns_{word}" for word in _WORDS)
 #: Words about methods that no door has.
 _OF_CLASSES = ("batches", "type-strings", "type-strings.lenient")
 _KINDS = ("nulls", "data", "offsets", "bytes", "unknown")
@@ -112,14 +113,12 @@ class LibraryColumns(Library):
 
     def __init__(self, library: str) -> None:
         """Load the library; see `Library`."""
-        super().__init__(library, _FUNCTIONS)
+        super().__init__(library, (_OPEN, _NEXT, *_OTHERS))
         _require_doors(self.name, self.capabilities)
-        self._open, self._next, self._close, self._live_blocks = self.functions.values()
-        text, size, address = ctypes.c_char_p, ctypes.c_size_t, ctypes.c_void_p
-        to_address, stream = ctypes.POINTER(address), ctypes.POINTER(ArrowArrayStream)
-        self._open.restype = self._next.restype = ctypes.c_int
-        self._open.argtypes = (text, stream, to_address, text, size)
-        self._next.argtypes = (address, to_address, text, size)
+        self._close, self._live_blocks = (self.functions[name] for name in _OTHERS)
+        address, stream = ctypes.c_void_p, ctypes.POINTER(ArrowArrayStream)
+        self.declare(_OPEN, ctypes.c_char_p, stream, ctypes.POINTER(address))
+        self.declare(_NEXT, address, ctypes.POINTER(address))
         self._close.restype, self._close.argtypes = None, (address,)
         self._live_blocks.restype, self._live_blocks.argtypes = ctypes.c_int64, ()
 
@@ -129,10 +128,8 @@ class LibraryColumns(Library):
         rows = ArrowArrayStream()
         reader = pa.RecordBatchReader.from_batches(batches[0].schema, batches)
         reader._export_to_c(ctypes.addressof(rows))
-        tables, said = ctypes.c_void_p(), ctypes.create_string_buffer(ERROR_BYTES)
-        line = column_request(request).encode()
-        code = self._open(line, ctypes.byref(rows), ctypes.byref(tables), said, ERROR_BYTES)
-        self.require_success(code, said.value)
+        tables, line = ctypes.c_void_p(), column_request(request).encode()
+        self.call(_OPEN, line, ctypes.byref(rows), ctypes.byref(tables))
         parts = requested_parts(
             *(request.fields, request.types, request.required_fields, request.nested_fields or ()),
             form=request.form,
@@ -141,8 +138,7 @@ class LibraryColumns(Library):
         try:
             for _ in batches:
                 chain = ctypes.c_void_p()
-                code = self._next(tables, ctypes.byref(chain), said, ERROR_BYTES)
-                self.require_success(code, said.value)
+                self.call(_NEXT, tables, ctypes.byref(chain))
                 found.append(read_chain(chain.value or 0, parts))
         finally:
             self._close(tables)

@@ -24,7 +24,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from seambase.errors import InputError, RefusedError
-from seambench.conformance.doors.library import ERROR_BYTES, Library, trusted
+from seambench.conformance.doors.library import Library, trusted
 from seambench.contracts.exchange import ExchangeRequest
 from seambench.contracts.outcomes import ProtocolError
 from seambench.seams.exchange.door_messages import Outside
@@ -67,18 +67,17 @@ class LibraryExchange(Outside, Library):
         side, to_side = ctypes.c_void_p, ctypes.POINTER(ctypes.c_void_p)
         rows = (ctypes.POINTER(_ArrowArray), ctypes.POINTER(_ArrowSchema))
         arguments: dict[str, tuple[object, ...]] = {
-            "listen": (text, to_side, text, size, text, size),
-            "read": (side, number, number, *rows, text, size),
-            "connect": (text, to_side, text, size),
-            "write": (side, number, *rows, text, size),
-            "finish": (side, number, text, size),
-            "cancel": (side, text),
-            "close": (side,),
+            "listen": (text, to_side, text, size),
+            "read": (side, number, number, *rows),
+            "connect": (text, to_side),
+            "write": (side, number, *rows),
+            "finish": (side, number),
         }
         for word, types in arguments.items():
+            self.declare(f"seambench_exchange_{word}", *types)
+        for word, types in {"cancel": (side, text), "close": (side,)}.items():
             function = self.functions[f"seambench_exchange_{word}"]
-            function.argtypes = types
-            function.restype = None if word in ("cancel", "close") else ctypes.c_int
+            function.restype, function.argtypes = None, types
 
     def listen(self, request: ExchangeRequest, address: str) -> _LibraryReceiver:
         """Get a receiver ready; see `contracts.exchange.Distributed`."""
@@ -86,7 +85,7 @@ class LibraryExchange(Outside, Library):
         side, where = ctypes.c_void_p(), ctypes.create_string_buffer(_ADDRESS_BYTES)
         asked = self._asked(request, "receiver", None, [address])
         at = (ctypes.byref(side), where, _ADDRESS_BYTES)
-        self.call("listen", RefusedError, asked.strip(), *at)
+        self.ask("listen", RefusedError, asked.strip(), *at)
         found = where.value.decode("utf-8", "replace")
         receiver = _LibraryReceiver(self, side, found)
         if not found:
@@ -101,7 +100,7 @@ class LibraryExchange(Outside, Library):
         self._require(request)
         side = ctypes.c_void_p()
         asked = self._asked(request, "sender", sender, addresses)
-        self.call("connect", RefusedError, asked.strip(), ctypes.byref(side))
+        self.ask("connect", RefusedError, asked.strip(), ctypes.byref(side))
         return _LibrarySender(self, side)
 
     def _require(self, request: ExchangeRequest) -> None:
@@ -112,12 +111,10 @@ class LibraryExchange(Outside, Library):
             )
         super()._require(request)
 
-    def call(self, word: str, refusal: type[Exception], *arguments: object) -> None:
+    def ask(self, word: str, refusal: type[Exception], *arguments: object) -> None:
         """Call a function that may fail."""
-        said = ctypes.create_string_buffer(ERROR_BYTES)
-        code = self.functions[f"seambench_exchange_{word}"](*arguments, said, ERROR_BYTES)
         try:
-            self.require_success(code, said.value)
+            self.call(f"seambench_exchange_{word}", *arguments)
         except RefusedError as error:
             raise refusal(str(error)) from error
 
@@ -152,11 +149,11 @@ class _LibrarySender(_LibrarySide):
         rows, schema = _ArrowArray(), _ArrowSchema()
         batch._export_to_c(ctypes.addressof(rows), ctypes.addressof(schema))
         both = (ctypes.byref(rows), ctypes.byref(schema))
-        self._library.call("write", FailedError, self._side, driver, *both)
+        self._library.ask("write", FailedError, self._side, driver, *both)
 
     def finish(self, driver: int = 0) -> None:
         """Nothing more follows of a driver; after the last, everything has arrived."""
-        self._library.call("finish", FailedError, self._side, driver)
+        self._library.ask("finish", FailedError, self._side, driver)
 
 
 class _LibraryReceiver(_LibrarySide):
@@ -171,7 +168,7 @@ class _LibraryReceiver(_LibrarySide):
         rows, schema = _ArrowArray(), _ArrowSchema()
         both = (ctypes.byref(rows), ctypes.byref(schema))
         wait = -1 if timeout is None else int(timeout * 1000)
-        self._library.call("read", FailedError, self._side, driver, wait, *both)
+        self._library.ask("read", FailedError, self._side, driver, wait, *both)
         if not rows.release:
             return None
         at = (ctypes.addressof(rows), ctypes.addressof(schema))

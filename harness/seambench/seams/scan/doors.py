@@ -31,10 +31,13 @@ from seambase.foreign_arrow import sound_batches
 from seambase.scan import ScanReport
 from seambench.conformance.doors.command import Command, Running
 from seambench.conformance.doors.facts import REQUEST_VERSION, Facts, Told
-from seambench.conformance.doors.library import ERROR_BYTES, ArrowArrayStream, Library, trusted
+from seambench.conformance.doors.library import ArrowArrayStream, Library, trusted
 from seambench.contracts.outcomes import ProtocolError, TimedOutError
 from seambench.contracts.scan import Scan, ScanRequest
 from seambench.engines.stream_dataset import StreamDataset
+
+#: The one function of a library.
+_SCAN = "seambench_scan"
 
 
 def scan_request(request: ScanRequest, facts: Facts) -> str:
@@ -122,23 +125,13 @@ class LibraryScanner(Library, DoorScanner):
 
     def __init__(self, library: str) -> None:
         """Load the library; see `Library`."""
-        super().__init__(library, ("seambench_scan",))
-        function = self.functions["seambench_scan"]
-        function.restype = ctypes.c_int
-        function.argtypes = (
-            ctypes.c_char_p,
-            ctypes.POINTER(ArrowArrayStream),
-            ctypes.c_char_p,
-            ctypes.c_size_t,
-        )
+        super().__init__(library, (_SCAN,))
+        self.declare(_SCAN, ctypes.c_char_p, ctypes.POINTER(ArrowArrayStream))
 
     def start(self, request: ScanRequest) -> Read:
         """Call the library for one read."""
         stream = ArrowArrayStream()
-        error = ctypes.create_string_buffer(ERROR_BYTES)
-        asked = scan_request(request, self.facts).encode()
-        code = self.functions["seambench_scan"](asked, ctypes.byref(stream), error, ERROR_BYTES)
-        self.require_success(code, error.value)
+        self.call(_SCAN, scan_request(request, self.facts).encode(), ctypes.byref(stream))
         return _LibraryRead(self.name, self.reader(stream))
 
 

@@ -32,12 +32,12 @@ from seambase.serde import SerdeRequest
 from seambase.types import schema_of
 from seambench.conformance.doors.command import Command, Running
 from seambench.conformance.doors.facts import REQUEST_VERSION
-from seambench.conformance.doors.library import ERROR_BYTES, ArrowArrayStream, Library, trusted
+from seambench.conformance.doors.library import ArrowArrayStream, Library, trusted
 from seambench.contracts.outcomes import ProtocolError
 from seambench.contracts.serde import StreamStep
 from seambench.seams.serde.values import plain_batch
 
-_FUNCTIONS = ("seambench_serialize", "seambench_deserialize", "seambench_free")
+_WRITE, _READ, _FREE = "seambench_serialize", "seambench_deserialize", "seambench_free"
 
 
 def serde_request(
@@ -128,18 +128,13 @@ class LibrarySerde(Library):
 
     def __init__(self, library: str) -> None:
         """Load the library; see `Library`."""
-        super().__init__(library, _FUNCTIONS)
-        self._serialize, self._deserialize, self._free = self.functions.values()
+        super().__init__(library, (_WRITE, _READ, _FREE))
         stream, text, size = ctypes.POINTER(ArrowArrayStream), ctypes.c_char_p, ctypes.c_size_t
         address = ctypes.c_void_p
-        self._serialize.restype = self._deserialize.restype = ctypes.c_int
-        self._serialize.argtypes = (
-            *(text, stream, ctypes.POINTER(address), ctypes.POINTER(size)),
-            *(text, size),
-        )
-        self._deserialize.argtypes = (text, address, size, stream, text, size)
-        self._free.restype = None
-        self._free.argtypes = (address,)
+        self.declare(_WRITE, text, stream, ctypes.POINTER(address), ctypes.POINTER(size))
+        self.declare(_READ, text, address, size, stream)
+        self._free = self.functions[_FREE]
+        self._free.restype, self._free.argtypes = None, (address,)
 
     def serialize(self, request: SerdeRequest, batches: Sequence[pa.RecordBatch]) -> bytes:
         """Bytes of batches; see `seambench.contracts.serde.Serde`."""
@@ -161,13 +156,8 @@ class LibrarySerde(Library):
         reader = pa.RecordBatchReader.from_batches(*_alike(request, batches))
         reader._export_to_c(ctypes.addressof(given))
         bytes_, size = ctypes.c_void_p(), ctypes.c_size_t()
-        said = ctypes.create_string_buffer(ERROR_BYTES)
-        code = self._serialize(
-            line.encode(),
-            *(ctypes.byref(given), ctypes.byref(bytes_), ctypes.byref(size)),
-            *(said, ERROR_BYTES),
-        )
-        self.require_success(code, said.value)
+        places = (ctypes.byref(one) for one in (given, bytes_, size))
+        self.call(_WRITE, line.encode(), *places)
         try:
             return ctypes.string_at(bytes_, size.value) if size.value else b""
         finally:
@@ -179,12 +169,8 @@ class LibrarySerde(Library):
         """Batches of bytes; see `seambench.contracts.serde.Serde`."""
         view = pa.py_buffer(data)
         stream = ArrowArrayStream()
-        said = ctypes.create_string_buffer(ERROR_BYTES)
-        code = self._deserialize(
-            serde_request("deserialize", request).encode(),
-            *(view.address, view.size, ctypes.byref(stream), said, ERROR_BYTES),
-        )
-        self.require_success(code, said.value)
+        line = serde_request("deserialize", request).encode()
+        self.call(_READ, line, view.address, view.size, ctypes.byref(stream))
         try:
             with self.reader(stream) as reader:
                 return [trusted(batch, self.name) for batch in reader]
