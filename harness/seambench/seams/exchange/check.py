@@ -8,7 +8,7 @@ import itertools
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from typing import Any
@@ -65,12 +65,61 @@ def attempt_exchange(case: ExchangeCase, exchange: Exchange) -> None:
 class _Course:
     """What happened, by part: batches, who saw the end (and more after it), who waited in vain."""
 
+    case: ExchangeCase
+    opened: OpenExchange
     parts: dict[int, list[pa.RecordBatch]] = field(default_factory=dict)
     ended: set[int] = field(default_factory=set)
     late: set[int] = field(default_factory=set)
     stalled: set[int] = field(default_factory=set)
     write_errors: dict[int, Exception] = field(default_factory=dict)
     read_errors: dict[int, Exception] = field(default_factory=dict)
+    _cancelled: threading.Event = field(default_factory=threading.Event)
+
+    def write(self, number: int, driver: int) -> None:
+        """What a driver of a sender does."""
+        case, sender = self.case, self.opened.senders[number]
+        writers = case.request.writers
+        which = () if writers == 1 else (driver,)
+        if case.fault == "receiver-cancels":
+            self._cancelled.wait(_PATIENCE)
+        try:
+            for batch in itertools.islice(case.batches(number), driver, None, writers):
+                sender.write(batch, *which)
+            if case.fault == "sender-cancels" and number == 0:
+                sender.cancel("the check gives up")
+            else:
+                sender.finish(*which)
+        except Exception as error:
+            self.write_errors[number] = error
+            sender.cancel("another part of the exchange failed")
+            # One that never connected tells no receiver; where nothing must go wrong, all is over.
+            for receiver in self.opened.receivers if case.fault == "none" else ():
+                receiver.cancel(f"sender {number} failed: {_said(error)}")
+
+    def read(self, number: int, driver: int) -> None:
+        """What a driver of a receiver does."""
+        receiver = self.opened.receivers[number]
+        part = number * self.case.request.drivers + driver
+        found = self.parts.setdefault(part, [])
+        try:
+            if self.case.fault == "receiver-cancels" and number == 0:
+                receiver.cancel("the check needs no more")
+                self._cancelled.set()
+            while (batch := self._next(receiver, driver, part)) is not None:
+                found.append(batch)
+            self.ended.add(part)
+            if self._next(receiver, driver, part) is not None:
+                self.late.add(part)
+        except Exception as error:
+            self.read_errors[part] = error
+
+    def _next(self, receiver: ExchangeReceiver, driver: int, part: int) -> pa.RecordBatch | None:
+        begin = time.monotonic()
+        try:
+            return receiver.read(driver, _PATIENCE)
+        finally:
+            if time.monotonic() - begin >= _PATIENCE:
+                self.stalled.add(part)
 
 
 def _run(case: ExchangeCase, opened: OpenExchange) -> None:
@@ -81,19 +130,15 @@ def _run(case: ExchangeCase, opened: OpenExchange) -> None:
             f"{counted(request.receivers, 'receiver', 'were')} asked for, "
             f"{len(opened.senders)} and {len(opened.receivers)} came"
         )
-    course = _Course()
-    started = threading.Event()
-    work: list[Callable[[], None]] = [
-        _writer(case, number, driver, opened, course, started)
-        for number in range(request.senders)
-        for driver in range(request.writers)
+    course = _Course(case, opened)
+    writing = (course.write, request.senders, request.writers)
+    reading = (course.read, request.receivers, request.drivers)
+    everybody = [
+        _threads().submit(functools.partial(work, number, driver))
+        for work, sides, drivers in (writing, reading)
+        for number in range(sides)
+        for driver in range(drivers)
     ]
-    for number, receiver in enumerate(opened.receivers):
-        work += [
-            _reader(case, number, driver, receiver, course, started)
-            for driver in range(request.drivers)
-        ]
-    everybody = [_threads().submit(each) for each in work]
     wait(everybody)
     for done in everybody:
         done.result()
@@ -126,72 +171,6 @@ def _judge(case: ExchangeCase, course: _Course) -> None:
     for part, error in sorted(course.read_errors.items()):
         raise Mismatch(f"reading part {part} failed: {_said(error)}")
     _check_rows(case, course)
-
-
-def _writer(
-    case: ExchangeCase,
-    number: int,
-    driver: int,
-    opened: OpenExchange,
-    course: _Course,
-    started: threading.Event,
-) -> Callable[[], None]:
-    sender, writers = opened.senders[number], case.request.writers
-    which = () if writers == 1 else (driver,)
-
-    def work() -> None:
-        if case.fault == "receiver-cancels":
-            started.wait(_PATIENCE)
-        try:
-            for batch in itertools.islice(case.batches(number), driver, None, writers):
-                sender.write(batch, *which)
-            if case.fault == "sender-cancels" and number == 0:
-                sender.cancel("the check gives up")
-            else:
-                sender.finish(*which)
-        except Exception as error:
-            course.write_errors[number] = error
-            sender.cancel("another part of the exchange failed")
-            # One that never connected tells no receiver; where nothing must go wrong, all is over.
-            for receiver in opened.receivers if case.fault == "none" else ():
-                receiver.cancel(f"sender {number} failed: {_said(error)}")
-
-    return work
-
-
-def _reader(
-    case: ExchangeCase,
-    number: int,
-    driver: int,
-    receiver: ExchangeReceiver,
-    course: _Course,
-    started: threading.Event,
-) -> Callable[[], None]:
-    part = number * case.request.drivers + driver
-
-    def read() -> pa.RecordBatch | None:
-        begin = time.monotonic()
-        try:
-            return receiver.read(driver, _PATIENCE)
-        finally:
-            if time.monotonic() - begin >= _PATIENCE:
-                course.stalled.add(part)
-
-    def work() -> None:
-        found = course.parts.setdefault(part, [])
-        try:
-            if case.fault == "receiver-cancels" and number == 0:
-                receiver.cancel("the check needs no more")
-                started.set()
-            while (batch := read()) is not None:
-                found.append(batch)
-            course.ended.add(part)
-            if read() is not None:
-                course.late.add(part)
-        except Exception as error:
-            course.read_errors[part] = error
-
-    return work
 
 
 def _said(error: Exception) -> str:
