@@ -1,50 +1,15 @@
-"""Presto pages, and Arrow's IPC beside them."""
+"""Presto pages, and Arrow's IPC beside them: always 65,536 rows of 16 columns."""
 
 from __future__ import annotations
 
-from typing import Any
-
 from . import kernels, page_kernels
 
+_ROWS = ["4096", "65536"]
+_VARIANTS = ["plain", "lz4+checksum"]
 
-class PagesOut(kernels.Timed):
-    """65,536 rows of 16 columns to pages of 4096 rows or to one page."""
-
-    param_names = ("variant", "rows")
-    params = (["plain", "lz4+checksum"], ["4096", "65536"])
-    kernel_type: Any = page_kernels.PagesOut
-    time_pages = kernels.Timed.run
-
-
-class PagesIn(PagesOut):
-    """Pages to 65,536 rows of 16 columns."""
-
-    kernel_type = page_kernels.PagesIn
-
-
-class PageParts(kernels.Timed):
-    """65,536 rows of 16 columns, interleaved, to 64 pages."""
-
-    kernel_type: Any = page_kernels.PageParts
-    time_run = kernels.Timed.run
-
-
-class Checksum(PageParts):
-    """The checksum of a page of 65,536 rows, 16 times."""
-
-    kernel_type = page_kernels.Checksum
-
-
-class IpcOut(kernels.Timed):
-    """65,536 rows of 16 columns to Arrow streams."""
-
-    param_names = ("rows",)
-    params = (["4096", "65536"],)
-    kernel_type: Any = page_kernels.IpcOut
-    time_streams = kernels.Timed.run
-
-
-class IpcIn(IpcOut):
-    """Arrow streams to 65,536 rows of 16 columns, checked in full."""
-
-    kernel_type = page_kernels.IpcIn
+PagesOut = kernels.timed(page_kernels.PagesOut, "time_pages", variant=_VARIANTS, rows=_ROWS)
+PagesIn = kernels.timed(page_kernels.PagesIn, "time_pages", variant=_VARIANTS, rows=_ROWS)
+PageParts = kernels.timed(page_kernels.PageParts, "time_run")
+Checksum = kernels.timed(page_kernels.Checksum, "time_run")
+IpcOut = kernels.timed(page_kernels.IpcOut, "time_streams", rows=_ROWS)
+IpcIn = kernels.timed(page_kernels.IpcIn, "time_streams", rows=_ROWS)

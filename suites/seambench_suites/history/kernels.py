@@ -84,6 +84,8 @@ class Timed:
 
     version = "1"
     number = 1
+    timeout: float | None = None
+    param_names: tuple[str, ...] = ()
     params: tuple[list[str], ...] = ()
     kernel_type: Any
 
@@ -95,6 +97,25 @@ class Timed:
     def run(self, *_arguments: str) -> None:
         """All that the kernel does, once."""
         self.kernel.run()
+
+
+def timed(
+    kernel_type: type[Kernel],
+    *names: str,
+    version: str = Timed.version,
+    timeout: float | None = None,
+    **params: list[str],
+) -> type[Timed]:
+    """A kernel as asv times it, by those names, for all choices of what it is made with."""
+    about = {
+        "__doc__": kernel_type.__doc__,
+        "kernel_type": kernel_type,
+        "version": version,
+        "timeout": timeout,
+        "param_names": tuple(params),
+        "params": tuple(params.values()),
+    }
+    return type(kernel_type.__name__, (Timed,), about | dict.fromkeys(names, Timed.run))
 
 
 class Kernel:
