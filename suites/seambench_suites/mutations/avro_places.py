@@ -12,6 +12,7 @@ from seambench_suites.mutations.json_places import json_place
 _MAGIC_BYTES, _SYNC_BYTES = 4, 16
 #: Bytes of the types whose length is always the same.
 _FIXED = {"null": 0, "boolean": 1, "float": 4, "double": 8}
+_HEADER = {"type": "map", "values": "bytes"}
 Span = tuple[int, int, str]
 
 
@@ -24,15 +25,18 @@ def avro_place(content: bytes, at: int) -> str:
     """
     if at < _MAGIC_BYTES:
         return "magic"
+    header: list[Span] = []
+    begin = _items(Names(None), _HEADER, content, _MAGIC_BYTES, "", header)
     texts: dict[str, bytes] = {}
-    begin = _MAGIC_BYTES
-    for first, end, key, part, value in _entries(content, begin):
+    for (first, middle, _), (_, end, _) in zip(header[::2], header[1::2], strict=True):
+        key, value = (_text(content, *span) for span in ((first, middle), (middle, end)))
+        name = key.decode("utf-8", "replace")
+        texts[name] = value
         if first <= at < end:
             where = at - (end - len(value))
-            inside = json_place(value, where) if where >= 0 and value.startswith(b"{") else part
-            return f"header {key} {inside}"
-        texts[key], begin = value, end
-    begin += 1  # the end of the map
+            is_json = where >= 0 and value.startswith(b"{")
+            part = "key" if at < middle else "value"
+            return f"header {name} {json_place(value, where) if is_json else part}"
     if at < begin + _SYNC_BYTES:
         return "header sync"
     begin += _SYNC_BYTES
@@ -69,21 +73,9 @@ def innermost(spans: Iterator[Span], at: int) -> str:
     return min(found, key=itemgetter(0), default=(0, ""))[1]
 
 
-def _entries(content: bytes, at: int) -> Iterator[tuple[int, int, str, str, bytes]]:
-    """Begin, end, key, part and value of each key and value of the header's map."""
-    count, at = _varint(content, at)
-    while count:
-        if count < 0:
-            _, at = _varint(content, at)
-        for _ in range(abs(count)):
-            size, begin = _varint(content, at)
-            key = content[begin : begin + size].decode("utf-8", "replace")
-            yield at, begin + size, key, "key", b""
-            at = begin + size
-            size, begin = _varint(content, at)
-            yield at, begin + size, key, "value", content[begin : begin + size]
-            at = begin + size
-        count, at = _varint(content, at)
+def _text(content: bytes, at: int, end: int) -> bytes:
+    """What a string or bytes between two offsets hold."""
+    return content[_varint(content, at)[1] : end]
 
 
 def _varint(content: bytes, at: int) -> tuple[int, int]:
