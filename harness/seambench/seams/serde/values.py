@@ -140,34 +140,19 @@ def arrow_array(values: Sequence[Any], type_: pa.DataType) -> pa.Array:
     """A flat Arrow array of plain values. The type is as `seambase.types.arrow_type` gives it."""
     if isinstance(type_, pa.BaseExtensionType):
         return pa.ExtensionArray.from_storage(type_, arrow_array(values, type_.storage_type))
-    if pa.types.is_map(type_):
-        return _map(values, type_)
-    if pa.types.is_list(type_):
-        offsets, flat = _spread(values)
-        child = arrow_array(flat, type_.value_type)
-        return pa.ListArray.from_arrays(offsets, child, type=type_, mask=_mask(values))
     if pa.types.is_struct(type_):
-        return _struct(values, type_)
-    return pa.array(values, type_)
-
-
-def _map(values: Sequence[Any], type_: pa.MapType) -> pa.Array:
-    """A map column; by buffers, since the convenient way knows no null maps in all releases."""
+        children = [
+            arrow_array([None if row is None else row[at] for row in values], field.type)
+            for at, field in enumerate(type_)
+        ]
+        return pa.Array.from_buffers(type_, len(values), [_validity(values)], children=children)
+    if not (pa.types.is_map(type_) or pa.types.is_list(type_)):
+        return pa.array(values, type_)
+    # By buffers, since the convenient way knows no null maps in all releases.
     offsets, flat = _spread(values)
-    keys = arrow_array([key for key, _ in flat], type_.key_type)
-    items = arrow_array([item for _, item in flat], type_.item_type)
-    entries = pa.StructArray.from_arrays([keys, items], fields=[type_.key_field, type_.item_field])
-    return pa.Array.from_buffers(
-        type_, len(values), [_validity(values), offsets.buffers()[1]], children=[entries]
-    )
-
-
-def _struct(values: Sequence[Any], type_: pa.StructType) -> pa.Array:
-    children = [
-        arrow_array([None if row is None else row[i] for row in values], type_.field(i).type)
-        for i in range(type_.num_fields)
-    ]
-    return pa.Array.from_buffers(type_, len(values), [_validity(values)], children=children)
+    child = arrow_array(flat, type_.field(0).type)
+    buffers = [_validity(values), offsets.buffers()[1]]
+    return pa.Array.from_buffers(type_, len(values), buffers, children=[child])
 
 
 def _spread(values: Sequence[Any]) -> tuple[pa.Array, list[Any]]:
@@ -175,13 +160,6 @@ def _spread(values: Sequence[Any]) -> tuple[pa.Array, list[Any]]:
     lengths = (0 if value is None else len(value) for value in values)
     flat = [item for value in values if value is not None for item in value]
     return pa.array(accumulate(lengths, initial=0), pa.int32()), flat
-
-
-def _mask(values: Sequence[Any]) -> pa.Array | None:
-    """Where nulls are, or None without any."""
-    if all(value is not None for value in values):
-        return None
-    return pa.array([value is None for value in values], pa.bool_())
 
 
 def _validity(values: Sequence[Any]) -> pa.Buffer | None:
