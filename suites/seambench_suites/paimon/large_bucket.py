@@ -138,7 +138,7 @@ def _commit(
     file, snapshot = _snapshot(target)
     manifest_lists = target / "manifest"
     names = (snapshot["baseManifestList"], snapshot["deltaManifestList"])
-    lists = next(one for name in names if (one := read_avro(manifest_lists / name)).rows)
+    lists = next(found for name in names if (found := read_avro(manifest_lists / name)).rows)
     entries = read_avro(source / "manifest" / lists.rows[0]["_FILE_NAME"])
     own = [_entry(entry, path, rows) for entry, path, rows in made]
     manifest = manifest_lists / "manifest-large"

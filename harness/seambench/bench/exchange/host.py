@@ -25,8 +25,8 @@ import pyarrow as pa
 from seambase.errors import SeambenchError, UnavailableError
 from seambase.foreign_arrow import stream_of
 from seambench.bench.exchange.plans import Plan, Step, plan_named
-from seambench.bench.measure import family_seconds
 from seambench.bench.memory import MemorySampler
+from seambench.bench.quiet import family_seconds
 from seambench.contracts import registry
 from seambench.contracts.exchange import (
     Counted,

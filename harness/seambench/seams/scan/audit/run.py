@@ -178,8 +178,8 @@ def _compact(table: TableDescription, cost: Cost | None) -> Iterator[tuple[float
             gain = per_byte * unit.change_bytes
         if gain is not None and gain <= 0:
             continue
-        measured = unit.name in extra
-        advice = _advice("compact", unit.name, _changes(unit), gain, measured=measured)
+        basis = _changes(unit)
+        advice = _advice("compact", unit.name, basis, gain, measured=unit.name in extra)
         yield unit.change_bytes if gain is None else gain, advice
 
 
