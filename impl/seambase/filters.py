@@ -35,6 +35,12 @@ def filter_columns(expression: pc.Expression | None, schema: pa.Schema) -> list[
     return names
 
 
+def all_of(*parts: pc.Expression | None) -> pc.Expression | None:
+    """What holds where some conditions all do, those aside that are None; None for none at all."""
+    known = [part for part in parts if part is not None]
+    return functools.reduce(operator.and_, known) if known else None
+
+
 def filter_text(expression: pc.Expression) -> str:
     """A filter in Arrow's words, which cut long texts of lists, maybe within a character."""
     try:

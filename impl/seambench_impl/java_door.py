@@ -38,7 +38,7 @@ from seamkit.offheap.connector.parameters import join_names
 from seamkit.offheap.engine.schema import EngineSchema
 from seamkit.offheap.jni.classes import JniLoader
 from seamkit.offheap.jni.scanner import JniScanner
-from seamkit.scan.unit_scan import ReadRows
+from seamkit.scan.unit_tasks import ReadRows
 
 _SCANNER = "seamkit.offheap.ConnectorScanner"
 _FACTORY = "seamkit.offheap.ScannerFactory"

@@ -24,9 +24,7 @@ from seambench_impl.scan_formats import (
     request_of_named,
 )
 from seamkit.connector.change_rows import reader_of
-from seamkit.connector.unit_rows import read_unit
 from seamkit.scan.unit_scan import UnitScan
-from seamkit.tables.hudi.change_scan import ChangeScan
 from seamkit.tables.opening import recognised_format
 
 #: All formats, in the plainest way.
@@ -142,9 +140,7 @@ class ConnectorReader(_Reader):
     def open(self, request: ScanRequest) -> Scan:
         """Plan a read; see `seambench.contracts.scan.Scanner.open`."""
         scan = super().open(request)
-        assert isinstance(scan, UnitScan | ChangeScan)
-        if isinstance(scan, ChangeScan):
-            return scan.read_by("connector", read_unit, only_merged=self._only_merged)
+        assert isinstance(scan, UnitScan)
         merged = self._only_merged and scan.other_path is None
         return scan.read_by("connector", reader_of(scan), only_merged=merged)
 

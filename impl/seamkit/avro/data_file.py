@@ -28,10 +28,9 @@ from seambase.wording import counted
 from seamkit.avro.decoder import AvroDecoder
 from seamkit.avro.plan import Plan
 from seamkit.avro.schema import AvroType, arrow_schema, arrow_type, parse_schema
-from seamkit.core.border import batch_of
 from seamkit.core.unpack import Bound
 from seamkit.files.promotion import LOSSLESS, TypeRules, nullable_throughout, resolve_batch
-from seamkit.files.reader import FileReader, RowsWanted
+from seamkit.files.reader import FileReader, RowsWanted, rows_of_nulls
 from seamkit.files.storage import Storage
 
 RecordReader = Callable[[io.BytesIO], Any]
@@ -240,9 +239,7 @@ class AvroReader(FileReader):
         own_names = set(self.schema.names)
         present = [name for name in schema.names if name in own_names]
         if not present:
-            for begin in range(0, self.num_rows, batch_rows):
-                rows = min(batch_rows, self.num_rows - begin)
-                yield batch_of([pa.nulls(rows, field.type) for field in schema], schema, rows)
+            yield from rows_of_nulls(schema, self.num_rows, batch_rows)
             return
         for rows in self._decoded(pa.struct([self.schema.field(name) for name in present]), wanted):
             columns = pa.RecordBatch.from_arrays(rows.flatten(), schema=pa.schema(list(rows.type)))

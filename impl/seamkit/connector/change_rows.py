@@ -1,12 +1,13 @@
 """Changes a row at a time, told once more.
 
 Whoever plans a query of changes names a reader for its units. What that reader was told, and
-nothing that it does, is taken here: two states of a Paimon table's partition, both sides of an
-Iceberg commit, a changelog.
+nothing that it does, is taken here: two states of a Paimon table's partition or of what a write of
+Hudi touched, both sides of an Iceberg commit, a changelog.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -23,7 +24,11 @@ from seamkit.scan.unit_tasks import ReadRows
 from seamkit.scan.units import ReadContext, ReadPlan, ReadUnit
 
 _KIND = "_VALUE_KIND"
+_COMMIT_TIME, *_KEY = ("_hoodie_commit_time", "_hoodie_partition_path", "_hoodie_record_key")
 _INSERT, _BEFORE, _AFTER, _DELETE = range(4)
+
+
+_Changed = Iterator[tuple[Row | None, Row | None]]
 
 
 def reader_of(scan: UnitScan) -> ReadRows:
@@ -56,6 +61,8 @@ def change_rows(
         if unit.name not in own.commits:
             return unit_rows(unit, schema, context)
         return _of_commit(own.commits[unit.name], own.columns, schema, context)
+    if hasattr(own, "writes"):
+        return _of_write(unit.name, own.writes[unit.name], own.columns, context)
     if hasattr(own, "states"):
         find = _images if own.with_images else _new
         return find(_states(own.states[unit.name], own.keys, context))
@@ -69,19 +76,55 @@ def _of_commit(
 ) -> Iterator[Row]:
     """What an Iceberg commit deleted and inserted but for rows that it merely wrote anew."""
     names = list(dict.fromkeys([*columns, *schema.names]))
-    both = [list(plan_rows(side, names, context)) for side in sides]
+    old, new = (list(plan_rows(side, names, context)) for side in sides)
+    return itertools.chain(*_not_in_both(old, new, columns))
+
+
+def _not_in_both(
+    one: Sequence[Row], other: Sequence[Row], columns: Sequence[str]
+) -> list[list[Row]]:
+    """What is left of rows when those that are alike are taken out in pairs, the first ones."""
+    both = one, other
     keys = [[alike([row[name] for name in columns]) for row in rows] for rows in both]
     pairs = Counter(keys[0]) & Counter(keys[1])
+    found: list[list[Row]] = []
     for rows, own in zip(both, keys, strict=True):
         left = pairs.copy()
+        found.append([])
         for row, key in zip(rows, own, strict=True):
             if left[key]:
                 left[key] -= 1
             else:
-                yield row
+                found[-1].append(row)
+    return found
 
 
-_Changed = Iterator[tuple[Row | None, Row | None]]
+def _of_write(
+    instant: str, plans: Sequence[ReadPlan], columns: Sequence[str], context: ReadContext
+) -> Iterator[Row]:
+    """What a write of Hudi did: of the rows of a key those that it did not leave as they were."""
+    names = [_COMMIT_TIME, *_KEY, *columns]
+    states: list[dict[Sequence[str], list[Row]]] = []
+    for plan in plans:
+        states.append({})
+        for row in plan_rows(plan, names, context):
+            states[-1].setdefault(tuple(row[one] or "" for one in _KEY), []).append(row)
+    old, new = states
+
+    def told() -> _Changed:
+        for key in old | new:
+            rows = new.get(key, [])
+            own = [_some(row, columns) for row in rows if row[_COMMIT_TIME] == instant]
+            left = [_some(row, columns) for row in rows if row[_COMMIT_TIME] != instant]
+            was = [_some(row, columns) for row in old.get(key, [])]
+            was, left = _not_in_both(was, left, columns)
+            yield from itertools.zip_longest(was, own + left)
+
+    return _images(told())
+
+
+def _some(row: Row, columns: Sequence[str]) -> Row:
+    return {name: row[name] for name in columns}
 
 
 def _states(plans: Sequence[ReadPlan], keys: Sequence[str], context: ReadContext) -> _Changed:

@@ -25,7 +25,7 @@ import pyarrow.parquet as pq
 
 from seambase.errors import InputError, RefusedError
 from seambase.wording import counted
-from seamkit.avro import arrow_type, parse_schema
+from seamkit.avro.schema import arrow_type, parse_schema
 from seamkit.connector.plain_values import floating_text, row_converter
 from seamkit.files.parquet import PARQUET_ERRORS, ParquetReader, open_parquet
 from seamkit.scan.units import ReadContext

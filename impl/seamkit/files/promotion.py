@@ -11,10 +11,12 @@ by Avro schemas, Hudi's among them, and Hive.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+import math
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Protocol
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -86,7 +88,7 @@ class LosslessTypes:
             return bool(have.tz == want.tz and _UNITS[want.unit] >= _UNITS[have.unit])
         if kinds.is_date32(have):
             return bool(kinds.is_timestamp(want) and want.tz is None)
-        return _is_text(have) and _is_text(want)
+        return is_text(have) and is_text(want)
 
     def promote(self, column: pa.Array, want: pa.DataType) -> pa.Array:
         """The values in the wider type; digits below an INT96's unit are cut off."""
@@ -176,14 +178,11 @@ class _Resolver:
             return self._struct(column, want, name)
         if pa.types.is_list(have) and pa.types.is_list(want):
             items = self.resolve(column.values, want.value_type, f"{name}.element")
-            return with_children(column, want, items)
+            return with_inner(column, want, [items])
         if pa.types.is_map(have) and pa.types.is_map(want):
             keys = self.resolve(column.keys, want.key_type, f"{name}.key")
             items = self.resolve(column.items, want.item_type, f"{name}.value")
-            entries = pa.StructArray.from_arrays(
-                [keys, items], fields=[want.key_field, want.item_field]
-            )
-            return with_children(column, want, entries)
+            return with_inner(column, want, [keys, items])
         return self._value(column if self._leaf is None else self._leaf(column, want), want, name)
 
     def _value(self, column: pa.Array, want: pa.DataType, name: str) -> pa.Array:
@@ -225,19 +224,20 @@ class _Resolver:
             else:
                 inner = f"{name}.{field.name}"
                 children.append(self.resolve(fields[index], field.type, inner))
+        return with_inner(column, want, children)
+
+
+def with_inner(column: pa.Array, want: pa.DataType, inner: Sequence[pa.Array]) -> pa.Array:
+    """The same structs, lists or maps of other values: of fields, of items, of keys and items."""
+    if pa.types.is_struct(want):
         mask = column.is_null() if column.null_count else None
-        return pa.StructArray.from_arrays(children, fields=list(want), mask=mask)
-
-
-def with_children(column: pa.Array, want: pa.DataType, child: pa.Array) -> pa.Array:
-    """The same lists or maps over other items."""
+        return pa.StructArray.from_arrays(inner, fields=list(want), mask=mask)
+    child = inner[0]
+    if pa.types.is_map(want):
+        child = pa.StructArray.from_arrays(inner, fields=[want.key_field, want.item_field])
+    validity_and_ends = column.buffers()[:2]
     return pa.Array.from_buffers(
-        want,
-        len(column),
-        column.buffers()[:2],
-        column.null_count,
-        column.offset,
-        children=[child],
+        want, len(column), validity_and_ends, column.null_count, column.offset, children=[child]
     )
 
 
@@ -251,9 +251,39 @@ def _only_more_digits(have: pa.DataType, want: pa.DataType) -> bool:
     )
 
 
-def _is_text(kind: pa.DataType) -> bool:
+def is_text(kind: pa.DataType) -> bool:
+    """Whether values are texts or bytes, of any length: writers differ in what they call texts."""
     tests = (pa.types.is_string, pa.types.is_binary, pa.types.is_large_string)
     return any(test(kind) for test in tests)
+
+
+def java_text(column: pa.Array) -> pa.Array:
+    """The column's values as text, as `String.valueOf` gives it.
+
+    Integers, dates and decimals have one plain form. Floating point follows `Double.toString`: the
+    shortest digits that read back as the same number, with a point, and with an exponent below
+    1e-3 and from 1e7 on.
+    """
+    if not pa.types.is_floating(column.type):
+        return pc.cast(column, pa.string())
+    values = column.to_numpy(zero_copy_only=False)
+    present = column.is_valid().to_pylist()
+    texts = [
+        _floating(value) if valid else None for value, valid in zip(values, present, strict=True)
+    ]
+    return pa.array(texts, pa.string())
+
+
+def _floating(value: np.floating) -> str:
+    if math.isnan(value):
+        return "NaN"
+    if math.isinf(value):
+        return "Infinity" if value > 0 else "-Infinity"
+    size = abs(value)
+    if size == 0 or 1e-3 <= size < 1e7:
+        return str(np.format_float_positional(value, unique=True, trim="0"))
+    text = np.format_float_scientific(value, unique=True, trim="0", exp_digits=1)
+    return str(text).replace("e+", "E").replace("e", "E")
 
 
 def nullable_throughout(field: pa.Field) -> pa.Field:

@@ -24,6 +24,8 @@ import pyarrow.compute as pc
 
 from seambase.errors import InputError
 from seambase.foreign_arrow import is_plain, is_text
+from seambase.wording import counted
+from seamkit.core.border import batch_of
 from seamkit.files.roaring import Positions
 from seamkit.files.statistics import FileStatistics
 
@@ -54,12 +56,14 @@ class FileReader(ABC):
 
     Attributes:
         name: the file, as messages name it.
+        size_bytes: of the file.
         num_row_groups: parts that can be read on their own.
         has_footer: whether it ends in a footer that says which ranges of values it has.
         schema: the file's own columns, as it calls them.
     """
 
     name: str
+    size_bytes: int
     num_row_groups: int = 1
     has_footer: bool = False
     schema: pa.Schema
@@ -160,6 +164,19 @@ class FileReader(ABC):
         They come in the background, and stay until two further calls have asked for others.
         """
         del names, row_groups
+
+
+def rows_of_nulls(schema: pa.Schema, rows: int, batch_rows: int) -> Iterator[pa.RecordBatch]:
+    """Rows of which nothing is read: a count, or columns that the file lacks."""
+    for begin in range(0, rows, batch_rows):
+        n = min(batch_rows, rows - begin)
+        yield batch_of([pa.nulls(n, field.type) for field in schema], schema, n)
+
+
+def check_rows(rows: int, stated: int, where: str) -> None:
+    """Hold the rows that were read of a file to those that its footer states."""
+    if rows != stated:
+        raise InputError(f"{where}: {counted(rows, 'row')}, but its footer says {stated}")
 
 
 class OverReader(FileReader):

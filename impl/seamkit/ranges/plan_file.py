@@ -35,7 +35,8 @@ from seamkit.ranges.codec import Decoder, Encoder
 from seamkit.scan.arguments import ScanOptions
 from seamkit.scan.scan import Scan
 from seamkit.scan.sql_scan import SqlScan
-from seamkit.scan.unit_scan import ReadRows, UnitScan
+from seamkit.scan.unit_scan import UnitScan
+from seamkit.scan.unit_tasks import ReadRows
 from seamkit.scan.units import ReadPlan, ReadUnit, Runs
 
 _FORMAT, _VERSION = "seambench.plan", 1
@@ -67,7 +68,7 @@ def scan_to_json(scan: Scan, units: Sequence[int] | None = None) -> str:
     """Write a planned scan.
 
     Args:
-        scan: of a table; any but the changes of a Hudi table (`cdc`) and scans with a limit.
+        scan: of a table; any but those with a limit.
         units: numbers of the units to write; None for all.
 
     Raises:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 import heapq
 import importlib
-import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -16,7 +14,7 @@ import pyarrow.compute as pc
 
 from seambase.errors import UsageError
 from seambase.extras import needs
-from seambase.filters import apply_filter, filter_columns
+from seambase.filters import all_of, apply_filter, filter_columns
 from seambase.scan import ScanReport
 from seambase.statistics import ColumnStatistics, TableStatistics
 from seambase.where import require_c_names
@@ -264,8 +262,8 @@ class Scan(Hinted, ABC):
             also holds the keys and secrets of the storage, as they are never part of a plan.
 
         Raises:
-            RefusedError: the scan has no such plan: one with a limit, changes of a Hudi table, or
-                one with what no word exists for. It can be pickled.
+            RefusedError: the scan has no such plan: one with a limit, or with what no word exists
+                for. It can be pickled.
         """
         written: tuple[list[str], Callable[[str], Scan]] = importlib.import_module(
             _PLANS
@@ -424,9 +422,8 @@ class LimitedScan(Scan):
     def narrowed(self, columns: Sequence[str], condition: pc.Expression | None) -> Scan:
         """See `Scan.narrowed`. The condition is for rows within the limit."""
         filter_columns(condition, self.whole_schema)
-        both = [c for c in (self._condition, condition) if c is not None]
-        whole = functools.reduce(operator.and_, both) if both else None
-        return LimitedScan(self._scan, self._rows, columns, whole)
+        both = all_of(self._condition, condition)
+        return LimitedScan(self._scan, self._rows, columns, both)
 
     def to_reader(self) -> pa.RecordBatchReader:
         """A stream of batches; what comes after the last row is not read."""

@@ -92,52 +92,46 @@ class SqlScan(Scan):
     """The rows of another scan for which a condition is true that an engine tests.
 
     That scan has the columns handed out, and those that the condition reads.
+
+    Attributes:
+        below: the scan whose rows are tested.
+        condition: what they must meet.
     """
 
     def __init__(self, scan: Scan, columns: Sequence[str], condition: RowTest) -> None:
-        self._scan = scan
+        self.below = scan
         self._columns = list(columns)
-        self._condition = condition
-
-    @property
-    def below(self) -> Scan:
-        """The scan whose rows are tested."""
-        return self._scan
-
-    @property
-    def condition(self) -> RowTest:
-        """What rows must meet."""
-        return self._condition
+        self.condition = condition
 
     @property
     def schema(self) -> pa.Schema:
         """Schema of the batches: the requested columns in the requested order."""
-        return pa.schema([self._scan.schema.field(name) for name in self._columns])
+        return pa.schema([self.below.schema.field(name) for name in self._columns])
 
     @property
     def whole_schema(self) -> pa.Schema:
         """All columns of the scan below, whichever it hands out."""
-        return self._scan.whole_schema
+        return self.below.whole_schema
 
     def narrowed(self, columns: Sequence[str], condition: pc.Expression | None) -> SqlScan:
         """See `Scan.narrowed`."""
-        names = list(dict.fromkeys([*columns, *self._condition.columns]))
-        return SqlScan(self._scan.narrowed(names, condition), columns, self._condition)
+        names = self._read(columns)
+        return SqlScan(self.below.narrowed(names, condition), columns, self.condition)
 
     def to_reader(self) -> pa.RecordBatchReader:
         """A stream of batches."""
-        return self._tested(self._scan.to_reader(), self._columns)
+        return self._tested(self.below.to_reader(), self._columns)
 
     def dataset(self) -> ds.Dataset:
         """A dataset that DuckDB and Polars query, with columns and filters pushed down."""
         from seambase.dataset import ScanDataset
 
-        inner = self._scan.dataset()
+        inner = self.below.dataset()
 
         def open_stream(
             columns: list[str], condition: pc.Expression | None
         ) -> pa.RecordBatchReader:
-            names = list(dict.fromkeys([*columns, *self._condition.columns]))
+            names = self._read(columns)
             reader = inner.scanner(columns=names, filter=condition).to_reader()
             return self._tested(reader, columns)
 
@@ -145,36 +139,40 @@ class SqlScan(Scan):
 
     def report(self) -> ScanReport:
         """What the scan below did; its rows are those before the condition."""
-        return self._scan.report()
+        return self.below.report()
 
     def statistics(self, *, footers: bool = True) -> TableStatistics:
         """Bounds, as the scan below tells them; see `Scan.statistics`."""
-        return self._scan.statistics(footers=footers).of_some_rows(self._columns)
+        return self.below.statistics(footers=footers).of_some_rows(self._columns)
 
     def explain(self, *, engine: bool = False) -> str:
         """The plan of the scan below, and the condition; all rows pass here, none by an engine."""
         del engine
-        return f"{self._scan.explain()}\n  tested by {self._condition}"
+        return f"{self.below.explain()}\n  tested by {self.condition}"
 
     @property
     def n_parts(self) -> int:
         """As many parts as the scan below."""
-        return self._scan.n_parts
+        return self.below.n_parts
 
     def part_bytes(self) -> list[int]:
         """Those of the scan below."""
-        return self._scan.part_bytes()
+        return self.below.part_bytes()
 
     def part(self, number: int, columns: Sequence[str], condition: pc.Expression | None) -> SqlScan:
         """One part of the scan; see `Scan.part`."""
-        names = list(dict.fromkeys([*columns, *self._condition.columns]))
-        return SqlScan(self._scan.part(number, names, condition), columns, self._condition)
+        names = self._read(columns)
+        return SqlScan(self.below.part(number, names, condition), columns, self.condition)
+
+    def _read(self, columns: Sequence[str]) -> list[str]:
+        """Columns to hand out, and those that the condition reads."""
+        return list(dict.fromkeys([*columns, *self.condition.columns]))
 
     def _tested(self, reader: pa.RecordBatchReader, columns: Sequence[str]) -> Any:
         schema = pa.schema([reader.schema.field(name) for name in columns], reader.schema.metadata)
         return pa.RecordBatchReader.from_batches(schema, self._kept(reader, list(columns)))
 
     def _kept(self, reader: pa.RecordBatchReader, columns: list[str]) -> Iterator[pa.RecordBatch]:
-        with reader, self._condition.test() as keep:
+        with reader, self.condition.test() as keep:
             for batch in reader:
                 yield batch.filter(keep(batch)).select(columns)

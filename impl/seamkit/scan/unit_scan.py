@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.errors import InputError, SeambenchError
-from seambase.filters import filter_columns
+from seambase.filters import all_of, filter_columns
 from seambase.scan import ScanReport, ScanWarning, ToldWarnings
 from seambase.statistics import TableStatistics
 from seambase.wording import counted
@@ -41,11 +41,16 @@ from seamkit.scan.units import ReadPlan, ReadUnit, UnitsInTime, Wanted
 if TYPE_CHECKING:
     import pyarrow.dataset as ds
 
-__all__ = ["ReadRows", "UnitScan"]
-
 
 class UnitScan(Scan):
-    """One planned read, of columns in order and rows under a condition over the plan's schema."""
+    """One planned read, of columns in order and rows under a condition over the plan's schema.
+
+    Attributes:
+        plan: what is read.
+        condition: rows to keep; None for all.
+        options: how it is run.
+        other_path: what `read_by` was given; None where units take the scan's own paths.
+    """
 
     def __init__(
         self,
@@ -54,11 +59,11 @@ class UnitScan(Scan):
         condition: pc.Expression | None = None,
         options: ScanOptions | None = None,
     ) -> None:
-        self._plan = plan
+        self.plan = plan
         self._columns = list(columns)
-        self._condition = condition
-        self._options = options or ScanOptions()
-        self._other_path: OtherPath | None = None
+        self.condition = condition
+        self.options = options or ScanOptions()
+        self.other_path: OtherPath | None = None
         self._matches: UnitMatches | None = None
         self._keeps = True
         if condition is not None:
@@ -66,29 +71,9 @@ class UnitScan(Scan):
         self._begin()
 
     def _begin(self, beside: ToldWarnings | None = None) -> None:
-        allocator = TrackedAllocator(self._options.memory_limit_bytes or 0)
-        self._state = ReadState(allocator, ToldWarnings(self._plan.warnings, beside))
+        allocator = TrackedAllocator(self.options.memory_limit_bytes or 0)
+        self._state = ReadState(allocator, ToldWarnings(self.plan.warnings, beside))
         self._lock = threading.Lock()
-
-    @property
-    def plan(self) -> ReadPlan:
-        """What is read."""
-        return self._plan
-
-    @property
-    def condition(self) -> pc.Expression | None:
-        """Rows to keep; None for all."""
-        return self._condition
-
-    @property
-    def options(self) -> ScanOptions:
-        """How it is run."""
-        return self._options
-
-    @property
-    def other_path(self) -> OtherPath | None:
-        """What `read_by` was given; None where units take the scan's own paths."""
-        return self._other_path
 
     @property
     def schema(self) -> pa.Schema:
@@ -98,23 +83,24 @@ class UnitScan(Scan):
     @property
     def whole_schema(self) -> pa.Schema:
         """The columns of the plan."""
-        return self._plan.schema
+        return self.plan.schema
 
     def narrowed(self, columns: Sequence[str], condition: pc.Expression | None) -> UnitScan:
         """See `Scan.narrowed`; what it reads is not told by this scan's report."""
-        filter_columns(condition, self._plan.schema)
+        filter_columns(condition, self.plan.schema)
         other = self._with(columns, condition)
         other._begin()
         return other
 
     def _with(self, columns: Sequence[str], condition: pc.Expression | None) -> UnitScan:
         other = copy.copy(self)
-        other._columns, other._condition = list(columns), self._both(condition)
+        other._columns = list(columns)
+        other.condition = all_of(self.condition, condition)
         return other
 
     def to_reader(self) -> pa.RecordBatchReader:
         """A stream of batches; those of different units come in any order."""
-        return self._reader(self._columns, self._condition)
+        return self._reader(self._columns, self.condition)
 
     def to_table(self) -> pa.Table:
         """All rows, units in the order of the plan."""
@@ -130,7 +116,7 @@ class UnitScan(Scan):
         return pa.Table.from_batches([batch for _, batch in numbered], schema=self.schema)
 
     def _seen(self, progress: Progress) -> Iterator[tuple[int, pa.RecordBatch]]:
-        for number, batch in self._numbered_batches(self._columns, self._condition):
+        for number, batch in self._numbered_batches(self._columns, self.condition):
             progress.rows += batch.num_rows
             yield number, batch
 
@@ -142,7 +128,7 @@ class UnitScan(Scan):
         """
         from seambase.dataset import ScanDataset
 
-        limited = self._options.memory_limit_bytes is not None
+        limited = self.options.memory_limit_bytes is not None
         events = None if limited else EventsCache(shared=KEPT)
         if self._matches is not None:
             events = self._matches.events
@@ -156,19 +142,19 @@ class UnitScan(Scan):
         """
         self._state.warnings.tell()
         if self._alone() is not None:
-            return EnginePlan([], self, self.schema, *_sizes(self._plan))
-        matches = UnitMatches(self._plan.schema, EventsCache(shared=KEPT)) if masks else None
-        share = engine_share(self._plan, self._columns, matches, by_query=by_query)
+            return EnginePlan([], self, self.schema, *_sizes(self.plan))
+        matches = UnitMatches(self.plan.schema, EventsCache(shared=KEPT)) if masks else None
+        share = engine_share(self.plan, self._columns, matches, by_query=by_query)
 
         def of_units(units: Sequence[ReadUnit]) -> UnitScan:
             some = copy.copy(self)
-            some._plan = replace(self._plan, units=units, again=None)
+            some.plan = replace(self.plan, units=units, again=None)
             # What it reads counts as this scan's.
             some._state, some._lock = self._state, self._lock
             some._matches = matches
             return some
 
-        context, threads = self._tasks.context(), self._options.n_threads
+        context, threads = self._tasks.context(), self.options.n_threads
         files = [*share.files(context, threads, lambda units: of_units(units).dataset())]
         if not share.rest.units:
             return EnginePlan(files, None, self.schema)
@@ -176,13 +162,13 @@ class UnitScan(Scan):
 
     def _alone(self) -> str | None:
         """Why no engine's own reader takes part; None where it may."""
-        if self._other_path is not None:
-            return f"rows come by the path {self._other_path.name}"
-        if self._condition is not None:
+        if self.other_path is not None:
+            return f"rows come by the path {self.other_path.name}"
+        if self.condition is not None:
             return "the scan has a filter of its own"
-        if self._options.memory_limit_bytes is not None:
+        if self.options.memory_limit_bytes is not None:
             return "memory is limited"
-        return "strict scans check what an engine does not" if self._options.strict else None
+        return "strict scans check what an engine does not" if self.options.strict else None
 
     def read_by(self, path: str, read: ReadRows, *, only_merged: bool = False) -> UnitScan:
         """A scan of the same plan whose units a function reads, in place of the scan's own paths.
@@ -196,13 +182,13 @@ class UnitScan(Scan):
             only_merged: units that need no merge stay on the native path.
         """
         other = copy.copy(self)
-        other._other_path = OtherPath(path, read, only_merged)
+        other.other_path = OtherPath(path, read, only_merged)
         return other
 
-    def beside(self, warnings: ToldWarnings) -> UnitScan:
+    def beside(self, warnings: list[ScanWarning]) -> UnitScan:
         """The same scan as a part of a larger read, of which each warning is told once."""
         other = copy.copy(self)
-        other._begin(warnings)
+        other._begin(warnings if isinstance(warnings, ToldWarnings) else None)
         return other
 
     def files_alone(self) -> UnitScan:
@@ -211,19 +197,19 @@ class UnitScan(Scan):
         These are no rows of the table: replaced and deleted ones come, added ones may be missing.
         """
         other = copy.copy(self)
-        units = [replace(unit, changes=None) for unit in self._plan.units]
-        other._plan = replace(self._plan, units=units)
+        units = [replace(unit, changes=None) for unit in self.plan.units]
+        other.plan = replace(self.plan, units=units)
         other._begin()
         return other
 
     @property
     def n_parts(self) -> int:
         """As many parts as units."""
-        return len(self._plan.units)
+        return len(self.plan.units)
 
     def part_bytes(self) -> list[int]:
         """Bytes of each unit's files, and of those that change it."""
-        units = self._plan.units
+        units = self.plan.units
         if isinstance(units, UnitsInTime):
             return [each or 1 for each in units.read_bytes()]
         return [unit.read_bytes or 1 for unit in units]
@@ -238,9 +224,9 @@ class UnitScan(Scan):
         """
         self._state.warnings.tell()
         piece = self._with(columns, condition)
-        units = [self._plan.units[number]]
-        piece._plan = replace(self._plan, units=units, again=None, warnings=())
-        piece._options = replace(self._options, threads=self._options.threads or 1)
+        units = [self.plan.units[number]]
+        piece.plan = replace(self.plan, units=units, again=None, warnings=())
+        piece.options = replace(self.options, threads=self.options.threads or 1)
         piece._begin(self._state.warnings)
         piece._keeps = False  # a task reads it once, in a process that may have little memory
         return piece
@@ -248,7 +234,7 @@ class UnitScan(Scan):
     @property
     def part_values(self) -> frozenset[str]:
         """See `Scan.part_values`."""
-        return frozenset(name for unit in self._plan.units for name in unit.partition)
+        return frozenset(name for unit in self.plan.units for name in unit.partition)
 
     def masked_part(
         self, number: int, columns: Sequence[str], condition: pc.Expression | None
@@ -260,17 +246,15 @@ class UnitScan(Scan):
         """
         piece = self.part(number, columns, condition)
         whole = super().masked_part(number, columns, condition)
-        unit = self._plan.units[number]
+        unit = self.plan.units[number]
         values = self.part_values.intersection(columns)
         if self._alone() is not None or values != unit.partition.keys() & {*columns}:
             return whole
-        split = masked_unit(
-            unit, self._plan.schema, piece.schema, condition, piece._tasks.context()
-        )
+        split = masked_unit(unit, self.plan.schema, piece.schema, condition, piece._tasks.context())
         if split is None:
             return whole
         file, gone, changed = split
-        piece._plan = replace(piece._plan, units=[] if changed is None else [changed])
+        piece.plan = replace(piece.plan, units=[] if changed is None else [changed])
         return MaskedPart(file, gone, piece)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -288,7 +272,7 @@ class UnitScan(Scan):
             for what, spent in list(self._state.spent):
                 seconds[what] = seconds.get(what, 0.0) + spent
             return ScanReport(
-                paths=dict(Counter(map(self.path_of, self._plan.units))),
+                paths=dict(Counter(map(self.path_of, self.plan.units))),
                 warnings=list(dict.fromkeys(self._state.warnings)),
                 rows=self._state.rows,
                 peak_bytes=self._state.allocator.counters().peak_bytes,
@@ -303,24 +287,24 @@ class UnitScan(Scan):
         Figures are exact where nothing changes the rows of the files and nothing was asked but
         columns; bounds otherwise.
         """
-        plan = self._plan
-        may_match = units_that_may_match(plan.units, self._condition, plan.schema)
+        plan = self.plan
+        may_match = units_that_may_match(plan.units, self.condition, plan.schema)
         kept = list(itertools.compress(plan.units, may_match))
-        threads = self._options.n_threads
+        threads = self.options.n_threads
         found = unit_statistics(kept, self.schema, footers=footers, threads=threads)
-        return found if self._condition is None else found.of_some_rows(self._columns)
+        return found if self.condition is None else found.of_some_rows(self._columns)
 
     def explain(self, *, engine: bool = False) -> str:
         """The plan in words: each unit, its path, its files, and why."""
-        plan = self._plan
+        plan = self.plan
         lines = [f"{plan.table}: {plan.heading or counted(len(plan.units), 'unit')}"]
-        found = ruled_out_by(plan.units, self._condition, plan.schema)
+        found = ruled_out_by(plan.units, self.condition, plan.schema)
         partitions = [ReadUnit(unit.name, (), unit.partition) for unit in plan.units]
-        within = units_that_may_match(partitions, self._condition, plan.schema)
+        within = units_that_may_match(partitions, self.condition, plan.schema)
         ways = self._engine_ways() if engine else self._own_ways(found, within)
         for unit, (path, why) in zip(plan.units, ways, strict=True):
             lines.append(f"  {path:9}  {unit.name}" + (f"  ({why})" if why else ""))
-        notes = [*plan.notes, *ruled_out_note(plan, self._condition, found, within)]
+        notes = [*plan.notes, *ruled_out_note(plan, self.condition, found, within)]
         pages = self._state.pages
         if pages.pages:
             notes.append(
@@ -333,7 +317,7 @@ class UnitScan(Scan):
         self, found: Sequence[RuledOutBy | None], within: Sequence[bool]
     ) -> Iterator[tuple[str, str]]:
         """The path of each unit, and why."""
-        for unit, may, by in zip(self._plan.units, within, found, strict=True):
+        for unit, may, by in zip(self.plan.units, within, found, strict=True):
             if by is None:
                 yield self.path_of(unit), unit.reason
             else:
@@ -343,15 +327,15 @@ class UnitScan(Scan):
     def _engine_ways(self) -> Iterator[tuple[str, str]]:
         """The path `engine` for what an engine's own reader reads; why units or columns stay."""
         if (alone := self._alone()) is not None:
-            ways: Sequence[tuple[bool, str]] = [(False, alone)] * len(self._plan.units)
+            ways: Sequence[tuple[bool, str]] = [(False, alone)] * len(self.plan.units)
         else:
-            matches = UnitMatches(self._plan.schema, EventsCache())
-            ways = engine_share(self._plan, self._columns, matches).ways
-        for unit, (as_it_stands, why) in zip(self._plan.units, ways, strict=True):
+            matches = UnitMatches(self.plan.schema, EventsCache())
+            ways = engine_share(self.plan, self._columns, matches).ways
+        for unit, (as_it_stands, why) in zip(self.plan.units, ways, strict=True):
             yield "engine" if as_it_stands else self.path_of(unit), why
 
     def _fields(self, names: Sequence[str]) -> pa.Schema:
-        return pa.schema([self._plan.schema.field(name) for name in names])
+        return pa.schema([self.plan.schema.field(name) for name in names])
 
     def path_of(self, unit: ReadUnit) -> str:
         """The path that a unit takes: `native`, `merge`, or another reader's."""
@@ -359,21 +343,15 @@ class UnitScan(Scan):
 
     @property
     def _tasks(self) -> UnitTasks:
-        return UnitTasks(self._plan, self._options, self._state, self._other_path)
+        return UnitTasks(self.plan, self.options, self._state, self.other_path)
 
     def _open_for_engine(
         self, columns: Sequence[str], condition: pc.Expression | None, events: EventsCache | None
     ) -> pa.RecordBatchReader:
         if self._matches is not None:
-            tested = filter_columns(condition, self._plan.schema)
+            tested = filter_columns(condition, self.plan.schema)
             self._matches.columns = list(dict.fromkeys([*columns, *tested]))
-        return self._reader(columns, self._both(condition), events)
-
-    def _both(self, condition: pc.Expression | None) -> pc.Expression | None:
-        """The scan's own condition and a further one."""
-        if self._condition is None or condition is None:
-            return self._condition if condition is None else condition
-        return self._condition & condition
+        return self._reader(columns, all_of(self.condition, condition), events)
 
     def _reader(
         self,
@@ -410,14 +388,14 @@ class UnitScan(Scan):
         events: EventsCache | None,
     ) -> Iterator[tuple[int, pa.RecordBatch]]:
         self._state.warnings.tell()
-        tested = [] if condition is None else filter_columns(condition, self._plan.schema)
+        tested = [] if condition is None else filter_columns(condition, self.plan.schema)
         wanted = Wanted(
             self._fields(list(dict.fromkeys([*columns, *tested]))),
             columns,
             condition,
             tested,
             {},
-            self._options.most_rows,
+            self.options.most_rows,
             self._state.pages,
         )
         tasks, by_other = self._tasks.of(wanted, events or self._own_events(condition))
@@ -431,7 +409,7 @@ class UnitScan(Scan):
 
         All rows are read once, as a rule, and their logs would push out what queries come back to.
         """
-        limited = self._options.memory_limit_bytes is not None
+        limited = self.options.memory_limit_bytes is not None
         if condition is None or limited or not self._keeps:
             return None
         return EventsCache(most_bytes=0, shared=KEPT)
@@ -441,7 +419,7 @@ class UnitScan(Scan):
 
         Rows that it read itself nobody has seen.
         """
-        plan = self._plan
+        plan = self.plan
         if plan.again is None:
             return False
         try:
@@ -452,7 +430,7 @@ class UnitScan(Scan):
         if same or not newer.schema.equals(plan.schema):
             return False
         reason = f"planned anew, since the table changed while it was read ({error})"
-        self._plan = replace(newer, again=None)
+        self.plan = replace(newer, again=None)
         with self._lock:
             self._state.warnings += [*newer.warnings, ScanWarning(plan.table, -1, reason)]
             self._state.rows = rows

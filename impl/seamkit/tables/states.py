@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.errors import RefusedError
-from seamkit.core.border import concat_batches
+from seamkit.core.border import HeldRows, batch_of, concat_batches
 from seamkit.scan.arguments import ScanOptions
 from seamkit.scan.unit_scan import UnitScan
 from seamkit.scan.units import ReadContext, ReadPlan
@@ -25,10 +25,66 @@ def both_states(
 
     They count against the context's memory, with as much for what a comparison makes of them.
     """
-    scans = [UnitScan(plan, names, None, ScanOptions(threads=1)) for plan in plans]
-    old, new = (concat_batches(one.to_table().to_batches(), one.schema) for one in scans)
+    old, new = (read_state(plan, names, ScanOptions(threads=1), context) for plan in plans)
     with context.allocator.reserve(2 * (old.nbytes + new.nbytes)):
         yield old, new
+
+
+def read_state(
+    plan: ReadPlan, names: Sequence[str], options: ScanOptions, context: ReadContext
+) -> pa.RecordBatch:
+    """The rows of a state, in the order of its plan.
+
+    Where the options limit memory they wait on local disk as far as they pass a quarter of that.
+    """
+    scan = UnitScan(plan, names, None, options).beside(context.warnings)
+    limit = options.memory_limit_bytes
+    if limit is None:
+        rows = concat_batches(scan.to_table().to_batches(), scan.schema)
+    else:
+        held = HeldRows(scan.schema, limit // 4)
+        for number in range(scan.n_parts):
+            for batch in scan.part(number, scan.schema.names, None).to_reader():
+                held.add(batch)
+        rows = held.take_out()
+    met = scan.report().warnings
+    context.warnings.extend(one for one in met if one not in context.warnings)
+    return rows
+
+
+def differences(
+    before: pa.RecordBatch, old: pa.Array, after: pa.RecordBatch, new: pa.Array, schema: pa.Schema
+) -> pa.RecordBatch:
+    """Rows that were inserted, updated or deleted, with both images; see `changes_of`."""
+    ops = pc.if_else(pc.is_null(old), "i", pc.if_else(pc.is_null(new), "d", "u"))
+    return changes_of(ops, before, old, after, new, schema)
+
+
+def changes_of(
+    ops: pa.Array,
+    before: pa.RecordBatch,
+    old: pa.Array,
+    after: pa.RecordBatch,
+    new: pa.Array,
+    schema: pa.Schema,
+) -> pa.RecordBatch:
+    """Changes with the images of their rows.
+
+    `old` and `new` are of each change the numbers of its rows in `before` and `after`, or null;
+    `schema` says which of `op`, `before` and `after` to give.
+    """
+    made = {
+        "op": lambda: ops,
+        "before": lambda: _images(before, old),
+        "after": lambda: _images(after, new),
+    }
+    return batch_of([made[field.name]() for field in schema], schema, len(ops))
+
+
+def _images(rows: pa.RecordBatch, numbers_: pa.Array) -> pa.Array:
+    fields = list(rows.schema)
+    columns = [column.take(numbers_) for column in rows.columns]
+    return pa.StructArray.from_arrays(columns, fields=fields, mask=pc.is_null(numbers_))
 
 
 def not_in_both(

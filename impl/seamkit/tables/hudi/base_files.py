@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 
 from seambase.errors import InputError, RefusedError
 from seambase.wording import counted
-from seamkit.avro import read_container
+from seamkit.avro.data_file import read_container
 from seamkit.core.border import batch_of
 from seamkit.files.columns import FoundReader, inner_fields
 from seamkit.files.lance import LanceReader

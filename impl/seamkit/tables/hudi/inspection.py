@@ -16,7 +16,7 @@ from seambase.scan import ScanWarning
 from seambase.walk import ByteField
 from seamkit.files.parquet import PARQUET_ERRORS, open_parquet
 from seamkit.tables.hudi.listing.files import FileSlice
-from seamkit.tables.hudi.log.log import LogBlock, avro_records, iter_blocks
+from seamkit.tables.hudi.log.log import LogBlock, avro_records, read_blocks
 from seamkit.tables.hudi.table import HudiTable
 from seamkit.tables.hudi.timeline.instants import Instant
 
@@ -65,7 +65,7 @@ def inspect_log(path: Path) -> Iterator[ByteField]:
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}") from error
     warnings: list[ScanWarning] = []
-    blocks = iter_blocks(content, file=str(path), warnings=warnings, writer_instant=False)
+    blocks = read_blocks(content, file=str(path), warnings=warnings, writer_instant=False)
     for block in blocks:
         yield from _skipped(warnings)
         yield from _block(block)

@@ -14,7 +14,8 @@ import pyarrow as pa
 from seambase.description import TableDescription
 from seambase.errors import InputError, RefusedError, UsageError
 from seambase.scan import Query
-from seamkit.avro import arrow_schema
+from seambase.wording import counted
+from seamkit.avro.schema import arrow_schema
 from seamkit.core.tasks import gc_paused
 from seamkit.files.promotion import nullable_throughout
 from seamkit.files.reader import check_names
@@ -25,30 +26,27 @@ from seamkit.scan.arguments import (
     ScanOptions,
     check_choice,
     check_flag,
-    chosen_columns,
-    filtered_scan,
     instant_text,
 )
 from seamkit.scan.scan import Scan
-from seamkit.scan.unit_scan import UnitScan
-from seamkit.scan.units import ReadPlan
+from seamkit.scan.units import ReadPlan, ReadUnit
 from seamkit.tables.hudi.base_files import open_slice_base, with_external_files
-from seamkit.tables.hudi.change_scan import ChangeScan
+from seamkit.tables.hudi.changes import WriteChanges
 from seamkit.tables.hudi.config.properties import PROPERTIES, TIMELINE, load_config, stated_buckets
 from seamkit.tables.hudi.listing.files import FileSlice, partition_schema, with_file_names
 from seamkit.tables.hudi.merge.keys import LogSource
 from seamkit.tables.hudi.planning import ListingSource, Path, Plan, Planner, read_plan
 from seamkit.tables.hudi.table_format import META_COLUMNS
+from seamkit.tables.hudi.timeline.instants import instant_time, parse_instant
 from seamkit.tables.hudi.timeline.timeline import (
     Timeline,
     changes_rows,
-    instant_time,
     load_timeline,
-    parse_instant,
     replaced_groups,
     written_groups,
 )
-from seamkit.tables.hudi.timeline.window import COMMIT_TIME, NOW, Window, incremental_window
+from seamkit.tables.hudi.timeline.window import NOW, Window, incremental_window
+from seamkit.tables.states import image_schema
 from seamkit.tables.table import FolderTable, TableState, described
 
 
@@ -244,13 +242,11 @@ class HudiTable(FolderTable):
     def _changes(
         self, request: _Query, columns: Sequence[str] | None, condition: Filter | None
     ) -> Scan:
-        """What changed in a window: the states before and after each write are read."""
+        """What changed in a window, the oldest write first: each is a unit, and read alone."""
         window = request.window(self)
-        own = self.columns
-        names = [COMMIT_TIME, "_hoodie_partition_path", "_hoodie_record_key", *own]
         writes = self._timeline.completed_writes(archived=True)
         planner = self._planner(request.options.strict)
-        moments = []
+        units, states = [], {}
         for instant, body in writes:
             i = instant.requested
             if not body and window.hands_out(i):
@@ -262,20 +258,22 @@ class HudiTable(FolderTable):
                 groups = written_groups(body) | set(replaced_groups(instant, body))
                 since = instant.completed or i
                 later = {w.requested for w, _ in writes if (w.completed or w.requested) > since}
-                reads = []
-                for hidden in (later | {i}, later):
-                    view = Window(hidden=frozenset(hidden))
-                    plan = self._complete(planner.plan_groups(view, groups), view)
-                    reads.append(partial(self._state, request, plan, view, names))
-                moments.append((i, reads[0], reads[1]))
-        schema = pa.schema([self.schema.field(name) for name in own])
-        change = partial(ChangeScan, schema, moments, request.options)
-        whole = change().schema
-        chosen = chosen_columns(columns, whole, whole.names, self._storage.root)
-        return filtered_scan(change, chosen, condition, whole)
-
-    def _state(self, request: _Query, plan: Plan, window: Window, names: Sequence[str]) -> UnitScan:
-        return UnitScan(request.units(self, plan, window), names, None, request.options)
+                hidden = (Window(hidden=frozenset(one)) for one in (later | {i}, later))
+                before, after = (
+                    request.units(self, self._complete(planner.plan_groups(one, groups), one), one)
+                    for one in hidden
+                )
+                states[i] = before, after
+                files = [file for unit in (*before.units, *after.units) for file in unit.files]
+                reason = "what it touched is compared, before and after"
+                known = {"ts_ms": pa.scalar(i)}
+                units.append(ReadUnit(i, files, known, reason=reason, made=True))
+        own = self.columns
+        schema = image_schema(pa.schema([self.schema.field(name) for name in own]))
+        plan = ReadPlan(self._storage.root, schema, units, counted(len(units), "write"))
+        read = WriteChanges(states, own, request.options)
+        one_by_one = dataclasses.replace(request.options, threads=1)
+        return self._scan(plan, columns, condition, one_by_one, read_by=("changes", read))
 
     def _schema_at(self, window: Window) -> pa.Schema:
         """The schema as of an instant; changes are told in the latest one."""

@@ -19,6 +19,7 @@ FORMAT = TableFormat(
     table="seamkit.tables.hudi.table:HudiTable",
     words=(
         "base_files:open_slice_base",
+        "changes:WriteChanges",
         "indexes.metadata:may_hold_keys",
         "indexes.key_filters:SimpleBuckets",
         "indexes.metadata:known_bounds",

@@ -19,7 +19,7 @@ from seamkit.files.roaring import Positions
 from seamkit.files.roaring import Positions as Rows
 from seamkit.scan.units import ReadContext, ReadPlan, ReadUnit
 from seamkit.tables.paimon.metadata.schemas import KIND, ROW_KIND, SYSTEM
-from seamkit.tables.states import both_states, same_rows
+from seamkit.tables.states import both_states, changes_of, differences, same_rows
 
 _INSERT, _BEFORE, _AFTER, _DELETE = range(4)
 _OPS, _WORDS = ("i", "u", "u", "d"), ("+I", "-U", "+U", "-D")
@@ -106,33 +106,6 @@ def _changes(
     )
 
 
-def changes_of(
-    ops: pa.Array,
-    before: pa.RecordBatch,
-    old: pa.Array,
-    after: pa.RecordBatch,
-    new: pa.Array,
-    schema: pa.Schema,
-) -> pa.RecordBatch:
-    """Changes with the images of their rows.
-
-    `old` and `new` are of each change the numbers of its rows in `before` and `after`, or null;
-    `schema` says which of `op`, `before` and `after` to give.
-    """
-    made = {
-        "op": lambda: ops,
-        "before": lambda: _images(before, old),
-        "after": lambda: _images(after, new),
-    }
-    return batch_of([made[field.name]() for field in schema], schema, len(ops))
-
-
-def _images(rows: pa.RecordBatch, numbers_: pa.Array) -> pa.Array:
-    fields = list(rows.schema)
-    columns = [column.take(numbers_) for column in rows.columns]
-    return pa.StructArray.from_arrays(columns, fields=fields, mask=pc.is_null(numbers_))
-
-
 def _same_keys(rows: pa.RecordBatch, keys: Sequence[str]) -> npt.NDArray[np.bool_]:
     """Of each row but the last whether the next has the same key."""
     count = rows.num_rows - 1
@@ -206,8 +179,7 @@ class Differences:
         if not self.with_images:
             rows = new.take(became.drop_null())
             return rows.select(schema.names)
-        ops = pc.if_else(pc.is_null(was), "i", pc.if_else(pc.is_null(became), "d", "u"))
-        return changes_of(ops, old, was, new, became, schema)
+        return differences(old, was, new, became, schema)
 
 
 def _matched(

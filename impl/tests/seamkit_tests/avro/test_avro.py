@@ -18,8 +18,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seambase.errors import InputError, RefusedError
-from seamkit.avro import AvroDecoder, arrow_schema, parse_schema
+from seamkit.avro.decoder import AvroDecoder
 from seamkit.avro.plan import Plan
+from seamkit.avro.schema import arrow_schema, parse_schema
 from seamkit.core.border import NativeMemoryError
 from seamkit.core.memory import TrackedAllocator
 from seamkit.files.promotion import LOSSLESS

@@ -13,7 +13,8 @@ import pyarrow as pa
 import pytest
 
 from seambase.errors import InputError, RefusedError
-from seamkit.avro import parse_schema, read_container, record_reader
+from seamkit.avro.data_file import read_container, record_reader
+from seamkit.avro.schema import parse_schema
 from seamkit.core.unpack import Bound
 
 _SYNC = b"s" * 16

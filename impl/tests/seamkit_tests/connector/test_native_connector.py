@@ -36,12 +36,12 @@ def test_only_slices_with_logs_go_through_the_seam(table: Path) -> None:
     ]
 
 
-def test_states_that_changes_are_told_by_are_read_so_too(table: Path) -> None:
-    """Changes between instants are those of the merge path; the report tells both paths."""
+def test_changes_go_through_the_seam(table: Path) -> None:
+    """Those between instants are those of the merge path; as of all formats none is native."""
     request: Any = ScanRequest(str(table), query="cdc", begin="000")
     mixed = NativeConnectorReader().open(request)
     rows = mixed.to_reader().read_all().to_pylist()
 
     assert rows == MergeReader().open(request).to_reader().read_all().to_pylist()
     assert rows
-    assert set(mixed.report().paths) == {"native", "connector"}
+    assert set(mixed.report().paths) == {"connector"}

@@ -157,6 +157,9 @@ def test_what_an_off_heap_table_does_not_hold_is_made_at_once(
         ("iceberg/equality", {"query": "cdc"}),
         ("iceberg/vectors", {"query": "cdc"}),
         ("delta/feed-vectors", {"query": "cdc", "begin": 0}),
+        ("hudi/mor-v9-event", {"query": "cdc"}),
+        ("hudi/cow-v9", {"query": "cdc"}),
+        ("hudi/mor-v9-replaced", {"query": "cdc", "begin": "000"}),
     ],
 )
 @pytest.mark.parametrize("is_json", [False, True])

@@ -74,7 +74,7 @@ def _load(folder: Path, *odd: bytes, spaced: bool = False) -> list[AddFile]:
     log.mkdir()
     (log / f"{0:020}.json").write_bytes(b"\n".join(lines))
     storage = Storage(str(folder))
-    return list(load_snapshot(storage, list_log(storage)).files)
+    return list(load_snapshot(list_log(storage)).files)
 
 
 @pytest.mark.parametrize("spaced", [True, False])

@@ -76,7 +76,7 @@ def test_some_flipped_bits_of_headers_change_no_row_in_silence(name: str, tmp_pa
 
 def _last_block(table: Path) -> tuple[Path, LogBlock]:
     path = _logs(table)[0]
-    return path, read_blocks(path.read_bytes(), file="log")[0]
+    return path, next(read_blocks(path.read_bytes(), file="log"))
 
 
 @pytest.mark.parametrize("name", ["mor-v6-event", "mor-v9-event"])
@@ -210,7 +210,7 @@ def test_logs_for_a_compaction_that_nobody_knows_are_refused(tmp_path: Path) -> 
 def test_a_flipped_name_in_the_schema_of_a_write_is_told(name: str, tmp_path: Path) -> None:
     """As of a write with logs its blocks, those of deletes too, tell the schema that it had."""
     table = unpack_table(name, tmp_path)
-    writes = {read_blocks(path.read_bytes(), file="log")[0].instant for path in _logs(table)}
+    writes = {next(read_blocks(path.read_bytes(), file="log")).instant for path in _logs(table)}
     told = 0
     for path in sorted((table / ".hoodie").rglob("*.deltacommit")):
         instant, content = path.name.partition("_")[0].partition(".")[0], path.read_bytes()

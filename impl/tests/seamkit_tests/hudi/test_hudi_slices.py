@@ -11,7 +11,7 @@ from seambase.errors import InputError, RefusedError, UsageError
 from seamkit.files.storage import Storage
 from seamkit.tables.hudi.config.properties import load_config, parse_properties
 from seamkit.tables.hudi.table import HudiTable
-from seamkit.tables.hudi.timeline.timeline import parse_instant
+from seamkit.tables.hudi.timeline.instants import parse_instant
 from seamkit.tables.hudi.timeline.window import Window
 from seamkit_tests.samples.hudi_files import Table, at, base, log, names
 

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from seambase.errors import InputError, RefusedError, SeambenchError
 from seambase.scan import ScanWarning
-from seamkit.avro import AvroDecoder, arrow_schema
+from seamkit.avro.decoder import AvroDecoder
+from seamkit.avro.schema import arrow_schema
 from seamkit.core.memory import TrackedAllocator
 from seamkit.tables.hudi.log.log import LogBlock, read_blocks
 from seamkit_tests import GOLDEN
@@ -37,7 +38,7 @@ FIRST, SECOND, THIRD = (data_block(i, b"content of " + i.encode()) for i in (I1,
 def read(content: bytes, *, strict: bool = False) -> tuple[list[LogBlock], list[ScanWarning]]:
     """Blocks and warnings of a file's bytes."""
     warnings: list[ScanWarning] = []
-    return read_blocks(content, file="a.log", warnings=warnings, strict=strict), warnings
+    return [*read_blocks(content, file="a.log", warnings=warnings, strict=strict)], warnings
 
 
 def test_a_block_has_its_parts() -> None:

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 import pytest
 
 from seambase.errors import InputError
-from seamkit.avro import AvroDecoder, whole_block
+from seamkit.avro.decoder import AvroDecoder, whole_block
 from seamkit.tables.hudi.merge import records
 from seamkit.tables.hudi.merge.records import RecordReader
 from seamkit.tables.hudi.table import HudiTable

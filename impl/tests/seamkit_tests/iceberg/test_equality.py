@@ -73,7 +73,7 @@ def test_keys_count_against_the_memory_limit(table: IcebergTable) -> None:
 def test_files_that_no_key_can_be_in_are_read_natively(tmp_path: Path) -> None:
     """Bounds of the key in the delete file and the data file lie apart."""
     folder = unpack_iceberg("equality", tmp_path)
-    units = IcebergTable(str(folder)).scan()._plan.units  # type: ignore[attr-defined]
+    units = IcebergTable(str(folder)).scan().plan.units  # type: ignore[attr-defined]
     changed = [isinstance(unit.changes, KeyMask) for unit in units]
     assert sum(changed) == 2
     assert len(changed) == 3

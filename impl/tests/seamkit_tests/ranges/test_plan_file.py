@@ -22,7 +22,6 @@ from seambench_impl.scan import AutoReader, ConnectorReader
 from seamkit.ranges import codec, hints
 from seamkit.ranges.codec import known_words
 from seamkit.ranges.plan_file import scan_from_json, scan_to_json
-from seamkit.tables.hudi.change_scan import ChangeScan
 from seamkit_tests.samples.golden_tables import unpack_table
 from seamkit_tests.samples.outlets import bag
 
@@ -61,8 +60,6 @@ def _compare(folder: Path, cases: Sequence[Any]) -> int:
                     scan: Any = AutoReader().open(replace(request, where=None))
                 except SeambenchError:
                     continue  # nothing to plan
-                if isinstance(scan, ChangeScan):
-                    continue
                 text = scan_to_json(scan)
                 plan = folder / f"{number}.json"
                 plan.write_text(text, encoding="utf-8")
@@ -262,8 +259,6 @@ def test_scans_without_units_are_refused(table: Path) -> None:
     """What is no list of read units has no such form."""
     with pytest.raises(RefusedError, match="LimitedScan"):
         scan_to_json(seamkit.open_table(table).scan().limit(1))
-    with pytest.raises(RefusedError, match="ChangeScan"):
-        scan_to_json(seamkit.open_table(table).scan(query="cdc"))
 
 
 def test_all_words_have_types_that_are_known() -> None:

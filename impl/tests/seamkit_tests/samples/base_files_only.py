@@ -34,5 +34,5 @@ class BaseFilesOnly(AutoReader):
         """Plan as the right reader does, then forget all changes."""
         scan = copy.copy(planned(request))
         units = [replace(unit, changes=None) for unit in scan.plan.units]
-        scan._plan = replace(scan.plan, units=units)
+        scan.plan = replace(scan.plan, units=units)
         return scan

@@ -6,7 +6,8 @@ from random import Random
 
 from seambase.errors import SeambenchError
 from seambase.scan import ScanWarning
-from seamkit.avro import AvroDecoder, arrow_schema
+from seamkit.avro.decoder import AvroDecoder
+from seamkit.avro.schema import arrow_schema
 from seamkit.core.memory import TrackedAllocator
 from seamkit.tables.hudi.log.log import LogBlock, order_blocks, read_blocks
 
@@ -44,7 +45,7 @@ def check_scan(data: bytes) -> int:
     """
     warnings: list[ScanWarning] = []
     try:
-        blocks = read_blocks(data, file="a.log", warnings=warnings)
+        blocks = [*read_blocks(data, file="a.log", warnings=warnings)]
     except SeambenchError:
         return 0
     _check_coverage(data, blocks, warnings)

@@ -10,23 +10,23 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
+from seamkit.connector.change_rows import reader_of
 from seamkit.connector.unit_rows import read_unit
 from seamkit.scan.merge_path import UnitMerge
 from seamkit.scan.unit_scan import UnitScan
 from seamkit.scan.units import ReadContext, ReadUnit, Wanted
-from seamkit.tables.hudi.change_scan import ChangeScan
 from seamkit.tables.hudi.merge.fold import SliceChanges
 from seamkit.tables.hudi.merge.keys import LogSource
 from seamkit.tables.hudi.planning import Path as ReadPath
 from seamkit.tables.hudi.table import HudiTable
 
 
-def scan_on(table: HudiTable, path: str, *args: Any, **options: Any) -> UnitScan | ChangeScan:
+def scan_on(table: HudiTable, path: str, *args: Any, **options: Any) -> UnitScan:
     """A scan on the paths of a table, or on `connector`; further arguments are of `scan`."""
     planned: ReadPath = "merge" if path == "connector" else path  # type: ignore[assignment]
     scan = table.scan(*args, path=planned, **options)
-    assert isinstance(scan, UnitScan | ChangeScan)
-    return scan.read_by(path, read_unit) if path == "connector" else scan
+    assert isinstance(scan, UnitScan)
+    return scan.read_by(path, reader_of(scan)) if path == "connector" else scan
 
 
 def filtered(folder: Path, condition: pc.Expression, **further: Any) -> UnitScan:

@@ -207,7 +207,7 @@ def test_names_that_look_like_patterns_are_names(chosen: list[str], tmp_path: Pa
     """Each column has its own values, whoever reads the file, also below a filter."""
     names = [*_ODD, *([""] if "" in chosen else [])]
     rows = pa.table({name: [100 * i + j for j in range(8)] for i, name in enumerate(names)})
-    scan = UnitScan(_scan(tmp_path, rows)._plan, chosen)
+    scan = UnitScan(_scan(tmp_path, rows).plan, chosen)
     expected = rows.select(chosen)
 
     datasets = [scan.dataset(), scan.limit(100).dataset()] if all(chosen) else []

@@ -202,7 +202,7 @@ def test_polars_reads_the_file_for_queries_without_a_column_of_ours(
 
     monkeypatch.setattr(UnitScan, "_open_for_engine", noted)
     clean = copy.copy(scan)  # what is under masks is ours for Polars
-    clean._plan = plan(_SCHEMA, *(one for one in scan._plan.units if one.changes is None))
+    clean.plan = plan(_SCHEMA, *(one for one in scan.plan.units if one.changes is None))
     frame = clean.lazy()
     for column in ("k", "Needed", "n", "p"):
         frame.filter(_K > 1).sort("n").select(column).collect()

@@ -10,7 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from seamkit.avro import AvroDecoder, AvroType
+from seamkit.avro.decoder import AvroDecoder
+from seamkit.avro.schema import AvroType
 from seamkit.core.memory import TrackedAllocator
 from seamkit.files.file_cache import Kept
 from seamkit.scan.core_merges import KEEP, REMOVE

@@ -69,11 +69,7 @@ def _stray_table(folder: Path) -> Path:
 @pytest.mark.parametrize("limit", [None, 1 << 26])
 @pytest.mark.parametrize(
     ("query", "outlet"),
-    # Changes from write to write have no document.
-    [
-        *(("incremental", outlet) for outlet in _OUTLETS),
-        *(("cdc", d) for d in _OUTLETS if d != "plan"),
-    ],
+    [(query, outlet) for query in ("incremental", "cdc") for outlet in _OUTLETS],
 )
 def test_changes_tell_a_doubt_once(
     query: Query, outlet: str, limit: int | None, tmp_path: Path

@@ -11,43 +11,13 @@ logs; here it is an error.
 from __future__ import annotations
 
 import datetime as dt
-import math
 import re
 from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-
-def java_text(column: pa.Array) -> pa.Array:
-    """The column's values as text, as `String.valueOf` gives it.
-
-    Integers, dates and decimals have one plain form. Floating point follows `Double.toString`: the
-    shortest digits that read back as the same number, with a point, and with an exponent below
-    1e-3 and from 1e7 on.
-    """
-    if not pa.types.is_floating(column.type):
-        return pc.cast(column, pa.string())
-    values = column.to_numpy(zero_copy_only=False)
-    present = column.is_valid().to_pylist()
-    texts = [
-        _floating(value) if valid else None for value, valid in zip(values, present, strict=True)
-    ]
-    return pa.array(texts, pa.string())
-
-
-def _floating(value: np.floating) -> str:
-    if math.isnan(value):
-        return "NaN"
-    if math.isinf(value):
-        return "Infinity" if value > 0 else "-Infinity"
-    size = abs(value)
-    if size == 0 or 1e-3 <= size < 1e7:
-        return str(np.format_float_positional(value, unique=True, trim="0"))
-    text = np.format_float_scientific(value, unique=True, trim="0", exp_digits=1)
-    return str(text).replace("e+", "E").replace("e", "E")
-
+from seamkit.files.promotion import is_text, java_text
 
 _DIGITS = Context(prec=400)
 _INT64_DIGITS = 19
@@ -133,12 +103,12 @@ class HudiTypes:
             # What pyarrow gives nanoseconds without a zone is INT96: an instant, as Spark wrote it.
             zone = want.tz if have.tz is None and have.unit == "ns" else have.tz
             return bool(zone == want.tz and have.unit in ("ms", "ns") and want.unit == "us")
-        return _is_text(have) and _is_text(want)
+        return is_text(have) and is_text(want)
 
     def promote(self, column: pa.Array, want: pa.DataType) -> pa.Array:
         """The column in the table's type."""
         have = column.type
-        if pa.types.is_string(want) and not _is_text(have):
+        if pa.types.is_string(want) and not is_text(have):
             return java_text(column)
         if becomes(have, want):
             return cast_as_java(column, want)
@@ -182,8 +152,3 @@ class HudiOrcTypes(HudiTypes):
 
 HUDI_TYPES = HudiTypes()
 HUDI_ORC_TYPES = HudiOrcTypes()
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    tests = (pa.types.is_string, pa.types.is_binary, pa.types.is_large_string)
-    return any(test(kind) for test in tests)

@@ -22,7 +22,8 @@ from seamkit.tables.hudi.listing.files import (
     is_native_log,
     log_file,
 )
-from seamkit.tables.hudi.timeline.timeline import Instant, Timeline, Write, replaced_groups
+from seamkit.tables.hudi.timeline.instants import Instant
+from seamkit.tables.hudi.timeline.timeline import Timeline, Write, replaced_groups
 from seamkit.tables.hudi.timeline.window import NOW, Window
 
 

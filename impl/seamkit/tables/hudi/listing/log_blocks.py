@@ -62,7 +62,7 @@ def read_ordered_blocks(
                 f"{name}: {counted(len(content), 'byte')}, but was listed with {log.size_bytes:,}; "
                 "the file was cut, or the table changes: plan the scan again"
             )
-        own = read_blocks(content, file=name, warnings=warnings, strict=source.strict)
+        own = [*read_blocks(content, file=name, warnings=warnings, strict=source.strict)]
         blocks += own
         logs.append((log, own))
     for warning in _strange_blocks(logs, source.timeline):

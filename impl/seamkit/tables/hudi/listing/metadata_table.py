@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any
 
 from seambase.errors import InputError, RefusedError
-from seamkit.avro import record_reader
+from seamkit.avro.data_file import record_reader
 from seamkit.files.storage import FileStatus, Storage
 from seamkit.tables.hudi.config.properties import PROPERTIES, TIMELINE, load_config
 from seamkit.tables.hudi.listing.file_groups import list_slices

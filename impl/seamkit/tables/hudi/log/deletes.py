@@ -22,9 +22,9 @@ import pyarrow as pa
 from seambase.errors import InputError, RefusedError
 from seambase.values import decimal_of
 from seambase.wording import counted
-from seamkit.avro import parse_schema
 from seamkit.avro.decoder import finish_native_decoder, new_native_decoder
 from seamkit.avro.plan import Column, Plan
+from seamkit.avro.schema import parse_schema
 from seamkit.core._seam import ffi, lib
 from seamkit.core.border import check, new_error, numbers
 from seamkit.core.memory import TrackedAllocator

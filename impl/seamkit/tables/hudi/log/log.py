@@ -43,20 +43,9 @@ from typing import Any
 from seambase.errors import InputError, RefusedError
 from seambase.scan import ScanWarning
 from seambase.wording import counted
-from seamkit.avro import record_reader
+from seamkit.avro.data_file import record_reader
 from seamkit.core.memory import TrackedAllocator
 from seamkit.tables.hudi.log.deletes import DeleteKeys, read_delete_keys
-
-__all__ = [
-    "AvroRecord",
-    "DeleteKeys",
-    "LogBlock",
-    "avro_records",
-    "iter_blocks",
-    "order_blocks",
-    "read_blocks",
-    "without_compactions",
-]
 
 _MAGIC = b"#HUDI#"
 _KINDS = ("command", "delete", "corrupt", "avro", "hfile", "parquet", "cdc")
@@ -142,21 +131,6 @@ class LogBlock:
 
 
 def read_blocks(
-    content: Any,
-    *,
-    file: str,
-    warnings: list[ScanWarning] | None = None,
-    strict: bool = False,
-    writer_instant: bool = True,
-) -> list[LogBlock]:
-    """All good blocks of one log file, in file order; arguments and errors as of `iter_blocks`."""
-    blocks = iter_blocks(
-        content, file=file, warnings=warnings, strict=strict, writer_instant=writer_instant
-    )
-    return list(blocks)
-
-
-def iter_blocks(
     content: Any,
     *,
     file: str,

@@ -20,7 +20,8 @@ import pyarrow.parquet as pq
 
 from seambase.errors import InputError, RefusedError
 from seambase.wording import counted
-from seamkit.avro import AvroDecoder, AvroType, BlockPiece, cut_block, parse_schema, whole_block
+from seamkit.avro.decoder import AvroDecoder, BlockPiece, cut_block, whole_block
+from seamkit.avro.schema import AvroType, parse_schema
 from seamkit.core.border import array_of, batch_of, numbers
 from seamkit.core.unpack import Bound
 from seamkit.files.columns import renamed
@@ -32,6 +33,7 @@ from seamkit.files.parquet import (
     with_dictionaries,
 )
 from seamkit.files.promotion import resolve_batch
+from seamkit.files.reader import check_rows
 from seamkit.files.spreading import long_dictionaries, texts_within
 from seamkit.files.storage import read_part
 from seamkit.scan.core_merges import spread
@@ -203,10 +205,7 @@ def _parquet_rows(
         for piece in pieces:
             resolved = resolve_batch(piece, decoded, HUDI_TYPES, where)
             yield spread(resolved, encoded, context.allocator)
-    if rows != file.metadata.num_rows:
-        raise InputError(
-            f"{where}: {counted(rows, 'row')}, but its footer says {file.metadata.num_rows}"
-        )
+    check_rows(rows, file.metadata.num_rows, where)
     if not rows:
         yield _empty(schema)
 

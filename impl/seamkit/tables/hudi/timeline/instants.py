@@ -12,8 +12,8 @@ from typing import Any, Literal
 import pyarrow as pa
 
 from seambase.errors import InputError, UsageError
-from seamkit.avro import parse_schema, read_container
-from seamkit.avro.data_file import AvroContainer, Records
+from seamkit.avro.data_file import AvroContainer, Records, read_container
+from seamkit.avro.schema import parse_schema
 from seamkit.files.reader import check_names
 from seamkit.tables.hudi.config.properties import TableConfig
 

@@ -32,29 +32,10 @@ from seamkit.tables.hudi.timeline.instants import (
     Instant,
     WriteStat,
     completed_as,
-    instant_time,
     parse_body,
-    parse_instant,
     parse_name,
     parse_write,
 )
-
-__all__ = [
-    "HISTORY",
-    "FileNames",
-    "Instant",
-    "SchemaHistory",
-    "Timeline",
-    "Write",
-    "changes_rows",
-    "instant_time",
-    "is_log_compaction",
-    "load_history",
-    "load_timeline",
-    "parse_instant",
-    "replaced_groups",
-    "written_groups",
-]
 
 HISTORY = ".hoodie/.schema"
 _COMMIT = re.compile(r"^(\d{14}|\d{17})(?:_\d+)?\.schemacommit$")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +15,17 @@ import pytest
 from seambase.errors import InputError, RefusedError, UsageError
 from seambench.contracts.scan import ScanRequest
 from seambench_impl.scan import AutoReader, NativeReader
+from seamkit.connector import change_rows
 from seamkit.core.border import HeldRows, NativeMemoryError
+from seamkit.core.memory import TrackedAllocator
 from seamkit.scan.arguments import ScanOptions
-from seamkit.tables.hudi import change_scan, planning
-from seamkit.tables.hudi.change_scan import ChangeScan
+from seamkit.scan.unit_tasks import ReadRows
+from seamkit.scan.units import ReadContext, ReadUnit
+from seamkit.tables import states
+from seamkit.tables.hudi import changes, planning
 from seamkit.tables.hudi.table import HudiTable
 from seamkit.tables.hudi.timeline.archive import Archive
-from seamkit.tables.states import same_rows
+from seamkit.tables.states import image_schema, same_rows
 from seamkit_tests.samples.golden_tables import unpack_table
 from seamkit_tests.samples.hudi_files import Table, at
 from seamkit_tests.samples.hudi_scans import scan_on
@@ -124,26 +129,33 @@ def test_changes_are_told_by_write(
         (["1x", "1y"], ["1y", "1x"], []),
     ],
 )
+@pytest.mark.parametrize("by_row", [False, True])
 def test_rows_of_one_key_are_told_apart(
     monkeypatch: pytest.MonkeyPatch,
+    by_row: bool,
     before: list[str],
     after: list[str],
     told: list[tuple[str, str | None, str | None]],
 ) -> None:
     """What changes tell leads from the rows before a write, `2`, to those after it."""
-    own = pa.schema({"v": pa.string()})
     names = ["_hoodie_commit_time", "_hoodie_partition_path", "_hoodie_record_key", "v"]
     schema = pa.schema([(name, pa.string()) for name in names])
 
     def state(rows: list[str]) -> Any:
         columns = [[r[0] for r in rows], [""] * len(rows), ["k"] * len(rows), [r[1] for r in rows]]
-        return lambda: pa.record_batch(columns, schema=schema)
+        return pa.record_batch(columns, schema=schema)
 
-    monkeypatch.setattr(ChangeScan, "_read", lambda _, rows: rows)
-    scan = ChangeScan(own, [("2", state(before), state(after))], ScanOptions())
+    monkeypatch.setattr(changes, "read_state", lambda rows, *_: rows)
+    monkeypatch.setattr(change_rows, "plan_rows", lambda rows, *_: rows.to_pylist())
+    both: Any = {"2": (state(before), state(after))}
+    read: ReadRows = changes.WriteChanges(both, ["v"], ScanOptions())
+    read = partial(change_rows.read_changes, read) if by_row else read
+    images = image_schema(pa.schema({"v": pa.string()})).remove(1)
+    batches = read(ReadUnit("2", []), images, 100, ReadContext(TrackedAllocator(), []))
     found = [
         (one["op"], one["before"] and one["before"]["v"], one["after"] and one["after"]["v"])
-        for one in scan.to_table().to_pylist()
+        for batch in batches
+        for one in batch.to_pylist()
     ]
     assert found == told
 
@@ -239,7 +251,7 @@ def test_a_memory_limit_bounds_what_waits(
                 held.append(self)
             return super().take_out(threads=threads)
 
-    monkeypatch.setattr(change_scan, "HeldRows", Watched)
+    monkeypatch.setattr(states, "HeldRows", Watched)
     table = HudiTable(str(unpack_table(name, tmp_path)))
     expected = table.scan(query="cdc").to_table()
     assert not held
