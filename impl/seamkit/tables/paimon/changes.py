@@ -7,7 +7,7 @@ overwrites are left out), and changelog files unless it was an overwrite.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
@@ -16,7 +16,7 @@ import pyarrow as pa
 from seambase.errors import RefusedError, UsageError
 from seambase.wording import counted
 from seamkit.files.storage import Storage
-from seamkit.scan.unit_scan import ReadRows
+from seamkit.scan.unit_tasks import ReadRows
 from seamkit.scan.units import Mask, ReadPlan, ReadUnit
 from seamkit.tables.paimon.change_rows import Differences, changelog_rows
 from seamkit.tables.paimon.metadata.manifests import FileEntry, added_files, live_files
@@ -48,22 +48,15 @@ Planned = tuple[ReadPlan, tuple[str, ReadRows] | None]
 it, and what reads."""
 
 
+@dataclass(frozen=True)
 class ChangePlanner:
     """Plans the changes of a window, shown in one of the table's schemas."""
 
-    def __init__(
-        self,
-        storage: Storage,
-        schemas: Schemas,
-        schema: TableSchema,
-        snapshots: SnapshotFolder,
-        bounds: Window,
-    ) -> None:
-        self._storage = storage
-        self._schemas = schemas
-        self._schema = schema
-        self._snapshots = snapshots
-        self._bounds = bounds
+    storage: Storage
+    schemas: Schemas
+    schema: TableSchema
+    snapshots: SnapshotFolder
+    bounds: Window
 
     def plan(
         self, query: Literal["incremental", "cdc"], mode: ChangeMode, *, row_kinds: bool
@@ -90,7 +83,7 @@ class ChangePlanner:
             return self._as_written(_delta, "what commits added", row_kinds), None
         if not self._keeps_changelog:
             raise RefusedError(
-                f"{self._schema.where}: the table keeps no changelog (changelog-producer=none); "
+                f"{self.schema.where}: the table keeps no changelog (changelog-producer=none); "
                 "the mode diff compares two snapshots"
             )
         if query == "cdc":
@@ -99,43 +92,43 @@ class ChangePlanner:
 
     @property
     def _keeps_changelog(self) -> bool:
-        return self._schema.options.get("changelog-producer", "none").lower() != "none"
+        return self.schema.options.get("changelog-producer", "none").lower() != "none"
 
     def _usual(self, query: str) -> ChangeMode:
         """What `auto` means: between tags a comparison, else the changelog if there is one."""
-        if self._bounds.tags:
+        if self.bounds.tags:
             return "diff"
         return "changelog" if self._keeps_changelog or query == "cdc" else "delta"
 
     def _planner(self, snapshot: Snapshot | None) -> Planner:
         """A planner of a state, which hid rows of level 0 if its own schema had vectors."""
-        options = read_options(self._schema)
+        options = read_options(self.schema)
         if snapshot is not None:
-            then = read_options(self._schemas.load(snapshot.schema_id))
+            then = read_options(self.schemas.load(snapshot.schema_id))
             options = replace(options, has_vectors=then.has_vectors)
-        return Planner(self._storage, self._schemas, self._schema, options, snapshot)
+        return Planner(self.storage, self.schemas, self.schema, options, snapshot)
 
     def _read_plan(
         self, units: Sequence[ReadUnit], what: str, schema: pa.Schema | None = None
     ) -> ReadPlan:
-        begin, end = self._bounds.begin, self._bounds.end
+        begin, end = self.bounds.begin, self.bounds.end
         first, last = 0 if begin is None else begin.id, 0 if end is None else end.id
         heading = f"{what} after snapshot {first} up to {last}"
-        return ReadPlan(self._storage.root, schema or self._schema.arrow, units, heading)
+        return ReadPlan(self.storage.root, schema or self.schema.arrow, units, heading)
 
     def _files(self, listed: _Listed) -> Iterator[tuple[Snapshot, list[FileEntry]]]:
         """The files of each snapshot that counts."""
-        for snapshot in self._bounds.snapshots(self._snapshots):
+        for snapshot in self.bounds.snapshots(self.snapshots):
             manifest_list = listed(snapshot)
             if manifest_list is not None:
-                yield snapshot, added_files(self._storage, manifest_list)
+                yield snapshot, added_files(self.storage, manifest_list)
 
     def _as_written(self, listed: _Listed, what: str, row_kinds: bool) -> ReadPlan:
         """Rows as files have them, commit by commit; with their kinds, or without retracts."""
-        planner, schema = self._planner(None), self._schema.arrow
+        planner, schema = self._planner(None), self.schema.arrow
         files = [file for _, own in self._files(listed) for file in own]
         if row_kinds:
-            refuse_taken_names(schema, [ROW_KIND], self._schema.where)
+            refuse_taken_names(schema, [ROW_KIND], self.schema.where)
             schema = schema.insert(0, pa.field(ROW_KIND, pa.string()))
         units = planner.as_written(files, row_kinds=row_kinds)
         return self._read_plan(units, f"{what}, in {counted(len(files), 'file')},", schema)
@@ -150,19 +143,19 @@ class ChangePlanner:
                 replace(unit, partition={"ts_ms": time}, changes=None, made=True)
                 for unit in planner.as_written(files)
             ]
-        plan = self._read_plan(units, "changelogs", image_schema(self._schema.arrow))
-        read = partial(changelog_rows, self._schema.arrow, tuple(self._schema.primary_keys))
+        plan = self._read_plan(units, "changelogs", image_schema(self.schema.arrow))
+        read = partial(changelog_rows, self.schema.arrow, tuple(self.schema.primary_keys))
         return plan, ("changelog", read)
 
     def _differences(self, query: Literal["incremental", "cdc"]) -> Planned:
         """How the state at the end differs from that at the begin, partition by partition."""
-        if not self._schema.primary_keys:
+        if not self.schema.primary_keys:
             raise RefusedError(
-                f"{self._schema.where}: a table without a primary key has no rows to compare"
+                f"{self.schema.where}: a table without a primary key has no rows to compare"
             )
-        end, images = self._bounds.end, query == "cdc"
+        end, images = self.bounds.end, query == "cdc"
         known = {"ts_ms": pa.scalar(str(end.time_millis))} if images and end is not None else {}
-        before, after = (self._by_partition(one) for one in (self._bounds.begin, end))
+        before, after = (self._by_partition(one) for one in (self.bounds.begin, end))
         units, plans = [], {}
         for number, partition in enumerate(dict.fromkeys([*before, *after])):
             old, new = before.get(partition, []), after.get(partition, [])
@@ -173,8 +166,8 @@ class ChangePlanner:
             reason = "two states are compared"
             units.append(ReadUnit(name, files, known, reason=reason, made=True))
             plans[name] = (self._state(old), self._state(new))
-        read = Differences(plans, tuple(self._schema.merge_keys), with_images=images)
-        schema = image_schema(self._schema.arrow) if images else None
+        read = Differences(plans, tuple(self.schema.merge_keys), with_images=images)
+        schema = image_schema(self.schema.arrow) if images else None
         return self._read_plan(units, "differences", schema), ("diff", read)
 
     def _by_partition(self, snapshot: Snapshot | None) -> Mapping[bytes, list[ReadUnit]]:
@@ -182,10 +175,10 @@ class ChangePlanner:
         if snapshot is None:
             return {}
         planner = self._planner(snapshot)
-        return planner.units_by_partition(live_files(self._storage, snapshot))
+        return planner.units_by_partition(live_files(self.storage, snapshot))
 
     def _state(self, units: Sequence[ReadUnit]) -> ReadPlan:
-        return ReadPlan(self._storage.root, self._schema.arrow, units)
+        return ReadPlan(self.storage.root, self.schema.arrow, units)
 
 
 def _alike(before: Sequence[ReadUnit], after: Sequence[ReadUnit]) -> bool:

@@ -7,13 +7,12 @@ directly or through others, make up a section; sections are merged independently
 
 from __future__ import annotations
 
-import functools
 import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, Literal
 
 import pyarrow as pa
@@ -36,6 +35,7 @@ from seamkit.tables.paimon.data_files import (
 from seamkit.tables.paimon.merge_engines.engines import merge_rule
 from seamkit.tables.paimon.metadata.manifests import (
     FileEntry,
+    VectorKey,
     VectorRange,
     live_vectors,
     row_values,
@@ -107,29 +107,16 @@ def _section(files: Sequence[FileEntry]) -> Section:
     return Section([runs[name] for name in names], apart)
 
 
-@functools.total_ordering
-class _Key:
-    """A key in the order of its table: numbers by value, texts by their bytes.
+_Key = tuple[Any, ...]
+"""A key in the order of its table: numbers by value, texts by their bytes.
 
-    Both zeros are one: Paimon's comparators ask for `>`, then for `<`, and the rest is equal.
-    """
-
-    def __init__(self, values: Sequence[Any]) -> None:
-        self.values = tuple(values)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Key) and self.values == other.values
-
-    def __lt__(self, other: _Key) -> bool:
-        return self.values < other.values
-
-    __hash__ = None  # type: ignore[assignment]
+Both zeros are one: Paimon's comparators ask for `>`, then for `<`, and the rest is equal."""
 
 
 def _bounds(file: FileEntry, types: Sequence[pa.DataType]) -> tuple[_Key, _Key]:
     where = f"{file.where}: {file.name}"
     low, high = (
-        _Key([_comparable(value, where) for value in row_values(data, types, where)])
+        tuple(_comparable(value, where) for value in row_values(data, types, where))
         for data in (file.min_key, file.max_key)
     )
     if high < low:
@@ -166,25 +153,23 @@ def by_bucket(files: Sequence[FileEntry]) -> Mapping[tuple[bytes, int], list[Fil
 _WAITING = -2
 
 
+@dataclass(frozen=True)
 class Planner:
     """Plans the buckets of one snapshot, with its vectors; without one, files as written."""
 
-    def __init__(
-        self,
-        storage: Storage,
-        schemas: Schemas,
-        schema: TableSchema,
-        options: ReadOptions,
-        snapshot: Snapshot | None,
-    ) -> None:
-        self._storage = storage
-        self._schemas = schemas
-        self._schema = schema
-        self._options = options
-        self._is_of_snapshot = snapshot is not None
-        self._vectors = {} if snapshot is None else live_vectors(storage, snapshot)
-        self._keys = list(schema.merge_keys)
-        self._partition_types = [schema.arrow.field(name).type for name in schema.partition_keys]
+    storage: Storage
+    schemas: Schemas
+    schema: TableSchema
+    options: ReadOptions
+    snapshot: Snapshot | None
+
+    @cached_property
+    def _vectors(self) -> Mapping[VectorKey, VectorRange]:
+        return {} if self.snapshot is None else live_vectors(self.storage, self.snapshot)
+
+    @cached_property
+    def _partition_types(self) -> Sequence[pa.DataType]:
+        return [self.schema.arrow.field(name).type for name in self.schema.partition_keys]
 
     def units(
         self, files: Sequence[FileEntry], *, read_optimized: bool
@@ -193,7 +178,7 @@ class Planner:
         known = {(file.partition, file.bucket, file.name) for file in files}
         for _, bucket, name in self._vectors.keys() - known:
             raise InputError(
-                f"{self._storage.root}: the file {name} of bucket {bucket} has a deletion vector "
+                f"{self.storage.root}: the file {name} of bucket {bucket} has a deletion vector "
                 "and is not live"
             )
         units: list[ReadUnit] = []
@@ -215,14 +200,14 @@ class Planner:
         units = []
         for file in files:
             known = self._partition(file)
-            folder = bucket_folder(known, file.bucket, self._schema.options)
+            folder = bucket_folder(known, file.bucket, self.schema.options)
             unit = self._native(file, folder, known)
             [data] = unit.files
-            if row_kinds and self._schema.primary_keys:
+            if row_kinds and self.schema.primary_keys:
                 unit = replace(unit, files=[replace(data, open=partial(with_kinds, data.open))])
             elif row_kinds:
                 unit = replace(unit, partition={**known, ROW_KIND: pa.scalar(INSERTED)})
-            elif self._schema.primary_keys and self._may_retract(file):
+            elif self.schema.primary_keys and self._may_retract(file):
                 mask = Mask(partial(retracts_of, data.open))
                 unit = replace(unit, changes=mask, reason="retracts are left out")
             units.append(unit)
@@ -239,25 +224,25 @@ class Planner:
     def _partition(self, file: FileEntry) -> Mapping[str, pa.Scalar]:
         where = f"{file.where}: a partition"
         values = row_values(file.partition, self._partition_types, where)
-        return dict(zip(self._schema.partition_keys, values, strict=True))
+        return dict(zip(self.schema.partition_keys, values, strict=True))
 
     def _is_seen(self, file: FileEntry, read_optimized: bool) -> bool:
-        if not self._schema.primary_keys:
+        if not self.schema.primary_keys:
             return True
         if read_optimized:
-            return file.level > 0 and file.level == self._options.highest_level
+            return file.level > 0 and file.level == self.options.highest_level
         if file.bucket == _WAITING:
             return False
-        return not (self._options.skips_level_0 and file.level == 0)
+        return not (self.options.skips_level_0 and file.level == 0)
 
     def _bucket(self, bucket: int, files: Sequence[FileEntry]) -> list[ReadUnit]:
         known = self._partition(files[0])
-        folder = bucket_folder(known, bucket, self._schema.options)
-        if not self._schema.primary_keys:
-            _check_keyless(files, self._schema.where)
-        if not self._schema.primary_keys or self._is_raw(files):
+        folder = bucket_folder(known, bucket, self.schema.options)
+        if not self.schema.primary_keys:
+            _check_keyless(files, self.schema.where)
+        if not self.schema.primary_keys or self._is_raw(files):
             return [self._native(file, folder, known) for file in files]
-        key_types = [self._schema.arrow.field(name).type for name in self._keys]
+        key_types = [self.schema.arrow.field(name).type for name in self.schema.merge_keys]
         units = []
         for number, section in enumerate(sections(files, key_types)):
             only = section.files[0] if len(section.runs) == 1 else None
@@ -278,8 +263,8 @@ class Planner:
             return False
         if len({file.level for file in files}) == 1:
             return True
-        return self._options.skips_level_0 and all(
-            read_options(self._schemas.load(file.schema_id)).skips_level_0 for file in files
+        return self.options.skips_level_0 and all(
+            read_options(self.schemas.load(file.schema_id)).skips_level_0 for file in files
         )
 
     def _may_retract(self, file: FileEntry) -> bool:
@@ -288,7 +273,7 @@ class Planner:
         pypaimon states none of every file that it writes, also where a field tells kinds of rows.
         """
         if file.deleted_rows == 0 and file.level == 0:
-            return "rowkind.field" in self._schemas.load(file.schema_id).options
+            return "rowkind.field" in self.schemas.load(file.schema_id).options
         return file.deleted_rows != 0
 
     def _native(self, file: FileEntry, folder: str, known: Mapping[str, pa.Scalar]) -> ReadUnit:
@@ -308,7 +293,7 @@ class Planner:
         self, section: Section, number: int, folder: str, known: Mapping[str, pa.Scalar]
     ) -> ReadUnit:
         """Files whose rows of one key are merged."""
-        options = self._options
+        options = self.options
         runs = [[self._data_file(file, folder) for file in run] for run in section.runs]
         masks = {
             data.name: mask
@@ -322,13 +307,13 @@ class Planner:
         retracts = any(map(self._may_retract, section.files))
         changes = Runs(
             runs=runs,
-            keys=self._keys,
+            keys=self.schema.merge_keys,
             order=order,
             descending=len(options.sequence_fields) if options.descending else 0,
             kinds=KIND if retracts else None,
             system=SYSTEM,
             ignores_retracts=options.ignores_deletes,
-            rule=_ROW_LEFT.get(options.engine) or merge_rule(self._schema, options),
+            rule=_ROW_LEFT.get(options.engine) or merge_rule(self.schema, options),
             masks=masks,
         )
         return ReadUnit(
@@ -344,21 +329,21 @@ class Planner:
     def _data_file(self, file: FileEntry, folder: str) -> DataFile:
         opened = partial(
             open_data_file,
-            self._storage,
+            self.storage,
             folder,
             file,
-            self._schemas,
-            self._schema,
-            self._is_of_snapshot,
+            self.schemas,
+            self.schema,
+            self.snapshot is not None,
         )
         return DataFile(
-            self._storage.place(file.external_path or f"{folder}/{file.name}"),
+            self.storage.place(file.external_path or f"{folder}/{file.name}"),
             file.size_bytes,
             opened,
             rows=file.rows,
-            statistics=partial(file_statistics, file, self._schema, self._schemas),
+            statistics=partial(file_statistics, file, self.schema, self.schemas),
             has_footer=file.has_footer,
-            identity=partial(data_identity, self._storage, folder, file, self._schema),
+            identity=partial(data_identity, self.storage, folder, file, self.schema),
         )
 
     def _stored_vectors(self, files: Sequence[FileEntry]) -> list[StoredFile]:
@@ -366,7 +351,7 @@ class Planner:
         return [
             StoredFile(
                 "deletion vector",
-                self._storage.place(one.external_path or f"{INDEX}/{one.index_file}"),
+                self.storage.place(one.external_path or f"{INDEX}/{one.index_file}"),
                 one.length,
                 one.cardinality,
                 one.offset,
@@ -382,8 +367,8 @@ class Planner:
         vector = self._vector(file)
         if vector is None:
             return None
-        load = partial(read_vector, self._storage, vector)
-        return Mask(load, vector.cardinality, partial(vector_identity, self._storage, vector))
+        load = partial(read_vector, self.storage, vector)
+        return Mask(load, vector.cardinality, partial(vector_identity, self.storage, vector))
 
 
 def _check_keyless(files: Sequence[FileEntry], where: str) -> None:
