@@ -16,7 +16,6 @@ import pyarrow as pa
 
 from seambase.errors import InputError, RefusedError
 from seamkit.files.roaring import Positions
-from seamkit.files.storage import Storage
 from seamkit.files.vectors import all_but_new
 from seamkit.scan.units import Mask, ReadUnit
 from seamkit.tables.delta.log.actions import (
@@ -78,9 +77,9 @@ class ChangeFeed:
                 yield from _inferred(planner, commit, known)
 
 
-def load_feed(storage: Storage, folder: LogFolder, versions: range) -> ChangeFeed:
+def load_feed(folder: LogFolder, versions: range) -> ChangeFeed:
     """Read the commits of a window, of one version at least."""
-    first = load_snapshot(storage, folder, versions[0])
+    storage, first = folder.storage, load_snapshot(folder, versions[0])
     protocol, metadata = first.protocol, first.metadata
     _require_feed(metadata, versions[0], storage.root)
     commits, past = [], [(versions[0], protocol, metadata)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, Literal, Unpack, get_args
 
@@ -25,12 +26,7 @@ from seamkit.scan.units import ReadPlan
 from seamkit.tables.delta.changes import FEED_COLUMNS, load_feed
 from seamkit.tables.delta.log.actions import TableFiles
 from seamkit.tables.delta.log.folder import list_log
-from seamkit.tables.delta.log.history import (
-    asked_version,
-    asked_window,
-    commit_times,
-    stated_operation,
-)
+from seamkit.tables.delta.log.history import CommitTimes, stated_operation
 from seamkit.tables.delta.log.snapshot import Snapshot, load_snapshot
 from seamkit.tables.delta.planning import Planner
 from seamkit.tables.delta.row_ids import row_tracking
@@ -76,7 +72,11 @@ class DeltaTable(FolderTable):
 
     @cached_property
     def _newest(self) -> Snapshot:
-        return load_snapshot(self._storage, self._log)
+        return load_snapshot(self._log)
+
+    @property
+    def _times(self) -> CommitTimes:
+        return CommitTimes(self._log, lambda: self._newest.metadata.configuration)
 
     @property
     def version(self) -> int:
@@ -97,8 +97,7 @@ class DeltaTable(FolderTable):
         return f"{self._storage.root}, version {self.version}"
 
     def _states(self) -> Iterator[TableState]:
-        configuration = self._newest.metadata.configuration
-        times = dict(commit_times(self._storage, self._log, configuration))
+        times = dict(self._times.listed())
         for version in self._log.readable():
             millis = times.get(version)
             path = self._log.commits.get(version)
@@ -167,13 +166,10 @@ class DeltaTable(FolderTable):
 
     def _moved(self) -> None:
         self._files = TableFiles(self._storage)
+        self._log = replace(self._log, storage=self._storage)
 
     def _at(self, as_of: int | dt.datetime) -> Snapshot:
-        properties: Mapping[str, str] = {}
-        if isinstance(as_of, dt.datetime):
-            properties = self._newest.metadata.configuration
-        version = asked_version(as_of, self._storage, self._log, properties)
-        return load_snapshot(self._storage, self._log, version)
+        return load_snapshot(self._log, self._times.version(as_of))
 
     def _schema_of(self, snapshot: Snapshot) -> TableSchema:
         return table_schema(snapshot.protocol, snapshot.metadata, self._storage.root)
@@ -200,22 +196,18 @@ class DeltaTable(FolderTable):
 
         The log's last version is held to its checksum file, another last version if it is `strict`.
         """
-        properties: Mapping[str, str] = {}
-        if isinstance(begin, dt.datetime) or isinstance(end, dt.datetime):
-            properties = self._newest.metadata.configuration
-        window = asked_window(begin, end, self._storage, self._log, properties)
+        window = self._times.window(begin, end)
         root = self._storage.root
         if not window:
             return ReadPlan(root, _with_columns(self.schema, FEED_COLUMNS), [], "no version")
-        feed = load_feed(self._storage, self._log, window)
-        configuration = self._newest.metadata.configuration
-        times = dict(commit_times(self._storage, self._log, configuration, window[-1]))
+        feed = load_feed(self._log, window)
+        times = dict(self._times.listed(window[-1]))
         units = list(feed.units(self._files, times))
         warnings: Sequence[ScanWarning] = ()
         if window[-1] == self.version:
             warnings = self._newest.warnings
         elif strict:
-            warnings = load_snapshot(self._storage, self._log, window[-1]).warnings
+            warnings = load_snapshot(self._log, window[-1]).warnings
         return ReadPlan(
             table=root,
             schema=_with_columns(feed.schema.arrow, FEED_COLUMNS),

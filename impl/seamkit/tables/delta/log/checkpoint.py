@@ -30,7 +30,7 @@ import pyarrow.parquet as pq
 from seambase.errors import InputError
 from seambase.wording import counted
 from seamkit.files.parquet import PARQUET_ERRORS, open_parquet
-from seamkit.files.reader import check_texts
+from seamkit.files.reader import check_rows, check_texts
 from seamkit.files.spreading import check_whole, long_dictionaries
 from seamkit.files.storage import Storage, read_part
 from seamkit.tables.delta.log.actions import (
@@ -136,11 +136,7 @@ def _parquet_actions(
         table = file.read(columns=names, use_threads=False)
     except PARQUET_ERRORS as error:
         raise InputError(f"{where}: not readable as a checkpoint ({error})") from error
-    if table.num_rows != file.metadata.num_rows:
-        raise InputError(
-            f"{where}: {counted(table.num_rows, 'row')}, but its footer says "
-            f"{file.metadata.num_rows}"
-        )
+    check_rows(table.num_rows, file.metadata.num_rows, where)
     for batch in table.to_batches():
         check_texts(batch, where)
     for name in fields:

@@ -74,12 +74,17 @@ class LogFolder:
         ratified: the newest version as the table's catalog tells it; None without a catalog.
     """
 
-    root: str
+    storage: Storage
     commits: Mapping[int, str]
     checkpoints: Sequence[Checkpoint]
     checksums: Mapping[int, str]
     compactions: Mapping[int, Sequence[tuple[int, str]]]
     ratified: int | None = None
+
+    @property
+    def root(self) -> str:
+        """The table, for messages."""
+        return self.storage.root
 
     @property
     def newest(self) -> int:
@@ -167,7 +172,7 @@ def list_log(
         raise InputError(f"{storage.root} is no Delta table: {LOG} holds no commit")
     listed = [Checkpoint(version, paths) for version, paths in sorted(checkpoints.items())]
     first = _by_first_version(compactions)
-    return LogFolder(storage.root, commits, listed, checksums, first, ratified)
+    return LogFolder(storage, commits, listed, checksums, first, ratified)
 
 
 def _staged_paths(root: str, names: Sequence[str], ratified: int | None) -> Mapping[int, str]:

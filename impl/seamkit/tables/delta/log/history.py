@@ -12,7 +12,7 @@ from __future__ import annotations
 import datetime as dt
 import itertools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -105,83 +105,70 @@ def first_stated(configuration: Mapping[str, str]) -> int | None:
     return int(text) if text.isdigit() else 0
 
 
-def asked_version(
-    as_of: int | dt.datetime, storage: Storage, folder: LogFolder, configuration: Mapping[str, str]
-) -> int:
-    """The version that is meant by its number or a time; properties are the newest version's."""
-    if isinstance(as_of, int):
-        return as_of
-    found = _newest_at(as_of, storage, folder, configuration)
-    if found is None:
-        oldest = next(commit_times(storage, folder, configuration), None)
-        raise too_early(f"{storage.root}: no version that can be read", as_of, oldest)
-    return found
+@dataclass(frozen=True)
+class CommitTimes:
+    """When the versions of a log were committed.
 
-
-def asked_window(
-    begin: int | dt.datetime | None,
-    end: int | dt.datetime | None,
-    storage: Storage,
-    folder: LogFolder,
-    configuration: Mapping[str, str],
-) -> range:
-    """The versions after one moment and up to another, both as for `asked_version`.
-
-    None is the table's beginning, or the newest version.
+    Attributes:
+        configuration: gives the newest version's properties, for which a log is replayed.
     """
-    before = begin
-    if isinstance(before, dt.datetime):
-        before = _newest_at(before, storage, folder, configuration)
-    last = folder.newest if end is None else asked_version(end, storage, folder, configuration)
-    for version in (before, last):
-        if version is not None and not 0 <= version <= folder.newest:
-            raise UsageError(
-                f"{storage.root}: there is no version {version}; {folder.newest} is newest"
+
+    folder: LogFolder
+    configuration: Callable[[], Mapping[str, str]]
+
+    def listed(self, last: int | None = None) -> Iterator[tuple[int, int]]:
+        """Versions up to one and the milliseconds since 1970 of their commits, oldest first."""
+        folder, stated_from = self.folder, first_stated(self.configuration())
+        before = None
+        for version in sorted(folder.commits):
+            if last is not None and version > last:
+                return
+            path = folder.commits[version]
+            if stated_from is not None and version >= stated_from:
+                yield version, _stated(folder.storage, path)
+                continue
+            millis = folder.storage.modified_millis(path)
+            before = millis if before is None else max(millis, before + 1)
+            yield version, before
+
+    def version(self, as_of: int | dt.datetime) -> int:
+        """The version that is meant by its number or a time."""
+        if isinstance(as_of, int):
+            return as_of
+        found = self._newest_at(as_of)
+        if found is None:
+            oldest = next(self.listed(), None)
+            raise too_early(f"{self.folder.root}: no version that can be read", as_of, oldest)
+        return found
+
+    def window(self, begin: int | dt.datetime | None, end: int | dt.datetime | None) -> range:
+        """The versions after one moment and up to another; see `version`.
+
+        None is the table's beginning, or the newest version.
+        """
+        root, newest = self.folder.root, self.folder.newest
+        before = self._newest_at(begin) if isinstance(begin, dt.datetime) else begin
+        last = newest if end is None else self.version(end)
+        for version in (before, last):
+            if version is not None and not 0 <= version <= newest:
+                raise UsageError(f"{root}: there is no version {version}; {newest} is newest")
+        first = 0 if before is None else before + 1
+        if last < first - 1:
+            raise UsageError(f"{root}: the window ends at version {last}, before it begins")
+        return range(first, last + 1)
+
+    def _newest_at(self, moment: dt.datetime) -> int | None:
+        """The newest version that is not younger than a moment; None if all are."""
+        folder, latest, found = self.folder, micros(moment), None
+        for version, millis in self.listed():
+            if millis * 1000 <= latest:
+                found = version
+        if found is not None and found < folder.newest and found + 1 not in folder.commits:
+            raise InputError(
+                f"{folder.root}/{LOG}: the commit of version {found + 1} is missing, so which "
+                f"version was the newest at {moment} cannot be said"
             )
-    first = 0 if before is None else before + 1
-    if last < first - 1:
-        raise UsageError(f"{storage.root}: the window ends at version {last}, before it begins")
-    return range(first, last + 1)
-
-
-def _newest_at(
-    moment: dt.datetime,
-    storage: Storage,
-    folder: LogFolder,
-    configuration: Mapping[str, str],
-) -> int | None:
-    """The newest version that is not younger than a moment; None if all are."""
-    latest, found = micros(moment), None
-    for version, millis in commit_times(storage, folder, configuration):
-        if millis * 1000 <= latest:
-            found = version
-    if found is not None and found < folder.newest and found + 1 not in folder.commits:
-        raise InputError(
-            f"{storage.root}/{LOG}: the commit of version {found + 1} is missing, so which version "
-            f"was the newest at {moment} cannot be said"
-        )
-    return found
-
-
-def commit_times(
-    storage: Storage,
-    folder: LogFolder,
-    configuration: Mapping[str, str],
-    last: int | None = None,
-) -> Iterator[tuple[int, int]]:
-    """Versions and the milliseconds since 1970 at which they were committed, oldest first."""
-    stated_from = first_stated(configuration)
-    before = None
-    for version in sorted(folder.commits):
-        if last is not None and version > last:
-            return
-        path = folder.commits[version]
-        if stated_from is not None and version >= stated_from:
-            yield version, _stated(storage, path)
-            continue
-        millis = storage.modified_millis(path)
-        before = millis if before is None else max(millis, before + 1)
-        yield version, before
+        return found
 
 
 def _stated(storage: Storage, path: str) -> int:

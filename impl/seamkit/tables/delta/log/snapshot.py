@@ -109,9 +109,9 @@ class _Replay:
 
 
 @gc_paused()
-def load_snapshot(storage: Storage, folder: LogFolder, version: int | None = None) -> Snapshot:
+def load_snapshot(folder: LogFolder, version: int | None = None) -> Snapshot:
     """Replay the listed log up to a version, or to the newest."""
-    segment = folder.segment(version)
+    storage, segment = folder.storage, folder.segment(version)
     made_of = storage.identities(segment.paths)
     earlier = _earlier(storage, segment, made_of)
     if earlier is not None and earlier.made_of == made_of:
@@ -129,8 +129,8 @@ def load_snapshot(storage: Storage, folder: LogFolder, version: int | None = Non
             f"{storage.root}: the data files are {found.metadata.provider!r}, not 'parquet'"
         )
     if version is None:
-        _check_newest(storage, folder)
-    told = _contradictions(storage, folder, segment, found)
+        _check_newest(folder)
+    told = _contradictions(folder, segment, found)
     return replace(found, warnings=[*found.warnings, *told])
 
 
@@ -294,13 +294,13 @@ def _check_checkpoint(storage: Storage, checkpoint: Checkpoint, adds: int) -> No
         )
 
 
-def _check_newest(storage: Storage, folder: LogFolder) -> None:
+def _check_newest(folder: LogFolder) -> None:
     """Refuse to take a version for the newest whose successor has a checksum file and no commit.
 
     Checksum files are written after their commits (PROTOCOL.md, "Version Checksum File"). Where a
     catalog says which version is the newest, later ones may be there.
     """
-    last = max(folder.checksums, default=-1)
+    storage, last = folder.storage, max(folder.checksums, default=-1)
     if folder.ratified is not None or last <= folder.newest:
         return
     # A commit that was made during the listing may be missing in it.
@@ -311,18 +311,16 @@ def _check_newest(storage: Storage, folder: LogFolder) -> None:
         )
 
 
-def _contradictions(
-    storage: Storage, folder: LogFolder, segment: Segment, found: Snapshot
-) -> list[ScanWarning]:
+def _contradictions(folder: LogFolder, segment: Segment, found: Snapshot) -> list[ScanWarning]:
     """What the checksum file of a version says otherwise of it than the log, if it has one."""
     path = folder.checksums.get(segment.version)
     if path is None:
         return []
-    where = storage.full(path)
+    where = folder.storage.full(path)
     own = {"numFiles": len(found.files), "tableSizeBytes": sum(f.size_bytes for f in found.files)}
     numbers = {}
     try:
-        told = json.loads(storage.read(path))
+        told = json.loads(folder.storage.read(path))
         numbers = {name: int(told[name]) for name in own if told.get(name) is not None}
         problem = _difference(told, found, where)
     except (ValueError, ArithmeticError, RecursionError, AttributeError, TypeError, InputError):
