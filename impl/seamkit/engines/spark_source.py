@@ -22,7 +22,6 @@ from __future__ import annotations
 
 import datetime as dt
 import decimal
-import functools
 import json
 import math
 import operator
@@ -37,6 +36,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.errors import RefusedError, UsageError
+from seambase.filters import all_of
 from seambase.foreign_arrow import stream_of
 from seambase.spark_types import spark_type
 from seamkit.core.border import repeated
@@ -144,7 +144,7 @@ def condition_of(filters: str, schema: pa.Schema) -> pc.Expression | None:
 
 def _all(filters: Iterable[Any], schema: pa.Schema) -> pc.Expression | None:
     parts = [part for one in filters if (part := _condition(one, schema)) is not None]
-    return functools.reduce(operator.and_, parts) if parts else None
+    return all_of(*parts)
 
 
 def _name_of(attribute: str) -> str | None:

@@ -9,11 +9,9 @@ import pyarrow as pa
 
 from seambase.errors import InputError, RefusedError
 from seambase.extras import needs
-from seambase.wording import counted
-from seamkit.core.border import batch_of
 from seamkit.files.parquet import check_names
 from seamkit.files.promotion import LOSSLESS, TypeRules, resolve_batch
-from seamkit.files.reader import FileReader, RowsWanted
+from seamkit.files.reader import FileReader, RowsWanted, check_rows, rows_of_nulls
 from seamkit.files.storage import Storage
 
 _T = TypeVar("_T")
@@ -42,24 +40,16 @@ class LanceReader(FileReader):
         schema = wanted.schema
         own_names = set(self.schema.names)
         present = [name for name in schema.names if name in own_names]
+        if not present:
+            yield from rows_of_nulls(schema, self.num_rows, wanted.batch_rows)
+            return
         rows = 0
         for batch in self._pieces(present, wanted.batch_rows):
             rows += batch.num_rows
-            if present:
-                yield resolve_batch(batch, schema, self._rules, self.name)
-            else:  # a count, or columns that the file lacks
-                columns = [pa.nulls(batch.num_rows, field.type) for field in schema]
-                yield batch_of(columns, schema, batch.num_rows)
-        if rows != self.num_rows:
-            raise InputError(
-                f"{self.name}: {counted(rows, 'row')}, but its footer says {self.num_rows}"
-            )
+            yield resolve_batch(batch, schema, self._rules, self.name)
+        check_rows(rows, self.num_rows, self.name)
 
     def _pieces(self, present: list[str], batch_rows: int) -> Iterator[pa.RecordBatch]:
-        if not present:
-            for begin in range(0, self.num_rows, batch_rows):
-                yield batch_of([], pa.schema([]), min(batch_rows, self.num_rows - begin))
-            return
         broken = "broken"
         file = self._called(lambda: self._open(self.name, columns=present), broken)
         results = self._called(lambda: file.read_all(batch_size=batch_rows), broken)

@@ -15,12 +15,10 @@ import pyarrow.compute as pc
 from pyarrow import orc
 
 from seambase.errors import InputError
-from seambase.wording import counted
-from seamkit.core.border import batch_of
 from seamkit.files.footers.orc_footer import OrcFooter
 from seamkit.files.parquet import check_names
 from seamkit.files.promotion import LOSSLESS, TypeRules, resolve_batch
-from seamkit.files.reader import FileReader, RowsWanted
+from seamkit.files.reader import FileReader, RowsWanted, check_rows, rows_of_nulls
 from seamkit.files.statistics import ColumnRange, FileStatistics
 from seamkit.files.storage import Storage, read_part
 
@@ -74,39 +72,29 @@ class OrcReader(FileReader):
         """See `FileReader.read`; stripes are decoded one by one, texts as they are."""
         schema, batch_rows = wanted.schema, wanted.batch_rows
         present = [name for name in schema.names if name in self._names]
+        if not present:
+            yield from rows_of_nulls(schema, self.num_rows, batch_rows)
+            return
         timed = any(_has_timestamps(self.schema.field(name).type) for name in present)
         zones = self._footer.zones() if timed else []
-        if self._bound.is_stated and present:
+        if self._bound.is_stated:
             self._footer.check_sizes(present, self._bound)
         rows = 0
         for number, stripe in enumerate(self._stripes(present)):
             rows += stripe.num_rows
             zone = zones[number] if number < len(zones) else ""
+            logical = partial(_logical, zone=zone)
             for begin in range(0, stripe.num_rows, batch_rows):
                 batch = stripe.slice(begin, batch_rows)
-                yield self._resolved(batch, schema, zone)
-        if rows != self.num_rows:
-            raise InputError(
-                f"{self.name}: {counted(rows, 'row')}, but its footer says {self.num_rows}"
-            )
+                yield resolve_batch(batch, schema, self._rules, self.name, logical)
+        check_rows(rows, self.num_rows, self.name)
 
     def _stripes(self, present: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        if not present:  # a count, or columns that the file lacks
-            yield batch_of([], pa.schema([]), self.num_rows)
-            return
         for number in range(self._file.nstripes):
             try:
                 yield self._file.read_stripe(number, columns=list(present))
             except (OSError, pa.ArrowException) as error:
                 raise InputError(f"{self.name}: stripe {number} is broken ({error})") from error
-
-    def _resolved(self, batch: pa.RecordBatch, schema: pa.Schema, zone: str) -> pa.RecordBatch:
-        if batch.num_columns == 0:
-            columns = [pa.nulls(batch.num_rows, field.type) for field in schema]
-            return batch_of(columns, schema, batch.num_rows)
-        return resolve_batch(
-            batch, schema, self._rules, self.name, lambda c, want: _logical(c, want, zone)
-        )
 
 
 def _check_texts(kind: pa.DataType) -> None:

@@ -14,7 +14,6 @@ import pyarrow.parquet as pq
 
 from seambase.errors import InputError, RefusedError
 from seambase.wording import counted
-from seamkit.core.border import batch_of
 from seamkit.core.unpack import Bound
 from seamkit.files.blooms.split_block import groups_that_may_hold
 from seamkit.files.expressions import named_values
@@ -44,7 +43,7 @@ from seamkit.files.promotion import (
     resolve_batch,
 )
 from seamkit.files.ranges import FarFile
-from seamkit.files.reader import FileReader, RowsWanted
+from seamkit.files.reader import FileReader, RowsWanted, check_rows, rows_of_nulls
 from seamkit.files.spreading import long_dictionaries, rows_at_once, texts_within
 from seamkit.files.statistics import (
     FileStatistics,
@@ -290,7 +289,7 @@ class ParquetReader(FileReader):
         schema, row_groups = wanted.schema, wanted.row_groups
         present = [name for name in schema.names if name in self._names]
         if not present:
-            yield from self._without_columns(schema, wanted.batch_rows, self.rows_in(row_groups))
+            yield from rows_of_nulls(schema, self.rows_in(row_groups), wanted.batch_rows)
             return
         long: Sequence[str] = ()
         if (bound := self._storage.bound).is_stated:
@@ -316,11 +315,7 @@ class ParquetReader(FileReader):
                     yield resolve_batch(piece, schema, self.rules, self.name)
         except PARQUET_ERRORS as error:
             raise InputError(f"{self.name}: broken after row {rows} ({error})") from error
-        footer_rows = self.rows_in(row_groups)
-        if rows != footer_rows:
-            raise InputError(
-                f"{self.name}: {counted(rows, 'row')}, but its footer says {footer_rows}"
-            )
+        check_rows(rows, self.rows_in(row_groups), self.name)
         nulls.check(self.name)
 
     def _check_times(self, names: Collection[str], row_groups: Sequence[int] | None) -> None:
@@ -508,13 +503,6 @@ class ParquetReader(FileReader):
         if row_groups is None:
             return self.num_rows
         return sum(self._file.metadata.row_group(i).num_rows for i in row_groups)
-
-    @staticmethod
-    def _without_columns(schema: pa.Schema, batch_rows: int, rows: int) -> Iterator[pa.RecordBatch]:
-        """Rows of which nothing is read: a count, or columns that the file lacks."""
-        for begin in range(0, rows, batch_rows):
-            n = min(batch_rows, rows - begin)
-            yield batch_of([pa.nulls(n, field.type) for field in schema], schema, n)
 
     def row_groups_that_may_match(
         self, condition: pc.Expression, schema: pa.Schema, counted: Collection[str] | None = None

@@ -179,6 +179,19 @@ def check_rows(rows: int, stated: int, where: str) -> None:
         raise InputError(f"{where}: {counted(rows, 'row')}, but its footer says {stated}")
 
 
+def check_size(reader: FileReader, size_bytes: int | None, rows: int | None, by: str) -> None:
+    """Hold a file to its stated length and number of rows; None where nobody states them.
+
+    `by` says whose metadata these are, for messages.
+    """
+    if size_bytes is not None and reader.size_bytes != size_bytes:
+        raise InputError(
+            f"{reader.name}: {counted(reader.size_bytes, 'byte')}, {by} says {size_bytes}"
+        )
+    if rows is not None and reader.num_rows != rows:
+        raise InputError(f"{reader.name}: {counted(reader.num_rows, 'row')}, {by} says {rows}")
+
+
 class OverReader(FileReader):
     """A reader over another one whose columns it shows otherwise.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import operator
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,6 +13,7 @@ import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 
 from seambase.errors import InputError
+from seambase.filters import all_of
 from seamkit.files.footers.chunks import chunk_paths, orders_bytes, value_of
 
 
@@ -55,7 +55,7 @@ def guarantee_of(known: FileStatistics) -> pc.Expression | None:
         if one.nulls and one.nulls == known.rows:
             parts.append(pc.field(name).is_null())
         parts += bounds(name, one.least, one.greatest, nullable=one.nulls != 0)
-    return functools.reduce(operator.and_, parts) if parts else None
+    return all_of(*parts)
 
 
 def bounds(

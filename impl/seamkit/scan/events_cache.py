@@ -27,7 +27,7 @@ from seamkit.files.reader import FileReader
 from seamkit.files.roaring import Positions
 from seamkit.scan.arguments import DEFAULT_BATCH_ROWS
 from seamkit.scan.core_merges import KEEP, REMOVE, RowNumbers, assemble
-from seamkit.scan.masks import GoneRows, SharedMask, left_of
+from seamkit.scan.masks import GoneRows, SharedMask
 from seamkit.scan.merge_path import GroupRange, RowSources, UnitMerge
 from seamkit.scan.runs_path import gone_of_runs
 from seamkit.scan.units import (
@@ -451,7 +451,7 @@ class UnitMatches:
         assert changes is not None
         reader = file.open()
         gone = SharedMask(changes).of(reader, context, DEFAULT_BATCH_ROWS)
-        return [np.packbits(~left_of(gone, 0, reader.num_rows))]
+        return [np.packbits(~gone.kept(0, reader.num_rows))]
 
     def _alone_with(self, changes: object) -> threading.Lock:
         with self._lock:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from seambase.errors import InputError
 from seambase.wording import counted
-from seamkit.core.border import ExportedBatch, array_of, batch_of
+from seamkit.core.border import ExportedBatch, batch_of
 from seamkit.core.memory import TrackedAllocator
 from seamkit.files.reader import FileReader
 from seamkit.files.roaring import Positions
@@ -20,28 +20,32 @@ from seamkit.scan.core_merges import KEEP, REMOVE, assemble
 from seamkit.scan.units import Changes, KeyMask, KeyTest, Mask, ReadContext
 
 
-class Gone(Protocol):
-    """Rows that are gone, looked at for ranges of rows of their file."""
+class Gone(ABC):
+    """Rows that are gone, looked at for ranges of rows of their file.
 
-    @property
-    def is_known(self) -> bool:
-        """Whether the positions are at hand, so that to ask costs nothing; else keys are read."""
-        ...
+    Attributes:
+        is_known: whether the positions are at hand, so that to ask costs nothing; else keys are
+            read.
+    """
+
+    is_known: bool
+
+    @abstractmethod
+    def within(self, begin: int, end: int) -> Positions:
+        """Those of the rows from `begin` up to `end`, counted from `begin`."""
 
     def count(self, begin: int, end: int) -> int:
         """How many of the rows from `begin` up to `end` are gone."""
-        ...
+        return len(self.within(begin, end))
 
-    def within(self, begin: int, end: int) -> Positions:
-        """Those of the rows from `begin` up to `end`, counted from `begin`."""
-        ...
-
-    def kept(self, begin: int, end: int) -> pa.Array:
+    def kept(self, begin: int, end: int) -> npt.NDArray[np.bool_]:
         """For each row from `begin` up to `end` whether it is still there."""
-        ...
+        flags = np.ones(end - begin, dtype=np.bool_)
+        flags[self.within(begin, end)] = False
+        return flags
 
 
-class GoneRows:
+class GoneRows(Gone):
     """The positions of a mask, checked once, and looked at for ranges of rows.
 
     Args:
@@ -65,22 +69,13 @@ class GoneRows:
         if (self._positions[1:] <= self._positions[:-1]).any():
             raise InputError(f"{source}: the positions of its deleted rows are not in order")
 
-    def count(self, begin: int, end: int) -> int:
-        """How many of the rows from `begin` up to `end` are gone."""
-        lower, upper = np.searchsorted(self._positions, (begin, end))
-        return int(upper - lower)
-
     def within(self, begin: int, end: int) -> Positions:
-        """Those of the rows from `begin` up to `end`, counted from `begin`."""
+        """See `Gone.within`."""
         lower, upper = np.searchsorted(self._positions, (begin, end))
         return self._positions[lower:upper] - begin
 
-    def kept(self, begin: int, end: int) -> pa.Array:
-        """For each row from `begin` up to `end` whether it is still there."""
-        return array_of(left_of(self, begin, end))
 
-
-class GoneByKey:
+class GoneByKey(Gone):
     """Rows whose keys some deletes name, worked out row group by row group when first asked for.
 
     The keys of a row group are read apart from its other columns: nothing more of it is read where
@@ -110,10 +105,6 @@ class GoneByKey:
         self._starts = np.concatenate([[0], np.cumsum(rows, dtype=np.int64)])
         self._found: dict[int, Positions] = {}
 
-    def count(self, begin: int, end: int) -> int:
-        """See `Gone.count`."""
-        return len(self.within(begin, end))
-
     def within(self, begin: int, end: int) -> Positions:
         """See `Gone.within`."""
         first = int(np.searchsorted(self._starts, begin, "right")) - 1
@@ -122,10 +113,6 @@ class GoneByKey:
         found = np.concatenate(pieces) if pieces else np.empty(0, np.int64)
         lower, upper = np.searchsorted(found, (begin, end))
         return found[lower:upper] - begin
-
-    def kept(self, begin: int, end: int) -> pa.Array:
-        """See `Gone.kept`."""
-        return array_of(left_of(self, begin, end))
 
     def _in_group(self, group: int) -> Positions:
         """Positions in the file of a row group's rows that are gone."""
@@ -151,13 +138,6 @@ class GoneByKey:
             raise InputError(
                 f"{self._reader.name}: {counted(len(flags), 'row')}, but {counted(done, 'key')}"
             )
-
-
-def left_of(gone: Gone, begin: int, end: int) -> npt.NDArray[np.bool_]:
-    """For each row from `begin` up to `end` whether it is still there."""
-    flags = np.ones(end - begin, dtype=np.bool_)
-    flags[gone.within(begin, end)] = False
-    return flags
 
 
 class RowRemover:

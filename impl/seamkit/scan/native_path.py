@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from seamkit.core.border import batch_of, repeated
+from seamkit.core.border import array_of, batch_of, repeated
 from seamkit.core.memory import TrackedAllocator
 from seamkit.files.pages.paged import PagedFile, paged_file
 from seamkit.files.reader import FileReader
@@ -131,7 +131,7 @@ def tested_rows(
             begin, rows = starts[group], reader.rows_in([group])
             if gone.count(begin, begin + rows) == rows:
                 continue
-            kept = gone.kept(begin, begin + rows)
+            kept = array_of(gone.kept(begin, begin + rows))
         yield from _selected(reader, pages, wanted, group, kept, use_threads=use_threads)
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import functools
-import operator
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Literal
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from seambase.filters import filter_columns
+from seambase.filters import all_of, filter_columns
 from seamkit.core.tasks import gc_paused
 from seamkit.files.reader import FileReader
 from seamkit.files.statistics import FileStatistics, guarantee_of, that_may_match
@@ -270,9 +269,8 @@ def _statistics(
 def _guarantee(
     values: Mapping[str, pa.Scalar], further: Sequence[pc.Expression | None]
 ) -> pc.Expression | None:
-    parts = [one for one in further if one is not None]
-    parts += [
+    parts = (
         pc.field(name) == value if value.is_valid else pc.field(name).is_null()
         for name, value in values.items()
-    ]
-    return functools.reduce(operator.and_, parts) if parts else None
+    )
+    return all_of(*further, *parts)

@@ -26,12 +26,12 @@ import pyarrow.compute as pc
 
 from seambase.errors import InputError, RefusedError
 from seambase.wording import counted
-from seamkit.core.border import ExportedBatch, batch_of, numbers
+from seamkit.core.border import ExportedBatch, array_of, batch_of, numbers
 from seamkit.core.tasks import read_ahead
 from seamkit.files.reader import FileReader
 from seamkit.scan.arguments import DEFAULT_BATCH_ROWS
 from seamkit.scan.core_merges import KEEP, MergedRows, RowNumbers, RunMerge, assemble
-from seamkit.scan.masks import GoneRows, left_of
+from seamkit.scan.masks import GoneRows
 from seamkit.scan.units import DataFile, ReadContext, ReadUnit, Runs
 
 #: Batches with fewer rows cost more than they save.
@@ -130,7 +130,7 @@ class _RunReader:
                     end = at + batch.num_rows
                     kept = gone.kept(at, end) if gone.count(at, end) else None
                     at = end
-                    yield share.own(batch, kept)
+                    yield share.own(batch, None if kept is None else array_of(kept))
 
     def next(self) -> pa.RecordBatch | None:
         """The next batch that has rows; None behind the last."""
@@ -335,7 +335,7 @@ def _left(file: DataFile, changes: Runs) -> npt.NDArray[np.bool_]:
     reader, mask = file.open(), changes.masks.get(file.name)
     if mask is None:
         return np.ones(reader.num_rows, np.bool_)
-    return left_of(GoneRows(mask.load(), reader.num_rows, reader.name), 0, reader.num_rows)
+    return GoneRows(mask.load(), reader.num_rows, reader.name).kept(0, reader.num_rows)
 
 
 def gone_of_runs(

@@ -32,6 +32,7 @@ import pyarrow.compute as pc
 
 from seambase.description import StoredFile, TableDescription, UnitDescription
 from seambase.errors import InputError, RefusedError, SeambenchError, UsageError
+from seambase.filters import all_of
 from seambase.scan import Query
 from seamkit.files.storage import Storage
 from seamkit.scan.arguments import (
@@ -44,7 +45,8 @@ from seamkit.scan.arguments import (
 from seamkit.scan.hints import Hinted
 from seamkit.scan.scan import Scan
 from seamkit.scan.shown import Listing, html_of, schema_lines
-from seamkit.scan.unit_scan import ReadRows, UnitScan
+from seamkit.scan.unit_scan import UnitScan
+from seamkit.scan.unit_tasks import ReadRows
 from seamkit.scan.units import DataFile, ReadPlan, ReadUnit, Runs
 
 if TYPE_CHECKING:
@@ -469,8 +471,8 @@ class FolderTable(Table):
             own = plan if narrowed is None else narrowed(condition)
             if options.strict and own.warnings:
                 raise InputError(f"{own.warnings[0].file}: {own.warnings[0].reason}")
-            whole = condition if rows is None or condition is None else rows & condition
-            scan = UnitScan(own, columns, rows if condition is None else whole, options)
+            whole = condition if rows is None else all_of(rows, condition)
+            scan = UnitScan(own, columns, whole, options)
             return scan if read_by is None else scan.read_by(*read_by)
 
         return filtered_scan(make, names, filter, plan.schema)

@@ -6,7 +6,6 @@ import bisect
 import datetime as dt
 import functools
 import json
-import operator
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +17,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from seambase.errors import InputError
+from seambase.filters import all_of
 from seambase.wording import counted
 from seamkit.files.expressions import named_values
 from seamkit.files.pages.index import Integers, PageBounds, Pages
@@ -68,17 +68,14 @@ class ColumnPages:
             least.is_valid and greatest.is_valid and _is_above(least, greatest)
         ):
             return None
-        known = list(bounds(self.name, least, greatest, nullable=False))
-        return functools.reduce(operator.and_, known) if known else None
+        return all_of(*bounds(self.name, least, greatest, nullable=False))
 
     def guarantee(self, page: int) -> pc.Expression | None:
         """What holds for all rows of a page; None if nothing is known."""
         if self.is_null[page]:
             return pc.field(self.name).is_null()
         nullable = self.nulls[page] != 0
-        parts = bounds(self.name, self.least[page], self.greatest[page], nullable=nullable)
-        known = list(parts)
-        return functools.reduce(operator.and_, known) if known else None
+        return all_of(*bounds(self.name, self.least[page], self.greatest[page], nullable=nullable))
 
     def may_hold(self, values: Collection[Any]) -> npt.NDArray[np.bool_] | None:
         """For each page whether one of some values may be in it; None where that cannot be told."""
@@ -239,19 +236,18 @@ def _none_can_be_ruled_out(
     Then it leaves all pages, and one look spares one for each kind of segment: of values in no
     order each page has bounds of its own, and nearly all of the column's values between them.
     """
-    common = [one for one in (column.common for column in columns) if one is not None]
-    if len(common) < len(columns):
+    common = [column.common for column in columns]
+    if any(one is None for one in common):
         return False
     if any(named_values(condition, column.name) is not None for column in columns):
         return False  # pages of a column are told by the values themselves
-    return bool(that_may_match([functools.reduce(operator.and_, common)], condition, schema))
+    return bool(that_may_match([all_of(*common)], condition, schema))
 
 
 def _guarantee(columns: Sequence[ColumnPages], pages: Sequence[int]) -> pc.Expression | None:
     """What holds for the rows of a page of each column."""
-    found = [column.guarantee(page) for column, page in zip(columns, pages, strict=True)]
-    known = [one for one in found if one is not None]
-    return functools.reduce(operator.and_, known) if known else None
+    found = (column.guarantee(page) for column, page in zip(columns, pages, strict=True))
+    return all_of(*found)
 
 
 def _spans(segments: Integers, borders: Integers) -> list[Span]:

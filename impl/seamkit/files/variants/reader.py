@@ -21,6 +21,7 @@ import pyarrow.compute as pc
 from seambase.errors import InputError
 from seamkit.core.border import batch_of
 from seamkit.files.columns import Place, TableField
+from seamkit.files.promotion import with_inner
 from seamkit.files.reader import FileReader, OverReader, RowsWanted
 from seamkit.files.variants.encoding import (
     NULL,
@@ -297,21 +298,13 @@ class ShreddedReader(OverReader):
             where = f"{self.name}: column {path[0]!r}"
             return whole_variants(column, kind, where)
         if pa.types.is_struct(kind):
-            children = [
-                self._whole(child, field.type, (*path, field.name))
-                for child, field in zip(column.flatten(), kind, strict=True)
-            ]
-            mask = column.is_null() if column.null_count else None
-            return pa.StructArray.from_arrays(children, fields=list(kind), mask=mask)
-        if pa.types.is_list(kind):
-            return _over(column, kind, self._whole(column.values, kind.value_type, (*path, 0)))
-        keys = self._whole(column.keys, kind.key_type, (*path, 0))
-        items = self._whole(column.items, kind.item_type, (*path, 1))
-        fields = [kind.key_field, kind.item_field]
-        return _over(column, kind, pa.StructArray.from_arrays([keys, items], fields=fields))
-
-
-def _over(column: pa.Array, kind: pa.DataType, child: pa.Array) -> pa.Array:
-    """A list or map of the same lengths over other values, which are as many as those it has."""
-    buffers = column.buffers()[:2]
-    return pa.Array.from_buffers(kind, len(column), buffers, offset=column.offset, children=[child])
+            parts = column.flatten()
+        elif pa.types.is_list(kind):
+            parts = [column.values]
+        else:
+            parts = [column.keys, column.items]
+        inner = [
+            self._whole(part, below, (*path, step))
+            for part, (step, below) in zip(parts, _inner(kind).items(), strict=True)
+        ]
+        return with_inner(column, kind, inner)

@@ -21,7 +21,7 @@ from seambase.values import value_class
 from seambase.wording import counted
 from seamkit.files.columns import Finder, FoundReader, Place, field_id, id_and_name, places
 from seamkit.files.parquet import ParquetReader
-from seamkit.files.reader import FileReader
+from seamkit.files.reader import FileReader, check_size
 from seamkit.files.statistics import FileStatistics
 from seamkit.files.variants.reader import with_whole_variants
 from seamkit.scan.units import DataFile, Mask, ReadUnit, UnitsInTime
@@ -239,16 +239,10 @@ def open_data_file(
 
 def _check(reader: ParquetReader, add: AddFile, schema: TableSchema, own: Place) -> None:
     """Hold a file to what the log says of it: its size, its rows, and columns that hold values."""
-    if reader.size_bytes != add.size_bytes:
-        raise InputError(
-            f"{reader.name}: {counted(reader.size_bytes, 'byte')}, the log says {add.size_bytes}"
-        )
     rows, nulls = stated_counts(add)
-    if rows is None:
-        return
-    if rows != reader.num_rows:
-        raise InputError(f"{reader.name}: {counted(reader.num_rows, 'row')}, the log says {rows}")
-    _check_columns(schema.fields, nulls, own, reader)
+    check_size(reader, add.size_bytes, rows, "the log")
+    if rows is not None:
+        _check_columns(schema.fields, nulls, own, reader)
 
 
 def _check_columns(

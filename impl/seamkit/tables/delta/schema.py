@@ -22,7 +22,7 @@ import pyarrow as pa
 
 from seambase.errors import InputError, RefusedError
 from seamkit.files.columns import VARIANT, Key
-from seamkit.files.promotion import LosslessTypes
+from seamkit.files.promotion import LosslessTypes, is_text
 from seamkit.tables.delta.log.actions import WIDENING, Metadata, Protocol, has_feature, maps_columns
 
 MappingMode = Literal["none", "name", "id"]
@@ -232,8 +232,8 @@ class DeltaTypes(LosslessTypes):
 
     def promotes(self, have: pa.DataType, want: pa.DataType) -> bool:
         """Whether values of a file's type are read as the table's."""
-        if _is_text(have) and _is_text(want):
-            return True  # writers differ in whether they mark texts as such
+        if is_text(have) and is_text(want):
+            return True
         if pa.types.is_timestamp(have) and pa.types.is_timestamp(want):
             return bool(have.tz == want.tz)  # of another unit
         return self._widens and super().promotes(have, want)
@@ -273,8 +273,3 @@ def _is_known(old: str, new: str) -> bool:
         return False
     more_digits, more_scale = precision - int(narrow[1]), scale - int(narrow[2])
     return more_digits >= more_scale >= 0
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    tests = (pa.types.is_string, pa.types.is_binary, pa.types.is_large_string)
-    return any(test(kind) for test in tests)

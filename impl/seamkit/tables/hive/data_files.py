@@ -22,7 +22,7 @@ from seamkit.avro.data_file import AvroReader
 from seamkit.files.columns import Finder, FoundReader, Place, Source, places
 from seamkit.files.orc import OrcReader
 from seamkit.files.parquet import ParquetReader
-from seamkit.files.promotion import LosslessTypes, with_children
+from seamkit.files.promotion import LosslessTypes, with_inner
 from seamkit.files.reader import FileReader
 from seamkit.files.roaring import Positions
 from seamkit.files.storage import Storage
@@ -134,13 +134,10 @@ def _fitted(kind: HiveType, column: pa.Array, where: str) -> pa.Array:
         own = dict(zip(kind.names, kind.children, strict=True))
         parts = zip(column.type, column.flatten(), strict=True)
         inner = [_fitted(own[field.name], part, where) for field, part in parts]
-        return pa.StructArray.from_arrays(
-            inner, fields=list(column.type), mask=column.is_null() if column.null_count else None
-        )
+        return with_inner(column, column.type, inner)
     if kind.word == "array":
-        return with_children(column, column.type, _fitted(kind.children[0], column.values, where))
+        return with_inner(column, column.type, [_fitted(kind.children[0], column.values, where)])
     pairs = zip(kind.children, (column.keys, column.items), strict=True)
-    fields = [column.type.key_field, column.type.item_field]
     entries = [_fitted(child, part, where) for child, part in pairs]
     key = kind.children[0]
     if key.length and _keys(column, column.keys) > _keys(column, entries[0]):
@@ -148,4 +145,4 @@ def _fitted(kind: HiveType, column: pa.Array, where: str) -> pa.Array:
             f"{where}: two keys of a map are one as {key.word}({key.length}): Hive keeps one of "
             "them, or both, by the format of the file"
         )
-    return with_children(column, column.type, pa.StructArray.from_arrays(entries, fields=fields))
+    return with_inner(column, column.type, entries)

@@ -36,8 +36,8 @@ from seamkit.files.columns import (
 )
 from seamkit.files.orc import OrcReader
 from seamkit.files.parquet import ParquetReader
-from seamkit.files.promotion import LosslessTypes
-from seamkit.files.reader import FileReader
+from seamkit.files.promotion import LosslessTypes, is_text, with_inner
+from seamkit.files.reader import FileReader, check_size
 from seamkit.files.roaring import Positions
 from seamkit.files.statistics import ColumnRange, FileStatistics
 from seamkit.files.variants.reader import with_whole_variants
@@ -85,15 +85,8 @@ class _IcebergTypes(LosslessTypes):
 
 
 def _is_bytes(kind: pa.DataType) -> bool:
-    if isinstance(kind, pa.UuidType):
-        return True
-    tests = (
-        pa.types.is_string,
-        pa.types.is_binary,
-        pa.types.is_large_string,
-        pa.types.is_fixed_size_binary,
-    )
-    return any(test(kind) for test in tests)
+    is_fixed = isinstance(kind, pa.UuidType) or pa.types.is_fixed_size_binary(kind)
+    return is_fixed or is_text(kind)
 
 
 class _AvroTypes(_IcebergTypes):
@@ -311,20 +304,11 @@ class IcebergFinder:
         if not _lacks(own, found, self.where):
             return column
         if pa.types.is_map(own.type):
-            [own_key, own_item] = own.children
-            [key, item] = found.children
-            entries = pa.StructArray.from_arrays(
-                [
-                    self._filled(column.keys, own_key, key),
-                    self._filled(column.items, own_item, item),
-                ],
-                fields=[own.type.key_field, own.type.item_field],
-            )
-            return _with_child(column, entries)
+            parts = zip((column.keys, column.items), own.children, found.children, strict=True)
+            return with_inner(column, column.type, [self._filled(*part) for part in parts])
         if pa.types.is_list(own.type):
-            return _with_child(
-                column, self._filled(column.values, own.children[0], found.children[0])
-            )
+            items = self._filled(column.values, own.children[0], found.children[0])
+            return with_inner(column, column.type, [items])
         children = []
         for at, inner in enumerate(own.children):
             child = column.field(at)
@@ -336,15 +320,7 @@ class IcebergFinder:
             else:
                 child = self._filled(child, inner, below)
             children.append(child)
-        mask = column.is_null() if column.null_count else None
-        return pa.StructArray.from_arrays(children, fields=list(own.type), mask=mask)
-
-
-def _with_child(column: pa.Array, child: pa.Array) -> pa.Array:
-    """A list or map of the same lengths over other values, which are as many as those it has."""
-    return pa.Array.from_buffers(
-        column.type, len(column), column.buffers()[:2], offset=column.offset, children=[child]
-    )
+        return with_inner(column, own.type, children)
 
 
 def _lacks(own: Field, found: Place, where: str) -> bool:
@@ -438,16 +414,7 @@ class FileOpener:
     def checked(self, entry: Entry) -> OrcReader | AvroReader | ParquetReader:
         """A file that is as long, and has as many rows, as its manifest says."""
         reader = self._reader(entry)
-        if reader.size_bytes != entry.size_bytes:
-            raise InputError(
-                f"{reader.name}: {counted(reader.size_bytes, 'byte')}, "
-                f"its manifest says {entry.size_bytes}"
-            )
-        if reader.num_rows != entry.records:
-            raise InputError(
-                f"{reader.name}: {counted(reader.num_rows, 'row')}, its manifest says "
-                f"{entry.records}"
-            )
+        check_size(reader, entry.size_bytes, entry.records, "its manifest")
         return reader
 
     def _reader(self, entry: Entry) -> OrcReader | AvroReader | ParquetReader:

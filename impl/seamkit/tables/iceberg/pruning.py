@@ -15,8 +15,6 @@ Iceberg's bucket transform (table specification, appendix B), by the hashes of t
 from __future__ import annotations
 
 import datetime as dt
-import functools
-import operator
 import re
 import struct
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -29,6 +27,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.errors import RefusedError, UsageError
+from seambase.filters import all_of
 from seambase.values import EXACT, decimal_of
 from seamkit.core._seam import ffi, lib
 from seamkit.core.border import ExportedBatch, check, new_error, repeated
@@ -196,7 +195,7 @@ def guarantee(
         if source is not None:
             value = entry.partition.values[one.id]
             parts += _of_partition(one, (value, value), source)
-    return _all(parts)
+    return all_of(*parts)
 
 
 def manifest_guarantee(
@@ -212,7 +211,7 @@ def manifest_guarantee(
         source = by_id.get(-1 if one.source_id is None else one.source_id)
         if source is not None and not source.children and not source.stated:
             parts += _of_summary(one, summary, source)
-    return _all(parts)
+    return all_of(*parts)
 
 
 def _of_summary(
@@ -231,10 +230,6 @@ def _of_summary(
     ends = lower.as_py(), upper.as_py()
     column, found = pc.field(source.name), _of_partition(one, ends, source)
     return [or_null(each, column, nullable=summary.has_null) for each in found]
-
-
-def _all(parts: Sequence[pc.Expression]) -> pc.Expression | None:
-    return functools.reduce(operator.and_, parts) if parts else None
 
 
 def _of_partition(

@@ -21,9 +21,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Collection, Hashable, Mapping, Sequence
-from decimal import Decimal
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -33,8 +31,8 @@ from seamkit.avro.data_file import AvroReader
 from seamkit.files.columns import Finder, FoundReader, Place
 from seamkit.files.orc import OrcReader
 from seamkit.files.parquet import ParquetReader
-from seamkit.files.promotion import LosslessTypes
-from seamkit.files.reader import FileReader
+from seamkit.files.promotion import LosslessTypes, java_text
+from seamkit.files.reader import FileReader, check_size
 from seamkit.files.roaring import Positions
 from seamkit.files.statistics import ColumnRange, FileStatistics
 from seamkit.files.storage import Storage
@@ -45,7 +43,6 @@ from seamkit.tables.paimon.metadata.schemas import KIND, SEQUENCE, Schemas, Tabl
 
 _ESCAPED = re.compile(r"[\x01-\x1f\"#%'*/:=?\\\x7f{\[\]^]")
 _EPOCH = dt.datetime(1970, 1, 1)
-_PLAIN = (1e-3, 1e7)  # Java writes floats without an exponent between these
 
 
 def bucket_folder(
@@ -91,7 +88,7 @@ def _text(value: pa.Scalar, legacy: bool) -> str:
     if pa.types.is_timestamp(kind):
         return _timestamp(value, legacy)
     if pa.types.is_floating(kind):
-        return _float(value)
+        return str(java_text(pa.array([value.as_py()], kind))[0])
     if pa.types.is_time32(kind) and legacy:
         return str(value.cast(pa.int32()).as_py())
     if pa.types.is_decimal(kind):
@@ -112,24 +109,6 @@ def _timestamp(value: pa.Scalar, legacy: bool) -> str:
     if not fraction and not moment.second:
         clock = clock[:5]
     return f"{moment.date().isoformat()}T{clock}{fraction}"
-
-
-def _float(value: pa.Scalar) -> str:
-    """As Java's `toString` of floats and doubles."""
-    number = value.as_py()
-    if number != number:
-        return "NaN"
-    if number in (float("inf"), float("-inf")):
-        return "Infinity" if number > 0 else "-Infinity"
-    shortest = np.float32(number) if value.type == pa.float32() else np.float64(number)
-    digits = Decimal(np.format_float_scientific(shortest, trim="-"))
-    if number == 0 or _PLAIN[0] <= abs(number) < _PLAIN[1]:
-        text = f"{digits:f}"
-        text = text if "." in text else f"{text}.0"
-        return f"-{text}" if number == 0 and np.signbit(shortest) and text[0] != "-" else text
-    mantissa, _, exponent = f"{digits.normalize():E}".partition("E")
-    mantissa = mantissa if "." in mantissa else f"{mantissa}.0"
-    return f"{mantissa}E{int(exponent)}"
 
 
 class PaimonTypes(LosslessTypes):
@@ -205,15 +184,8 @@ def open_data_file(
     own_storage, path = located(storage, folder, entry.name, entry.external_path)
     written = schema if entry.schema_id == schema.id else schemas.load(entry.schema_id)
     reader = _reader(own_storage, path, _UNMARKED if _keeps_times(written, schema) else _TYPES)
-    if isinstance(reader, ParquetReader) and reader.size_bytes != entry.size_bytes:
-        raise InputError(
-            f"{reader.name}: {counted(reader.size_bytes, 'byte')}, "
-            f"the manifest says {entry.size_bytes}"
-        )
-    if reader.num_rows != entry.rows:
-        raise InputError(
-            f"{reader.name}: {counted(reader.num_rows, 'row')}, the manifest says {entry.rows}"
-        )
+    size_bytes = entry.size_bytes if isinstance(reader, ParquetReader) else None
+    check_size(reader, size_bytes, entry.rows, "the manifest")
     expected = [own.name for own in written.fields]
     if entry.write_columns is not None:
         expected = [name for name in expected if name in entry.write_columns]

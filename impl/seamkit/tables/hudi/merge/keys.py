@@ -27,9 +27,9 @@ import pyarrow.compute as pc
 
 from seambase.errors import InputError, RefusedError
 from seamkit.files.expressions import RowTest, row_test
+from seamkit.files.promotion import java_text
 from seamkit.files.roaring import Positions, read_bitmap
 from seamkit.tables.hudi.config.properties import TableConfig
-from seamkit.tables.hudi.config.value_types import java_text
 from seamkit.tables.hudi.listing.files import FileSlice
 from seamkit.tables.hudi.listing.log_blocks import SliceLogs
 from seamkit.tables.hudi.log.deletes import DeleteKeys
