@@ -209,11 +209,7 @@ class AvroReader(FileReader):
     """One open Avro file, whose rows are records: a `FileReader`."""
 
     def __init__(
-        self,
-        storage: Storage,
-        path: str,
-        rules: TypeRules = LOSSLESS,
-        content: bytes | None = None,
+        self, storage: Storage, path: str, rules: TypeRules = LOSSLESS, content: bytes | None = None
     ) -> None:
         """Open a file, whose `content` need not be read again."""
         self._rules = rules

@@ -16,9 +16,7 @@ from seambase.errors import InputError, RefusedError
 _MAX_DEPTH = 100
 # All types of a schema: far more than the columns of any real table.
 _MOST_TYPES = 100_000
-_PRIMITIVES = frozenset(
-    ("null", "boolean", "int", "long", "float", "double", "bytes", "string"),
-)
+_PRIMITIVES = frozenset(("null", "boolean", "int", "long", "float", "double", "bytes", "string"))
 
 
 @dataclass

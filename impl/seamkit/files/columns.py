@@ -364,8 +364,7 @@ class FoundReader(OverReader):
         known = self._reader.statistics(asked, row_groups)
         told = known.columns
         return replace(
-            known,
-            columns={name: told[one.name] for name, one in own.items() if one.name in told},
+            known, columns={name: told[one.name] for name, one in own.items() if one.name in told}
         )
 
     def _with_ranges(self, wanted: pa.Field) -> pa.Field | None:

@@ -215,11 +215,7 @@ def _options(document: Mapping[str, Any], where: str) -> ScanOptions:
 
 
 def _scan(
-    decoder: Decoder,
-    document: Mapping[str, Any],
-    plan: ReadPlan,
-    options: ScanOptions,
-    where: str,
+    decoder: Decoder, document: Mapping[str, Any], plan: ReadPlan, options: ScanOptions, where: str
 ) -> Scan:
     """The scan that a document says."""
     columns = decoder.decode(document["columns"], Sequence[str], "columns")

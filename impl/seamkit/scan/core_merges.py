@@ -158,10 +158,7 @@ class _Plan:
         out = ffi.new("struct seam_plan **")
         error = new_error()
         buffer = ffi.from_buffer("int32_t[]", np.ascontiguousarray(sources, dtype=np.int32))
-        check(
-            lib.seam_plan_new(allocator.pointer, buffer, len(sources), out, error),
-            error,
-        )
+        check(lib.seam_plan_new(allocator.pointer, buffer, len(sources), out, error), error)
         self.pointer = ffi.gc(out[0], lib.seam_plan_free)
         self.allocator = allocator
         self.rows = int(lib.seam_plan_rows(self.pointer))

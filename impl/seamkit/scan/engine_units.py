@@ -65,10 +65,7 @@ class EngineShare:
     matches: UnitMatches | None
 
     def files(
-        self,
-        context: ReadContext,
-        threads: int,
-        by_us: Callable[[Sequence[ReadUnit]], ds.Dataset],
+        self, context: ReadContext, threads: int, by_us: Callable[[Sequence[ReadUnit]], ds.Dataset]
     ) -> Iterator[EngineFiles]:
         """What the engine's reader reads; for masks, and for what is read instead, it asks later.
 
@@ -280,11 +277,7 @@ class MaskedFiles:
     """
 
     def __init__(
-        self,
-        files: Sequence[FileOfUnit],
-        matches: UnitMatches,
-        context: ReadContext,
-        threads: int,
+        self, files: Sequence[FileOfUnit], matches: UnitMatches, context: ReadContext, threads: int
     ) -> None:
         self._units: dict[int, tuple[ReadUnit, list[tuple[int, int]]]] = {}
         for number, (unit, own) in enumerate(files):

@@ -36,9 +36,7 @@ class Hinted:
                 public = (other for other in dir(kind) if not other.startswith("_"))
                 hint = did_you_mean(name, public, kind.instead)
             raise AttributeError(
-                f"{self._shown()!r} object has no attribute {name!r}{hint}",
-                name=name,
-                obj=self,
+                f"{self._shown()!r} object has no attribute {name!r}{hint}", name=name, obj=self
             )
 
         def __len__(self) -> NoReturn:

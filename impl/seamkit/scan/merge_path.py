@@ -28,12 +28,7 @@ from seamkit.files.reader import FileReader
 from seamkit.files.roaring import Positions
 from seamkit.scan.core_merges import KEEP, RowNumbers
 from seamkit.scan.masks import GoneRows
-from seamkit.scan.native_path import (
-    condition_met,
-    matching_groups,
-    native_rows,
-    tested_rows,
-)
+from seamkit.scan.native_path import condition_met, matching_groups, native_rows, tested_rows
 from seamkit.scan.units import DataFile, Events, ReadContext, Wanted
 
 _Truths = npt.NDArray[np.bool_]

@@ -63,11 +63,7 @@ def native_rows(
     remover = RowRemover(gone, read, allocator or TrackedAllocator())
     for groups, at in _with_rows_left(reader, row_groups, gone, wanted.batch_rows):
         for batch in reader.batches(
-            read,
-            wanted.batch_rows,
-            use_threads=use_threads,
-            encoded=read.names,
-            row_groups=groups,
+            read, wanted.batch_rows, use_threads=use_threads, encoded=read.names, row_groups=groups
         ):
             rows = batch.num_rows  # the batch is given away
             left = remover.left(batch, at)
@@ -226,11 +222,7 @@ def _left(
 
 
 def _tested_in_pages(
-    pages: PagedFile,
-    reader: FileReader,
-    wanted: Wanted,
-    group: int,
-    there: pa.Array | None,
+    pages: PagedFile, reader: FileReader, wanted: Wanted, group: int, there: pa.Array | None
 ) -> tuple[pa.Array, pa.Table] | None:
     """What `_test` gives of a row group, from pages that may match; None if these are most."""
     assert wanted.condition is not None

@@ -99,20 +99,13 @@ def ruled_out_note(
             unread["file"] |= own
         elif by is not None and by != "bucket" and may:
             unread[by] |= own | {file.path for file in unit.changed_by} - read
-    words = {
-        "group": "of its partition",
-        "unit": "of its columns",
-        "file": "of its keys",
-    }
+    words = {"group": "of its partition", "unit": "of its columns", "file": "of its keys"}
     parts = [f"{len(unread[by])} by what is known {of}" for by, of in words.items() if unread[by]]
     return [f"unread     files: {', '.join(parts)}"] if parts else []
 
 
 def files_ruled_out(
-    unit: ReadUnit,
-    condition: pc.Expression,
-    schema: pa.Schema,
-    tested: Sequence[str],
+    unit: ReadUnit, condition: pc.Expression, schema: pa.Schema, tested: Sequence[str]
 ) -> bool:
     """Whether the files of a unit surely hold no row that meets a condition, by its `file_test`.
 
@@ -184,10 +177,7 @@ def _rule_out(
 
 
 def groups_by_key(
-    key_columns: Collection[str],
-    condition: pc.Expression,
-    tested: Sequence[str],
-    schema: pa.Schema,
+    key_columns: Collection[str], condition: pc.Expression, tested: Sequence[str], schema: pa.Schema
 ) -> Callable[[FileReader], Sequence[int]] | None:
     """Which row groups of a merged file can hold keys that a condition lets through.
 
@@ -202,10 +192,7 @@ def groups_by_key(
 
 
 def keyless_may_match(
-    keys: Collection[str],
-    condition: pc.Expression,
-    tested: Collection[str],
-    schema: pa.Schema,
+    keys: Collection[str], condition: pc.Expression, tested: Collection[str], schema: pa.Schema
 ) -> bool:
     """Whether rows without a value of some key may meet a condition.
 
@@ -218,10 +205,7 @@ def keyless_may_match(
 
 
 def rules_some_out(
-    unit: ReadUnit,
-    condition: pc.Expression | None,
-    schema: pa.Schema,
-    tested: Sequence[str],
+    unit: ReadUnit, condition: pc.Expression | None, schema: pa.Schema, tested: Sequence[str]
 ) -> bool:
     """Whether a condition leaves out a unit, or row groups of its file by their keys."""
     if condition is None:

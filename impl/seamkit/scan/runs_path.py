@@ -470,9 +470,8 @@ class KeyRange:
             tally = self.tally
             if tally.ranges == 0 and tally.found != tally.expected:
                 raise InputError(
-                    f"{where}: row groups have {tally.found} of "
-                    f"{counted(tally.expected, 'row')} in the "
-                    f"ranges of {self.column.name!r} that their statistics tell"
+                    f"{where}: row groups have {tally.found} of {counted(tally.expected, 'row')} "
+                    f"in the ranges of {self.column.name!r} that their statistics tell"
                 )
 
     @property

@@ -26,12 +26,7 @@ from seamkit.files.file_cache import KEPT
 from seamkit.scan.arguments import ScanOptions
 from seamkit.scan.engine_units import engine_share, masked_unit
 from seamkit.scan.events_cache import EventsCache, UnitMatches
-from seamkit.scan.pruning import (
-    RuledOutBy,
-    ruled_out_by,
-    ruled_out_note,
-    units_that_may_match,
-)
+from seamkit.scan.pruning import RuledOutBy, ruled_out_by, ruled_out_note, units_that_may_match
 from seamkit.scan.scan import Scan
 from seamkit.scan.shown import Progress
 from seamkit.scan.statistics import unit_statistics
@@ -382,10 +377,7 @@ class UnitScan(Scan):
         yield from self._planned_batches(columns, condition, None)
 
     def _planned_batches(
-        self,
-        columns: Sequence[str],
-        condition: pc.Expression | None,
-        events: EventsCache | None,
+        self, columns: Sequence[str], condition: pc.Expression | None, events: EventsCache | None
     ) -> Iterator[tuple[int, pa.RecordBatch]]:
         self._state.warnings.tell()
         tested = [] if condition is None else filter_columns(condition, self.plan.schema)

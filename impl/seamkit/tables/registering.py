@@ -110,10 +110,7 @@ def _about_rows(table: Table) -> int | None:
 
 
 def _create_view_in(
-    connection: duckdb.DuckDBPyConnection,
-    schema: str,
-    name: str,
-    view: duckdb.DuckDBPyRelation,
+    connection: duckdb.DuckDBPyConnection, schema: str, name: str, view: duckdb.DuckDBPyRelation
 ) -> None:
     """A view in a schema: a relation's goes into the current one, and its name is one word."""
     [before] = connection.execute("SELECT current_database(), current_schema()").fetchall()

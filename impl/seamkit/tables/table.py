@@ -35,13 +35,7 @@ from seambase.errors import InputError, RefusedError, SeambenchError, UsageError
 from seambase.filters import all_of
 from seambase.scan import Query
 from seamkit.files.storage import Storage
-from seamkit.scan.arguments import (
-    Filter,
-    ScanOptions,
-    check_choice,
-    chosen_columns,
-    filtered_scan,
-)
+from seamkit.scan.arguments import Filter, ScanOptions, check_choice, chosen_columns, filtered_scan
 from seamkit.scan.hints import Hinted
 from seamkit.scan.scan import Scan
 from seamkit.scan.shown import Listing, html_of, schema_lines
@@ -333,8 +327,7 @@ class Table(Hinted, ABC):
         def put(file: StoredFile, changes: Sequence[StoredFile] = ()) -> None:
             by = tuple(dict.fromkeys(one.path for one in changes))
             found.setdefault(
-                file.identity,
-                TableFile(file.path, file.kind, file.rows, file.size_bytes, by),
+                file.identity, TableFile(file.path, file.kind, file.rows, file.size_bytes, by)
             )
 
         for unit in described_units(plan_of(self.scan(as_of=as_of))):
@@ -367,10 +360,7 @@ class Table(Hinted, ABC):
 
     @by_name
     def head(
-        self,
-        rows: int = 10,
-        columns: Sequence[str] | None = None,
-        **keywords: Unpack[ScanKeywords],
+        self, rows: int = 10, columns: Sequence[str] | None = None, **keywords: Unpack[ScanKeywords]
     ) -> pa.Table:
         """The first rows that come of those that `scan` gives; the rest is not read."""
         return self.scan(columns, **keywords).head(rows)

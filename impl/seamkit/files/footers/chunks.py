@@ -359,9 +359,8 @@ class NullCounts:
             told = self._told(number) if is_read else None
             if told is not None and told != self._read[path]:
                 raise InputError(
-                    f"{where}: column {path!r} has "
-                    f"{counted(self._read[path], 'null')}, and its footer counts "
-                    f"{told}"
+                    f"{where}: column {path!r} has {counted(self._read[path], 'null')}, and its "
+                    f"footer counts {told}"
                 )
 
     def _told(self, number: int) -> int | None:

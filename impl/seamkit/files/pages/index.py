@@ -99,9 +99,8 @@ def read_bounds(read: Read, place: Place, pages: Pages, where: str) -> PageBound
         if nulls > rows[number] or (is_null and nulls not in (-1, rows[number])):
             raise InputError(
                 f"{where}: column index: null_counts: {nulls} of the "
-                f"{counted(rows[number], 'row')} of page "
-                f"{number}, of which null_pages says that {'all' if is_null else 'not all'} are "
-                f"(at byte {place[0]})"
+                f"{counted(rows[number], 'row')} of page {number}, of which null_pages says that "
+                f"{'all' if is_null else 'not all'} are (at byte {place[0]})"
             )
     return bounds
 

@@ -16,11 +16,7 @@ from seambase.scan import ScanWarning
 from seambase.wording import counted
 from seamkit.core.tasks import gc_paused
 from seamkit.files.storage import Storage, table_address
-from seamkit.scan.arguments import (
-    Filter,
-    RunOptions,
-    ScanOptions,
-)
+from seamkit.scan.arguments import Filter, RunOptions, ScanOptions
 from seamkit.scan.scan import Scan
 from seamkit.scan.units import ReadPlan
 from seamkit.tables.delta.changes import FEED_COLUMNS, load_feed

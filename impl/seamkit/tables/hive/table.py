@@ -17,11 +17,7 @@ from seambase.scan import ScanWarning
 from seambase.wording import counted
 from seamkit.core.tasks import gc_paused
 from seamkit.files.storage import Storage, table_address
-from seamkit.scan.arguments import (
-    Filter,
-    RunOptions,
-    ScanOptions,
-)
+from seamkit.scan.arguments import Filter, RunOptions, ScanOptions
 from seamkit.scan.pruning import units_that_may_match
 from seamkit.scan.scan import Scan
 from seamkit.scan.units import DataFile, ReadPlan, ReadUnit

@@ -133,10 +133,7 @@ class SkeletonReader(FileReader):
     """
 
     def __init__(
-        self,
-        skeleton: FileReader,
-        outside: FileReader,
-        values: Mapping[str, str | None],
+        self, skeleton: FileReader, outside: FileReader, values: Mapping[str, str | None]
     ) -> None:
         self.name = skeleton.name
         self.num_rows = skeleton.num_rows

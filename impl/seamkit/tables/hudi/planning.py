@@ -150,10 +150,7 @@ class Planner:
             raise InputError(f"{damage[0].file}: {damage[0].reason}")
         changed = [slice_ for slice_ in found if may_have_changed(slice_, self._timeline, window)]
         return Plan(
-            changed,
-            self._from_metadata,
-            [*self._warnings, *damage],
-            len(found) - len(changed),
+            changed, self._from_metadata, [*self._warnings, *damage], len(found) - len(changed)
         )
 
     @cached_property

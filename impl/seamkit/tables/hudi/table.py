@@ -213,10 +213,7 @@ class HudiTable(FolderTable):
             RefusedError: legal, but not supported.
         """
         check_choice("path", path, get_args(Path))
-        for name, value in (
-            ("changes_alone", changes_alone),
-            ("positions", positions),
-        ):
+        for name, value in (("changes_alone", changes_alone), ("positions", positions)):
             check_flag(name, value)
         options = ScanOptions.of(type(self).scan, run)
         table = self._view(query, options, as_of=as_of, begin=begin, end=end)

@@ -29,15 +29,7 @@ from seamkit.files import vectors
 from seamkit.files.roaring import Positions
 from seamkit.scan.arguments import ScanOptions
 from seamkit.scan.unit_scan import UnitScan
-from seamkit.scan.units import (
-    Changes,
-    KeyMask,
-    KeyTest,
-    Mask,
-    ReadContext,
-    ReadPlan,
-    ReadUnit,
-)
+from seamkit.scan.units import Changes, KeyMask, KeyTest, Mask, ReadContext, ReadPlan, ReadUnit
 from seamkit.tables.iceberg.data_files import FileOpener
 from seamkit.tables.iceberg.deletes import DeleteIndex
 from seamkit.tables.iceberg.metadata.document import Snapshot, TableFiles, TableMetadata

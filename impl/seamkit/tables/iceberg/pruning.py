@@ -170,10 +170,7 @@ def _may_begin(width: int, begin: str, least: pa.Scalar | None, greatest: pa.Sca
 
 
 def _may_lie_in(
-    first: pa.Scalar,
-    beyond: pa.Scalar | None,
-    least: pa.Scalar | None,
-    greatest: pa.Scalar | None,
+    first: pa.Scalar, beyond: pa.Scalar | None, least: pa.Scalar | None, greatest: pa.Scalar | None
 ) -> bool:
     """Whether values may lie between two, of which the second is none of theirs."""
     if greatest is not None and pc.less(greatest, first).as_py():

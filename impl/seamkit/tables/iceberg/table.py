@@ -19,11 +19,7 @@ from seambase.scan import ScanWarning
 from seambase.wording import counted
 from seamkit.catalogs.iceberg import SCHEME, metadata_address
 from seamkit.files.storage import Storage, table_address
-from seamkit.scan.arguments import (
-    Filter,
-    RunOptions,
-    ScanOptions,
-)
+from seamkit.scan.arguments import Filter, RunOptions, ScanOptions
 from seamkit.scan.scan import Scan
 from seamkit.scan.units import ReadPlan, ReadUnit
 from seamkit.tables.iceberg.changes import (

@@ -268,11 +268,7 @@ def _check_ranges(reader: FileReader, entry: FileEntry, written: TableSchema) ->
         low, high = (pa.scalar(n, pa.int64()) for n in (entry.min_sequence, entry.max_sequence))
         stated[SEQUENCE] = ColumnRange(None, low, high, (True, True))
     check_stated(
-        reader,
-        FileStatistics(entry.rows, stated),
-        "its manifest",
-        in_all=True,
-        by_java=True,
+        reader, FileStatistics(entry.rows, stated), "its manifest", in_all=True, by_java=True
     )
 
 

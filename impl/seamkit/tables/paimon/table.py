@@ -14,13 +14,7 @@ from seambase.scan import Query, ScanWarning
 from seambase.wording import counted
 from seamkit.core.tasks import gc_paused
 from seamkit.files.storage import Storage, table_address
-from seamkit.scan.arguments import (
-    Filter,
-    RunOptions,
-    ScanOptions,
-    check_choice,
-    check_flag,
-)
+from seamkit.scan.arguments import Filter, RunOptions, ScanOptions, check_choice, check_flag
 from seamkit.scan.scan import Scan
 from seamkit.scan.units import ReadPlan
 from seamkit.tables.paimon.changes import ChangePlanner, Planned

@@ -112,11 +112,7 @@ def json_actions(storage: Storage, path: str, *, by_column: bool = True) -> Iter
 
 
 def _parquet_actions(
-    storage: Storage,
-    path: str,
-    told: int | None = None,
-    *,
-    fields: Mapping[str, tuple[str, ...]],
+    storage: Storage, path: str, told: int | None = None, *, fields: Mapping[str, tuple[str, ...]]
 ) -> Iterator[Action]:
     """Actions of a Parquet file, of which the checkpoint may tell the size in bytes."""
     where = storage.full(path)

@@ -256,11 +256,7 @@ def _latest_slice(
 
 
 def _on_top(
-    latest: FileSlice,
-    visible: list[FileSlice],
-    group: _Group,
-    timeline: Timeline,
-    window: Window,
+    latest: FileSlice, visible: list[FileSlice], group: _Group, timeline: Timeline, window: Window
 ) -> FileSlice:
     """A slice that has no base file yet, with the slices below it that it goes on top of."""
     unseen = {base.instant for base in group.bases if not window.sees(base.instant)}

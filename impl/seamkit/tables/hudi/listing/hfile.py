@@ -140,9 +140,8 @@ class _Reader:
         data_bytes = end - _HEADER.size
         if not 0 <= size <= room or not 0 <= data_bytes <= size or whole < 0:
             raise InputError(
-                f"{where}: it claims {counted(size, 'byte')}, "
-                f"{data_bytes} of them data and {whole} when "
-                f"decompressed, where {room} are left"
+                f"{where}: it claims {counted(size, 'byte')}, {data_bytes} of them data and "
+                f"{whole} when decompressed, where {room} are left"
             )
         sums = self._data[at + end : at + _HEADER.size + size]
         self._check_sums(self._data[at : at + end], sums, checksum, chunk, where)

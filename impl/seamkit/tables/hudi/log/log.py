@@ -274,9 +274,8 @@ class _Reader:
     def take(self, size: int, what: str) -> memoryview:
         if size < 0 or size > len(self.data) - self.at:
             raise InputError(
-                f"{self.where}: {what} at byte {self.at} has "
-                f"{counted(size, 'byte')} where the block has "
-                f"{len(self.data) - self.at} left."
+                f"{self.where}: {what} at byte {self.at} has {counted(size, 'byte')} where the "
+                f"block has {len(self.data) - self.at} left."
             )
         self.at += size
         return self.data[self.at - size : self.at]
@@ -352,9 +351,8 @@ def avro_records(block: LogBlock) -> Iterator[AvroRecord]:
 def _check_size(block: LogBlock, at: int, read: int, said: int) -> None:
     if read != said:
         raise InputError(
-            f"{block.where}: the record at byte {at} of the content "
-            f"has {counted(read, 'byte')}, its length "
-            f"says {said}"
+            f"{block.where}: the record at byte {at} of the content has {counted(read, 'byte')}, "
+            f"its length says {said}"
         )
 
 
@@ -432,9 +430,7 @@ def _is_compacted(group: list[LogBlock]) -> bool:
 
 
 def _holds_valid(
-    instant: str,
-    by_instant: Mapping[str, list[LogBlock]],
-    is_valid_instant: Callable[[str], bool],
+    instant: str, by_instant: Mapping[str, list[LogBlock]], is_valid_instant: Callable[[str], bool]
 ) -> bool:
     """Whether a compaction holds an instant that counts, be it by way of other compactions.
 

@@ -366,9 +366,8 @@ def _several(
             continue
         if len(items) != len(fields):
             raise InputError(
-                f"{where}: a delete has "
-                f"{counted(len(items), 'ordering value')} where the table has "
-                f"{counted(len(fields), 'ordering column')}"
+                f"{where}: a delete has {counted(len(items), 'ordering value')} where the table "
+                f"has {counted(len(fields), 'ordering column')}"
             )
         if all(word in words for (word, _), words in zip(items, fitting, strict=True)):
             unordered[len(rows) - 1] = False

@@ -483,10 +483,7 @@ def _key(value: Any) -> Any:
 #: What is read of a list and of a manifest, by id, and of the file of an entry.
 _OF_FILE = (*range(100, 105), 109, 110, 125, 128, 131, 134, 135, *range(142, 146))
 _OF_LIST = (*range(500, 508), 512, 513, 515, 516, 517, 519, 520)
-_WANTED: Wanted = (
-    *map(str, (*range(4), *_OF_LIST)),
-    ("2", (*map(str, _OF_FILE), ("102", ()))),
-)
+_WANTED: Wanted = (*map(str, (*range(4), *_OF_LIST)), ("2", (*map(str, _OF_FILE), ("102", ()))))
 
 
 def _read(
