@@ -24,8 +24,11 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from typing import Generic, TypeVar
 
 import pyarrow as pa
+
+_T = TypeVar("_T")
 
 Task = Callable[[], Iterator[pa.RecordBatch]]
 """One slice: called in a worker thread, yields that slice's batches in order."""
@@ -70,6 +73,24 @@ def _end(stop: threading.Event, workers: list[threading.Thread]) -> None:
     stop.set()
     for worker in workers:
         worker.join()
+
+
+class Once(Generic[_T]):
+    """What is made when it is first asked for, by one thread; another process makes it anew."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._made: _T | None = None
+
+    def get(self, make: Callable[[], _T]) -> _T:
+        """What was made, or is made now; never None."""
+        with self._lock:
+            if self._made is None:
+                self._made = make()
+            return self._made
+
+    def __reduce__(self) -> tuple[type[Once[_T]], tuple[()]]:
+        return Once, ()
 
 
 def read_ahead(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

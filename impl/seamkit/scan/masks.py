@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
@@ -14,6 +13,7 @@ from seambase.errors import InputError
 from seambase.wording import counted
 from seamkit.core.border import ExportedBatch, batch_of
 from seamkit.core.memory import TrackedAllocator
+from seamkit.core.tasks import Once
 from seamkit.files.reader import FileReader
 from seamkit.files.roaring import Positions
 from seamkit.scan.core_merges import KEEP, REMOVE, assemble
@@ -183,16 +183,16 @@ class SharedMask:
         assert isinstance(changes, Mask | KeyMask)
         self._mask = changes if isinstance(changes, Mask) else changes.mask
         self._keys = changes.keys if isinstance(changes, KeyMask) else ()
-        self._lock = threading.Lock()
-        self._rows: GoneRows | None = None
+        self._rows: Once[GoneRows] = Once()
 
     def of(self, reader: FileReader, context: ReadContext, batch_rows: int) -> Gone:
         """The rows that are gone of the file that a reader has opened; for one thread."""
-        with self._lock:
-            if self._rows is None:
-                positions = np.empty(0, np.int64) if self._mask is None else self._mask.load()
-                self._rows = GoneRows(positions, reader.num_rows, reader.name)
+        rows = self._rows.get(lambda: self._loaded(reader))
         if not self._keys:
-            return self._rows
+            return rows
         tests = [(schema, load(context)) for schema, load in self._keys]
-        return GoneByKey(reader, tests, self._rows, batch_rows)
+        return GoneByKey(reader, tests, rows, batch_rows)
+
+    def _loaded(self, reader: FileReader) -> GoneRows:
+        positions = np.empty(0, np.int64) if self._mask is None else self._mask.load()
+        return GoneRows(positions, reader.num_rows, reader.name)

@@ -23,7 +23,7 @@ import pyarrow as pa
 from seambase.errors import InputError
 from seambase.wording import counted
 from seamkit.core.border import array_of, batch_of
-from seamkit.core.tasks import Turns, begun, read_ahead
+from seamkit.core.tasks import Once, Turns, begun, read_ahead
 from seamkit.files.reader import FileReader
 from seamkit.files.roaring import Positions
 from seamkit.scan.core_merges import KEEP, RowNumbers
@@ -80,10 +80,9 @@ class UnitMerge:
         # ends, and engines' own threads end without the interpreter.
         self._readers: dict[tuple[int, bool], FileReader] = {}
         self._turns = Turns()
-        self._lock = threading.Lock()
-        self._unit: _UnitEvents | GoneRows | None = None
+        self._unit: Once[_UnitEvents | GoneRows] = Once()
         self._ranges: list[GroupRange] = []
-        self._may_match: frozenset[int] | None = None
+        self._may_match: Once[frozenset[int]] = Once()
         if file is not None:
             reader = self._reader()
             groups = range(reader.num_row_groups) if row_groups is None else row_groups(reader)
@@ -106,7 +105,7 @@ class UnitMerge:
         with self._turns.failing(), begun(self._ahead(number), self._most_ahead) as ahead:
             if ahead is None:
                 self._fetch(number)
-            unit = self._loaded()
+            unit = self._unit.get(self._load)
             if self._ranges and not isinstance(unit, GoneRows):
                 sources = self._meet(unit, number)
         if isinstance(unit, GoneRows):
@@ -140,16 +139,12 @@ class UnitMerge:
             self._readers[me] = self._file.open()
         return self._readers[me]
 
-    def _loaded(self) -> _UnitEvents | GoneRows:
-        with self._lock:
-            if self._unit is None:
-                names = self._wanted.read(self._wanted.schema.names).names
-                loaded = self._changes.load(names, self._context)
-                if isinstance(loaded, np.ndarray):
-                    self._unit = self._checked(loaded)
-                else:
-                    self._unit = _UnitEvents(loaded, self._wanted)
-            return self._unit
+    def _load(self) -> _UnitEvents | GoneRows:
+        names = self._wanted.read(self._wanted.schema.names).names
+        loaded = self._changes.load(names, self._context)
+        if isinstance(loaded, np.ndarray):
+            return self._checked(loaded)
+        return _UnitEvents(loaded, self._wanted)
 
     def _checked(self, positions: Positions) -> GoneRows:
         if self._file is None:  # rows are gone of a file that is not read
@@ -226,10 +221,7 @@ class UnitMerge:
 
     def _matching_groups(self, reader: FileReader) -> Collection[int]:
         """Row groups in which rows of the file may meet the condition; what stays is not stale."""
-        with self._lock:
-            if self._may_match is None:
-                self._may_match = frozenset(matching_groups(reader, self._wanted))
-            return self._may_match
+        return self._may_match.get(lambda: frozenset(matching_groups(reader, self._wanted)))
 
     def _put_together(
         self,

@@ -36,6 +36,7 @@ from seamkit.scan.units import DataFile, ReadContext, ReadUnit, Runs
 
 #: Batches with fewer rows cost more than they save.
 _LEAST_ROWS = 8192
+_LAST_KIND = 3
 
 
 @dataclass(frozen=True)
@@ -212,15 +213,8 @@ class _Merging:
         raise NotImplementedError(rows)
 
     def _kinds(self, batch: pa.RecordBatch) -> npt.NDArray[np.int8] | None:
-        if self._changes.kinds is None:
-            return None
-        column = batch.column(self._changes.kinds)
-        if column.null_count:
-            raise InputError(f"{self._unit.name}: a row has no kind")
-        kinds: npt.NDArray[np.int8] = numbers(column)
-        if len(kinds) and not 0 <= int(kinds.min()) <= int(kinds.max()) <= 3:
-            raise InputError(f"{self._unit.name}: a row has the unknown kind {kinds.max()}")
-        return kinds
+        kinds = self._changes.kinds
+        return None if kinds is None else row_kinds(batch.column(kinds), self._unit.name)
 
     def _taken(self, merged: MergedRows, names: Sequence[str]) -> pa.RecordBatch:
         """The rows that came out, in order, with some columns."""
@@ -386,6 +380,17 @@ class _Combined(_Merging):
             own = rows.filter(pa.array(several))
             first = np.flatnonzero(merged.marks[several]).astype(np.int32)
             yield rule.merge(own, first, pa.array(retracts[several]))
+
+
+def row_kinds(column: pa.Array, where: str) -> npt.NDArray[np.int8]:
+    """The kinds of rows, odd ones of retracts, which must be known."""
+    if column.null_count:
+        raise InputError(f"{where}: a row has no kind")
+    kinds: npt.NDArray[np.int8] = numbers(column)
+    unknown = kinds[(kinds < 0) | (kinds > _LAST_KIND)]
+    if len(unknown):
+        raise InputError(f"{where}: a row has the unknown kind {unknown[0]}")
+    return kinds
 
 
 def refuse_nan(ranked: pa.RecordBatch, where: str) -> None:

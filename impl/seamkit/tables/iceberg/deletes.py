@@ -22,10 +22,9 @@ from __future__ import annotations
 
 import json
 import struct
-import threading
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -38,6 +37,7 @@ from seambase.errors import InputError, RefusedError
 from seambase.wording import counted
 from seamkit.core.border import concat_batches
 from seamkit.core.memory import TrackedAllocator
+from seamkit.core.tasks import Once
 from seamkit.files.columns import ABSENT
 from seamkit.files.roaring import Positions
 from seamkit.files.storage import read_part
@@ -135,31 +135,17 @@ _SCHEMA = pa.schema([(_PATH.name, _PATH.type), (_AT.name, _AT.type)])
 _POSITIONS_AT_ONCE = 1 << 20
 
 
+@dataclass(eq=False)
 class PositionDeletes:
     """One position delete file."""
 
-    def __init__(self, opener: FileOpener, entry: Entry) -> None:
-        self.entry, self.opener = entry, opener
-        self._start()
-
-    def _start(self) -> None:
-        self._lock = threading.Lock()
-        self._positions: dict[str, list[Positions]] | None = None
-
-    def __getstate__(self) -> Mapping[str, Any]:
-        """All but what was read, which another process reads anew."""
-        return {"entry": self.entry, "opener": self.opener}
-
-    def __setstate__(self, state: Mapping[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._start()
+    opener: FileOpener
+    entry: Entry
+    _positions: Once[dict[str, list[Positions]]] = field(default_factory=Once, repr=False)
 
     def of(self, path: str) -> Sequence[Positions]:
         """Positions in a data file, in any order, perhaps some twice."""
-        with self._lock:
-            if self._positions is None:
-                self._positions = self._read()
-        return self._positions.get(path, ())
+        return self._positions.get(self._read).get(path, ())
 
     def _read(self) -> dict[str, list[Positions]]:
         columns = {_PATH.name: [_PATH], _AT.name: [_AT]}
@@ -219,6 +205,7 @@ def key_columns(metadata: TableMetadata, ids: Sequence[int], where: str) -> dict
     return columns
 
 
+@dataclass(eq=False)
 class DeletedKeys:
     """The keys that some equality delete files name, all by the same columns.
 
@@ -226,28 +213,20 @@ class DeletedKeys:
     scan's allocator counts. Keys are made of `columns`; see `key_columns`.
     """
 
-    def __init__(
-        self, opener: FileOpener, entries: Sequence[Entry], columns: Mapping[str, Column]
-    ) -> None:
-        self.opener = opener
-        self.entries = sorted(entries, key=lambda entry: entry.sequence_number)
-        self.columns = columns
-        if not all(columns.values()):
+    opener: FileOpener
+    entries: Sequence[Entry]
+    columns: Mapping[str, Column]
+    _index: Once[LogIndex] = field(default_factory=Once, repr=False)
+
+    def __post_init__(self) -> None:
+        self.entries = sorted(self.entries, key=lambda entry: entry.sequence_number)
+        if not all(self.columns.values()):
             raise InputError("the plan tells of keys of equality deletes without their fields")
-        self.schema = pa.schema([(name, path[-1].type) for name, path in columns.items()])
-        self._start()
 
-    def _start(self) -> None:
-        self._lock = threading.Lock()
-        self._index: LogIndex | None = None
-
-    def __getstate__(self) -> Mapping[str, Any]:
-        """All but the index, which another process makes anew."""
-        return {k: v for k, v in self.__dict__.items() if k not in ("_lock", "_index")}
-
-    def __setstate__(self, state: Mapping[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._start()
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """The columns of the keys."""
+        return pa.schema([(name, path[-1].type) for name, path in self.columns.items()])
 
     @cached_property
     def words(self) -> str:
@@ -260,13 +239,11 @@ class DeletedKeys:
 
     def test(self, sequence_number: int, context: ReadContext) -> KeyTest:
         """What tells which rows of a data file of this sequence number are gone."""
-        with self._lock:
-            if self._index is None:
-                self._index = self._made(context.allocator)
+        index = self._index.get(partial(self._made, context.allocator))
         # From this delete on they are newer than the data file.
         numbers = [entry.sequence_number for entry in self.entries]
         newer = int(np.searchsorted(numbers, sequence_number, "right"))
-        return partial(_are_gone, self._index.fork(context.allocator), newer)
+        return partial(_are_gone, index.fork(context.allocator), newer)
 
     def _made(self, allocator: TrackedAllocator) -> LogIndex:
         """An index of the keys, in which the newest delete of a key counts."""

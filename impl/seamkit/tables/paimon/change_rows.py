@@ -11,17 +11,17 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from seambase.errors import InputError
-from seamkit.core.border import batch_of, numbers
+from seamkit.core.border import batch_of
 from seamkit.files.columns import FoundReader, Source
 from seamkit.files.reader import FileReader
 from seamkit.files.roaring import Positions
 from seamkit.files.roaring import Positions as Rows
+from seamkit.scan.runs_path import row_kinds
 from seamkit.scan.units import ReadContext, ReadPlan, ReadUnit
 from seamkit.tables.paimon.metadata.schemas import KIND, ROW_KIND, SYSTEM
 from seamkit.tables.states import both_states, changes_of, differences, same_rows
 
-_INSERT, _BEFORE, _AFTER, _DELETE = range(4)
+_INSERT, _BEFORE, _AFTER = range(3)
 _OPS, _WORDS = ("i", "u", "u", "d"), ("+I", "-U", "+U", "-D")
 INSERTED = _WORDS[_INSERT]
 """The kind of all rows of a table without a key, in words."""
@@ -33,7 +33,7 @@ def retracts_of(opened: Callable[[], FileReader]) -> Positions:
     reader = opened()
     at, found = 0, []
     for batch in reader.batches(pa.schema([SYSTEM.field(KIND)]), _BATCH_ROWS, use_threads=False):
-        found.append(at + np.flatnonzero(_kinds(batch.column(KIND), reader.name) & 1))
+        found.append(at + np.flatnonzero(row_kinds(batch.column(KIND), reader.name) & 1))
         at += batch.num_rows
     positions: Positions = np.concatenate(found) if found else np.empty(0, np.int64)
     return positions
@@ -54,7 +54,7 @@ def _found(where: str, wanted: pa.Field) -> Source:
 def _words(where: str, column: pa.Array | None, positions: Rows) -> pa.Array:
     del positions
     assert column is not None
-    return pa.array(_WORDS).take(pa.array(_kinds(column, where)))
+    return pa.array(_WORDS).take(pa.array(row_kinds(column, where)))
 
 
 def changelog_rows(
@@ -78,7 +78,7 @@ def changelog_rows(
     for batch in reader.batches(read, batch_rows, use_threads=False):
         rows = batch if kept is None else _joined(kept, batch)
         kept = None
-        if rows.num_rows and _kinds(rows.column(KIND), reader.name)[-1] == _BEFORE:
+        if rows.num_rows and row_kinds(rows.column(KIND), reader.name)[-1] == _BEFORE:
             kept, rows = rows.slice(rows.num_rows - 1), rows.slice(0, rows.num_rows - 1)
         yield _changes(rows, table, keys, schema, reader.name)
     if kept is not None:
@@ -89,7 +89,7 @@ def _changes(
     rows: pa.RecordBatch, table: pa.Schema, keys: Sequence[str], schema: pa.Schema, where: str
 ) -> pa.RecordBatch:
     """Rows with their kinds as changes: of two that belong together one is made."""
-    kinds = _kinds(rows.column(KIND), where)
+    kinds = row_kinds(rows.column(KIND), where)
     pairs = np.zeros(len(kinds), np.bool_)  # rows before an update whose row after is the next
     if len(kinds) > 1:
         pairs[:-1] = (kinds[:-1] == _BEFORE) & (kinds[1:] == _AFTER) & _same_keys(rows, keys)
@@ -115,15 +115,6 @@ def _same_keys(rows: pa.RecordBatch, keys: Sequence[str]) -> npt.NDArray[np.bool
         equal = pc.fill_null(pc.equal(column.slice(0, count), column.slice(1)), False)
         alike &= equal.to_numpy(zero_copy_only=False)
     return alike
-
-
-def _kinds(column: pa.Array, where: str) -> npt.NDArray[np.int8]:
-    if column.null_count:
-        raise InputError(f"{where}: a row has no kind")
-    kinds: npt.NDArray[np.int8] = numbers(column)
-    if len(kinds) and not 0 <= int(kinds.min()) <= int(kinds.max()) <= _DELETE:
-        raise InputError(f"{where}: a row has an unknown kind, of {kinds.min()} to {kinds.max()}")
-    return kinds
 
 
 def _joined(first: pa.RecordBatch, second: pa.RecordBatch) -> pa.RecordBatch:

@@ -145,7 +145,7 @@ def test_a_row_of_an_unknown_kind_is_an_error(tmp_path: Path) -> None:
     pq.write_table(rows, tmp_path / "a.parquet")
     reader = with_kinds(lambda: ParquetReader(Storage(str(tmp_path)), "a.parquet"))
 
-    with pytest.raises(InputError, match=r"a\.parquet: a row has an unknown kind"):
+    with pytest.raises(InputError, match=r"a\.parquet: a row has the unknown kind"):
         list(reader.batches(pa.schema({"rowkind": pa.string()}), 1, use_threads=False))
 
 

@@ -196,7 +196,7 @@ def test_runs_that_do_not_ascend_are_refused(
 
 def test_an_unknown_kind_is_refused() -> None:
     """A row whose kind is none of the four says nothing."""
-    with pytest.raises(InputError, match="unknown kind 7"):
+    with pytest.raises(InputError, match="the unknown kind 7"):
         _scan([[(1, 0, 0, "a", 1, 7)], [(1, 0, 0, "a", 1, 0)]], pa.int32()).to_table()
 
 
@@ -293,7 +293,7 @@ def _by_engine(scan: UnitScan) -> Counter[tuple[Any, ...]]:
     [
         ([(2, 0, 0, "a", 1, 0), (1, 0, 0, "b", 2, 0)], "not above"),
         ([(1, 0, 0, "a", 1, 0), (None, 0, 0, "b", 2, 0)], "null"),
-        ([(1, 0, 0, "a", 1, 7), (2, 0, 0, "b", 2, 0)], "unknown kind 7"),
+        ([(1, 0, 0, "a", 1, 7), (2, 0, 0, "b", 2, 0)], "the unknown kind 7"),
     ],
 )
 def test_an_engine_is_refused_what_is_refused_elsewhere(
