@@ -13,19 +13,17 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any, NoReturn
 
-import numpy as np
 import pyarrow as pa
 
 from seambase.errors import InputError, RefusedError
 from seamkit.core.border import batch_of
 from seamkit.files.reader import FileReader, RowsWanted
 from seamkit.files.storage import Storage
-from seamkit.tables.hive.line_reader import LineReader, TextParser
+from seamkit.tables.hive.line_reader import WHOLE, LineReader, parsed_value
 from seamkit.tables.hive.row_format import RowFormat
 from seamkit.tables.hive.types import HiveType, parse_type
 
 _LINE = "line"
-_WHOLE = RowFormat(last_takes_rest=True, null=None)
 _BY_TEXT = ("decimal", "date", "timestamp")
 
 
@@ -49,7 +47,7 @@ class JsonReader(FileReader):
         self, storage: Storage, path: str, columns: Mapping[str, HiveType], rows: RowFormat
     ) -> None:
         whole = replace(
-            _WHOLE,
+            WHOLE,
             header_lines=rows.header_lines,
             footer_lines=rows.footer_lines,
             encoding=rows.encoding,
@@ -206,10 +204,7 @@ _MAKERS: Mapping[str, Callable[[Any, HiveType], Any]] = {
 
 def _by_text(text: str, kind: HiveType) -> Any:
     """A value whose text Hive parses; a decimal that does not fit is null, another is refused."""
-    content = text.encode()
-    parser = TextParser([(0, "value", kind)], 1, _WHOLE, "JSON")
-    parser.parse_rows(content, np.array([0, len(content)], np.int64))
-    value = parser.finish().column(0)[0].as_py()
+    value = parsed_value(text, kind, "JSON").as_py()
     if value is None and kind.word != "decimal":
         raise _wrong(text, kind)
     return value

@@ -23,6 +23,8 @@ from seamkit.tables.hive.codecs import ByteSource, codec_of, opened
 from seamkit.tables.hive.row_format import RowFormat
 from seamkit.tables.hive.types import HiveType
 
+#: Rows of one text, taken as it is.
+WHOLE = RowFormat(last_takes_rest=True, null=None)
 _KINDS = {
     "boolean": lib.SEAM_TEXT_BOOL,
     "tinyint": lib.SEAM_TEXT_INT8,
@@ -45,27 +47,20 @@ _KINDS = {
 
 
 class TextParser:
-    """Turns rows of text into batches. One thread at a time.
-
-    Each column that is wanted has its position in the row; `n_fields` is how many a row has.
-    """
+    """Turns rows of text into batches with some of their columns. One thread at a time."""
 
     def __init__(
-        self,
-        columns: Sequence[tuple[int, str, HiveType]],
-        n_fields: int,
-        format_: RowFormat,
-        source: str,
+        self, row: Mapping[str, HiveType], wanted: Sequence[str], format_: RowFormat, source: str
     ) -> None:
-        self.schema = pa.schema([(name, kind.arrow) for _, name, kind in columns])
-        self._source = source
+        self._wanted, self._source = wanted, source
         # The core wants columns of one row in the order of its fields.
-        self._order = sorted(range(len(columns)), key=lambda i: columns[i][0])
+        places = {name: place for place, name in enumerate(row)}
+        in_order = sorted(wanted, key=places.__getitem__)
+        self._in_order = pa.schema([(name, row[name].arrow) for name in in_order])
         specs: list[dict[str, int]] = []
-        for i in self._order:
-            position, _, kind = columns[i]
-            _add(specs, position, kind)
-        self._parser = self._made(specs, n_fields, format_)
+        for name in in_order:
+            _add(specs, places[name], row[name])
+        self._parser = self._made(specs, len(row), format_)
 
     def _made(self, specs: Sequence[dict[str, int]], n_fields: int, format_: RowFormat) -> Any:
         null = ffi.from_buffer("uint8_t[]", format_.null or b"")
@@ -131,13 +126,20 @@ class TextParser:
         rows = self.rows
         array, error = ffi.new("struct ArrowArray *"), new_error()
         check(lib.seam_text_finish(self._parser, array, error), error, source=self._source)
-        in_order = pa.schema([self.schema.field(i) for i in self._order])
-        if not in_order.names:
+        if not self._wanted:
             lib.seam_array_release(array)
-            return batch_of([], in_order, rows)
-        batch = pa.RecordBatch._import_from_c(address(array), in_order)
+            return batch_of([], self._in_order, rows)
+        batch = pa.RecordBatch._import_from_c(address(array), self._in_order)
         check_texts(batch, self._source)
-        return batch if in_order.equals(self.schema) else batch.select(self.schema.names)
+        return batch.select(self._wanted)
+
+
+def parsed_value(text: str, kind: HiveType, where: str) -> pa.Scalar:
+    """The value that Hive reads from a text; null where it can't."""
+    parser = TextParser({"value": kind}, ["value"], WHOLE, where)
+    content = text.encode()
+    parser.parse_rows(content, np.array([0, len(content)], np.int64))
+    return parser.finish().column(0)[0]
 
 
 def _add(specs: list[dict[str, int]], position: int, kind: HiveType) -> None:
@@ -220,9 +222,7 @@ class LineReader(FileReader):
 
     def _rows(self, group: int, schema: pa.Schema, batch_rows: int) -> Iterator[pa.RecordBatch]:
         """The rows of one stretch, or of a file that has but one."""
-        places = {name: number for number, name in enumerate(self._columns)}
-        wanted = [(places[name], name, self._columns[name]) for name in schema.names]
-        parser = TextParser(wanted, len(places), self._format, self.name)
+        parser = TextParser(self._columns, schema.names, self._format, self.name)
         begin = group * self._group_bytes
         only = self.num_row_groups == 1
         end = _ENDLESS if only else begin + self._group_bytes
@@ -232,7 +232,7 @@ class LineReader(FileReader):
         else:
             lines.skip_mark()
         while (batch := lines.parse(parser, batch_rows, end)) is not None:
-            yield batch if schema.names else batch_of([], pa.schema([]), batch.num_rows)
+            yield batch
 
     def _source(self, begin: int) -> ByteSource:
         file = self._storage.open(self._path)

@@ -6,14 +6,12 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
 import pyarrow as pa
 
 from seambase.errors import InputError, RefusedError, SeambenchError
 from seambase.scan import ScanWarning
 from seamkit.files.storage import FileStatus, Storage
-from seamkit.tables.hive.line_reader import TextParser
-from seamkit.tables.hive.row_format import RowFormat
+from seamkit.tables.hive.line_reader import parsed_value
 from seamkit.tables.hive.types import HiveType, parse_type
 from seamkit.tables.partition_folder import PartitionFolder
 
@@ -146,11 +144,7 @@ def _value(text: str, kind: HiveType, where: str) -> pa.Scalar:
     """The value that a folder's name gives, read as Hive reads a text of that type."""
     if text == _NULL:
         return pa.scalar(None, kind.arrow)
-    whole = RowFormat(last_takes_rest=True, null=None)
-    parser = TextParser([(0, "value", kind)], 1, whole, where)
-    content = text.encode()
-    parser.parse_rows(content, np.array([0, len(content)], np.int64))
-    value = parser.finish().column(0)[0]
+    value = parsed_value(text, kind, where)
     if not value.is_valid:
         raise InputError(f"{where}: the partition value {text!r} is no {kind.word}")
     return value

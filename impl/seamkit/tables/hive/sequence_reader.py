@@ -14,7 +14,6 @@ import pyarrow as pa
 
 from seambase.errors import InputError, RefusedError
 from seambase.wording import counted
-from seamkit.core.border import batch_of
 from seamkit.files.reader import FileReader, RowsWanted
 from seamkit.files.storage import Storage
 from seamkit.tables.hive.codecs import CODEC_CLASSES, decompressed
@@ -108,21 +107,14 @@ class SequenceReader(FileReader):
         yield from without_last(rows, self._format.footer_lines)
 
     def _rows(self, schema: pa.Schema, batch_rows: int) -> Iterator[pa.RecordBatch]:
-        places = {name: number for number, name in enumerate(self._columns)}
-        wanted = [(places[name], name, self._columns[name]) for name in schema.names]
-        parser = TextParser(wanted, len(places), self._format, self.name)
+        parser = TextParser(self._columns, schema.names, self._format, self.name)
         for values in self._pieces(min(_PIECE_ROWS, batch_rows)):
             ends = np.cumsum([0, *map(len, values)], dtype=np.int64)
             parser.parse_rows(b"".join(values), ends)
             if parser.rows + _PIECE_ROWS > batch_rows:
-                yield self._finished(parser)
+                yield parser.finish()
         if parser.rows:
-            yield self._finished(parser)
-
-    @staticmethod
-    def _finished(parser: TextParser) -> pa.RecordBatch:
-        batch = parser.finish()
-        return batch if batch.num_columns else batch_of([], pa.schema([]), batch.num_rows)
+            yield parser.finish()
 
     def _content(self) -> _Bytes:
         content = self._storage.read(self._path, most_bytes=_MOST_BYTES)
