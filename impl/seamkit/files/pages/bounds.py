@@ -64,9 +64,7 @@ class ColumnPages:
         None where there are none, a page has nothing but nulls, or nothing bounds the values.
         """
         least, greatest = pc.max(self.least), pc.min(self.greatest)
-        if any(self.is_null) or (
-            least.is_valid and greatest.is_valid and _is_above(least, greatest)
-        ):
+        if any(self.is_null) or pc.greater(least, greatest).as_py():
             return None
         return all_of(*bounds(self.name, least, greatest, nullable=False))
 
@@ -89,10 +87,6 @@ class ColumnPages:
                 for void, ends in zip(self.is_null, self._ends, strict=True)
             ]
         )
-
-
-def _is_above(a: pa.Scalar, b: pa.Scalar) -> bool:
-    return bool(pc.greater(a, b).as_py())
 
 
 def _has_between(ordered: Sequence[Any], least: Any, greatest: Any) -> bool:

@@ -116,8 +116,8 @@ def _require_shown(older: TableSchema, last: TableSchema, version: int, root: st
             f"{root}: version {version} has the column {gone!r}, which is gone at the "
             "end of the window, so its changes cannot be shown: end the window before that"
         )
-    if [older.field(name).physical for name in older.partition_columns] != [
-        last.field(name).physical for name in last.partition_columns
+    if [older.by_name[name].physical for name in older.partition_columns] != [
+        last.by_name[name].physical for name in last.partition_columns
     ]:
         raise RefusedError(
             f"{root}: version {version} is partitioned otherwise than the end of the window: end "
@@ -142,7 +142,9 @@ def _inferred(
 ) -> Iterator[ReadUnit]:
     """What follows from the data files that a commit added and removed."""
     # Of a removed file Spark leaves out partition values that are null.
-    none = {planner.schema.field(name).physical: None for name in planner.schema.partition_columns}
+    none = {
+        planner.schema.by_name[name].physical: None for name in planner.schema.partition_columns
+    }
     gone = [replace(f, partition_values={**none, **f.partition_values}) for f in commit.removes]
     adds, removes = _by_path(commit.adds, planner.root), _by_path(gone, planner.root)
     for kind, files, others in (("delete", removes, adds), ("insert", adds, removes)):

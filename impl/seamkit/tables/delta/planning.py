@@ -156,7 +156,7 @@ class Planner:
         return self._partitions[key]
 
     def _values(self, add: AddFile) -> Mapping[str, pa.Scalar]:
-        columns = [self.schema.field(name) for name in self.schema.partition_columns]
+        columns = [self.schema.by_name[name] for name in self.schema.partition_columns]
         if others := add.partition_values.keys() - {column.physical for column in columns}:
             for field in self.schema.fields:
                 if field.physical in others:

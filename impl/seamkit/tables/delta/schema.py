@@ -94,10 +94,6 @@ class TableSchema:
         arrow = pa.schema([pa.field(own.name, own.type) for own in self.fields])
         object.__setattr__(self, "arrow", arrow)
 
-    def field(self, name: str) -> Field:
-        """The column of a name."""
-        return self.by_name[name]
-
     @cached_property
     def by_name(self) -> Mapping[str, Field]:
         """The columns by name."""

@@ -152,9 +152,7 @@ class SkeletonReader(FileReader):
     def read(self, wanted: RowsWanted) -> Iterator[pa.RecordBatch]:
         """See `FileReader.read`; texts come as they are."""
         schema, batch_rows, use_threads = wanted.schema, wanted.batch_rows, wanted.use_threads
-        inside = set(self._skeleton.schema.names)
-        keys = pa.schema([field for field in schema if field.name in inside])
-        rest = pa.schema([f for f in schema if f.name not in inside and f.name not in self._values])
+        keys, rest = self._split(schema)
         shown = {n: self._folder_value(schema.field(n)) for n in self._values if n in schema.names}
         pieces = _in_step(
             self._skeleton.batches(keys, batch_rows, use_threads=use_threads),
@@ -165,6 +163,12 @@ class SkeletonReader(FileReader):
             found = {**_columns(first), **_columns(second)}
             found |= {name: pa.repeat(value, n) for name, value in shown.items()}
             yield batch_of([found[name] for name in schema.names], schema, n)
+
+    def _split(self, schema: pa.Schema) -> tuple[pa.Schema, pa.Schema]:
+        """The columns of the skeleton, and those of the other file."""
+        inside = set(self._skeleton.schema.names)
+        rest = [f for f in schema if f.name not in inside and f.name not in self._values]
+        return pa.schema([field for field in schema if field.name in inside]), pa.schema(rest)
 
     def _folder_value(self, field: pa.Field) -> pa.Scalar:
         text = self._values[field.name]
@@ -186,9 +190,7 @@ class SkeletonReader(FileReader):
     ) -> FileStatistics:
         """What the two files tell of their own columns; see `FileReader.statistics`."""
         del row_groups  # there is one
-        inside = set(self._skeleton.schema.names)
-        keys = pa.schema([field for field in schema if field.name in inside])
-        rest = pa.schema([f for f in schema if f.name not in inside and f.name not in self._values])
+        keys, rest = self._split(schema)
         both = self._skeleton.statistics(keys), self._outside.statistics(rest)
         return FileStatistics(both[0].rows, {**both[0].columns, **both[1].columns})
 

@@ -244,13 +244,12 @@ class Planner:
 
     def _values(self, entry: Entry) -> dict[int, pa.Scalar]:
         """Columns with one value in a file: those that its partition is made of as they stand."""
-        types = {field.id: field for field in self.schema.fields}
         values = {}
-        for one in self.metadata.specs[entry.partition.spec_id].fields:
-            field = types.get(-1 if one.source_id is None else one.source_id)
-            if one.transform == "identity" and field is not None:
-                where = f"{entry.where}, column {field.name!r}"
-                values[field.id] = constant(entry.partition.values[one.id], field.type, where)
+        spec = self.metadata.specs[entry.partition.spec_id]
+        for one, source in spec.sources(self.schema.fields):
+            if one.transform == "identity":
+                where = f"{entry.where}, column {source.name!r}"
+                values[source.id] = constant(entry.partition.values[one.id], source.type, where)
         return values
 
 

@@ -83,13 +83,9 @@ def _truncated(
     return None
 
 
-def _month(number: int) -> dt.datetime:
-    return dt.datetime(1970 + number // 12, number % 12 + 1, 1)
-
-
 STARTS: Mapping[str, Callable[[int], dt.datetime]] = {
     "year": lambda number: dt.datetime(1970 + number, 1, 1),
-    "month": _month,
+    "month": lambda number: dt.datetime(1970 + number // 12, number % 12 + 1, 1),
     "day": lambda number: _EPOCH + dt.timedelta(days=number),
     "hour": lambda number: _EPOCH + dt.timedelta(hours=number),
 }
@@ -118,11 +114,9 @@ def is_spelled_once(kind: pa.DataType) -> bool:
 
 def parts_of(entry: Entry, spec: PartitionSpec, fields: Sequence[Field]) -> Sequence[Part]:
     """What a file's partition says of columns that the file may hold, too."""
-    by_id = {field.id: field for field in fields}
     found = []
-    for one in spec.fields:
-        source = by_id.get(-1 if one.source_id is None else one.source_id)
-        if source is None or source.stated or not is_compared(source.type):
+    for one, source in spec.sources(fields):
+        if source.stated or not is_compared(source.type):
             continue
         value = entry.partition.values[one.id]
         field, shown = pa.field(source.name, source.type), f"{value} by {one.transform}"
@@ -185,13 +179,10 @@ def guarantee(
 
     None of the fields is nested or has one value in the file; only `names` are of interest.
     """
-    by_id = {field.id: field for field in fields if field.name in names}
     parts: list[pc.Expression] = []
-    for one in spec.fields:
-        source = by_id.get(-1 if one.source_id is None else one.source_id)
-        if source is not None:
-            value = entry.partition.values[one.id]
-            parts += _of_partition(one, (value, value), source)
+    for one, source in spec.sources([field for field in fields if field.name in names]):
+        value = entry.partition.values[one.id]
+        parts += _of_partition(one, (value, value), source)
     return all_of(*parts)
 
 
@@ -202,12 +193,11 @@ def manifest_guarantee(
 
     There is no summary, or one for each field of the spec.
     """
-    by_id = {field.id: field for field in fields}
     parts: list[pc.Expression] = []
-    for one, summary in zip(spec.fields, summaries, strict=True) if summaries else ():
-        source = by_id.get(-1 if one.source_id is None else one.source_id)
-        if source is not None and not source.children and not source.stated:
-            parts += _of_summary(one, summary, source)
+    known = dict(zip((one.id for one in spec.fields), summaries, strict=True) if summaries else ())
+    for one, source in spec.sources(fields):
+        if one.id in known and not source.children and not source.stated:
+            parts += _of_summary(one, known[one.id], source)
     return all_of(*parts)
 
 
@@ -279,12 +269,10 @@ def bucket_fields(
     spec: PartitionSpec, fields: Sequence[Field]
 ) -> Sequence[tuple[int, ColumnBuckets]]:
     """The ids of a spec's fields by which files of other buckets can be left out, and how."""
-    by_id = {field.id: field for field in fields}
     found = []
-    for one in spec.fields:
-        source = by_id.get(-1 if one.source_id is None else one.source_id)
+    for one, source in spec.sources(fields):
         match = BUCKET.fullmatch(one.transform)
-        if source is not None and match and is_spelled_once(source.type):
+        if match and is_spelled_once(source.type):
             found.append((one.id, ColumnBuckets(source.name, source.type, int(match[1]))))
     return found
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from seamkit.core.border import batch_of
+from seamkit.core.border import concat_batches
 from seamkit.files.columns import FoundReader, Source
 from seamkit.files.reader import FileReader
 from seamkit.files.roaring import Positions
@@ -76,7 +76,7 @@ def changelog_rows(
     read = pa.schema([*table, SYSTEM.field(KIND)])
     kept: pa.RecordBatch | None = None
     for batch in reader.batches(read, batch_rows, use_threads=False):
-        rows = batch if kept is None else _joined(kept, batch)
+        rows = batch if kept is None else concat_batches([kept, batch], read)
         kept = None
         if rows.num_rows and row_kinds(rows.column(KIND), reader.name)[-1] == _BEFORE:
             kept, rows = rows.slice(rows.num_rows - 1), rows.slice(0, rows.num_rows - 1)
@@ -115,11 +115,6 @@ def _same_keys(rows: pa.RecordBatch, keys: Sequence[str]) -> npt.NDArray[np.bool
         equal = pc.fill_null(pc.equal(column.slice(0, count), column.slice(1)), False)
         alike &= equal.to_numpy(zero_copy_only=False)
     return alike
-
-
-def _joined(first: pa.RecordBatch, second: pa.RecordBatch) -> pa.RecordBatch:
-    columns = [pa.concat_arrays([a, b]) for a, b in zip(first.columns, second.columns, strict=True)]
-    return batch_of(columns, first.schema, first.num_rows + second.num_rows)
 
 
 _OLD, _NEW = "__old", "__new"

@@ -238,7 +238,7 @@ def _check_columns(reader: FileReader, schema: TableSchema, expected: Sequence[s
 
 def _check_partition(reader: FileReader, entry: FileEntry, schema: TableSchema) -> None:
     """Hold the values of partition columns, which files have too, against the manifest's."""
-    fields = [pa.field(name, schema.field(name).type) for name in schema.partition_keys]
+    fields = [pa.field(name, schema.by_name[name].type) for name in schema.partition_keys]
     values = row_values(entry.partition, [field.type for field in fields], entry.where)
     parts = [
         part_of_one(field, value)
@@ -255,7 +255,7 @@ def _check_ranges(reader: FileReader, entry: FileEntry, written: TableSchema) ->
     the first of the files that it is split into. Of keys the first one counts, by which files are
     sorted.
     """
-    types = [written.field(name).type for name in written.merge_keys]
+    types = [written.by_name[name].type for name in written.merge_keys]
     stated = {}
     if types and (pa.types.is_integer(types[0]) or pa.types.is_date32(types[0])):
         name = f"_KEY_{written.merge_keys[0]}"
@@ -309,7 +309,7 @@ def file_statistics(
     if nulls is None or len(nulls) != len(names):
         return FileStatistics(file.rows)
     try:
-        fields = [written.field(name) for name in names]
+        fields = [written.by_name[name] for name in names]
         types = [pa.null() if own.children else own.type for own in fields]
         lows = row_values(low_bytes, types, file.where)
         highs = row_values(high_bytes, types, file.where)

@@ -150,6 +150,7 @@ TIMELINE = ".hoodie/timeline"
 """Where tables of the second layout have their timeline, unless they say otherwise."""
 
 _MOST_BYTES = 16 << 20
+_DROPS = "hoodie.datasource.write.drop.partition.columns"
 #: What Hudi has written into every table since a version.
 _WRITTEN_SINCE: Mapping[int, Sequence[str]] = {
     5: (
@@ -313,7 +314,7 @@ def load_config(storage: Storage, *, metadata_table: bool = False) -> TableConfi
             or kind == "timestamp"
             or (key_generator == "custom" and not kind)
         ),
-        drops_partition_columns=_flag(raw, "hoodie.datasource.write.drop.partition.columns"),
+        drops_partition_columns=raw.get(_DROPS, "").lower() == "true",
         virtual_keys=raw.get("hoodie.populate.meta.fields", "true").lower() == "false",
         merge=read_merge_rules(raw, version, _merge_mode(raw, version, where), where),
         raw=raw,
@@ -381,10 +382,6 @@ def _number(raw: Mapping[str, str], key: str, where: str, default: str | None = 
 
 def _names(raw: Mapping[str, str], key: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in raw.get(key, "").split(",") if name.strip())
-
-
-def _flag(raw: Mapping[str, str], key: str) -> bool:
-    return raw.get(key, "").lower() == "true"
 
 
 def _partition_fields(raw: Mapping[str, str]) -> list[tuple[str, str]]:

@@ -41,8 +41,8 @@ def cast_as_java(column: pa.Array, want: pa.DataType) -> pa.Array:
     digits = _INT64_DIGITS + want.scale
     if pa.types.is_integer(column.type) and digits <= _MOST_DIGITS:
         return _narrowed(pc.cast(column, pa.decimal128(digits, want.scale)), want)
-    texts = java_text(column) if pa.types.is_floating(column.type) else column.cast(pa.string())
-    found = [None if text is None else _decimal(text, want) for text in texts.to_pylist()]
+    texts = java_text(column).to_pylist()
+    found = [None if text is None else _decimal(text, want) for text in texts]
     return pa.array(found, want)
 
 

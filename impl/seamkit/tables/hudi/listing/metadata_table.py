@@ -8,7 +8,7 @@ deleted; the record `__all_partitions__` names the partitions (Hudi 1.2.0, `Hood
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -156,15 +156,12 @@ def _listing(table: MetadataTable, slices: Sequence[FileSlice]) -> Listing:
                 _add(records.setdefault(key, {}), record, table.storage.root)
     if _ALL_PARTITIONS not in records:
         raise InputError(f"{table.storage.root}: no record names the partitions")
-    return Listing({_path(key): _statuses(key, records) for key in _partitions(records)})
+    live = (key for key, info in records[_ALL_PARTITIONS].items() if not info["isDeleted"])
+    return Listing({_path(key): _statuses(key, records) for key in live})
 
 
 def _paths(slices: Sequence[FileSlice]) -> list[str]:
     return [file.path for slice_ in slices for file in (slice_.base, *slice_.logs) if file]
-
-
-def _partitions(records: Mapping[str, _Files]) -> Iterable[str]:
-    return (key for key, info in records[_ALL_PARTITIONS].items() if not info["isDeleted"])
 
 
 def _path(key: str) -> str:

@@ -209,7 +209,7 @@ def _text(column: pa.Array) -> pa.Array:
     """Dates as ISO 8601 has them, points in time as their number, floating numbers as Java's."""
     if pa.types.is_timestamp(column.type):
         column = column.cast(pa.int64())
-    return java_text(column) if pa.types.is_floating(column.type) else column.cast(pa.string())
+    return java_text(column)
 
 
 def _parsed(texts: pa.Array, schema: pa.Schema, where: str) -> pa.RecordBatch:

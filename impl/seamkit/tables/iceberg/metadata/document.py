@@ -81,6 +81,11 @@ class PartitionSpec:
         """Whether no field of it tells files apart."""
         return all(one.transform == "void" for one in self.fields)
 
+    def sources(self, fields: Sequence[Field]) -> Sequence[tuple[PartitionField, Field]]:
+        """Fields of the spec with the columns that they are made of, where these are among some."""
+        by_id: dict[int | None, Field] = {field.id: field for field in fields}
+        return [(one, by_id[one.source_id]) for one in self.fields if one.source_id in by_id]
+
 
 @dataclass(frozen=True)
 class Snapshot:

@@ -317,13 +317,9 @@ def partition_value(value: Any, kind: pa.DataType | None, where: str) -> Any:
     try:
         if kind is None and isinstance(value, _FLAT_VALUES):
             return value
-        return _ONE_FORM[_kind_name(kind)](value, kind)
+        return _ONE_FORM[kind and kind.id](value, kind)
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise InputError(f"{where}: the partition value {value!r} is no {kind}") from error
-
-
-def _kind_name(kind: pa.DataType | None) -> int | None:
-    return None if kind is None else kind.id
 
 
 def _whole(value: Any, _: pa.DataType) -> int:
@@ -391,10 +387,6 @@ def _float(value: Any, _: pa.DataType) -> float:
     return float(_of((int, float), value))
 
 
-def _bool(value: Any, _: pa.DataType) -> bool:
-    return _of(bool, value)
-
-
 def _of(kind: type[_T] | tuple[type[_T], ...], value: Any) -> _T:
     if not isinstance(value, kind):
         raise TypeError
@@ -413,7 +405,7 @@ _ONE_FORM: Mapping[int | None, Callable[[Any, Any], Any]] = {
     pa.binary(1).id: _bytes,
     pa.float32().id: _float,
     pa.float64().id: _float,
-    pa.bool_().id: _bool,
+    pa.bool_().id: lambda value, _: _of(bool, value),
     pa.uuid().id: _bytes,
 }
 _FLAT_VALUES = (bool, int, float, str, bytes, Decimal, dt.date, dt.time, uuid.UUID)

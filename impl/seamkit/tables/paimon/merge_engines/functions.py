@@ -245,17 +245,16 @@ class Computing(Function):
 
     def agg(self, kept: Any, row: int) -> Any:
         """Both together."""
-        value = self.values[row]
-        if kept is None or value is None:
-            return value if kept is None else kept
-        return self.together(kept, value)
+        return self._both(kept, self.values[row])
 
     def reverse(self, kept: Any, row: int) -> Any:
         """Both together, the row's in front."""
-        value = self.values[row]
-        if kept is None or value is None:
-            return value if kept is None else kept
-        return self.together(value, kept)
+        return self._both(self.values[row], kept)
+
+    def _both(self, first: Any, second: Any) -> Any:
+        if first is None or second is None:
+            return second if first is None else first
+        return self.together(first, second)
 
     @abstractmethod
     def together(self, kept: Any, value: Any) -> Any:
