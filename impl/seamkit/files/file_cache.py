@@ -34,25 +34,15 @@ class Kept:
     """Things by key, within a number of bytes; those used longest ago leave first.
 
     What has a form there is written to `folder`, too, if there is one, and comes back from it.
-    Threads may share it.
+    Threads may share it. `size_bytes` is what is kept now, as those who gave it counted.
     """
 
     def __init__(self, most_bytes: int) -> None:
-        self._most_bytes = most_bytes
+        self.most_bytes = most_bytes
         self._entries: OrderedDict[Hashable, tuple[Any, int]] = OrderedDict()
-        self._bytes = 0
+        self.size_bytes = 0
         self._lock = threading.Lock()
         self.folder: KeptOnDisk | None = None
-
-    @property
-    def most_bytes(self) -> int:
-        """What may be kept."""
-        return self._most_bytes
-
-    @property
-    def size_bytes(self) -> int:
-        """What is kept now, as those who gave it counted."""
-        return self._bytes
 
     @property
     def on_disk(self) -> tuple[str, int] | None:
@@ -67,7 +57,7 @@ class Kept:
             if entry is not None:
                 self._entries.move_to_end(key)
                 return entry[0]
-        folder = self.folder if self._most_bytes else None
+        folder = self.folder if self.most_bytes else None
         found = None if folder is None or form is None else folder.get(key, form)
         if found is None:
             return None
@@ -77,29 +67,29 @@ class Kept:
     def put(self, key: Hashable, value: Any, size_bytes: int, form: Form | None = None) -> None:
         """Keep a value in the place of the one that was there, unless it is too large for all."""
         self._put(key, value, size_bytes)
-        if form is not None and self.folder is not None and self._most_bytes:
+        if form is not None and self.folder is not None and self.most_bytes:
             self.folder.put(key, value, form)
 
     def _put(self, key: Hashable, value: Any, size_bytes: int) -> None:
         with self._lock:
             if key in self._entries:
-                self._bytes -= self._entries.pop(key)[1]
-            if size_bytes > self._most_bytes:
+                self.size_bytes -= self._entries.pop(key)[1]
+            if size_bytes > self.most_bytes:
                 return
             self._entries[key] = value, size_bytes
-            self._bytes += size_bytes
+            self.size_bytes += size_bytes
             self._shrink()
 
     def resize(self, most_bytes: int) -> None:
         """Keep so much at most from now on."""
         with self._lock:
-            self._most_bytes = most_bytes
+            self.most_bytes = most_bytes
             self._shrink()
 
     def _shrink(self) -> None:
-        while self._bytes > self._most_bytes:
+        while self.size_bytes > self.most_bytes:
             _, (_, size_bytes) = self._entries.popitem(last=False)
-            self._bytes -= size_bytes
+            self.size_bytes -= size_bytes
 
 
 KEPT = Kept(CACHE_BYTES)

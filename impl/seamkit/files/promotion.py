@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Protocol
 
@@ -162,13 +163,13 @@ def resolve_column(
     return _Resolver(rules, source, leaf).resolve(column, field.type, field.name)
 
 
+@dataclass
 class _Resolver:
     """Follows a file's type and the table's side by side."""
 
-    def __init__(self, rules: TypeRules, source: str, leaf: Leaf | None) -> None:
-        self._rules = rules
-        self._source = source
-        self._leaf = leaf
+    rules: TypeRules
+    source: str
+    leaf: Leaf | None
 
     def resolve(self, column: pa.Array, want: pa.DataType, name: str) -> pa.Array:
         have = column.type
@@ -183,7 +184,7 @@ class _Resolver:
             keys = self.resolve(column.keys, want.key_type, f"{name}.key")
             items = self.resolve(column.items, want.item_type, f"{name}.value")
             return with_inner(column, want, [keys, items])
-        return self._value(column if self._leaf is None else self._leaf(column, want), want, name)
+        return self._value(column if self.leaf is None else self.leaf(column, want), want, name)
 
     def _value(self, column: pa.Array, want: pa.DataType, name: str) -> pa.Array:
         have = column.type
@@ -197,20 +198,20 @@ class _Resolver:
             return pa.nulls(len(column), want)
         if pa.types.is_fixed_size_binary(have) and pa.types.is_binary(want):
             return pc.cast(column, want)
-        if self._rules.relabels(have, want):
+        if self.rules.relabels(have, want):
             numbers = pa.int32() if want.bit_width == 32 else pa.int64()
             return pc.cast(pc.cast(column, numbers), want)
-        if not self._rules.promotes(have, want):
+        if not self.rules.promotes(have, want):
             known = not any(test(have) for test in _FOREIGN)
             raise (InputError if known else RefusedError)(
-                f"{self._source}: column '{name}' is {have}, which does not promote to the table's "
+                f"{self.source}: column '{name}' is {have}, which does not promote to the table's "
                 f"{want}"
             )
         try:
-            return self._rules.promote(column, want)
+            return self.rules.promote(column, want)
         except ValueError as error:  # pyarrow's own are among them
             raise InputError(
-                f"{self._source}: column '{name}' does not fit {want} ({error})"
+                f"{self.source}: column '{name}' does not fit {want} ({error})"
             ) from error
 
     def _struct(self, column: pa.StructArray, want: pa.StructType, name: str) -> pa.StructArray:

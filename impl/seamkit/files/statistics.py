@@ -160,6 +160,7 @@ def _of_chunks(chunks: Sequence[Any], rows: Sequence[int], kind: pa.DataType) ->
     return ColumnRange(nulls, least, greatest, (not is_cut, not is_cut))
 
 
+@dataclass
 class FooterBounds:
     """Holds the values that are read of a Parquet file against the bounds that its footer tells.
 
@@ -169,13 +170,12 @@ class FooterBounds:
     more there.
     """
 
-    def __init__(self, footer: pq.FileMetaData, where: str) -> None:
-        self._footer = footer
-        self._where = where
+    footer: pq.FileMetaData
+    where: str
 
     @functools.cached_property
     def _orders_bytes(self) -> bool:
-        return orders_bytes(self._footer)
+        return orders_bytes(self.footer)
 
     @functools.cached_property
     def _chunks(self) -> Mapping[tuple[str, bool], Sequence[tuple[int, str]]]:
@@ -184,7 +184,7 @@ class FooterBounds:
         A name with a dot looks like the path of a column within another.
         """
         found: dict[tuple[str, bool], list[tuple[int, str]]] = {}
-        for number, path in chunk_paths(self._footer, None):
+        for number, path in chunk_paths(self.footer, None):
             first, dot, _ = path.partition(".")
             found.setdefault((path, False), []).append((number, path))
             if dot:
@@ -201,15 +201,15 @@ class FooterBounds:
                     self._check(values, row_group, number, path)
 
     def _check(self, values: pa.Array, row_group: int, number: int, path: str) -> None:
-        known = self._footer.row_group(row_group).column(number).statistics
-        is_bytes = self._footer.schema.column(number).physical_type.endswith("ARRAY")
+        known = self.footer.row_group(row_group).column(number).statistics
+        is_bytes = self.footer.schema.column(number).physical_type.endswith("ARRAY")
         if known is None or not known.has_min_max or (is_bytes and not self._orders_bytes):
             return
         if pa.types.is_dictionary(values.type):
             values = values.dictionary.take(values.indices.unique())
         if pa.types.is_floating(values.type) and pc.any(pc.is_nan(values)).as_py():
             return
-        where = f"{self._where}: column {path!r}, row group {row_group}"
+        where = f"{self.where}: column {path!r}, row group {row_group}"
         try:
             least, greatest = (_bound(known, end, values.type) for end in ("min", "max"))
         except pa.ArrowNotImplementedError:  # decimals, to releases of early 2025

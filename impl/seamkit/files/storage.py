@@ -15,6 +15,7 @@ from __future__ import annotations
 import copy
 import errno
 import io
+import json
 import os
 import re
 import stat
@@ -92,6 +93,17 @@ def _checked_allow(allow: Sequence[str]) -> tuple[str, ...]:
     if isinstance(allow, str) or not all(isinstance(one, str) and one for one in allow):
         raise UsageError(f"allow is {allow!r}: a list of addresses is meant, such as s3://bucket")
     return tuple(one if is_far(one) else _local_path(one) for one in allow)
+
+
+def json_object(content: str | bytes, where: str) -> dict[str, Any]:
+    """The object that a file, or a line of one, is to hold."""
+    try:
+        found = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{where}: no JSON ({error})") from error
+    if not isinstance(found, dict):
+        raise InputError(f"{where}: no object of JSON, but {found!r:.60}")
+    return found
 
 
 def read_part(file: pa.NativeFile, offset: int, length: int) -> bytes:

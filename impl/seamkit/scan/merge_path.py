@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -350,6 +350,7 @@ class _UnitEvents:
         return _truths(condition_met(wanted.whole(own, tested), wanted.condition))
 
 
+@dataclass(frozen=True)
 class RowSources:
     """Where the values of rows of a file come from that are read together.
 
@@ -359,12 +360,9 @@ class RowSources:
         losers: rows of events that a row of the file stays above, or -1; if versions fill gaps.
     """
 
-    def __init__(
-        self, batches: list[pa.RecordBatch], sources: RowNumbers, losers: RowNumbers | None
-    ) -> None:
-        self.batches = batches
-        self.sources = sources
-        self.losers = losers
+    batches: Sequence[pa.RecordBatch]
+    sources: RowNumbers
+    losers: RowNumbers | None
 
     @classmethod
     def meeting(

@@ -10,6 +10,7 @@ behind three bytes of length and a flag.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 
 import pyarrow as pa
@@ -29,15 +30,13 @@ _CODECS = {"ZLIB": "deflate", "SNAPPY": "snappy", "LZ4": "lz4", "ZSTD": "zstd"}
 _OFFSET_BYTES = 4
 
 
+@dataclass
 class OrcFooter:
     """What the footers of one file say. `read` gives as many bytes from an offset on."""
 
-    def __init__(
-        self, opened: orc.ORCFile, read: Callable[[int, int], bytes | pa.Buffer], name: str
-    ) -> None:
-        self._opened = opened
-        self._read = read
-        self._name = name
+    opened: orc.ORCFile
+    read: Callable[[int, int], bytes | pa.Buffer]
+    name: str
 
     def zones(self) -> list[str]:
         """The writer's zone of each stripe; "" where none is named, which means UTC."""
@@ -45,12 +44,12 @@ class OrcFooter:
 
     def check_sizes(self, names: Collection[str], bound: Bound) -> None:
         """Make sure that no stripe of the columns becomes too large: pyarrow unpacks it whole."""
-        opened = self._opened
+        opened = self.opened
         if opened.compression != "UNCOMPRESSED":
-            bound.check(opened.compression_size, None, f"{self._name}, a block")
+            bound.check(opened.compression_size, None, f"{self.name}, a block")
         end = self._end - opened.file_footer_length
         begin = end - opened.stripe_statistics_length
-        told = fields(self._message(begin, end, self._name), f"{self._name}, statistics")
+        told = fields(self._message(begin, end, self.name), f"{self.name}, statistics")
         known = [value for n, value in told if n == _COLUMNS and isinstance(value, memoryview)]
         for number, (stripe, where) in enumerate(self._stripes):
             columns = known[number] if number < len(known) else memoryview(b"")
@@ -66,7 +65,7 @@ class OrcFooter:
             if number == _COLUMNS and isinstance(value, memoryview)
         ]
         total, number = 0, 1  # the first one is the row
-        for field in self._opened.schema:
+        for field in self.opened.schema:
             kinds = list(_kinds(field.type))
             for inner, kind in enumerate(kinds if field.name in names else ()):
                 values, size = known[number + inner] if number + inner < len(known) else (0, 0)
@@ -78,16 +77,16 @@ class OrcFooter:
         """What the footer says of columns, but of those that pyarrow gives another type."""
         told = [
             value
-            for number, value in fields(self._footer, f"{self._name}, footer")
+            for number, value in fields(self._footer, f"{self.name}, footer")
             if number == _STATISTICS and isinstance(value, memoryview)
         ]
         # Those of the first writers did not put texts of several stripes in one order (HIVE-8732).
-        has_texts = self._opened.writer_version != "ORIGINAL"
-        found, number, rows = {}, 1, self._opened.nrows  # the first one is the row
-        for field in self._opened.schema:
+        has_texts = self.opened.writer_version != "ORIGINAL"
+        found, number, rows = {}, 1, self.opened.nrows  # the first one is the row
+        for field in self.opened.schema:
             wanted = schema.field(field.name).type if field.name in schema.names else None
             if wanted == field.type and number < len(told) and not pa.types.is_nested(field.type):
-                where = f"{self._name}, column {field.name!r}"
+                where = f"{self.name}, column {field.name!r}"
                 found[field.name] = column_range(
                     told[number], field.type, rows, where, has_texts=has_texts
                 )
@@ -96,19 +95,19 @@ class OrcFooter:
 
     @property
     def _end(self) -> int:
-        return int(self._opened.file_length) - 1 - int(self._opened.file_postscript_length)
+        return int(self.opened.file_length) - 1 - int(self.opened.file_postscript_length)
 
     @cached_property
     def _footer(self) -> memoryview:
-        return self._message(self._end - self._opened.file_footer_length, self._end, self._name)
+        return self._message(self._end - self.opened.file_footer_length, self._end, self.name)
 
     @cached_property
     def _stripes(self) -> list[tuple[Mapping[int, int], str]]:
         """Numbers of each stripe by field, and what messages call it."""
         found: list[tuple[Mapping[int, int], str]] = []
-        for number, stripe in fields(self._footer, f"{self._name}, footer"):
+        for number, stripe in fields(self._footer, f"{self.name}, footer"):
             if number == _STRIPES and isinstance(stripe, memoryview):
-                where = f"{self._name}, stripe {len(found)}"
+                where = f"{self.name}, stripe {len(found)}"
                 parts = {k: v for k, v in fields(stripe, where) if isinstance(v, int)}
                 found.append((parts, where))
         return found
@@ -122,18 +121,18 @@ class OrcFooter:
         return ""
 
     def _message(self, begin: int, end: int, where: str) -> memoryview:
-        if not 0 <= begin <= end <= self._opened.file_length:
+        if not 0 <= begin <= end <= self.opened.file_length:
             raise InputError(f"{where}: its footer would lie at bytes {begin} to {end}")
-        data = memoryview(self._read(begin, end - begin))
-        if self._opened.compression == "UNCOMPRESSED":
+        data = memoryview(self.read(begin, end - begin))
+        if self.opened.compression == "UNCOMPRESSED":
             return data
-        codec = _CODECS.get(self._opened.compression)
+        codec = _CODECS.get(self.opened.compression)
         if codec is None:
             raise RefusedError(
                 f"{where}: what is asked of its footers is compressed with "
-                f"{self._opened.compression}; {', '.join(_CODECS)} and none are read"
+                f"{self.opened.compression}; {', '.join(_CODECS)} and none are read"
             )
-        parts, most = [], self._opened.compression_size
+        parts, most = [], self.opened.compression_size
         while data:
             word = int.from_bytes(data[:3], "little")
             chunk, data = data[3 : 3 + (word >> 1)], data[3 + (word >> 1) :]

@@ -17,7 +17,6 @@ it: an address, an absolute path, or one from the descriptor's folder on.
 from __future__ import annotations
 
 import codecs
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -26,7 +25,7 @@ import pyarrow as pa
 
 from seambase.errors import InputError, RefusedError, UsageError
 from seambase.wording import counted
-from seamkit.files.storage import Storage
+from seamkit.files.storage import Storage, json_object
 from seamkit.tables.hive.types import HiveType, parse_type
 from seamkit.tables.partition_folder import PartitionFolder
 
@@ -92,13 +91,9 @@ def read_descriptor(storage: Storage) -> Description:
             f"{where}: no such file, so nobody says what the folder's files hold: write it "
             "(docs/hive.md), or pass columns= and file_format= to HiveTable"
         )
-    try:
-        stated = json.loads(content)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{where}: it is no JSON ({error})") from error
-    if not isinstance(stated, dict) or (unknown := sorted(set(stated) - _KEYS)):
-        what = f"has an unknown key {unknown[0]!r}" if isinstance(stated, dict) else "is no object"
-        raise InputError(f"{where}: the descriptor {what}")
+    stated = json_object(content, where)
+    if unknown := sorted(set(stated) - _KEYS):
+        raise InputError(f"{where}: the descriptor has an unknown key {unknown[0]!r}")
     location = stated.get("location")
     if location is not None and (not isinstance(location, str) or not location):
         raise InputError(f"{where}: its location is {location!r}, no name of a folder")

@@ -10,7 +10,6 @@ What a table asks of its readers is refused by name where it is more than this r
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,7 +20,7 @@ from seambase.errors import InputError, RefusedError
 from seambase.values import value_class
 from seambase.wording import counted
 from seamkit.files.reader import check_names
-from seamkit.files.storage import WHOLE, Storage
+from seamkit.files.storage import WHOLE, Storage, json_object
 
 _LOCAL = re.compile(r"file:(//)?(?=/(?!/))", re.IGNORECASE)
 _BROKEN_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
@@ -161,12 +160,9 @@ def parse_line(line: bytes, where: str) -> tuple[str, Mapping[str, Any]]:
 
     An action that is not known, which may stand beside a known one, says nothing to a reader.
     """
-    try:
-        found = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{where}: the line is no JSON ({error})") from error
-    if not isinstance(found, dict) or not found:
-        raise InputError(f"{where}: the line is no object with one action in it")
+    found = json_object(line, where)
+    if not found:
+        raise InputError(f"{where}: the line has no action")
     check_names(found, ACTIONS, where, "action")
     known = [name for name in found if name in ACTIONS and found[name] is not None]
     if not known:

@@ -71,39 +71,39 @@ def read_hfile(content: memoryview | bytes, *, file: str, bound: Bound | None = 
     return HFile(entries, info)
 
 
+@dataclass
 class _Reader:
     """The blocks of one file, checked."""
 
-    def __init__(self, data: memoryview, file: str, bound: Bound) -> None:
-        self._data = data
-        self._file = file
-        self._bound = bound
-        self._codec = _CODEC_NONE
+    data: memoryview
+    file: str
+    bound: Bound
+    codec: int = _CODEC_NONE
 
     def trailer(self) -> dict[int, int]:
         """The trailer's numbers by field."""
-        begin = len(self._data) - _TRAILER_BYTES
-        if begin < 0 or self._data[begin : begin + 8] != _TRAILER_MAGIC:
-            raise InputError(f"{self._file}: no HFile (there is no trailer in its last 4096 bytes)")
-        (version,) = struct.unpack(">I", self._data[-4:])
+        begin = len(self.data) - _TRAILER_BYTES
+        if begin < 0 or self.data[begin : begin + 8] != _TRAILER_MAGIC:
+            raise InputError(f"{self.file}: no HFile (there is no trailer in its last 4096 bytes)")
+        (version,) = struct.unpack(">I", self.data[-4:])
         if version & 0xFFFFFF != 3:
-            raise RefusedError(f"{self._file}: HFile version {version & 0xFFFFFF}; only 3 is read")
-        where = f"{self._file}, trailer"
-        size, at = varint(self._data, begin + 8, where)
-        if size > len(self._data) - 4 - at:
+            raise RefusedError(f"{self.file}: HFile version {version & 0xFFFFFF}; only 3 is read")
+        where = f"{self.file}, trailer"
+        size, at = varint(self.data, begin + 8, where)
+        if size > len(self.data) - 4 - at:
             raise InputError(f"{where}: its message claims {counted(size, 'byte')}")
-        found = dict(fields(self._data[at : at + size], where))
+        found = dict(fields(self.data[at : at + size], where))
         numbers = {key: value for key, value in found.items() if isinstance(value, int)}
-        self._codec = numbers.get(_CODEC, _CODEC_NONE)
-        if self._codec not in (_CODEC_GZIP, _CODEC_NONE):
-            raise RefusedError(f"{where}: compression {self._codec}; only gzip and none are read")
+        self.codec = numbers.get(_CODEC, _CODEC_NONE)
+        if self.codec not in (_CODEC_GZIP, _CODEC_NONE):
+            raise RefusedError(f"{where}: compression {self.codec}; only gzip and none are read")
         return numbers
 
     def info(self, trailer: Mapping[int, int]) -> dict[bytes, bytes]:
         """The file's own entries."""
         at = trailer.get(_FILE_INFO_OFFSET, 0)
         magic, block, _ = self._block(at)
-        where = f"{self._file}, block at byte {at}"
+        where = f"{self.file}, block at byte {at}"
         if magic != _INFO or block[:4] != b"PBUF":
             raise InputError(f"{where}: the file's entries should lie here")
         size, begin = varint(memoryview(block), 4, where)
@@ -125,29 +125,29 @@ class _Reader:
         while at <= last:
             magic, block, end = self._block(at)
             if magic not in _WALKED:
-                raise InputError(f"{self._file}: no data block at byte {at}")
+                raise InputError(f"{self.file}: no data block at byte {at}")
             if magic == _DATA:
                 yield at, block
             at = end
 
     def _block(self, at: int) -> tuple[bytes, bytes, int]:
         """Magic and content of the block at `at`, and where the next one begins."""
-        where = f"{self._file}, block at byte {at}"
-        room = len(self._data) - _TRAILER_BYTES - at - _HEADER.size
+        where = f"{self.file}, block at byte {at}"
+        room = len(self.data) - _TRAILER_BYTES - at - _HEADER.size
         if room < 0:
             raise InputError(f"{where}: beyond the end of the file's blocks")
-        magic, size, whole, _, checksum, chunk, end = _HEADER.unpack_from(self._data, at)
+        magic, size, whole, _, checksum, chunk, end = _HEADER.unpack_from(self.data, at)
         data_bytes = end - _HEADER.size
         if not 0 <= size <= room or not 0 <= data_bytes <= size or whole < 0:
             raise InputError(
                 f"{where}: it claims {counted(size, 'byte')}, {data_bytes} of them data and "
                 f"{whole} when decompressed, where {room} are left"
             )
-        sums = self._data[at + end : at + _HEADER.size + size]
-        self._check_sums(self._data[at : at + end], sums, checksum, chunk, where)
-        content = self._data[at + _HEADER.size : at + end]
-        self._bound.check(whole, len(content), where)
-        return magic, _decompress(content, whole, self._codec, where), at + _HEADER.size + size
+        sums = self.data[at + end : at + _HEADER.size + size]
+        self._check_sums(self.data[at : at + end], sums, checksum, chunk, where)
+        content = self.data[at + _HEADER.size : at + end]
+        self.bound.check(whole, len(content), where)
+        return magic, _decompress(content, whole, self.codec, where), at + _HEADER.size + size
 
     @staticmethod
     def _check_sums(block: memoryview, sums: memoryview, kind: int, chunk: int, where: str) -> None:

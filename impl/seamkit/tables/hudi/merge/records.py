@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -56,6 +57,7 @@ _BOUNDED_ROWS = 4096
 _MOST_WANTED = 0.25
 
 
+@dataclass
 class RecordReader:
     """Reads the data blocks of one slice; threads may share it.
 
@@ -64,19 +66,14 @@ class RecordReader:
     to decode them.
 
     Attributes:
+        test: says of keys which records are wanted; None for all.
         left_out: whether a record was passed over.
-
-    `test` says of keys which records are wanted (None for all), and `left_out` tells afterwards
-    whether a record was passed over.
     """
 
-    def __init__(
-        self, source: LogSource, context: ReadContext, test: RowTest | None = None
-    ) -> None:
-        self._source = source
-        self._context = context
-        self._test = test
-        self.left_out = False
+    source: LogSource
+    context: ReadContext
+    test: RowTest | None = None
+    left_out: bool = False
 
     def batches(self, run: Sequence[LogBlock], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         """The rows of neighbouring blocks, in order.
@@ -84,7 +81,7 @@ class RecordReader:
         They come in one batch, or piece by piece where memory is bounded or several threads decode.
         Blocks of a run have one writer schema; one of Parquet is a run.
         """
-        names = file_names(self._source.timeline, self._source.window, run[0].instant)
+        names = file_names(self.source.timeline, self.source.window, run[0].instant)
         if names is None:
             yield from self._decoded(run, schema)
             return
@@ -94,13 +91,13 @@ class RecordReader:
                 "supported"
             )
         own = names.finder(run[0].where).file_schema(schema)
-        for batch in RecordReader(self._source, self._context)._decoded(run, own):
+        for batch in RecordReader(self.source, self.context)._decoded(run, own):
             yield renamed(batch, schema)
 
     def _decoded(self, run: Sequence[LogBlock], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-        first, context = run[0], self._context
+        first, context = run[0], self.context
         if first.kind == "parquet":
-            yield from _parquet_rows(first, schema, context, self._source.storage.bound)
+            yield from _parquet_rows(first, schema, context, self.source.storage.bound)
             return
         assert first.schema is not None  # read_blocks refuses an Avro block without one
         writer = parse_schema(first.schema)
@@ -120,16 +117,16 @@ class RecordReader:
 
     def _decoder(self, writer: AvroType, schema: pa.Schema, source: str) -> AvroDecoder:
         """A strict one reads each record to its end, whatever is asked of it."""
-        jumps = not self._source.strict
-        allocator = self._context.allocator
+        jumps = not self.source.strict
+        allocator = self.context.allocator
         return AvroDecoder(writer, schema, allocator, rules=HUDI_TYPES, source=source, jumps=jumps)
 
     def wanted(self, piece: BlockPiece, writer: AvroType) -> npt.NDArray[np.bool_] | None:
         """For each record of a piece whether it is decoded; None for all."""
-        test = self._test
+        test = self.test
         if test is None:
             return None
-        fields = self._source.schema
+        fields = self.source.schema
         schema = pa.schema([fields.field(name) for name in sorted(test.columns)])
         decoder = self._decoder(writer, schema, piece.source)
         decoder.decode_piece(piece)
@@ -137,7 +134,7 @@ class RecordReader:
         found = int(np.count_nonzero(wanted))
         if found > len(wanted) * _MOST_WANTED:
             if not self.left_out:
-                self._test = None
+                self.test = None
             return None
         self.left_out = True
         return wanted
@@ -155,7 +152,7 @@ class RecordReader:
         self, run: Sequence[LogBlock], writer: AvroType, schema: pa.Schema, run_bytes: int
     ) -> Iterator[pa.RecordBatch]:
         """The rows in order, decoded by several threads, each of which takes the next piece."""
-        threads = self._context.threads
+        threads = self.context.threads
         piece_bytes = max(run_bytes // (_PIECES_A_THREAD * threads), _LEAST_SHARE_BYTES)
 
         def decode(piece: BlockPiece) -> pa.RecordBatch:

@@ -13,7 +13,6 @@ own files. All others are taken as they stand.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -28,7 +27,7 @@ import pyarrow as pa
 from seambase.errors import InputError, RefusedError, UsageError
 from seamkit.catalogs.iceberg import ENDINGS, METADATA, SCHEME
 from seamkit.core.unpack import unpack
-from seamkit.files.storage import WHOLE, Storage
+from seamkit.files.storage import WHOLE, Storage, json_object
 from seamkit.tables.iceberg.metadata.schema import Field, Schema, field_path, read_schema
 
 _HINT = f"{METADATA}/version-hint.text"
@@ -280,12 +279,7 @@ def _load(storage: Storage, path: str) -> tuple[TableMetadata, int]:
     """Read a metadata file; what it says, and what that takes in memory, about."""
     where = storage.full(path)
     content = _unzipped(storage.read(path, most_bytes=_MOST_BYTES), where)
-    try:
-        parsed = json.loads(content)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{where}: no JSON ({error})") from error
-    if not isinstance(parsed, dict):
-        raise InputError(f"{where}: no metadata of a table")
+    parsed = json_object(content, where)
     version = parsed.get("format-version")
     if isinstance(version, bool) or not isinstance(version, int) or version < 1:
         raise InputError(f"{where}: the format version is {version!r}")

@@ -8,7 +8,6 @@ whole, its fields taken by name and type.
 
 from __future__ import annotations
 
-import json
 import re
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,23 +21,11 @@ import pyarrow as pa
 from seambase.errors import InputError, RefusedError
 from seamkit.files.columns import Key, Place
 from seamkit.files.reader import check_names
-from seamkit.files.storage import Storage
+from seamkit.files.storage import Storage, json_object
 
 _T = TypeVar("_T")
 _D = TypeVar("_D")
 _REQUIRED = object()
-
-
-def read_json(storage: Storage, path: str) -> Mapping[str, Any]:
-    """A JSON object."""
-    where = storage.full(path)
-    try:
-        content = json.loads(storage.read(path))
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{where}: no JSON ({error})") from error
-    if not isinstance(content, dict):
-        raise InputError(f"{where}: no JSON object")
-    return content
 
 
 @overload
@@ -402,7 +389,7 @@ class Schemas:
 def _read(storage: Storage, number: int) -> TableSchema:
     path = f"schema/schema-{number}"
     where = storage.full(path)
-    content = read_json(storage, path)
+    content = json_object(storage.read(path), where)
     version = field(content, "version", int, where, 1)
     if not 1 <= version <= _NEWEST_VERSION:
         raise RefusedError(f"{where}: version {version} of schemas is not supported")

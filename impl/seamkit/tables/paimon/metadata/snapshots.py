@@ -16,8 +16,8 @@ from typing import Any, Literal
 
 from seambase.errors import InputError, RefusedError, UsageError
 from seamkit.files.reader import check_names
-from seamkit.files.storage import Storage
-from seamkit.tables.paimon.metadata.schemas import field, read_json
+from seamkit.files.storage import Storage, json_object
+from seamkit.tables.paimon.metadata.schemas import field
 from seamkit.tables.table import Moment, micros, parsed_moment, too_early
 
 #: The branch whose schemas and snapshots lie in the table's own folder.
@@ -220,7 +220,7 @@ def _hint(storage: Storage) -> int | None:
 
 def _snapshot(storage: Storage, path: str) -> Snapshot:
     where = storage.full(path)
-    content = read_json(storage, path)
+    content = json_object(storage.read(path), where)
     check_names(content, _OPTIONAL, where, "field")
     version = field(content, "version", int, where, 1)
     if not 1 <= version <= _NEWEST_VERSION:
