@@ -185,6 +185,7 @@ class Storage:
         self.bound, self.is_strict = Bound(), False
         self._options, self._retry, self._ranges = dict(options or {}), retry, ranges
         self._allow, self._home = _checked_allow(allow), _host(root)
+        self._others: dict[str, Storage] = {}
         if is_far(root):
             self.root = root.rstrip("/")
             self._files = RemoteFiles(self.root, options or {}, retry or Retry(), ranges)
@@ -207,7 +208,7 @@ class Storage:
     def within(self, limit_bytes: int | None, *, strict: bool) -> Storage:
         """The same storage for a read with a limit of memory, or a strict one; see `bound`."""
         child = copy.copy(self)
-        child.bound, child.is_strict = Bound.of(limit_bytes), strict
+        child.bound, child.is_strict, child._others = Bound.of(limit_bytes), strict, {}
         return child
 
     def elsewhere(self, root: str) -> Storage:
@@ -228,6 +229,13 @@ class Storage:
         found = Storage(root, options, retry=self._retry, ranges=self._ranges, allow=self._allow)
         found._home, found.bound, found.is_strict = self._home, self.bound, self.is_strict
         return found
+
+    def beside(self, path: str) -> tuple[Storage, str]:
+        """The storage of the folder in which a file elsewhere lies, one for all, and its name."""
+        folder, _, name = path.rpartition("/")
+        if folder not in self._others:
+            self._others[folder] = self.elsewhere(folder)
+        return self._others[folder], name
 
     def _is_allowed(self, root: str) -> bool:
         plain = root if is_far(root) else _local_path(root)

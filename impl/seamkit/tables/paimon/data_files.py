@@ -70,8 +70,7 @@ def located(storage: Storage, folder: str, name: str, external: str | None) -> t
         if "/" in name or name in ("", ".", ".."):
             raise InputError(f"{storage.root}: {name!r} is no name of a file")
         return storage, f"{folder}/{name}"
-    outside, _, own = external.rpartition("/")
-    return storage.elsewhere(outside), own
+    return storage.beside(external)
 
 
 def _escape(text: str) -> str:

@@ -46,21 +46,17 @@ def _decoded(path: str) -> str:
         raise InputError(f"the path {path!r} is no UTF-8 under its percent-encoding") from error
 
 
+@dataclass(frozen=True)
 class TableFiles:
     """Opens the files that a log names."""
 
-    def __init__(self, storage: Storage) -> None:
-        self.storage = storage
-        self._outside: dict[str, Storage] = {}
+    storage: Storage
 
     def locate(self, path: str) -> tuple[Storage, str]:
         """The storage that holds a file, and its path there, as the log spells it."""
         plain = _decoded(path)
         if WHOLE.match(path):
-            folder, _, name = plain.rpartition("/")
-            if folder not in self._outside:
-                self._outside[folder] = self.storage.elsewhere(folder)
-            return self._outside[folder], name
+            return self.storage.beside(plain)
         if ".." in plain.split("/") or not plain or "\0" in plain:
             raise InputError(f"{self.storage.root}: the path {path!r} leads out of the table")
         return self.storage, plain

@@ -453,7 +453,6 @@ class TableFiles:
 
     storage: Storage
     location: str
-    _outside: dict[str, Storage] = field(default_factory=dict)
 
     def locate(self, path: str) -> tuple[Storage, str]:
         """The storage that holds a file, and its path there, as metadata spells it."""
@@ -465,10 +464,7 @@ class TableFiles:
             return self.storage, plain
         if not WHOLE.match(path):
             raise InputError(f"{self.storage.root}: the path {path!r} is not absolute")
-        folder, _, name = path.rpartition("/")
-        if folder not in self._outside:
-            self._outside[folder] = self.storage.elsewhere(folder)
-        return self._outside[folder], name
+        return self.storage.beside(path)
 
     def shown(self, path: str) -> str:
         """A path as plans show it: below the table where it lies there."""

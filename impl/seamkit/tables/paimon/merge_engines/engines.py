@@ -20,30 +20,9 @@ from seambase.errors import InputError, RefusedError
 from seamkit.scan.core_merges import RowNumbers
 from seamkit.scan.runs_path import refuse_nan
 from seamkit.scan.units import Combine
+from seamkit.tables.paimon.merge_engines import functions, nested, sketches
 from seamkit.tables.paimon.merge_engines.folding import ORDERLESS, folded, last_valid
-from seamkit.tables.paimon.merge_engines.functions import (
-    BoolAnd,
-    BoolOr,
-    FieldOptions,
-    FirstNonNull,
-    FirstValue,
-    Function,
-    LastNonNull,
-    LastValue,
-    ListAgg,
-    Max,
-    Min,
-    Product,
-    Sum,
-)
-from seamkit.tables.paimon.merge_engines.nested import (
-    Collect,
-    MergeMap,
-    MergeMapWithKeyTime,
-    NestedPartialUpdate,
-    NestedUpdate,
-)
-from seamkit.tables.paimon.merge_engines.sketches import Bitmap32, HllSketch, ThetaSketch
+from seamkit.tables.paimon.merge_engines.functions import FieldOptions, Function
 from seamkit.tables.paimon.metadata.schemas import (
     KIND,
     REMOVES_GROUP,
@@ -52,30 +31,13 @@ from seamkit.tables.paimon.metadata.schemas import (
     TableSchema,
 )
 
+#: All classes of these modules that have a name.
 FUNCTIONS: Mapping[str, Callable[[pa.Array, FieldOptions, str], Function]] = {
     one.name: one
-    for one in (
-        LastValue,
-        LastNonNull,
-        FirstValue,
-        FirstNonNull,
-        Max,
-        Min,
-        Sum,
-        Product,
-        BoolAnd,
-        BoolOr,
-        ListAgg,
-        Collect,
-        MergeMap,
-        MergeMapWithKeyTime,
-        NestedUpdate,
-        NestedPartialUpdate,
-        ThetaSketch,
-        HllSketch,
-        Bitmap32,
-    )
-} | {"first_not_null_value": FirstNonNull}
+    for module in (functions, nested, sketches)
+    for one in vars(module).values()
+    if isinstance(one, type) and issubclass(one, Function) and hasattr(one, "name")
+} | {"first_not_null_value": functions.FirstNonNull}
 
 
 def make_function(name: str, column: pa.Array, options: FieldOptions, where: str) -> Function:
