@@ -18,7 +18,7 @@ from seambase.wording import counted
 from seamkit.avro.plan import Column, Plan, plan_column
 from seamkit.avro.schema import AvroType, parse_schema
 from seamkit.core._seam import ffi, lib
-from seamkit.core.border import check, expect, new_error
+from seamkit.core.border import call, expect, made
 from seamkit.core.memory import TrackedAllocator
 from seamkit.files.promotion import LOSSLESS, TypeRules, resolve_column
 
@@ -46,19 +46,15 @@ class BlockPiece:
 
 def new_native_decoder(plan: Plan, allocator: TrackedAllocator, source: str) -> Any:
     """Compile a plan in the core; the result frees itself."""
-    out = ffi.new("struct seam_avro_decoder **")
-    error = new_error()
-    nodes, columns = plan.native_nodes, plan.native_columns
-    code = lib.seam_avro_new(allocator.pointer, *nodes, *columns, out, error)
-    check(code, error, source=source)
-    return ffi.gc(out[0], lib.seam_avro_free)
+    given = allocator.pointer, *plan.native_nodes, *plan.native_columns
+    make, free = lib.seam_avro_new, lib.seam_avro_free
+    return made("seam_avro_decoder", make, free, *given, source=source)
 
 
 def finish_native_decoder(decoder: Any, schema: pa.Schema, source: str) -> pa.RecordBatch:
     """Hand the rows of a decoder to pyarrow without copying them."""
     array = ffi.new("struct ArrowArray *")
-    error = new_error()
-    check(lib.seam_avro_finish(decoder, array, error), error, source=source)
+    call(lib.seam_avro_finish, decoder, array, source=source)
     return pa.RecordBatch._import_from_c(int(ffi.cast("uintptr_t", array)), schema)
 
 
@@ -204,14 +200,12 @@ class AvroDecoder:
         Only records of a block's first piece are counted from the block's beginning in messages.
         """
         span = piece.content, piece.end, piece.begin, piece.count
-        error = new_error()
         if kept is None:
-            code = lib.seam_avro_decode(self._decoder, *span, self._framing, error)
-        else:
-            expect(len(kept) == piece.count, "a word for each record")
-            bits = ffi.from_buffer("uint8_t[]", np.packbits(kept, bitorder="little"))
-            code = lib.seam_avro_decode_kept(self._decoder, *span, bits, self._framing, error)
-        check(code, error, source=piece.source)
+            call(lib.seam_avro_decode, self._decoder, *span, self._framing, source=piece.source)
+            return
+        expect(len(kept) == piece.count, "a word for each record")
+        given = *span, ffi.from_buffer("uint8_t[]", np.packbits(kept, bitorder="little"))
+        call(lib.seam_avro_decode_kept, self._decoder, *given, self._framing, source=piece.source)
 
     def decode_plain(self, content: Any, count: int, source: str | None = None) -> None:
         """Append records that follow each other without lengths, as in blocks of Avro's own files.
@@ -219,10 +213,9 @@ class AvroDecoder:
         Their bytes may go away after the call; messages call them as in `decode`.
         """
         view = ffi.from_buffer("uint8_t[]", content)
-        error = new_error()
-        plain = lib.SEAM_AVRO_PLAIN
-        code = lib.seam_avro_decode(self._decoder, view, len(view), 0, count, plain, error)
-        check(code, error, source=self._source if source is None else source)
+        given = view, len(view), 0, count, lib.SEAM_AVRO_PLAIN
+        source = self._source if source is None else source
+        call(lib.seam_avro_decode, self._decoder, *given, source=source)
 
     def finish(self) -> pa.RecordBatch:
         """Hand over all rows decoded so far, in order; the decoder is empty and usable again.

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import mmap
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import IO, Any
 
@@ -56,6 +56,31 @@ def check(code: int, error: object, *, source: str = "", by_caller: bool = False
     if code == lib.SEAM_BAD_ARGUMENT and by_caller:
         raise UsageError(f"{where}{message}")
     expect(False, message)
+
+
+def call(function: Callable[..., int], *arguments: Any, source: str = "", begin: int = 0) -> None:
+    """Call a core function with a `struct seam_error *` behind its other arguments.
+
+    `source` is as `check` takes it, `begin` where in it the bytes lie that the function is given.
+    """
+    error = ffi.new("struct seam_error *")
+    code = function(*arguments, error)
+    if code:
+        error.offset += begin if error.offset >= 0 else 0
+        check(code, error, source=source)
+
+
+def made(
+    kind: str,
+    make: Callable[..., int],
+    free: Callable[..., None],
+    *arguments: Any,
+    source: str = "",
+) -> Any:
+    """A thing of the core's, which `make` puts behind a pointer to it; it frees itself."""
+    out = ffi.new(f"struct {kind} **")
+    call(make, *arguments, out, source=source)
+    return ffi.gc(out[0], free)
 
 
 def expect(holds: bool, otherwise: str) -> None:

@@ -22,10 +22,10 @@ from seamkit.core.border import (
     address,
     array_of,
     batch_of,
-    check,
+    call,
     expect,
+    made,
     new_array,
-    new_error,
 )
 from seamkit.core.memory import TrackedAllocator
 
@@ -76,11 +76,9 @@ class LogIndex:
         self._origin: LogIndex | None = None  # kept alive: a fork borrows from it
         self._allocator = allocator
         self._source = source
-        out = ffi.new("struct seam_merge **")
-        error = new_error()
-        code = lib.seam_merge_new(allocator.pointer, self._events(), out, error)
-        check(code, error, source=source)
-        self._merge = ffi.gc(out[0], lib.seam_merge_free)
+        given = allocator.pointer, self._events()
+        make, free = lib.seam_merge_new, lib.seam_merge_free
+        self._merge = made("seam_merge", make, free, *given, source=source)
 
     def _events(self) -> Any:
         events = ffi.new("struct seam_events *")
@@ -98,11 +96,9 @@ class LogIndex:
 
     def fork(self, allocator: TrackedAllocator) -> LogIndex:
         """The same folded events for another read; this index has met no base row, nor will it."""
-        out = ffi.new("struct seam_merge **")
-        error = new_error()
-        check(lib.seam_merge_fork(allocator.pointer, self._merge, out, error), error)
         fork = copy.copy(self)
-        fork._merge = ffi.gc(out[0], lib.seam_merge_free)
+        given = allocator.pointer, self._merge
+        fork._merge = made("seam_merge", lib.seam_merge_fork, lib.seam_merge_free, *given)
         fork._origin = self
         return fork
 
@@ -125,8 +121,8 @@ class LogIndex:
         base_keys = ExportedBatch(keys)
         base_ordering = None if ordering is None else ExportedBatch(ordering)
         sources = np.empty(keys.num_rows, dtype=np.int32)
-        error = new_error()
-        code = lib.seam_merge_probe(
+        call(
+            lib.seam_merge_probe,
             self._merge,
             base_keys.schema,
             base_keys.array,
@@ -134,9 +130,8 @@ class LogIndex:
             ffi.NULL if base_ordering is None else base_ordering.array,
             ffi.from_buffer("int32_t[]", sources),
             ffi.NULL if losers is None else ffi.from_buffer("int32_t[]", losers),
-            error,
+            source=self._source,
         )
-        check(code, error, source=self._source)
         return sources
 
     def below(self) -> RowNumbers:
@@ -155,11 +150,9 @@ class _Plan:
     """A C plan of runs for one batch; freed with this object."""
 
     def __init__(self, sources: RowNumbers, allocator: TrackedAllocator) -> None:
-        out = ffi.new("struct seam_plan **")
-        error = new_error()
         buffer = ffi.from_buffer("int32_t[]", np.ascontiguousarray(sources, dtype=np.int32))
-        check(lib.seam_plan_new(allocator.pointer, buffer, len(sources), out, error), error)
-        self.pointer = ffi.gc(out[0], lib.seam_plan_free)
+        given = allocator.pointer, buffer, len(sources)
+        self.pointer = made("seam_plan", lib.seam_plan_new, lib.seam_plan_free, *given)
         self.allocator = allocator
         self.rows = int(lib.seam_plan_rows(self.pointer))
         self.changes = int(
@@ -229,15 +222,13 @@ def _merge_column(
     expect(plain == kind, f"a column of {plain} in the base, of {kind} in the log")
     schema = exported_log.schema.children[i]
     arrays = (exported_base.array.children[i], exported_log.array.children[i])
-    error = new_error()
     if _may_patch(base):
         patched = ffi.new("int32_t *")
-        check(lib.seam_patch(plan.pointer, schema, *arrays, patched, error), error)
+        call(lib.seam_patch, plan.pointer, schema, *arrays, patched)
         if patched[0]:
             return base.slice(0, plan.rows)
     out = new_array()
-    code = lib.seam_assemble(plan.pointer, schema, *arrays, plan.allocator.pointer, out, error)
-    check(code, error)
+    call(lib.seam_assemble, plan.pointer, schema, *arrays, plan.allocator.pointer, out)
     return pa.Array._import_from_c(address(out), kind)
 
 
@@ -309,11 +300,9 @@ class RunMerge:
         options.n_keys, options.n_order, options.descending = n_keys, n_order, descending
         options.ignores_retracts, options.pick = ignores_retracts, _PICKS[pick]
         self._source = source
-        self._error = new_error()
         self._held: dict[int, tuple[Any, ...]] = {}
-        out = ffi.new("struct seam_runs **")
-        check(lib.seam_runs_new(allocator.pointer, options, out, self._error), self._error)
-        self._pointer = ffi.gc(out[0], lib.seam_runs_free)
+        given = allocator.pointer, options
+        self._pointer = made("seam_runs", lib.seam_runs_new, lib.seam_runs_free, *given)
 
     @property
     def wants(self) -> int | None:
@@ -341,21 +330,18 @@ class RunMerge:
             ffi.NULL if kinds is None else ffi.from_buffer("int8_t[]", kinds),
             ffi.NULL if sources is None else ffi.from_buffer("int32_t[]", sources),
         ]
-        code = lib.seam_runs_add(
-            self._pointer, run, exported.schema, exported.array, *own, self._error
-        )
-        check(code, self._error, source=self._source)
+        given = self._pointer, run, exported.schema, exported.array, *own
+        call(lib.seam_runs_add, *given, source=self._source)
         self._held[run] = (kinds, sources, own)  # borrowed until the run is wanted again
 
     def end(self, run: int) -> None:
         """Nothing more comes from a run that is wanted."""
-        check(lib.seam_runs_end(self._pointer, run, self._error), self._error)
+        call(lib.seam_runs_end, self._pointer, run)
 
     def step(self, most: int) -> MergedRows:
         """Go on until a run is wanted, about so many rows were merged, or all runs have ended."""
         out = ffi.new("struct seam_runs_rows *")
-        code = lib.seam_runs_next(self._pointer, most, out, self._error)
-        check(code, self._error, source=self._source)
+        call(lib.seam_runs_next, self._pointer, most, out, source=self._source)
         n = int(out.count)
         if not n:
             none = np.empty(0, np.int32)

@@ -36,7 +36,7 @@ import pyarrow.parquet as pq
 from seambase.errors import InputError
 from seambase.wording import counted
 from seamkit.core._seam import ffi, lib
-from seamkit.core.border import check, new_error
+from seamkit.core.border import call, check, new_error
 from seamkit.core.unpack import Bound, most_bytes
 
 _TAIL_BYTES = 8  # the footer's length, and the magic again
@@ -110,13 +110,8 @@ def check_chunks(source: pa.NativeFile, footer: pq.FileMetaData, where: str) -> 
     rules.n_leaves, rules.n_groups = len(columns), footer.num_row_groups
     held = ffi.from_buffer("int64_t[]", spans)
     rules.spans, rules.lists_levels = held, is_by_parquet_mr(footer)
-    error: Any = new_error()
-    code = lib.seam_parquet_check_chunks(
-        ffi.cast("uint8_t *", body.address), body.size, leaves, rules, error
-    )
-    if error.offset >= 0:
-        error.offset += begin
-    check(code, error, source=where)
+    given = ffi.cast("uint8_t *", body.address), body.size, leaves, rules
+    call(lib.seam_parquet_check_chunks, *given, source=where, begin=begin)
     _check_spans(spans, begin, footer, where)
 
 

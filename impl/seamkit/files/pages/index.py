@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from seambase.errors import InputError
 from seambase.wording import counted
 from seamkit.core._seam import ffi, lib
-from seamkit.core.border import check, new_error
+from seamkit.core.border import call
 from seamkit.files.footers.chunks import footer_bytes
 
 Integers = npt.NDArray[np.int64]
@@ -69,11 +69,9 @@ def read_pages(read: Read, place: Place, chunk: tuple[int, int], rows: int, wher
     """An OffsetIndex of a column chunk that begins and ends at two places."""
     data = _index_bytes(read, place, f"{where}: offset index")
     found = ffi.new("struct seam_parquet_page[]", len(data) // lib.SEAM_PARQUET_PAGE_BYTES + 1)
-    count, error = ffi.new("int64_t *"), new_error()
-    code = lib.seam_parquet_offset_index(
-        ffi.from_buffer("uint8_t[]", data), len(data), *chunk, rows, found, count, error
-    )
-    _check(code, error, place, where)
+    count = ffi.new("int64_t *")
+    given = ffi.from_buffer("uint8_t[]", data), len(data), *chunk, rows, found, count
+    call(lib.seam_parquet_offset_index, *given, source=where, begin=place[0])
     raw = np.frombuffer(ffi.buffer(found, ffi.sizeof("struct seam_parquet_page") * count[0]), "i8")
     offsets, sizes, first_rows = raw.reshape(-1, 3).T
     return Pages(offsets.copy(), sizes.copy(), np.append(first_rows, rows))
@@ -83,11 +81,8 @@ def read_bounds(read: Read, place: Place, pages: Pages, where: str) -> PageBound
     """A ColumnIndex of these pages."""
     data = _index_bytes(read, place, f"{where}: column index")
     found = ffi.new("struct seam_parquet_bounds[]", len(pages))
-    error = new_error()
-    code = lib.seam_parquet_column_index(
-        ffi.from_buffer("uint8_t[]", data), len(data), len(pages), found, error
-    )
-    _check(code, error, place, where)
+    given = ffi.from_buffer("uint8_t[]", data), len(data), len(pages), found
+    call(lib.seam_parquet_column_index, *given, source=where, begin=place[0])
     bounds = PageBounds(
         [_text(data, one.least) for one in found],
         [_text(data, one.greatest) for one in found],
@@ -119,12 +114,6 @@ def _index_bytes(read: Read, place: Place, what: str) -> bytes:
             f"{what}: it has {len(data)} of {counted(size, 'byte')} (at byte {offset})"
         )
     return data
-
-
-def _check(code: int, error: Any, place: Place, where: str) -> None:
-    if error.offset >= 0:
-        error.offset += place[0]
-    check(code, error, source=where)
 
 
 _BYTES_A_CHUNK = 200
@@ -171,13 +160,8 @@ def find_places(source: pa.NativeFile, footer: pq.FileMetaData, where: str) -> F
     n_groups, n_leaves = footer.num_row_groups, footer.num_columns
     leaves = ffi.new("struct seam_parquet_place[]", max(n_leaves, 1))
     chunks = ffi.new("struct seam_parquet_chunk[]", max(n_groups * n_leaves, 1))
-    error: Any = new_error()
-    code = lib.seam_parquet_find_indexes(
-        ffi.cast("uint8_t *", body.address), body.size, n_groups, n_leaves, leaves, chunks, error
-    )
-    if error.offset >= 0:
-        error.offset += begin
-    check(code, error, source=where)
+    given = ffi.cast("uint8_t *", body.address), body.size, n_groups, n_leaves, leaves, chunks
+    call(lib.seam_parquet_find_indexes, *given, source=where, begin=begin)
     data = memoryview(body)
     elements = [bytes(data[at.offset : at.offset + at.size_bytes]) for at in leaves[0:n_leaves]]
     groups = [

@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 from seambase.errors import InputError
 from seambase.wording import counted
 from seamkit.core._seam import ffi, lib
-from seamkit.core.border import batch_of, check, new_error
+from seamkit.core.border import batch_of, call
 from seamkit.core.unpack import Bound
 from seamkit.files.file_cache import KEPT
 from seamkit.files.footers.chunks import paths_twice
@@ -426,12 +426,9 @@ def _spans(column: _Column, numbers: Integers) -> list[tuple[int, int]]:
 
 
 def _header(page: memoryview, offset: int, where: str) -> Any:
-    header, error = ffi.new("struct seam_parquet_page_header *"), new_error()
-    data = ffi.from_buffer("uint8_t[]", page)
-    code = lib.seam_parquet_page_header(data, len(page), header, error)
-    if code:
-        error.offset += offset  # type: ignore[attr-defined]
-        check(code, error, source=where)
+    header = ffi.new("struct seam_parquet_page_header *")
+    given = ffi.from_buffer("uint8_t[]", page), len(page), header
+    call(lib.seam_parquet_page_header, *given, source=where, begin=offset)
     return header
 
 

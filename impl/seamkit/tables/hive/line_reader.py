@@ -14,7 +14,7 @@ import pyarrow as pa
 from seambase.errors import InputError
 from seambase.wording import counted
 from seamkit.core._seam import ffi, lib
-from seamkit.core.border import address, batch_of, check, new_error
+from seamkit.core.border import address, batch_of, call, made
 from seamkit.core.memory import TrackedAllocator
 from seamkit.core.unpack import Bound
 from seamkit.files.reader import FileReader, RowsWanted, check_texts
@@ -79,11 +79,10 @@ class TextParser:
             },
         )
         columns = ffi.new("struct seam_text_column[]", list(specs))
-        out, error = ffi.new("struct seam_text_parser **"), new_error()
         self._allocator = TrackedAllocator()
-        code = lib.seam_text_new(self._allocator.pointer, native, columns, len(specs), out, error)
-        check(code, error, source=self._source)
-        return ffi.gc(out[0], lib.seam_text_free)
+        given = self._allocator.pointer, native, columns, len(specs)
+        make, free = lib.seam_text_new, lib.seam_text_free
+        return made("seam_text_parser", make, free, *given, source=self._source)
 
     @staticmethod
     def line_end(text: bytes, begin: int, *, last: bool) -> int:
@@ -105,27 +104,23 @@ class TextParser:
         Lines that begin behind `last_begin` are left. `last`: the text's end is a line's end.
         """
         view = ffi.from_buffer("uint8_t[]", text)
-        at, error = ffi.new("int64_t *", begin), new_error()
-        code = lib.seam_text_parse(
-            self._parser, view, len(view), last, last_begin, most_rows, at, error
-        )
-        check(code, error, source=self._source)
+        at = ffi.new("int64_t *", begin)
+        given = view, len(view), last, last_begin, most_rows, at
+        call(lib.seam_text_parse, self._parser, *given, source=self._source)
         return int(at[0])
 
     def parse_rows(self, text: Any, offsets: npt.NDArray[np.int64]) -> None:
         """Parse rows that lie behind each other, `offsets[i]` to `offsets[i + 1]`."""
-        view, error = ffi.from_buffer("uint8_t[]", text), new_error()
+        view = ffi.from_buffer("uint8_t[]", text)
         places = ffi.from_buffer("int64_t[]", np.ascontiguousarray(offsets, dtype=np.int64))
-        code = lib.seam_text_parse_rows(
-            self._parser, view, len(view), places, len(offsets) - 1, error
-        )
-        check(code, error, source=self._source)
+        given = view, len(view), places, len(offsets) - 1
+        call(lib.seam_text_parse_rows, self._parser, *given, source=self._source)
 
     def finish(self) -> pa.RecordBatch:
         """Hand over the rows parsed so far."""
         rows = self.rows
-        array, error = ffi.new("struct ArrowArray *"), new_error()
-        check(lib.seam_text_finish(self._parser, array, error), error, source=self._source)
+        array = ffi.new("struct ArrowArray *")
+        call(lib.seam_text_finish, self._parser, array, source=self._source)
         if not self._wanted:
             lib.seam_array_release(array)
             return batch_of([], self._in_order, rows)

@@ -30,7 +30,7 @@ from seambase.errors import RefusedError, UsageError
 from seambase.filters import all_of
 from seambase.values import EXACT, decimal_of
 from seamkit.core._seam import ffi, lib
-from seamkit.core.border import ExportedBatch, check, new_error, repeated
+from seamkit.core.border import ExportedBatch, call, repeated
 from seamkit.core.memory import TrackedAllocator
 from seamkit.files.expressions import named_values
 from seamkit.files.statistics import bounds, or_null, that_may_match
@@ -334,17 +334,16 @@ def iceberg_buckets(column: pa.Array, buckets: int) -> pa.Array:
     column, kind.kind = _hashed(column)
     if pa.types.is_decimal(column.type):
         kind.precision, kind.scale = column.type.precision, column.type.scale
-    exported, error = ExportedBatch(pa.RecordBatch.from_arrays([column], ["value"])), new_error()
+    exported = ExportedBatch(pa.RecordBatch.from_arrays([column], ["value"]))
     hashes, allocator = np.empty(len(column), dtype=np.int32), TrackedAllocator()
-    code = lib.seam_partition_iceberg(
+    call(
+        lib.seam_partition_iceberg,
         allocator.pointer,
         kind,
         exported.schema,
         exported.array,
         ffi.cast("int32_t *", hashes.ctypes.data),
-        error,
     )
-    check(code, error)
     return pa.array(hashes % buckets, mask=hashes < 0)
 
 

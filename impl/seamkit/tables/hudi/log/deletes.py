@@ -26,7 +26,7 @@ from seamkit.avro.decoder import finish_native_decoder, new_native_decoder
 from seamkit.avro.plan import Column, Plan
 from seamkit.avro.schema import parse_schema
 from seamkit.core._seam import ffi, lib
-from seamkit.core.border import check, new_error, numbers
+from seamkit.core.border import call, numbers
 from seamkit.core.memory import TrackedAllocator
 
 # Branches of the ordering value's union, by number, and the Avro type each one wraps.
@@ -217,10 +217,8 @@ def read_delete_keys(
             f"{counted(length, 'byte')}, the block has {len(content) - 8}."
         )
     decoder = new_native_decoder(_plan(), allocator or TrackedAllocator(), source)
-    error = new_error()
     view = ffi.from_buffer("uint8_t[]", content)
-    code = lib.seam_avro_decode_array(decoder, view, len(view), 8, error)
-    check(code, error, source=source)
+    call(lib.seam_avro_decode_array, decoder, view, len(view), 8, source=source)
     return DeleteKeys(finish_native_decoder(decoder, _COLUMNS, source), source)
 
 
