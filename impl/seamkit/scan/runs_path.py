@@ -182,6 +182,8 @@ class _Merging:
             for i, run in enumerate(changes.runs)
         ]
         self._batches: dict[int, pa.RecordBatch] = {}
+        # Where the values of the rows of the base's batch come from.
+        self._given: RowNumbers | None = None
 
     def _field(self, name: str, schema: pa.Schema) -> pa.Field:
         known = self._changes.system if schema.get_field_index(name) < 0 else schema
@@ -205,12 +207,11 @@ class _Merging:
         if len(self._readers) > 1:
             first, *others = self._changes.runs[run]
             refuse_nan(ranked, first.name + " or a later file of its sorted run" * bool(others))
-        sources = self._sources(batch.num_rows) if run == self._base else None
+        if run == self._base:
+            self._given = np.full(batch.num_rows, KEEP, dtype=np.int32)
+        sources = self._given if run == self._base else None
         self._merge.add(run, ranked, self._kinds(batch), sources)
         return True
-
-    def _sources(self, rows: int) -> RowNumbers:
-        raise NotImplementedError(rows)
 
     def _kinds(self, batch: pa.RecordBatch) -> npt.NDArray[np.int8] | None:
         kinds = self._changes.kinds
@@ -239,7 +240,6 @@ class _Picked(_Merging):
 
     def rows(self) -> Iterator[pa.RecordBatch]:
         """The rows that are left."""
-        self._given: RowNumbers | None = None
         self._taking: list[pa.RecordBatch] = []
         while True:
             while (run := self._merge.wants) is not None:
@@ -251,10 +251,6 @@ class _Picked(_Merging):
             merged = self._merge.step(self._batch_rows)
             if len(merged.rows):
                 yield from self._handed_out(merged)
-
-    def _sources(self, rows: int) -> RowNumbers:
-        self._given = np.full(rows, KEEP, dtype=np.int32)
-        return self._given
 
     def _handed_out(self, merged: MergedRows) -> Iterator[pa.RecordBatch]:
         """Rows that stand in no place of the base's; the others are kept until its batch ends."""
@@ -307,10 +303,6 @@ class _Winners(_Merging):
         cuts = [np.cumsum([len(flags) for flags in own])[:-1] for own in kept]
         pieces = [np.split(own, at) for own, at in zip(self._gone, cuts, strict=True)]
         return [flags for own in pieces for flags in own]
-
-    def _sources(self, rows: int) -> RowNumbers:
-        self._given = np.full(rows, KEEP, dtype=np.int32)
-        return self._given
 
     def _at(self, run: int) -> npt.NDArray[np.int64]:
         """Places in the run of the rows of its batch."""
