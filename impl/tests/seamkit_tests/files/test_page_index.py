@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import functools
 import json
+import re
 from collections import Counter
 from decimal import Decimal
 from pathlib import Path
@@ -375,12 +376,18 @@ def test_an_index_that_contradicts_the_file_is_refused(
 ) -> None:
     """The error tells the file, the row group, the column, and what is wrong with which field."""
     file = _Damaged(tmp_path)
-    offset, size = file.columns[0].offset_index
+    chunk = file.columns[0]
+    offset, size = chunk.offset_index
     changed = _offset_index(*pages)
     content = file.whole[:offset] + changed + file.whole[offset + len(changed) :]
     assert len(changed) <= size
-    with pytest.raises(InputError, match=rf"a\.parquet: row group 0: column 'k': .*{reason}"):
+    where = r"a\.parquet: row group 0: column 'k': "
+    with pytest.raises(InputError, match=f"{where}.*{reason}") as met:
         file.read(content, _LOOK_UPS[0])
+    own = chunk.column_index if reason.startswith("column") else chunk.offset_index
+    at = re.search(r"at byte (\d+)", str(met.value))
+    assert at is not None
+    assert 0 < int(at[1]) - own[0] < own[1]
 
 
 def test_of_a_file_far_away_pages_are_few_requests(tmp_path: Path) -> None:

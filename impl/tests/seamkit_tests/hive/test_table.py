@@ -171,6 +171,16 @@ def test_batches_of_long_rows_stay_small(tmp_path: Path) -> None:
     assert max(sizes) <= 14
 
 
+def test_columns_come_as_they_are_wanted(tmp_path: Path) -> None:
+    """A reader parses a row's fields in their order, and hands them out in the schema's."""
+    reader = _lines(tmp_path, b"1,a\n2,b\n", 4)
+    names = reader.schema.names[::-1]
+    schema = pa.schema([reader.schema.field(name) for name in names])
+    batches = list(reader.batches(schema, 3, use_threads=False))
+    assert [batch.schema.names for batch in batches] == [names] * len(batches)
+    assert pa.Table.from_batches(batches).column("v").to_pylist() == ["a", "b"]
+
+
 def test_lines_longer_than_a_block_are_read(tmp_path: Path) -> None:
     """Blocks grow with them, in plain files and in compressed ones."""
     text = "x" * 9_000_000

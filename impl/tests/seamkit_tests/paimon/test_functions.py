@@ -77,6 +77,13 @@ def test_functions_that_take_nothing_back_refuse_retracts(name: str) -> None:
         function.retract(None, 0)
 
 
+def test_what_comes_late_stands_in_front() -> None:
+    """A row that is older than what was kept goes before it; a null changes nothing."""
+    function = make_function("listagg", pa.array(["new", "old", None]), {}, "")
+    kept = function.reverse(function.agg(None, 0), 1)
+    assert (kept, function.reverse(kept, 2)) == ("old,new", "old,new")
+
+
 def test_a_late_row_is_refused_where_a_limit_would_cut_rows_without_an_order() -> None:
     """With a key, Paimon keeps rows in the order of a hash map; where all fit, nothing is cut."""
     column = pa.array([[(1, "a"), (2, "b")], [(3, "c")]], ROWS)
