@@ -57,13 +57,20 @@ class _Reader:
 
     def varint(self) -> int:
         shift = value = 0
-        while True:
+        while shift < 70:
             byte = self.data[self.at]
             self.at += 1
             value |= (byte & 0x7F) << shift
             if byte < 0x80:
                 return value
             shift += 7
+        raise ValueError(f"a number at {self.at} has more than ten bytes")
+
+    def bytes(self, size: int) -> bytes:
+        begin, self.at = self.at, self.at + size
+        if self.at > len(self.data):
+            raise IndexError(f"{size} bytes at {begin} end beyond the end")
+        return self.data[begin : self.at]
 
     def value(self, kind: int, *, listed: bool = False) -> Any:
         if kind in (_TRUE, _FALSE):
@@ -72,13 +79,9 @@ class _Reader:
                 self.at += 1
             return Number(kind, int(kind == _TRUE))
         if kind in (_BYTE, _DOUBLE):
-            size = 1 if kind == _BYTE else 8
-            self.at += size
-            return (kind, self.data[self.at - size : self.at])
+            return (kind, self.bytes(1 if kind == _BYTE else 8))
         if kind == _BINARY:
-            size = self.varint()
-            self.at += size
-            return Binary(self.data[self.at - size : self.at])
+            return Binary(self.bytes(self.varint()))
         if kind in (_LIST, _SET):
             head = self.data[self.at]
             self.at += 1
@@ -106,7 +109,13 @@ class _Reader:
 
 def read_struct(data: bytes, at: int = 0) -> Struct:
     """The struct that begins at an offset."""
-    return _Reader(data, at).struct()
+    return struct_to_end(data, at)[0]
+
+
+def struct_to_end(data: bytes, at: int) -> tuple[Struct, int]:
+    """The struct that begins at an offset, and where it ends."""
+    reader = _Reader(data, at)
+    return reader.struct(), reader.at
 
 
 def _varint(value: int) -> bytes:

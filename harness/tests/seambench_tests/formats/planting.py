@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from seambench.contracts.formats import TableFormat
 from seambench.contracts.tables import Form
@@ -12,6 +13,15 @@ from seambench.formats.golden import golden_table
 
 SUITES = Path(__file__).resolve().parents[4] / "suites" / "seambench_suites"
 Plant = Callable[[Path], object]
+
+
+def places(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Each member of objects and lists at any depth, as what holds it and its key."""
+    if not isinstance(value, dict | list):
+        return
+    for key, one in list(value.items() if isinstance(value, dict) else enumerate(value)):
+        yield value, key
+        yield from places(one)
 
 
 def unpacked(format_: TableFormat, name: str, target: Path) -> Path:

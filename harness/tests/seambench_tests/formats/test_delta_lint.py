@@ -156,7 +156,7 @@ _CHECKPOINT = "_delta_log/*.checkpoint.parquet"
             _json_of("_delta_log/_last_checkpoint", _set(version=99)),
         ),
         (
-            "last-checkpoint",
+            "last-checkpoint.counts",
             "checkpoint-classic",
             _json_of("_delta_log/_last_checkpoint", _set(numOfAddFiles=99)),
         ),

@@ -268,7 +268,7 @@ FAULTS: list[tuple[str, str, Plant]] = [
     ("timeline.completion", V9, _rename(".hoodie/timeline/*_*", lambda n: f"{n[:18]}1{n[19:]}")),
     ("timeline.completion", V9, _rename(".hoodie/timeline/*_*", lambda n: n[:17] + n[35:])),
     ("timeline.completion", V6, _rename(".hoodie/*.deltacommit", lambda n: f"{n[:17]}_{n}")),
-    ("timeline.states", V9, without(".hoodie/timeline/*.requested")),
+    ("timeline.requested", V9, without(".hoodie/timeline/*.requested")),
     ("timeline.states", V9, _rename(TIMES, lambda n: n.replace("deltacommit.inf", "clean.inf"))),
     ("timeline.unreadable", "archived/v9", changed_bytes(f"{TIMES}/*.parquet", lambda d: d[9:])),
     ("commit.unreadable", V9, changed_bytes(".hoodie/timeline/*_*", lambda data: data[:-20])),

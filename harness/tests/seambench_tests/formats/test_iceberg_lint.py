@@ -5,11 +5,13 @@ from __future__ import annotations
 import functools
 import json
 import shutil
+import struct
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import fastavro
+import pyarrow as pa
 import pytest
 
 from seambench.contracts.formats import resolve_format
@@ -18,6 +20,7 @@ from seambench.formats.golden import golden_table, table_folders
 from seambench.formats.iceberg.lint.rules import RULES
 from seambench.formats.iceberg.lint.table import newest_metadata
 from seambench.formats.iceberg.lint.values import transformed
+from seambench_tests.formats.planting import places
 from seambench_tests.samples.documents import CHECKOUT, document
 
 FORMAT = resolve_format("iceberg")
@@ -63,6 +66,12 @@ FIELD = "schemas/0/fields/0"
 SPEC = "partition-specs/0/fields/0"
 ORDER: Any = {"order-id": 1, "fields": [{"transform": "identity", "source-id": 1}]}
 SORTED = {"direction": "asc", "null-order": "nulls-last"}
+
+
+def _lifted(fields: Any) -> Any:
+    """The first field of a struct stands beside the struct."""
+    struct = next(one for one in fields if isinstance(one["type"], dict))
+    return [*fields, struct["type"]["fields"].pop(0)]
 
 
 OF_METADATA: list[tuple[str, str, str, Any]] = [
@@ -171,7 +180,15 @@ OF_METADATA: list[tuple[str, str, str, Any]] = [
         [{"snapshot-id": 7, "statistics-path": "/x", "file-size-in-bytes": 9}],
     ),
     ("summary.totals", "travel", "snapshots/0/summary/total-records", "9"),
+    ("summary.changes", "travel", "snapshots/0/summary/added-records", "9"),
+    ("summary.changes", "travel", "snapshots/0/summary/added-data-files", "9"),
+    ("summary.changes", "positions", "snapshots/1/summary/added-position-deletes", "9"),
+    ("summary.changes", "overwrite", "snapshots/1/summary/deleted-records", "9"),
     ("file.field-ids", "appends", f"{FIELD}/id", 55),
+    ("file.types", "appends", f"{FIELD}/type", "string"),
+    ("file.types", "appends", f"{FIELD}/type", "uuid"),
+    ("file.types", "appends", f"{FIELD}/type", {"type": "struct", "fields": []}),
+    ("file.types", "types-nested", "schemas/-1/fields", lambda old: _lifted(old)),
     ("file.required", "types", "schemas/0/fields/5/required", True),
 ]
 
@@ -218,6 +235,7 @@ OF_AVRO: list[tuple[str, str, str, str, Any]] = [
     ("manifest.schema-id", "iceberg-go-types", "data", "@schema-id", "9"),
     ("manifest.field-ids", "transforms", "data", "!record_count", None),
     ("entry.required", "transforms", "data", "record_count", GONE),
+    ("entry.form", "transforms", "data", "~record_count", "many"),
     ("entry.status", "transforms", "data", "0/status", 3),
     ("entry.content", "transforms", "data", "0/data_file/content", 1),
     ("entry.sequence", "transforms", "data", "0/sequence_number", None),
@@ -274,6 +292,12 @@ def _changed(file: Path, path: str, value: Any) -> None:
     said = {name: text for name, text in reader.metadata.items() if not name.startswith("avro.")}
     if path.startswith("@"):
         said[path[1:]] = value
+    elif path.startswith("~"):
+        for holder, key in places([schema, rows]):
+            if holder[key] == path[1:]:
+                holder["type"] = "string"
+            elif key == path[1:]:
+                holder[key] = value
     elif path.startswith("!") or value is GONE:
         schema = _without(schema, path.lstrip("!"), value is GONE)
     elif path:
@@ -361,6 +385,61 @@ def test_bytes_of_a_vector_are_held_to_their_checksum(copied: Callable[[str], Pa
     data[30] ^= 1
     file.write_bytes(data)
     assert "iceberg.vector.blob" in {fault.rule for fault in _faults(table)}
+
+
+#: A compact theta sketch of two hashes, all that there were.
+SKETCH = bytes([2, 3, 3, 0, 0, 26, 0, 0]) + struct.pack("<if", 2, 1.0) + struct.pack("<2q", 5, 9)
+THETA = "apache-datasketches-theta-v1"
+
+
+def _statistics(table: Path, told: Any, blob: Any, content: bytes) -> None:
+    """Put a Puffin file of one blob into a table: what the metadata and its footer tell of it."""
+    file = newest_metadata(table)
+    said = json.loads(file.read_text())
+    number = {"snapshot-id": said["current-snapshot-id"], "sequence-number": 1}
+    blob = {"type": THETA, "fields": [1], "offset": 4, "length": len(content), **number, **blob}
+    footer = json.dumps({"blobs": [blob]}).encode()
+    end = b"PFA1" + footer + struct.pack("<ii", len(footer), 0) + b"PFA1"
+    data = b"PFA1" + content + end
+    (table / "metadata" / "s.puffin").write_bytes(data)
+    of_blob = {"type": THETA, "fields": [1], "properties": blob.get("properties"), **number}
+    of_file = {
+        "snapshot-id": number["snapshot-id"],
+        "statistics-path": said["location"] + "/metadata/s.puffin",
+        "file-size-in-bytes": len(data),
+        "file-footer-size-in-bytes": len(end),
+        "blob-metadata": [of_blob],
+    }
+    said["statistics"] = [of_file | told]
+    file.write_text(json.dumps(said))
+
+
+@pytest.mark.parametrize(
+    ("rules", "told", "blob", "content"),
+    [
+        (set(), {}, {"properties": {"ndv": "2"}}, SKETCH),
+        (set(), {}, {"compression-codec": "zstd"}, pa.compress(SKETCH, "zstd", asbytes=True)),
+        (set(), {}, {}, bytes([1, 3, 3, 0, 0, 30, 0, 0])),
+        ({"ndv"}, {}, {"properties": {"ndv": "3"}}, SKETCH),
+        ({"file"}, {"file-footer-size-in-bytes": 7}, {}, SKETCH),
+        ({"file"}, {"file-size-in-bytes": 7}, {}, SKETCH),
+        ({"snapshot"}, {"snapshot-id": 7}, {}, SKETCH),
+        ({"blobs"}, {"blob-metadata": []}, {}, SKETCH),
+        ({"blobs"}, {}, {}, SKETCH[:-1]),
+        ({"blobs"}, {}, {"compression-codec": "zstd"}, SKETCH),
+        ({"blobs"}, {}, {"compression-codec": "lzo"}, SKETCH),
+        ({"puffin"}, {}, {"length": 999}, SKETCH),
+        ({"puffin"}, {}, {"offset": None}, SKETCH),
+    ],
+)
+def test_statistics_files_are_held_to_what_is_told_of_them(
+    rules: set[str], told: Any, blob: Any, content: bytes, copied: Callable[[str], Path]
+) -> None:
+    """A Puffin file's size, footer, blobs and sketches, by the metadata and by themselves."""
+    table = copied("travel")
+    _statistics(table, told, blob, content)
+    found = {one.rule for one in _faults(table) if ".statistics." in one.rule}
+    assert found == {f"iceberg.statistics.{rule}" for rule in rules}
 
 
 @pytest.mark.parametrize(
@@ -469,6 +548,10 @@ KNOWN: dict[str, tuple[tuple[str, ...], str]] = {
         ("iceberg-go-vectors", "name-mapping"),
         "iceberg-go counts whole Puffin files, the Java API no bytes of a file that it takes over",
     ),
+    "iceberg.summary.changes": (
+        ("iceberg-go-vectors",),
+        "iceberg-go counts whole Puffin files, and vectors as position delete files",
+    ),
 }
 #: Java's writer and pyiceberg leave `schema-id` out of a manifest's metadata, where version 2
 #: requires it; its schema holds it, too. These tables write it, have version 1 or no manifest.
@@ -506,13 +589,14 @@ def test_every_rule_has_a_planted_fault() -> None:
     """A rule that nothing breaks is not known to hold; the rest stand in tables that are known."""
     planted = {one[0] for one in OF_METADATA} | {one[0] for one in OF_AVRO}
     planted |= {one[0] for one in OF_FILES}
+    planted |= {f"statistics.{name}" for name in ("puffin", "blobs", "ndv")}
     everywhere = {"iceberg.manifest.no-schema-id"}
-    assert set(RULES) - {f"iceberg.{rule}" for rule in planted} <= set(KNOWN) | everywhere
+    assert set(RULES.known) - {f"iceberg.{rule}" for rule in planted} <= set(KNOWN) | everywhere
 
 
 def test_every_rule_is_told() -> None:
     """The page of linters has each rule: `iceberg.part.…` in a row with the names in that part."""
     rows = document("docs/lint.md").partition("## Iceberg")[2].partition("\n## ")[0].split("\n")
-    for rule in RULES:
+    for rule in RULES.known:
         part, _, name = rule.rpartition(".")
         assert any(f"`{part}.…`" in row and f"`{name}`" in row for row in rows), rule

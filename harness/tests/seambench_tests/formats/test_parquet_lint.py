@@ -9,12 +9,14 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from seambench.formats.forms.footer import Binary, Footer, Listed, Number, Struct
-from seambench.formats.parquet_lint import parquet_faults
+from seambench.formats.forms.footer import Binary, Footer, Listed, Number, Struct, struct_to_end
+from seambench.formats.lint.bloom import xxh64
+from seambench.formats.lint.parquet import judged
 
 _ROWS = pa.table(
     {
@@ -50,7 +52,7 @@ def _file(folder: Path, **options: Any) -> Path:
 )
 def test_right_files(tmp_path: Path, options: dict[str, Any]) -> None:
     """What pyarrow writes of all kinds of columns keeps every rule."""
-    assert list(parquet_faults(_file(tmp_path, **options), "f")) == []
+    assert judged(_file(tmp_path, **options), "f").faults == []
 
 
 def _statistics(column: str) -> Callable[[Footer], Struct]:
@@ -119,7 +121,7 @@ def test_footers(tmp_path: Path, change: Callable[[Footer], None], rule: str, sa
     change(footer)
     file.write_bytes(footer.file())
 
-    found = list(parquet_faults(file, "f.parquet"))
+    found = judged(file, "f.parquet").faults
 
     assert [fault.rule for fault in found] == [f"parquet.{rule}"]
     assert says in found[0].says
@@ -136,7 +138,7 @@ def test_page_index(tmp_path: Path) -> None:
     data[at] = 4
     file.write_bytes(data)
 
-    [fault] = parquet_faults(file, "f")
+    [fault] = judged(file, "f").faults
 
     assert fault.rule == "parquet.statistics.min"
     assert fault.place == "f, row group 0, column i, page 1"
@@ -149,4 +151,72 @@ def test_broken_files(tmp_path: Path, cut: int) -> None:
     file = _file(tmp_path)
     file.write_bytes(file.read_bytes()[:cut])
 
-    assert [fault.rule for fault in parquet_faults(file, "f")] == ["parquet.magic"]
+    assert [fault.rule for fault in judged(file, "f").faults] == ["parquet.magic"]
+
+
+def _bloomed(folder: Path) -> Path:
+    """A file with a Bloom filter for columns of most types, as DuckDB writes them."""
+    file = folder / "b.parquet"
+    i = "(i % 50)"
+    columns = (
+        *(
+            f"{i}::INT",
+            f"{i}::BIGINT",
+            f"{i}::UINTEGER",
+            f"'t' || {i}",
+            f"repeat('long', {i}::INT)",
+        ),
+        *(f"1 + {i} / 7.0::DOUBLE", f"(1 + {i})::FLOAT", f"({i} - 9)::DECIMAL(9, 2)"),
+        *(f"{i}::DECIMAL(18, 2)", f"DATE '2020-01-01' + {i}::INT", f"make_timestamp({i}::BIGINT)"),
+    )
+    named = ", ".join(f"{column} c{at}" for at, column in enumerate(columns))
+    made = duckdb.sql(f"SELECT {named} FROM range(2000) t(i)")  # noqa: S608
+    assert made is not None
+    made.write_parquet(str(file))
+    return file
+
+
+def test_bloom_filters(tmp_path: Path) -> None:
+    """Each value is in its chunk's filter; what is emptied or has another head is named."""
+    file = _bloomed(tmp_path)
+    data = file.read_bytes()
+    chunks = [(leaf, chunk[3]) for leaf, chunk in Footer(data).chunks() if 14 in chunk[3]]
+    assert len(chunks) == 11
+    assert judged(file, "f").faults == []
+
+    for leaf, meta in chunks:
+        head, begin = struct_to_end(data, meta.whole(14))
+        for at, size, rule in ((begin, head.whole(1), "values"), (meta.whole(14), 1, "broken")):
+            file.write_bytes(data[:at] + bytes(size) + data[at + size :])
+            found = [(one.rule, one.place) for one in judged(file, "f").faults]
+            place = f"f, row group 0, column {leaf.path[0]}"
+            assert found == [(f"parquet.bloom.{rule}", place)]
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        (b"", 0xEF46DB3751D8E999),
+        (b"a", 0xD24EC4F1A98C6E5B),
+        (b"abc", 0x44BC2CF5AD770999),
+        (b"Nobody inspects the spammish repetition", 0xFBCEA83C8A378BF1),
+    ],
+)
+def test_hashes_of_filters(text: bytes, code: int) -> None:
+    """XXH64 has the values that its own documents give."""
+    assert xxh64(text) == code
+
+
+def test_rows_come_from_one_read(tmp_path: Path) -> None:
+    """Who judges a file has its rows without Arrow's own types, and the footer's key-values."""
+    table = pa.table({"s": pa.array(["a", "a"]).dictionary_encode()})
+    pq.write_table(
+        table.replace_schema_metadata({"k": "v"}), file := tmp_path / "f", row_group_size=1
+    )
+
+    found = judged(file, "f")
+
+    assert found.rows is not None
+    assert found.rows.schema.field("s").type == pa.string()
+    assert found.rows.to_pylist() == [{"s": "a"}, {"s": "a"}]
+    assert found.metadata[b"k"] == b"v"

@@ -7,7 +7,7 @@ import struct
 import numpy as np
 import pytest
 
-from seambench.formats.roaring import positions_32, positions_64
+from seambench.formats.lint.roaring import positions_32, positions_64
 
 #: One container or several; as arrays, sets of bits and runs; at both ends of what there is.
 POSITIONS = {

@@ -1,24 +1,23 @@
-"""What is wrong with a Delta table by its protocol: the log, its metadata, and its files.
-
-Sources are sections of the Delta transaction log protocol.
-"""
+"""What is wrong with a Delta table by its protocol: the log, its metadata, and its files."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 from seambench.contracts.lint import Fault
-from seambench.formats.delta.lint.features import metadata_faults
+from seambench.formats.delta.lint.features import metadata_findings
 from seambench.formats.delta.lint.files import file_faults
 from seambench.formats.delta.lint.log import Log
+from seambench.formats.delta.lint.rules import RULES
 
 
 def lint(table: Path) -> Iterator[Fault]:
     """What is wrong with the newest version of a table."""
     log = Log(table)
-    state = log.replay()
-    yield from log.faults
-    yield from metadata_faults(state, second_kind=log.has_second_kind)
-    if state.metadata is not None:
-        yield from file_faults(table, state)
+    yield from RULES.faults(log.replay, "form", "_delta_log")
+    metadata = partial(metadata_findings, log.state, second_kind=log.has_second_kind)
+    yield from RULES.faults(metadata, "form", "_delta_log, metaData")
+    if log.state.metadata is not None:
+        yield from file_faults(table, log.state)

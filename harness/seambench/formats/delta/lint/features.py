@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from seambench.contracts.lint import Fault
 from seambench.formats.delta.lint.log import State
+from seambench.formats.lint import Finding, Wrong, read_json
 
-_FEATURES = "Delta protocol, Table Features"
-_SCHEMA = "Delta protocol, Schema Serialization Format"
-_METADATA = "Delta protocol, Change Metadata"
-_MAPPING = "Delta protocol, Column Mapping"
 #: Reader and writer version that have a feature without naming it; 0: none has.
 _VERSIONS = {
     "appendOnly": (0, 2),
@@ -25,14 +20,14 @@ _VERSIONS = {
     "identityColumns": (0, 6),
 }
 _OF_READERS = frozenset(
-    (
+    [
         "columnMapping",
         "deletionVectors",
         "timestampNtz",
         "typeWidening",
         "v2Checkpoint",
         "variantType",
-    )
+    ]
 )
 _NAMED_READER, _NAMED_WRITER = 3, 7
 _SWITCHES = {
@@ -56,14 +51,11 @@ Field = Mapping[str, Any]
 def schema_of(state: State) -> Mapping[str, Any]:
     """The schema; one of no fields where it cannot be parsed."""
     try:
-        found = json.loads(str((state.metadata or {}).get("schemaString")))
+        found = read_json(str((state.metadata or {}).get("schemaString")))
     except ValueError:
-        return {"fields": []}
-    return (
-        found
-        if isinstance(found, dict) and isinstance(found.get("fields"), list)
-        else {"fields": []}
-    )
+        return {}
+    fits = isinstance(found, dict) and isinstance(found.get("fields"), list)
+    return found if fits else {}
 
 
 def fields_of(type_: Any) -> Iterator[Field]:
@@ -77,93 +69,75 @@ def fields_of(type_: Any) -> Iterator[Field]:
         yield from fields_of(type_.get(below))
 
 
-def metadata_faults(state: State, *, second_kind: bool) -> Iterator[Fault]:
+def metadata_findings(state: State, *, second_kind: bool) -> Iterator[Finding]:
     """What is wrong with protocol, metadata and schema of a state."""
-    for word, body in (("protocol", state.protocol), ("metaData", state.metadata)):
-        if body is None:
-            yield Fault("delta.state", _METADATA, "_delta_log", f"the table has no {word}")
-            return
-    yield from _protocol(state.protocol or {})
-    yield from _schema(state)
+    if state.protocol is None or state.metadata is None:
+        missing = "protocol" if state.protocol is None else "metaData"
+        yield "state", "_delta_log", f"the table has no {missing}"
+        return
+    for rule, says in _protocol(state.protocol):
+        yield rule, "_delta_log, protocol", says
+    for rule, says in _schema(state, state.metadata):
+        yield rule, "_delta_log, metaData", says
+    for column, rule, says in _mapping(state):
+        yield rule, f"_delta_log, metaData, column {column}", says
     for feature, why in sorted(_used(state, second_kind=second_kind).items()):
-        yield from _declared(feature, why, state.protocol or {})
+        for says in _undeclared(feature, state.protocol):
+            says = f"{feature} is used ({why}), and {says} do not declare it"
+            yield "protocol.undeclared", "_delta_log, protocol", says
 
 
-def _protocol(protocol: Mapping[str, Any]) -> Iterator[Fault]:
-    reader, writer = protocol.get("minReaderVersion"), protocol.get("minWriterVersion")
-    place = "_delta_log, protocol"
-    for version, member, least in (
-        (reader, "readerFeatures", _NAMED_READER),
-        (writer, "writerFeatures", _NAMED_WRITER),
+def _protocol(protocol: Mapping[str, Any]) -> Iterator[Wrong]:
+    for member, named, least in (
+        ("readerFeatures", "minReaderVersion", _NAMED_READER),
+        ("writerFeatures", "minWriterVersion", _NAMED_WRITER),
     ):
+        version = protocol.get(named)
         if (version == least) != (protocol.get(member) is not None):
             says = f"{member} must be there with version {least}, and only then; it is {version}"
-            yield Fault("delta.protocol.features", _FEATURES, place, says)
+            yield "protocol.features", says
     more = set(protocol.get("readerFeatures") or ()) - set(protocol.get("writerFeatures") or ())
     if more:
-        says = f"{', '.join(sorted(more))} must be a feature of writers, too"
-        yield Fault("delta.protocol.features", _FEATURES, place, says)
+        yield "protocol.features", f"{', '.join(sorted(more))} must be a feature of writers, too"
 
 
-def _schema(state: State) -> Iterator[Fault]:
-    metadata, place = state.metadata or {}, "_delta_log, metaData"
+def _schema(state: State, metadata: Mapping[str, Any]) -> Iterator[Wrong]:
     if (metadata.get("format") or {}).get("provider") != "parquet":
-        yield Fault(
-            "delta.metadata.format",
-            _METADATA,
-            place,
-            f"format is {metadata.get('format')}, it must be parquet",
-        )
+        yield "metadata.format", f"format is {metadata.get('format')}, it must be parquet"
     if not metadata.get("id"):
-        yield Fault("delta.metadata.id", _METADATA, place, "it has no id")
-    schema = schema_of(state)
-    if not schema["fields"] and '"fields":[]' not in str(metadata.get("schemaString")).replace(
-        " ", ""
-    ):
-        yield Fault("delta.schema", _SCHEMA, place, "schemaString is no struct")
+        yield "metadata.id", "it has no id"
+    if not (schema := schema_of(state)):
+        yield "schema", "schemaString is no struct"
         return
     names = [str(one.get("name")) for one in schema["fields"]]
-    small = Counter(name.lower() for name in names)
-    for name, count in small.items():
+    for name, count in Counter(name.lower() for name in names).items():
         if count > 1:
-            yield Fault(
-                "delta.schema.names",
-                _SCHEMA,
-                place,
-                f"{count} columns are called {name}, but for capitals",
-            )
+            yield "schema.names", f"{count} columns are called {name}, but for capitals"
     partitions = metadata.get("partitionColumns") or []
     for name in partitions:
         if name not in names or partitions.count(name) > 1:
-            yield Fault(
-                "delta.metadata.partitions",
-                _METADATA,
-                place,
-                f"partition column {name} is none of the schema, or stands twice",
-            )
-    yield from _mapping(state, schema)
+            says = f"partition column {name} is none of the schema, or stands twice"
+            yield "metadata.partitions", says
 
 
-def _mapping(state: State, schema: Mapping[str, Any]) -> Iterator[Fault]:
-    """Ids and physical names of columns, where they are mapped."""
-    mode = state.configuration.get("delta.columnMapping.mode", "none")
-    if mode == "none":
+def _mapping(state: State) -> Iterator[Finding]:
+    """Column, rule and sentence of ids and physical names, where columns are mapped."""
+    if state.configuration.get("delta.columnMapping.mode", "none") == "none":
         return
     most = state.configuration.get("delta.columnMapping.maxColumnId", "")
     ids: Counter[int] = Counter()
-    for one in fields_of(schema):
-        said = one.get("metadata") or {}
-        place = f"_delta_log, metaData, column {one.get('name')}"
+    for one in fields_of(schema_of(state)):
+        said, column = one.get("metadata") or {}, str(one.get("name"))
         id_, name = said.get("delta.columnMapping.id"), said.get("delta.columnMapping.physicalName")
         if not isinstance(id_, int) or not name:
-            yield Fault("delta.mapping.field", _MAPPING, place, "it has no id or no physical name")
+            yield column, "mapping.field", "it has no id or no physical name"
             continue
         ids[id_] += 1
         if ids[id_] > 1:
-            yield Fault("delta.mapping.ids", _MAPPING, place, f"another column has its id {id_}")
-        if not most.isdigit() or id_ > int(most):
+            yield column, "mapping.ids", f"another column has its id {id_}"
+        if not most.isdecimal() or id_ > int(most):
             says = f"its id {id_} is above maxColumnId, {most or 'which is missing'}"
-            yield Fault("delta.mapping.max-id", _MAPPING, place, says)
+            yield column, "mapping.max-id", says
 
 
 def _used(state: State, *, second_kind: bool) -> dict[str, str]:
@@ -205,23 +179,14 @@ def _type_words(type_: Any) -> Iterator[str]:
             yield from _type_words(type_.get(below))
 
 
-def _declared(feature: str, why: str, protocol: Mapping[str, Any]) -> Iterator[Fault]:
+def _undeclared(feature: str, protocol: Mapping[str, Any]) -> Iterator[str]:
+    """Where the protocol leaves a feature out."""
     reader, writer = _VERSIONS.get(feature, (0, 0))
-    sides = (
-        [("readerFeatures", "minReaderVersion", reader, _NAMED_READER)]
-        if feature in _OF_READERS
-        else []
-    )
-    for member, version, old, named in [
-        *sides,
-        ("writerFeatures", "minWriterVersion", writer, _NAMED_WRITER),
-    ]:
-        has = int(protocol.get(version) or 0)
+    sides = [("writerFeatures", "minWriterVersion", writer, _NAMED_WRITER)]
+    if feature in _OF_READERS:
+        sides.insert(0, ("readerFeatures", "minReaderVersion", reader, _NAMED_READER))
+    for member, version, old, named in sides:
+        has = protocol.get(version) or 0
         listed = {str(one).removesuffix("-preview") for one in protocol.get(member) or ()}
         if feature not in listed if has >= named else not old or has < old:
-            yield Fault(
-                "delta.protocol.undeclared",
-                _FEATURES,
-                "_delta_log, protocol",
-                f"{feature} is used ({why}), and {member} of version {has} do not declare it",
-            )
+            yield f"{member} of version {has}"

@@ -3,37 +3,35 @@
 from __future__ import annotations
 
 import datetime as dt
-import json
 import math
 import re
 import struct
 import uuid
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Context, Decimal, InvalidOperation
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from seambench.contracts.lint import Fault
 from seambench.formats.delta.lint.features import schema_of
 from seambench.formats.delta.lint.log import State
-from seambench.formats.leaves import Leaf, leaves
-from seambench.formats.parquet_lint import parquet_faults, plainly_opened
-from seambench.formats.roaring import Positions, positions_64
+from seambench.formats.delta.lint.rules import RULES
+from seambench.formats.lint import Finding, Wrong, read_json, reason, size_of
+from seambench.formats.lint.leaves import Leaf, leaves
+from seambench.formats.lint.parquet import judged
+from seambench.formats.lint.roaring import Positions, positions_64
+from seambench.formats.lint.values import ends
 
-_ADD = "Delta protocol, Add File and Remove File"
-_VALUES = "Delta protocol, Partition Value Serialization"
-_STATS = "Delta protocol, Per-file Statistics"
-_VECTORS = "Delta protocol, Deletion Vectors"
 _MAGIC = 1681511377
 _Z85 = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
-_WHOLE = ("byte", "short", "integer", "long")
+_EXACT, _EPOCH = Context(prec=200), dt.date(1970, 1, 1).toordinal()
 _BITS = {"byte": 8, "short": 16, "integer": 32, "long": 64}
 
 
@@ -48,7 +46,7 @@ class _Columns:
     def of(cls, state: State) -> _Columns:
         mapped = state.configuration.get("delta.columnMapping.mode", "none") != "none"
         physical = {}
-        for one in schema_of(state)["fields"]:
+        for one in schema_of(state).get("fields", ()):
             own = (one.get("metadata") or {}).get("delta.columnMapping.physicalName")
             physical[one["name"]] = (own if mapped and own else one["name"], one["type"])
         listed = (state.metadata or {}).get("partitionColumns") or []
@@ -58,76 +56,76 @@ class _Columns:
 
 def file_faults(table: Path, state: State) -> Iterator[Fault]:
     """What is wrong with the files of a state, and with what the log says of them."""
-    columns = _Columns.of(state)
+    try:
+        columns = _Columns.of(state)
+    except (KeyError, TypeError, AttributeError) as error:
+        yield RULES.fault(("form", "_delta_log, metaData, schemaString", reason(error)))
+        return
     seen: set[str] = set()
     for add in state.files.values():
         path = str(add.get("path"))
         if path in seen:
             says = "it is there twice, with different deletion vectors"
-            yield Fault("delta.file.twice", _ADD, path, says)
+            yield RULES.fault(("file.twice", path, says))
         seen.add(path)
-        yield from _partition_values(path, add, columns)
+        yield from RULES.faults(partial(_partition_values, path, add, columns), "form", path)
         file = _place(table, path)
         if file is None:  # on another store: its rows cannot be looked at
             continue
-        if not file.is_file():
-            yield Fault("delta.file.missing", _ADD, path, "the file is not there")
+        if (size := size_of(file)) is None:
+            yield RULES.fault(("file.missing", path, "the file is not there"))
             continue
-        if file.stat().st_size != add.get("size"):
-            says = f"size is {add.get('size')}, the file has {file.stat().st_size} bytes"
-            yield Fault("delta.file.size", _ADD, path, says)
-        broken = list(parquet_faults(file, path))
-        yield from broken
-        if not any(fault.rule.count(".") == 1 for fault in broken):
-            yield from _rows(table, path, add, plainly_opened(file.read_bytes()).read(), columns)
+        if size != add.get("size"):
+            says = f"size is {add.get('size')}, the file has {size} bytes"
+            yield RULES.fault(("file.size", path, says))
+        parquet = judged(file, path)
+        yield from parquet.faults
+        if parquet.rows is not None:
+            rows = partial(_rows, table, path, add, parquet.rows, columns)
+            yield from RULES.faults(rows, "form", path)
 
 
 def _place(table: Path, path: str) -> Path | None:
     """A file of the table; None for one on another store."""
-    parts = urlsplit(path)
+    try:
+        parts = urlsplit(path)
+    except ValueError:  # brackets that hold no address
+        return table / unquote(path)
     if parts.scheme and parts.scheme != "file":
         return None
     decoded = unquote(parts.path if parts.scheme else path)
     return Path(decoded) if parts.scheme else table / decoded
 
 
-def _partition_values(path: str, add: Mapping[str, Any], columns: _Columns) -> Iterator[Fault]:
+def _partition_values(path: str, add: Mapping[str, Any], columns: _Columns) -> Iterator[Finding]:
     values = add.get("partitionValues") or {}
     if set(values) != columns.partitions:
         has, wanted = sorted(values), sorted(columns.partitions)
         says = f"partitionValues has {has}, the table is partitioned by {wanted}"
-        yield Fault("delta.partition.columns", _ADD, path, says)
+        yield "partition.columns", path, says
         return
     for name, text in values.items():
         if text not in (None, "") and not _is_value(str(text), columns.types[name]):
             says = f"{text!r} is no {columns.types[name]}"
-            yield Fault("delta.partition.value", _VALUES, f"{path}, column {name}", says)
+            yield "partition.value", f"{path}, column {name}", says
+
+
+_SPELLED = {
+    "float|double": r"[+-]?(\d+\.?\d*([eE][+-]?\d+)?|\.\d+|Infinity|inf|NaN)",
+    "boolean": "(?i)true|false",
+    "date": r"\d{4}-\d\d-\d\d",
+    "timestamp.*": r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)?)?",
+}
 
 
 def _is_value(text: str, type_: str) -> bool:
-    if type_ in _WHOLE:
-        return re.fullmatch(r"[+-]?\d+", text) is not None and -(2 ** (_BITS[type_] - 1)) <= int(
-            text
-        ) < 2 ** (_BITS[type_] - 1)
-    if type_ in ("float", "double"):
-        return (
-            re.fullmatch(r"[+-]?(\d+\.?\d*([eE][+-]?\d+)?|\.\d+|Infinity|inf|NaN)", text)
-            is not None
-        )
+    if bits := _BITS.get(type_):
+        spelled = re.fullmatch(r"[+-]?\d{1,40}", text)
+        return spelled is not None and -(2 ** (bits - 1)) <= int(text) < 2 ** (bits - 1)
     if type_.startswith("decimal"):
         return _fits(text, *map(int, type_[8:-1].split(",")))
-    if type_ == "boolean":
-        return text.lower() in ("true", "false")
-    if type_ == "date":
-        return re.fullmatch(r"\d{4}-\d\d-\d\d", text) is not None
-    if type_.startswith("timestamp"):
-        return (
-            re.fullmatch(
-                r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)?)?", text
-            )
-            is not None
-        )
-    return True
+    patterns = [pattern for types, pattern in _SPELLED.items() if re.fullmatch(types, type_)]
+    return all(re.fullmatch(pattern, text) for pattern in patterns)
 
 
 def _fits(text: str, precision: int, scale: int) -> bool:
@@ -143,63 +141,70 @@ def _fits(text: str, precision: int, scale: int) -> bool:
 
 def _rows(
     table: Path, path: str, add: Mapping[str, Any], rows: pa.Table, columns: _Columns
-) -> Iterator[Fault]:
+) -> Iterator[Finding]:
     """Statistics and the deletion vector of a file."""
     try:
-        stats = json.loads(add["stats"], parse_float=Decimal) if add.get("stats") else None
+        stats = read_json(add["stats"], parse_float=Decimal) if add.get("stats") else None
     except ValueError as error:
-        yield Fault("delta.stats.json", _STATS, path, f"stats is no JSON: {error}")
+        yield "stats.json", path, f"stats is no JSON: {error}"
         return
-    vector = add.get("deletionVector")
+    vector, live = add.get("deletionVector"), rows
     if vector:
-        gone: Positions | None = None
-        try:
-            gone = _positions(table, vector)
-        except (ValueError, OSError, struct.error) as error:
-            yield Fault("delta.vector.broken", _VECTORS, path, str(error))
-        if gone is not None:
-            if len(gone) != vector.get("cardinality"):
-                says = f"cardinality is {vector.get('cardinality')}, it has {len(gone)} positions"
-                yield Fault("delta.vector.cardinality", _VECTORS, path, says)
-            if len(gone) and gone[-1] >= rows.num_rows:
-                says = f"position {gone[-1]} of {rows.num_rows} rows"
-                yield Fault("delta.vector.position", _VECTORS, path, says)
-            else:
-                kept = np.ones(rows.num_rows, bool)
-                kept[gone] = False
-                live = rows.filter(pa.array(kept))
-                yield from _stats(path, stats, rows.num_rows, live, columns, vector=True)
-        if stats is None or "numRecords" not in stats:
-            says = "a file with a deletion vector must state numRecords"
-            yield Fault("delta.stats.num-records", _STATS, path, says)
-    elif stats is not None:
-        yield from _stats(path, stats, rows.num_rows, rows, columns, vector=False)
-
-
-def _stats(
-    path: str, stats: Any, count: int, rows: pa.Table, columns: _Columns, *, vector: bool
-) -> Iterator[Fault]:
-    """What statistics say of the rows that are left, by physical names."""
-    if not isinstance(stats, Mapping):
+        if not isinstance(stats, Mapping) or "numRecords" not in stats:
+            yield "stats.num-records", path, "a file with a deletion vector must state numRecords"
+        live = yield from _left(table, path, vector, rows)
+    if not isinstance(stats, Mapping) or live is None:
         return
-    if stats.get("numRecords", count) != count:
-        says = f"numRecords is {stats['numRecords']}, the file has {count} rows"
-        yield Fault("delta.stats.num-records", _STATS, path, says)
+    if (told := stats.get("numRecords", rows.num_rows)) != rows.num_rows:
+        says = f"numRecords is {told}, the file has {rows.num_rows} rows"
+        yield "stats.num-records", path, says
     exact = not vector and stats.get("tightBounds", True)
-    for leaf in leaves(rows):
-        where = f"{path}, column {'.'.join(leaf.path)}"
-        nulls = _at(stats.get("nullCount"), leaf)
-        if exact and isinstance(nulls, int) and nulls != leaf.values.null_count:
-            says = f"nullCount is {nulls}, it must be {leaf.values.null_count}"
-            yield Fault("delta.stats.null-count", _STATS, where, says)
-        for member, is_low in (("minValues", True), ("maxValues", False)):
-            bound = _at(stats.get(member), leaf)
-            if bound is not None:
-                yield from _bound(where, member, bound, leaf, is_low=is_low)
+    for leaf in leaves(live):
+        for rule, says in _stats(stats, leaf, exact=exact):
+            yield rule, f"{path}, column {'.'.join(leaf.path)}", says
     for member in ("minValues", "maxValues", "nullCount"):
         for name in set(stats.get(member) or ()) - set(columns.types):
             says = f"{member} has the column {name}, which there is not"
-            yield Fault("delta.stats.columns", _STATS, path, says, "should")
+            yield "stats.columns", path, says
+
+
+def _left(
+    table: Path, path: str, vector: Mapping[str, Any], rows: pa.Table
+) -> Generator[Finding, None, pa.Table | None]:
+    """What is wrong with a deletion vector; returns the rows that it leaves, if that is known."""
+    try:
+        gone = _positions(table, vector)
+    except (ValueError, OSError, struct.error, KeyError, TypeError) as error:
+        yield "vector.broken", path, reason(error)
+        return None
+    if len(gone) != vector.get("cardinality"):
+        says = f"cardinality is {vector.get('cardinality')}, it has {len(gone)} positions"
+        yield "vector.cardinality", path, says
+    if len(gone) and not 0 <= gone[0] <= gone[-1] < rows.num_rows:
+        yield "vector.position", path, f"position {gone[-1]} of {rows.num_rows} rows"
+        return None
+    kept = np.ones(rows.num_rows, bool)
+    kept[gone] = False
+    return rows.filter(pa.array(kept))
+
+
+def _stats(stats: Mapping[str, Any], leaf: Leaf, *, exact: bool) -> Iterator[Wrong]:
+    """What statistics say of a column of the rows that are left, by its physical name."""
+    nulls = _at(stats.get("nullCount"), leaf)
+    if exact and isinstance(nulls, int) and nulls != leaf.values.null_count:
+        yield "stats.null-count", f"nullCount is {nulls}, it must be {leaf.values.null_count}"
+    for member, is_low in (("minValues", True), ("maxValues", False)):
+        if (bound := _at(stats.get(member), leaf)) is None:
+            continue
+        rule = f"stats.{member[:3]}-values"
+        try:
+            known = _comparable(bound, leaf.field.type, is_low=is_low)
+        except (ValueError, InvalidOperation, TypeError, OverflowError) as error:
+            yield rule, f"{member} is {bound!r}, no value of the column: {error}"
+            continue
+        extreme = None if known is None else (ends(leaf.values) or (None, None))[not is_low]
+        if extreme is not None and ((extreme < known) if is_low else (extreme > known)):
+            yield rule, f"{member} is {bound}, there is {_shown(extreme, leaf.field.type)}"
 
 
 def _at(tree: Any, leaf: Leaf) -> Any:
@@ -210,24 +215,8 @@ def _at(tree: Any, leaf: Leaf) -> Any:
     return None if isinstance(tree, Mapping) else tree
 
 
-def _bound(where: str, member: str, bound: Any, leaf: Leaf, *, is_low: bool) -> Iterator[Fault]:
-    rule = "delta.stats.min-values" if is_low else "delta.stats.max-values"
-    try:
-        known = _comparable(bound, leaf.field.type, is_low=is_low)
-        extreme = _extreme(leaf.values, is_low=is_low)
-    except (ValueError, InvalidOperation, TypeError, OverflowError) as error:
-        yield Fault(rule, _STATS, where, f"{member} is {bound!r}, no value of the column: {error}")
-        return
-    except pa.ArrowException:
-        return
-    if known is None or extreme is None:
-        return
-    if (extreme < known) if is_low else (extreme > known):
-        yield Fault(rule, _STATS, where, f"{member} is {bound}, there is {extreme}")
-
-
 def _comparable(bound: Any, kind: pa.DataType, *, is_low: bool) -> Any:
-    """A bound of JSON in the terms of `_extreme`; None where there is no order."""
+    """A bound of JSON in the terms of `ends`; None where there is no order."""
     if pa.types.is_integer(kind):
         return int(bound)
     if pa.types.is_floating(kind):
@@ -236,35 +225,32 @@ def _comparable(bound: Any, kind: pa.DataType, *, is_low: bool) -> Any:
         number = float(np.float32(number)) if pa.types.is_float32(kind) else number
         return None if math.isnan(number) else number
     if pa.types.is_decimal(kind):
-        return Decimal(bound)
+        units = Decimal(bound).scaleb(kind.scale, _EXACT)
+        if not units.is_finite():
+            raise ValueError("it is no number")
+        return units
     if pa.types.is_date(kind):
-        return dt.date.fromisoformat(str(bound)).toordinal()
+        return dt.date.fromisoformat(str(bound)).toordinal() - _EPOCH
     if pa.types.is_timestamp(kind):
-        moment = np.datetime64(_utc(str(bound)), "us").astype("int64")
+        moment = int(np.datetime64(_utc(str(bound)), "us").astype("int64"))
         # Cut down to milliseconds: the greatest may lie up to one behind.
-        return int(moment) + (0 if is_low else 999)
+        return moment * 1000 + (0 if is_low else 999_999)
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         return str(bound).encode()
     return None
+
+
+def _shown(value: Any, kind: pa.DataType) -> Any:
+    """A value of `ends` as statistics spell it."""
+    if pa.types.is_decimal(kind):
+        return Decimal(value).scaleb(-kind.scale, _EXACT)
+    return value
 
 
 def _utc(text: str) -> str:
     moment = dt.datetime.fromisoformat(text)
     moment = moment.astimezone(dt.UTC).replace(tzinfo=None) if moment.tzinfo else moment
     return moment.isoformat()
-
-
-def _extreme(values: pa.ChunkedArray, *, is_low: bool) -> Any:
-    kind = values.type
-    if pa.types.is_floating(kind):
-        values = values.drop_null()
-        values = values.filter(pc.invert(pc.is_nan(values)))
-    if pa.types.is_timestamp(kind):
-        values = values.cast(pa.timestamp("us", kind.tz), safe=False).cast(pa.int64())
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        values = values.cast(pa.large_binary())
-    found = pc.min_max(values)["min" if is_low else "max"].as_py()
-    return found.toordinal() if isinstance(found, dt.date) else found
 
 
 def _positions(table: Path, vector: Mapping[str, Any]) -> Positions:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,21 +12,45 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from seambench.contracts.lint import Fault
+from seambench.formats.lint import Finding, Wrong, fitting, gaps, read_json, reason, size_of
 
-_LOG = "Delta protocol, Delta Log Entries"
-_ACTIONS = "Delta protocol, Actions"
-_CHECKPOINTS = "Delta protocol, Checkpoints"
-_CHECKSUM = "Delta protocol, Version Checksum File"
-_IN_COMMIT = "Delta protocol, In-Commit Timestamps"
-_KNOWN = frozenset(
-    ("add", "remove", "metaData", "protocol", "txn", "cdc", "commitInfo", "domainMetadata")
-)
-_OF_CHECKPOINTS = frozenset(("checkpointMetadata", "sidecar"))
+_OF_CHECKPOINTS = ("checkpointMetadata", "sidecar")
 _NAME = re.compile(
     r"(?P<version>\d{20})\.(?:(?P<commit>json)|(?P<crc>crc)|checkpoint"
     r"(?:\.(?P<part>\d{10})\.(?P<parts>\d{10})|\.(?P<uuid>[0-9a-f-]{36}))?\.(?P<kind>parquet|json))"
 )
+_FLAG, _WHOLE, _TEXT, _LIST, _OBJECT = ((kind,) for kind in (bool, int, str, list, dict))
+_FILE = {"path": _TEXT, "partitionValues": _OBJECT, "size": _WHOLE, "deletionVector": _OBJECT}
+#: Members of actions by their types, as far as rules look at them.
+_SHAPES: Mapping[str, Mapping[str, tuple[type, ...]]] = {
+    "add": {
+        **_FILE,
+        "modificationTime": _WHOLE,
+        "dataChange": _FLAG,
+        "stats": _TEXT,
+        "baseRowId": _WHOLE,
+    },
+    "remove": {**_FILE, "dataChange": _FLAG},
+    "metaData": {
+        "id": _TEXT,
+        "format": _OBJECT,
+        "schemaString": _TEXT,
+        "partitionColumns": _LIST,
+        "configuration": _OBJECT,
+    },
+    "protocol": {
+        **dict.fromkeys(("minReaderVersion", "minWriterVersion"), _WHOLE),
+        **dict.fromkeys(("readerFeatures", "writerFeatures"), _LIST),
+    },
+    "domainMetadata": {"domain": _TEXT},
+    "commitInfo": {"inCommitTimestamp": _WHOLE},
+    "sidecar": {"path": _TEXT, "sizeInBytes": _WHOLE},
+    **{word: {} for word in ("txn", "cdc", "checkpointMetadata")},
+}
+_REQUIRED = {
+    "add": ("path", "partitionValues", "size", "modificationTime", "dataChange"),
+    "remove": ("path", "dataChange"),
+}
 Action = Mapping[str, Any]
 Key = tuple[str, str]
 """A file of the table: its path, and what tells its deletion vector."""
@@ -35,11 +58,11 @@ Key = tuple[str, str]
 
 def key_of(action: Action) -> Key:
     """By what a file is added and removed."""
-    vector = action.get("deletionVector")
-    if not vector:
-        return str(action.get("path")), ""
-    return str(action["path"]), "{storageType}{pathOrInlineDv}@{offset}".format(
-        **{"offset": None, **vector}
+    told = action.get("deletionVector")
+    vector = "{storageType}{pathOrInlineDv}@{offset}" if told else ""
+    named = ("storageType", "pathOrInlineDv", "offset")
+    return str(action.get("path")), vector.format(
+        **{name: (told or {}).get(name) for name in named}
     )
 
 
@@ -71,16 +94,20 @@ class State:
     @property
     def configuration(self) -> Mapping[str, str]:
         """Properties of the table."""
-        return dict((self.metadata or {}).get("configuration") or {})
+        told = (self.metadata or {}).get("configuration") or {}
+        return {name: str(value) for name, value in told.items()}
+
+    def has(self, name: str) -> bool:
+        """Whether a property of the table is set to true."""
+        return self.configuration.get(name, "").lower() == "true"
 
 
 class Log:
-    """The files of a log, and what is found wrong while they are replayed."""
+    """The files of a log, and the state that they leave once they are replayed."""
 
     def __init__(self, table: Path) -> None:
-        self.folder = table / "_delta_log"
-        self.faults: list[Fault] = []
-        named = [(_NAME.fullmatch(file.name), file) for file in sorted(self.folder.iterdir())]
+        self.folder, self.state = table / "_delta_log", State()
+        named = [(_NAME.fullmatch(file.name), file) for file in sorted(self.folder.glob("*"))]
         known = [(found, file) for found, file in named if found]
         self._commits = {int(m["version"]): file for m, file in known if m["commit"]}
         self._sums = {int(m["version"]): file for m, file in known if m["crc"]}
@@ -90,144 +117,124 @@ class Log:
                 self._checkpoints.setdefault(int(m["version"]), []).append((m, file))
         self.has_second_kind = any(m["uuid"] for m, _ in known)
         self._read_checkpoints: dict[int, list[Action]] = {}
+        self._found: list[Finding] = []
         #: The in-commit timestamp of the version before, while the table has them.
         self._time: int | None = None
 
-    def replay(self) -> State:
-        """The newest state."""
+    def replay(self) -> Iterator[Finding]:
+        """What is wrong with the log; brings the state to its newest version."""
         if not self._commits and not self._checkpoints:
-            self._fault("log.empty", _LOG, "", "it has neither a commit nor a checkpoint")
-            return State()
+            yield "log.empty", "_delta_log", "it has neither a commit nor a checkpoint"
+            return
         newest = max([*self._commits, *self._checkpoints])
-        begin = self._begin(newest)
-        state = State()
+        begin, state = self._begin(newest), self.state
         if begin > 0 or begin not in self._commits:
             for action in self._checkpoint(begin):
                 state.apply(action)
             state.version = begin
-        for version in range(state.version + 1, newest + 1):
-            if version not in self._commits:
-                self._fault("log.gap", _LOG, "", f"version {version} is missing below {newest}")
-                continue
-            self._commit(version, state)
+        following = sorted(version for version in self._commits if version > state.version)
+        for first, last in gaps([state.version, *following, newest + 1]):
+            versions = f"version {first}" if first == last else f"versions {first} to {last}"
+            self._fault("log.gap", "", f"{versions} missing below {newest}")
+        for version in following:
+            self._commit(version)
             state.version = version
-            self._compare(state)
+            self._compare()
+            yield from self._told()
         self._last_checkpoint(newest)
-        return state
+        yield from self._told()
+
+    def _told(self) -> Iterator[Finding]:
+        while self._found:
+            yield self._found.pop(0)
 
     def _begin(self, newest: int) -> int:
         """The version to begin at: 0 where all commits are there, else the oldest checkpoint."""
-        if all(version in self._commits for version in range(newest + 1)):
-            return 0
-        below = [
-            v
-            for v in self._checkpoints
-            if all(n in self._commits for n in range(v + 1, newest + 1))
-        ]
-        return min(below, default=max(self._checkpoints, default=0))
+        for begin, first in ((0, 0), *((one, one + 1) for one in sorted(self._checkpoints))):
+            if all(version in self._commits for version in range(first, newest + 1)):
+                return begin
+        return max(self._checkpoints, default=0)
 
-    def _fault(self, rule: str, source: str, file: str, says: str, *, must: bool = True) -> None:
-        place = f"_delta_log/{file}".rstrip("/")
-        self.faults.append(
-            Fault(f"delta.{rule}", source, place, says, "must" if must else "should")
-        )
+    def _fault(self, rule: str, file: str, says: str) -> None:
+        self._found.append((rule, f"_delta_log/{file}".rstrip("/"), says))
 
-    def _commit(self, version: int, state: State) -> None:
-        file = self._commits[version]
+    def _commit(self, version: int) -> None:
+        file, state = self._commits[version], self.state
         actions = list(self._lines(file))
         words = [word for action in actions for word in action]
         for word in ("protocol", "metaData"):
             if words.count(word) > 1:
-                self._fault(
-                    "commit.twice", _ACTIONS, file.name, f"{words.count(word)} actions {word}"
-                )
+                self._fault("commit.twice", file.name, f"{words.count(word)} actions {word}")
             if version == 0 and word not in words:
-                self._fault("commit.first", _ACTIONS, file.name, f"the first version has no {word}")
-        self._files(file.name, actions, state)
+                self._fault("commit.first", file.name, f"the first version has no {word}")
+        for rule, says in self._files(actions):
+            self._fault(rule, file.name, says)
         before = state.configuration
         for action in actions:
             state.apply(action)
-        self._times(file.name, actions, state, before)
+        if says := self._times(actions, before):
+            self._fault("commit.time", file.name, says)
 
-    def _files(self, name: str, actions: Sequence[Action], state: State) -> None:
+    def _files(self, actions: Sequence[Action]) -> Iterator[Wrong]:
         """What a commit adds and removes."""
         seen: set[tuple[str, Key]] = set()
-        append_only = state.configuration.get("delta.appendOnly", "").lower() == "true"
-        for action in actions:
-            for word in ("add", "remove"):
-                if (body := action.get(word)) is None:
-                    continue
-                wanted = ("path", "partitionValues", "size", "modificationTime", "dataChange")
-                for member in wanted if word == "add" else ("path", "dataChange"):
-                    if body.get(member) is None:
-                        self._fault("action.field", _ACTIONS, name, f"{word} lacks {member}")
-                key = (word, key_of(body))
-                if key in seen:
-                    self._fault(
-                        "commit.twice", _ACTIONS, name, f"{word} of {key[1][0]} stands twice"
-                    )
-                seen.add(key)
-                if word == "remove" and body.get("dataChange") and append_only:
-                    self._fault(
-                        "commit.append-only",
-                        "Delta protocol, Append-only Tables",
-                        name,
-                        "it removes rows of a table that is only appended to",
-                    )
-                if (
-                    word == "remove"
-                    and key_of(body) not in state.files
-                    and key_of(body) not in {key_of(one["add"]) for one in actions if "add" in one}
-                ):
-                    says = f"{body.get('path')} is removed, and was not there"
-                    self._fault("commit.remove-absent", _ACTIONS, name, says, must=False)
+        added = {key_of(one["add"]) for one in actions if "add" in one}
+        for word, body in (pair for one in actions for pair in one.items() if pair[0] in _REQUIRED):
+            for member in (one for one in _REQUIRED[word] if body.get(one) is None):
+                yield "action.field", f"{word} lacks {member}"
+            key = key_of(body)
+            if (word, key) in seen:
+                yield "commit.twice", f"{word} of {key[0]} stands twice"
+            seen.add((word, key))
+            if word == "remove" and body.get("dataChange") and self.state.has("delta.appendOnly"):
+                yield "commit.append-only", "it removes rows of a table that is only appended to"
+            if word == "remove" and key not in self.state.files and key not in added:
+                yield "commit.remove-absent", f"{body.get('path')} is removed, and was not there"
 
-    def _times(
-        self, name: str, actions: Sequence[Action], state: State, before: Mapping[str, str]
-    ) -> None:
+    def _times(self, actions: Sequence[Action], before: Mapping[str, str]) -> str:
         """In-commit timestamps: first in the commit, and later than the one before."""
-        said = [
-            action["commitInfo"].get("inCommitTimestamp")
-            for action in actions
-            if "commitInfo" in action
-        ]
-        time = said[0] if said else None
-        if state.configuration.get("delta.enableInCommitTimestamps", "").lower() != "true":
+        if not self.state.has("delta.enableInCommitTimestamps"):
             self._time = None
-            return
-        if time is None or "commitInfo" not in actions[0]:
-            self._fault(
-                "commit.time", _IN_COMMIT, name, "commitInfo with inCommitTimestamp must come first"
-            )
-            return
-        was = self._time
-        if was is not None and time <= was and before:
-            self._fault(
-                "commit.time", _IN_COMMIT, name, f"inCommitTimestamp {time} is not later than {was}"
-            )
-        self._time = time
+            return ""
+        time = (actions[0].get("commitInfo") or {}).get("inCommitTimestamp") if actions else None
+        if time is None:
+            return "commitInfo with inCommitTimestamp must come first"
+        was, self._time = self._time, time
+        late = was is not None and time <= was and before
+        return f"inCommitTimestamp {time} is not later than {was}" if late else ""
 
     def _lines(self, file: Path) -> Iterator[Action]:
-        try:
-            lines = file.read_text(encoding="utf-8").split("\n")
-        except UnicodeDecodeError as error:
-            self._fault("commit.json", _LOG, file.name, f"it is no UTF-8: {error}")
-            return
-        for number, line in enumerate(lines, 1):
+        for number, line in enumerate(file.read_bytes().split(b"\n"), 1):
             if not line.strip():
                 continue
             try:
-                action = json.loads(line, parse_float=Decimal)
+                action = read_json(line, parse_float=Decimal)
             except ValueError as error:
-                self._fault("commit.json", _LOG, file.name, f"line {number} is no JSON: {error}")
+                self._fault("commit.json", file.name, f"line {number} is no JSON: {error}")
                 continue
             if not isinstance(action, dict) or len(action) != 1:
-                self._fault("commit.json", _LOG, file.name, f"line {number} is not one action")
+                self._fault("commit.json", file.name, f"line {number} is not one action")
                 continue
-            if not set(action) <= _KNOWN | _OF_CHECKPOINTS:
-                says = f"line {number} has the unknown action {next(iter(action))}"
-                self._fault("commit.unknown", _ACTIONS, file.name, says, must=False)
-            yield action
+            [word] = action
+            if word not in _SHAPES:
+                says = f"line {number} has the unknown action {word}"
+                self._fault("commit.unknown", file.name, says)
+                continue
+            yield from self._fitting(file.name, f"line {number}", action)
+
+    def _fitting(self, name: str, where: str, action: Action) -> Iterator[Action]:
+        """An action without the members that are of another type; none if it is no object."""
+        fits = {}
+        for word, body in action.items():
+            if not isinstance(body, dict):
+                self._fault("form", name, f"{where}: {word} is no object")
+                continue
+            wrong = fitting(body, _SHAPES.get(word, {}))
+            if wrong:
+                self._fault("form", name, f"{where}: {word} has {', '.join(wrong)} of another type")
+            fits[word] = {key: value for key, value in body.items() if key not in wrong}
+        if fits:
+            yield fits
 
     def _checkpoint(self, version: int) -> list[Action]:
         """The actions of a version's checkpoint, which is read, and found fault with, once."""
@@ -241,18 +248,16 @@ class Log:
         several = [file for m, file in listed if m["parts"]]
         chosen = several or [file for _, file in listed][:1]
         if several and len(several) != int(next(m["parts"] for m, _ in listed if m["parts"])):
-            self._fault(
-                "checkpoint.parts", _CHECKPOINTS, several[0].name, "some of its parts are missing"
-            )
+            self._fault("checkpoint.parts", several[0].name, "some of its parts are missing")
         actions = [action for file in chosen for action in self._read(file)]
         for sidecar in [one["sidecar"] for one in actions if "sidecar" in one]:
-            file = self.folder / "_sidecars" / str(sidecar["path"])
-            name = f"_sidecars/{file.name}"
-            if not file.is_file():
-                self._fault("checkpoint.sidecar", _CHECKPOINTS, name, "it is missing")
-            elif file.stat().st_size != sidecar.get("sizeInBytes"):
-                says = f"sizeInBytes is {sidecar.get('sizeInBytes')}, it has {file.stat().st_size}"
-                self._fault("checkpoint.sidecar", _CHECKPOINTS, name, says)
+            file = self.folder / "_sidecars" / str(sidecar.get("path"))
+            size, name = size_of(file), f"_sidecars/{file.name}"
+            if size is None:
+                self._fault("checkpoint.sidecar", name, "it is missing")
+            elif size != sidecar.get("sizeInBytes"):
+                says = f"sizeInBytes is {sidecar.get('sizeInBytes')}, it has {size}"
+                self._fault("checkpoint.sidecar", name, says)
             else:
                 actions += self._read(file)
         return actions
@@ -262,97 +267,87 @@ class Log:
             return list(self._lines(file))
         try:
             rows = pq.read_table(file).to_pylist(maps_as_pydicts="strict")
-        except (pa.ArrowException, OSError) as error:
-            self._fault("checkpoint.unreadable", _CHECKPOINTS, file.name, f"{error}")
+        except (pa.ArrowException, OSError, ValueError, KeyError) as error:
+            self._fault("checkpoint.unreadable", file.name, reason(error))
             return []
-        return [{word: body for word, body in row.items() if body is not None} for row in rows]
+        there = [{word: body for word, body in row.items() if body is not None} for row in rows]
+        return [
+            one
+            for number, row in enumerate(there)
+            for one in self._fitting(file.name, f"row {number}", row)
+        ]
 
-    def _compare(self, state: State) -> None:
+    def _compare(self) -> None:
         """A checkpoint and a checksum of a version say what its commits do."""
+        state = self.state
         for match, file in self._checkpoints.get(state.version, ()):
             if match["part"] not in (None, "0000000001"):
                 continue
             found = State()
             for action in self._checkpoint(state.version):
                 found.apply(action)
-            if missing := set(state.files) - set(found.files):
-                says = f"{len(missing)} files are missing, {min(missing)[0]} among them"
-                self._fault("checkpoint.files", _CHECKPOINTS, file.name, says)
-            if more := set(found.files) - set(state.files):
-                says = f"{len(more)} files were removed, {min(more)[0]} among them"
-                self._fault("checkpoint.files", _CHECKPOINTS, file.name, says)
+            for what, files in (
+                ("are missing", set(state.files) - set(found.files)),
+                ("were removed", set(found.files) - set(state.files)),
+            ):
+                if files:
+                    says = f"{len(files)} files {what}, {min(files)[0]} among them"
+                    self._fault("checkpoint.files", file.name, says)
             for word in ("metadata", "protocol"):
-                mine, theirs = getattr(state, word), getattr(found, word)
-                if _plain(mine) != _plain(theirs):
-                    self._fault(
-                        f"checkpoint.{word}",
-                        _CHECKPOINTS,
-                        file.name,
-                        f"{word} differs from that of the commits",
-                    )
-        self._sum(state)
+                if _plain(getattr(state, word)) != _plain(getattr(found, word)):
+                    says = f"{word} differs from that of the commits"
+                    self._fault(f"checkpoint.{word}", file.name, says)
+        if checksum := self._sums.get(state.version):
+            for rule, says in self._sum(checksum):
+                self._fault(rule, checksum.name, says)
 
-    def _sum(self, state: State) -> None:
-        file = self._sums.get(state.version)
-        if file is None:
-            return
+    def _sum(self, file: Path) -> Iterator[Wrong]:
+        """A checksum file."""
         try:
-            said = json.loads(file.read_bytes())
+            said = read_json(file.read_bytes())
         except ValueError as error:
-            self._fault("checksum.json", _CHECKSUM, file.name, f"it is no JSON: {error}")
+            yield "checksum.json", f"it is no JSON: {error}"
             return
-        true = {
-            "numFiles": len(state.files),
-            "tableSizeBytes": sum(one.get("size") or 0 for one in state.files.values()),
-            "numMetadata": 1,
-            "numProtocol": 1,
-        }
+        if not isinstance(said, dict):
+            yield "checksum.json", "it is no object"
+            return
+        files = self.state.files
+        sizes = sum(one.get("size") or 0 for one in files.values())
+        true = {"numFiles": len(files), "tableSizeBytes": sizes, "numMetadata": 1, "numProtocol": 1}
         for member, value in true.items():
             if said.get(member) != value:
-                says = f"{member} is {said.get(member)}, it must be {value}"
-                self._fault("checksum.counts", _CHECKSUM, file.name, says)
-        for member, body in (("metadata", state.metadata), ("protocol", state.protocol)):
-            if member in said and _plain(said[member]) != _plain(body):
-                self._fault(
-                    f"checksum.{member}",
-                    _CHECKSUM,
-                    file.name,
-                    f"{member} differs from that of the commits",
-                )
+                yield "checksum.counts", f"{member} is {said.get(member)}, it must be {value}"
+        for member in ("metadata", "protocol"):
+            if member in said and _plain(said[member]) != _plain(getattr(self.state, member)):
+                yield f"checksum.{member}", f"{member} differs from that of the commits"
 
     def _last_checkpoint(self, newest: int) -> None:
         file = self.folder / "_last_checkpoint"
         if not file.is_file():
             return
         try:
-            said = json.loads(file.read_bytes())
-            version = int(said["version"])
-        except (ValueError, KeyError, TypeError) as error:
+            said = read_json(file.read_bytes())
+            version, parts, count = (
+                int(said["version"]),
+                said.get("parts"),
+                said.get("numOfAddFiles"),
+            )
+            there, wanted = len(self._checkpoints.get(version, ())), int(parts or 0)
+        except (ValueError, TypeError, KeyError, OverflowError) as error:
+            self._fault("last-checkpoint", file.name, f"it names no version: {reason(error)}")
+            return
+        if not there or version > newest:
             self._fault(
-                "last-checkpoint", _CHECKPOINTS, file.name, f"it names no version: {error!r}"
+                "last-checkpoint", file.name, f"there is no checkpoint of version {version}"
             )
             return
-        if version not in self._checkpoints or version > newest:
-            self._fault(
-                "last-checkpoint",
-                _CHECKPOINTS,
-                file.name,
-                f"there is no checkpoint of version {version}",
-            )
-            return
-        parts = said.get("parts")
-        if parts is not None and len(self._checkpoints[version]) < parts:
-            self._fault(
-                "last-checkpoint",
-                _CHECKPOINTS,
-                file.name,
-                f"{parts} parts are named, {len(self._checkpoints[version])} are there",
-            )
-        actions = self._checkpoint(version)
-        added = sum("add" in action for action in actions)
-        if said.get("numOfAddFiles") not in (None, added):
-            says = f"numOfAddFiles is {said['numOfAddFiles']}, it must be {added}"
-            self._fault("last-checkpoint", _CHECKPOINTS, file.name, says, must=False)
+        if there < wanted:
+            says = f"{parts} parts are named, {there} are there"
+            self._fault("last-checkpoint", file.name, says)
+        added = sum("add" in action for action in self._checkpoint(version))
+        if count not in (None, added):
+            says = f"numOfAddFiles is {count}, it must be {added}"
+            self._fault("last-checkpoint.counts", file.name, says)
 
 
 def _plain(body: Any) -> Any:

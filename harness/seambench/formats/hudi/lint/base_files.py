@@ -6,7 +6,7 @@ import base64
 import re
 import struct
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -17,11 +17,10 @@ import pyarrow.parquet as pq
 
 from seambench.contracts.lint import Fault
 from seambench.formats.hudi.lint.instants import Instants
-from seambench.formats.parquet_lint import parquet_faults
+from seambench.formats.hudi.lint.rules import RULES
+from seambench.formats.lint import Finding, reason
+from seambench.formats.lint.parquet import judged
 
-_META = "Hudi, Technical Specification, Meta Fields"
-_KEYS = "Hudi, KeyGenUtils"
-_FOOTER = "Hudi, HoodieBloomFilterWriteSupport"
 _TIME, _KEY, _PARTITION, _FILE = (
     f"_hoodie_{name}" for name in ("commit_time", "record_key", "partition_path", "file_name")
 )
@@ -30,9 +29,8 @@ _FILTER = b"org.apache.hudi.bloomfilter"
 _DYNAMIC = b"DYNAMIC_V0"
 #: Types whose values are spelled alike by everybody.
 _PLAIN = (pa.types.is_string, pa.types.is_integer)
-#: What changes no row that a reader asks for.
-_MILD = ("keys-doubled",)
-Wrong = Iterator[tuple[str, str, str, str]]
+Wrong = Iterator[tuple[str, str, str]]
+"""The end of a rule's name, a column or key of the footer, and what stands there."""
 
 
 def row_count(file: Path) -> int | None:
@@ -49,34 +47,38 @@ def base_faults(
     table: Path, file: Path, told: Mapping[str, str], instants: Instants
 ) -> Iterator[Fault]:
     """What is wrong with a base file of a completed instant."""
-    place = file.relative_to(table).as_posix()
+    place, rows = file.relative_to(table).as_posix(), None
     footer: Mapping[bytes, bytes] = {}
     if file.suffix == ".parquet":
-        yield from parquet_faults(file, place)
-    try:
-        if file.suffix == ".parquet":
-            with pq.ParquetFile(file) as opened:
-                rows, footer = opened.read(), opened.metadata.metadata or {}
-        elif file.suffix == ".orc":
-            rows = orc.read_table(file)
-        else:
-            says = f"its rows were not looked at: nothing here reads files of {file.suffix}"
-            yield Fault("hudi.base.unread", _META, place, says, "should")
-            return
-    except (OSError, ValueError, NotImplementedError) as why:
-        says = f"it cannot be read: {type(why).__name__}: {str(why)[:200]}"
-        yield Fault("hudi.base.unreadable", _META, place, says)
+        parquet = judged(file, place)
+        yield from parquet.faults
+        rows, footer = parquet.rows, parquet.metadata
+    elif file.suffix != ".orc":
+        says = f"its rows were not looked at: nothing here reads files of {file.suffix}"
+        yield RULES.fault(("base.unread", place, says))
         return
-    folder = file.parent.relative_to(table).as_posix()
-    for rule, source, field, says in _row_faults(
-        rows, file.name, "" if folder == "." else folder, told, instants
-    ):
-        at = f"{place} {field}"
-        yield Fault(f"hudi.base.{rule}", source, at, says, "should" if rule in _MILD else "must")
+    found = partial(_findings, file, rows, footer, told, instants, place)
+    yield from RULES.faults(found, "base.unreadable", place)
+
+
+def _findings(
+    file: Path,
+    rows: pa.Table | None,
+    footer: Mapping[bytes, bytes],
+    told: Mapping[str, str],
+    instants: Instants,
+    place: str,
+) -> Iterator[Finding]:
+    if rows is None and file.suffix == ".parquet":
+        yield "base.unreadable", place, "it cannot be read"
+        return
+    rows = orc.read_table(file) if rows is None else rows
+    folder = place.rpartition("/")[0]
+    wrong = [*_row_faults(rows, file.name, folder, told, instants)]
     if _KEY in rows.column_names:
-        keys = [one for one in rows[_KEY].to_pylist() if one is not None]
-        for rule, field, says in _footer_faults(footer, keys):
-            yield Fault(f"hudi.base.{rule}", _FOOTER, f"{place} {field}", says)
+        wrong += _footer_faults(footer, [one for one in rows[_KEY].to_pylist() if one is not None])
+    for rule, field, says in wrong:
+        yield f"base.{rule}", f"{place} {field}", says
 
 
 def _row_faults(
@@ -87,11 +89,11 @@ def _row_faults(
     names = (_TIME, _KEY, _PARTITION, _FILE)
     missing = [one for one in names if one not in rows.column_names]
     if missing and own:
-        yield "meta-columns", _META, ",".join(missing), "the file lacks a meta column"
+        yield "meta-columns", ",".join(missing), "the file lacks a meta column"
     if missing or not own:
         return
     for one in (one for one in names if rows[one].null_count):
-        yield "meta-nulls", _META, one, f"{rows[one].null_count} rows have none"
+        yield "meta-nulls", one, f"{rows[one].null_count} rows have none"
     for rule, column, right in (
         ("partition-path", _PARTITION, lambda said: said == folder),
         ("file-name", _FILE, lambda said: said == name),
@@ -100,11 +102,11 @@ def _row_faults(
         for said in pc.unique(rows[column].drop_null()).to_pylist():
             if not right(said):
                 says = f"rows have {said!r}, in {name} of {folder!r}"
-                yield rule, _META, column, says
+                yield rule, column, says
     counted = pc.value_counts(rows[_KEY])
     doubled = [one["values"].as_py() for one in counted if one["counts"].as_py() > 1]
     if doubled:
-        yield "keys-doubled", _META, _KEY, f"{len(doubled)} keys are there twice, as {doubled[0]!r}"
+        yield "keys-doubled", _KEY, f"{len(doubled)} keys are there twice, as {doubled[0]!r}"
     yield from _key_faults(rows, told)
     yield from _partition_faults(rows, folder, told)
 
@@ -121,7 +123,7 @@ def _key_faults(rows: pa.Table, told: Mapping[str, str]) -> Wrong:
         right = {named, *values} if len(names) == 1 else {named}
         if key not in right:
             says = f"row {at} has the key {key!r}, its fields say {min(right)!r}"
-            yield "record-key", _KEYS, _KEY, says
+            yield "record-key", _KEY, says
             return
 
 
@@ -147,7 +149,7 @@ def _partition_faults(rows: pa.Table, folder: str, told: Mapping[str, str]) -> W
             default = ("default", "__HIVE_DEFAULT_PARTITION__")
             if str(value) != text and not (value in (None, "") and text in default):
                 says = f"rows have {name} {value!r}, the folder says {text!r}"
-                yield "partition-values", _KEYS, name, says
+                yield "partition-values", name, says
 
 
 def _are_plain(rows: pa.Table, names: Sequence[str]) -> bool:
@@ -162,9 +164,7 @@ def _spelled(value: str | int | None) -> str:
     return "__empty__" if value == "" else str(value)
 
 
-def _footer_faults(
-    footer: Mapping[bytes, bytes], keys: Sequence[str]
-) -> Iterator[tuple[str, str, str]]:
+def _footer_faults(footer: Mapping[bytes, bytes], keys: Sequence[str]) -> Wrong:
     """The least and the greatest key, and the Bloom filter, by which writers look keys up."""
     if not keys:
         return
@@ -179,8 +179,8 @@ def _footer_faults(
     field = _FILTER.decode()
     try:
         filters = list(_filters(base64.b64decode(packed)))
-    except (struct.error, ValueError) as why:
-        yield "bloom-filter", field, f"the filter cannot be read: {why}"
+    except (struct.error, ValueError, IndexError) as why:
+        yield "bloom-filter", field, f"the filter cannot be read: {reason(why)}"
         return
     lost = [key for key in keys if not any(_holds(one, key.encode()) for one in filters)]
     if lost:

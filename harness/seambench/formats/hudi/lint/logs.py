@@ -6,19 +6,17 @@ import struct
 from collections.abc import Iterator
 from pathlib import Path
 
-from seambench.contracts.lint import Fault
 from seambench.formats.hudi.damage import MAGIC
 from seambench.formats.hudi.lint.instants import Instants
 from seambench.formats.hudi.log_blocks import AVRO, DELETES, INSTANT, PARQUET, SCHEMA, Block
+from seambench.formats.lint import Finding, Wrong, reason
 
-_FORMAT = "Hudi, Technical Specification, Log Format"
 _COMMAND, _CDC = 0, 6
 _TARGET, _COMMANDED = 1, 3
 _KINDS = range(_CDC + 1)
-Wrong = Iterator[tuple[str, str]]
 
 
-def log_faults(table: Path, file: Path, own: bool, instants: Instants) -> Iterator[Fault]:
+def log_findings(table: Path, file: Path, own: bool, instants: Instants) -> Iterator[Finding]:
     """What is wrong with a log.
 
     Args:
@@ -34,18 +32,17 @@ def log_faults(table: Path, file: Path, own: bool, instants: Instants) -> Iterat
     while at < len(data):
         where = f"{place} at {at}"
         block, end, wrong = _block(data, at)
+        if block is not None:
+            wrong += _block_faults(block, named if own else "", instants)
+            wrong += _record_faults(block, "" if folder == "." else folder)
         for rule, says in wrong:
-            yield Fault(f"hudi.log.{rule}", _FORMAT, where, says)
+            yield f"log.{rule}", where, says
         if block is None:
             return
-        for rule, says in _block_faults(block, named if own else "", instants):
-            yield Fault(f"hudi.log.{rule}", _FORMAT, where, says)
-        for rule, says in _record_faults(block, "" if folder == "." else folder):
-            yield Fault(f"hudi.log.{rule}", _FORMAT, where, says)
         at = end
 
 
-def _block(data: bytes, at: int) -> tuple[Block | None, int, list[tuple[str, str]]]:
+def _block(data: bytes, at: int) -> tuple[Block | None, int, list[Wrong]]:
     """The block at a place, where it ends, and what is wrong with its frame."""
     if data[at : at + 6] != MAGIC:
         return None, 0, [("magic", f"a block begins with {data[at : at + 6]!r}, not {MAGIC!r}")]
@@ -78,7 +75,7 @@ def _block(data: bytes, at: int) -> tuple[Block | None, int, list[tuple[str, str
     return Block(version, kind, tuple(header), content), end, wrong
 
 
-def _block_faults(block: Block, named: str, instants: Instants) -> Wrong:
+def _block_faults(block: Block, named: str, instants: Instants) -> Iterator[Wrong]:
     """Kind and header of a block."""
     if block.kind not in _KINDS:
         yield "kind", f"{block.kind} is no kind of block"
@@ -97,7 +94,7 @@ def _block_faults(block: Block, named: str, instants: Instants) -> Wrong:
         yield "command", "a block of a command names no rollback, or not of what"
 
 
-def _record_faults(block: Block, folder: str) -> Wrong:
+def _record_faults(block: Block, folder: str) -> Iterator[Wrong]:
     """Lengths of records, and their own fields."""
     ends = {block.content[:4], block.content[-4:]}
     if block.kind == PARQUET and block.content and ends != {b"PAR1"}:
@@ -113,7 +110,7 @@ def _record_faults(block: Block, folder: str) -> Wrong:
             return
         rows = block.rows()
     except Exception as why:
-        yield "content", f"the records cannot be read: {type(why).__name__}: {str(why)[:200]}"
+        yield "content", f"the records cannot be read: {reason(why)}"
         return
     for row in rows:
         said = row.get("_hoodie_partition_path")

@@ -17,22 +17,23 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from seambase.errors import UsageError
-from seambench.contracts.lint import Fault
 from seambench.formats.hudi.damage import name_parts
 from seambench.formats.hudi.hfiles import read_hfile
 from seambench.formats.hudi.lint.instants import LAYOUT_2, Instants, instants_of
-from seambench.formats.hudi.lint.logs import log_faults
+from seambench.formats.hudi.lint.logs import log_findings
 from seambench.formats.hudi.log_blocks import HFILE, INSTANT, blocks_of
 from seambench.formats.hudi.timelines import open_timeline, properties
+from seambench.formats.lint import Finding, reason
 
-_SOURCE = "Hudi, Technical Specification, Metadata"
 _ROOT, _ALL = ".", "__all_partitions__"
 Record = tuple[str, Mapping[str, Any]]
 There = Mapping[str, Mapping[str, int]]
 Wrong = Iterator[tuple[str, str, str]]
 
 
-def metadata_faults(table: Path, told: Mapping[str, str], instants: Instants) -> Iterator[Fault]:
+def metadata_findings(
+    table: Path, told: Mapping[str, str], instants: Instants
+) -> Iterator[Finding]:
     """What is wrong with the list of files and the bounds of columns, where readers use them."""
     folder = table / ".hoodie" / "metadata"
     there = _there(table, instants, int(told["hoodie.table.version"]) >= LAYOUT_2)
@@ -41,22 +42,21 @@ def metadata_faults(table: Path, told: Mapping[str, str], instants: Instants) ->
             continue
         place = f".hoodie/metadata/{kind}"
         if not (folder / kind).is_dir():
-            yield Fault("hudi.metadata.missing", _SOURCE, place, "there is no such partition")
+            yield "metadata.missing", place, "there is no such partition"
             continue
-        broken: list[Fault] = []
+        broken: list[Finding] = []
         try:
             version = int(properties(folder)["hoodie.table.version"])
             done = instants_of(open_timeline(folder))
             for log in _logs(folder, kind):
-                broken += log_faults(table, log, version >= LAYOUT_2, done)
+                broken += log_findings(table, log, version >= LAYOUT_2, done)
             records = [] if broken else list(_records(folder, kind, done))
         except Exception as why:
-            says = f"it cannot be read: {type(why).__name__}: {str(why)[:200]}"
-            yield Fault("hudi.metadata.unreadable", _SOURCE, place, says)
+            yield "metadata.unreadable", place, f"it cannot be read: {reason(why)}"
             continue
         yield from broken
         for rule, at, says in () if broken else faults(table, there, records):
-            yield Fault(f"hudi.metadata.{rule}", _SOURCE, f"{place} {at}", says)
+            yield f"metadata.{rule}", f"{place} {at}", says
 
 
 def _files_faults(table: Path, there: There, records: Sequence[Record]) -> Wrong:

@@ -1,49 +1,47 @@
 """What is wrong with an Iceberg table by its specification, versions 1 to 3, whoever reads it.
 
 Nothing here is shared with readers: JSON and Avro are read as they are, Parquet and ORC by Arrow,
-and each rule of `rules.RULES` says in which section of the specification it stands.
+and each of `rules.RULES` says in which section of the specification it stands.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 from seambench.contracts.lint import Fault
 from seambench.formats.iceberg.lint.files import file_faults
 from seambench.formats.iceberg.lint.manifests import Tree
-from seambench.formats.iceberg.lint.metadata import metadata_faults, refused
-from seambench.formats.iceberg.lint.rules import fault
+from seambench.formats.iceberg.lint.metadata import metadata_findings, refused
+from seambench.formats.iceberg.lint.rules import RULES
+from seambench.formats.iceberg.lint.statistics import statistics_findings
 from seambench.formats.iceberg.lint.table import Table, newest_metadata, read_metadata
+from seambench.formats.lint import Finding, guarded, reason
 
-__all__ = ["lint"]
+_UNREAD = "metadata.readable"
 
 
 def lint(folder: Path) -> Iterator[Fault]:
     """What is wrong with the newest state of a table: all that its valid snapshots reach."""
     try:
-        yield from _faults(folder)
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
-        says = (
-            f"something is not spelled as the specification has it, the rest is unread: {error!r}"
-        )
-        yield fault(("metadata.readable", "metadata", says))
-
-
-def _faults(folder: Path) -> Iterator[Fault]:
-    try:
         file = newest_metadata(folder)
         said = read_metadata(file)
-    except (OSError, ValueError, EOFError) as error:
-        says = f"the newest metadata cannot be read: {error}"
-        yield fault(("metadata.readable", "metadata", says))
+    except Exception as error:
+        says = f"the newest metadata cannot be read: {reason(error)}"
+        yield RULES.fault((_UNREAD, "metadata", says))
         return
     table = Table(folder, file, said if isinstance(said, dict) else {})
-    place = table.place(file)
-    if found := list(refused(table.said)):
-        yield from (fault(one, place) for one in found)
-        return
-    yield from (fault(one, place) for one in metadata_faults(table))
+    for rules in (refused, metadata_findings):
+        found = list(guarded(partial(rules, table), _UNREAD, "metadata"))
+        yield from (RULES.fault((rule, table.place(file, at), says)) for rule, at, says in found)
+        if any(rules is refused or rule == _UNREAD for rule, *_ in found):
+            return
     tree = Tree(table)
-    yield from (fault(one) for one in tree.faults())
+    findings: tuple[Callable[[], Iterator[Finding]], ...] = (
+        tree.findings,
+        partial(statistics_findings, table),
+    )
+    for each in findings:
+        yield from RULES.faults(each, _UNREAD, table.place(file))
     yield from file_faults(tree)

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from pyarrow import orc
 
 from seambench.contracts.lint import Fault
 from seambench.formats.iceberg.lint.manifests import DATA, EQUALITY, Entry, Tree, partition_kind
-from seambench.formats.iceberg.lint.rules import Finding, fault
-from seambench.formats.iceberg.lint.types import NO_DEFAULT
+from seambench.formats.iceberg.lint.puffin import read_puffin
+from seambench.formats.iceberg.lint.rules import RULES
+from seambench.formats.iceberg.lint.types import Field, Held, held_in, misread
 from seambench.formats.iceberg.lint.values import (
     NAN,
     Measured,
@@ -26,98 +26,105 @@ from seambench.formats.iceberg.lint.values import (
     stored_key,
     transformed,
 )
-from seambench.formats.leaves import leaves
-from seambench.formats.parquet_lint import parquet_faults
-from seambench.formats.roaring import positions_64
+from seambench.formats.lint import Finding, Wrong, reason, size_of
+from seambench.formats.lint.parquet import judged
+from seambench.formats.lint.roaring import positions_64
 
 _PATH, _POS = 2147483546, 2147483545
 _ROW_IDS = 2147483539  # from here on ids are those of metadata columns
-_MAGIC, _VECTOR = b"PFA1", b"\xd1\xd3\x39\x64"
+_VECTOR = b"\xd1\xd3\x39\x64"
 
 
 def file_faults(tree: Tree) -> Iterator[Fault]:
     """What is wrong with each live file of the snapshots."""
     rows = {one.file[100]: one.file[103] for one in tree.files.values() if one.content == DATA}
-    seen = set[Path]()
+    read = dict[Path, pa.Table | None]()
     for one in tree.files.values():
         file = tree.table.path(one.file[100])
-        if not file.exists():
-            yield fault(("file.missing", one.place, f"{one.file[100]} is not there"))
+        if (size := size_of(file)) is None:
+            yield RULES.fault(("file.missing", one.place, f"{one.file[100]} is not there"))
             continue
-        if file.stat().st_size != one.file[104]:
-            says = f"file_size_in_bytes is {one.file[104]}, not {file.stat().st_size}"
-            yield fault(("file.size", one.place, says))
-        try:
-            if one.is_vector:
-                found = list(_vector(one, file.read_bytes(), rows))
-            else:
-                found = list(_rows(tree, one, file, rows))
-        except (pa.ArrowException, OSError, ValueError, KeyError, TypeError) as error:
-            found = [("file.readable", one.place, f"{file.name} cannot be read: {error}")]
-        yield from (fault(each) for each in found)
-        if str(one.file[101]).upper() == "PARQUET" and file not in seen:
-            seen.add(file)
-            yield from parquet_faults(file, tree.table.place(file))
+        if size != one.file[104]:
+            says = f"file_size_in_bytes is {one.file[104]}, not {size}"
+            yield RULES.fault(("file.size", one.place, says))
+        format_ = str(one.file[101]).upper()
+        if one.is_vector:
+            found = partial(_vector, one, file, rows)
+            yield from RULES.faults(found, "vector.puffin", one.place)
+            continue
+        if format_ == "PARQUET" and file not in read:
+            parquet = judged(file, tree.table.place(file))
+            yield from parquet.faults
+            read[file] = parquet.rows
+        if format_ in ("PARQUET", "ORC"):  # rows of Avro have neither counts nor bounds of columns
+            found = partial(_rows, tree, one, file, read.get(file), rows)
+            yield from RULES.faults(found, "file.readable", one.place)
 
 
-def _rows(tree: Tree, one: Entry, file: Path, rows: dict[str, int]) -> Iterator[Finding]:
-    format_ = str(one.file[101]).upper()
-    if format_ == "AVRO":  # its rows are Avro's; it has neither counts nor bounds of columns
+def _rows(
+    tree: Tree, one: Entry, file: Path, table: pa.Table | None, rows: dict[str, int]
+) -> Iterator[Finding]:
+    if table is None and str(one.file[101]).upper() == "PARQUET":
+        yield "file.readable", one.place, f"{file.name} cannot be read"
         return
-    table = pq.ParquetFile(file).read() if format_ == "PARQUET" else orc.ORCFile(file).read()
+    if table is None:
+        table = orc.ORCFile(file).read()
     if len(table) != one.file[103]:
         yield "file.records", one.place, f"record_count is {one.file[103]}, not {len(table)}"
-    columns: dict[int, pa.ChunkedArray] = {}
-    for leaf in leaves(table):
-        said = leaf.field.metadata or {}
-        if (number := said.get(b"PARQUET:field_id", said.get(b"iceberg.id"))) is not None:
-            columns[int(number)] = leaf.values
+    held = {each.id: each for each in held_in(table)}
     mapped = "schema.name-mapping.default" in (tree.table.said.get("properties") or {})
     if one.content not in (DATA, EQUALITY):
-        yield from _positions(one, columns, rows)
-    elif columns or not mapped:
-        yield from _columns(tree, one, columns)
+        yield from _positions(one, held, rows)
+    elif held or not mapped:
+        yield from _columns(tree, one, held)
 
 
-def _columns(tree: Tree, one: Entry, columns: dict[int, pa.ChunkedArray]) -> Iterator[Finding]:
+def _columns(tree: Tree, one: Entry, held: Mapping[int, Held]) -> Iterator[Finding]:
     known = tree.table.newest
-    if (strange := [n for n in columns if n not in known and n < _ROW_IDS]) or not columns:
+    if (strange := [n for n in held if n not in known and n < _ROW_IDS]) or not held:
         yield "file.field-ids", one.place, f"columns have ids {strange} that the table has not"
-    if absent := [n for n in one.file.get(135) or [] if n not in columns]:
+    if absent := [n for n in one.file.get(135) or [] if n not in held]:
         yield "entry.equality-ids", one.place, f"the file has no columns {absent}"
-    plain = {n: c for n, c in known.items() if not c.nested and not NO_DEFAULT.fullmatch(c.kind)}
     found: dict[int, Measured] = {}
-    for number in plain.keys() & columns.keys():
-        column = plain[number]
-        found[number] = measure(column.kind, columns[number])
-        if column.required and not column.above and found[number].nulls and one.content == DATA:
-            yield "file.required", one.place, f"{column.name} is required and has nulls"
-        for rule, says in _statistics(one, column.kind, number, found[number]):
-            yield rule, f"{one.place}: {column.name}", says
+    for number in known.keys() & held.keys():
+        column, here = known[number], f"{one.place}: {known[number].name}"
+        if says := _misread(one, held[number], column, tree.table.version):
+            yield "file.types", here, says
+        elif column.plain and (values := held[number].values) is not None:
+            found[number] = measure(column.kind, values)
+            for rule, says in _statistics(one, column, found[number]):
+                yield f"file.{rule}", here, says
     for part in tree.table.specs.get(one.spec, []) if one.content == DATA else []:
         if (source := part.get("source-id")) in found:
             result = partition_kind(tree.table, part)
-            yield from _partition(one, part, plain[source].kind, result, found[source])
+            yield from _partition(one, part, known[source].kind, result, found[source])
 
 
-def _statistics(one: Entry, kind: str, number: int, true: Measured) -> Iterator[tuple[str, str]]:
+def _misread(one: Entry, held: Held, column: Field, version: int) -> str:
+    """Why a Parquet file's column cannot be read as the table's; ORC has bytes for other types."""
+    return misread(held, column, version) if str(one.file[101]).upper() == "PARQUET" else ""
+
+
+def _statistics(one: Entry, column: Field, true: Measured) -> Iterator[Wrong]:
+    if column.required and not column.above and true.nulls and one.content == DATA:
+        yield "required", f"{column.name} is required and has nulls"
     for rule, ids, count in (
         ("value-counts", 109, true.rows),
         ("null-counts", 110, true.nulls),
         ("nan-counts", 137, true.nans),
     ):
-        if (told := (one.file.get(ids) or {}).get(number)) not in (None, count):
-            yield f"file.{rule}", f"{told} is told, there are {count}"
+        if (told := (one.file.get(ids) or {}).get(column.id)) not in (None, count):
+            yield rule, f"{told} is told, there are {count}"
     for rule, ids, end in (("lower-bounds", 125, true.low), ("upper-bounds", 128, true.high)):
-        if (data := (one.file.get(ids) or {}).get(number)) is None:
+        if (data := (one.file.get(ids) or {}).get(column.id)) is None:
             continue
         try:
-            key = bound_key(kind, data)
+            key = bound_key(column.kind, data)
         except ValueError as error:
-            yield "file.bounds-form", f"{rule} {data.hex()}: {error}"
+            yield "bounds-form", f"{rule} {data.hex()}: {error}"
             continue
         if end is not None and (key > end if ids == 125 else key < end):
-            yield f"file.{rule}", f"{data.hex()} leaves the value {end!r} out"
+            yield rule, f"{data.hex()} leaves the value {end!r} out"
 
 
 def _partition(
@@ -146,9 +153,8 @@ def _partition(
         )
 
 
-def _positions(
-    one: Entry, columns: dict[int, pa.ChunkedArray], rows: dict[str, int]
-) -> Iterator[Finding]:
+def _positions(one: Entry, held: Mapping[int, Held], rows: dict[str, int]) -> Iterator[Finding]:
+    columns = {number: each.values for number, each in held.items() if each.values is not None}
     if _PATH not in columns or _POS not in columns:
         yield "deletes.columns", one.place, f"columns {_PATH} and {_POS} are not in the file"
         return
@@ -170,28 +176,23 @@ def _positions(
             )
 
 
-def _vector(one: Entry, data: bytes, rows: dict[str, int]) -> Iterator[Finding]:
-    size = int.from_bytes(data[-12:-8], "little")
-    begin = len(data) - 12 - size
-    if data[:4] != _MAGIC or data[-4:] != _MAGIC or data[begin - 4 : begin] != _MAGIC:
-        yield "vector.puffin", one.place, "the file does not begin and end with PFA1"
+def _vector(one: Entry, file: Path, rows: dict[str, int]) -> Iterator[Finding]:
+    try:
+        puffin = read_puffin(data := file.read_bytes())
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        yield "vector.puffin", one.place, reason(error)
         return
     offset, length, about = one.file.get(144), one.file.get(145), one.file.get(143)
-    blobs = (
-        {}
-        if data[-8] & 1
-        else {b["offset"]: b for b in json.loads(data[begin : begin + size])["blobs"]}
-    )
-    blob = blobs.get(offset)
-    if not data[-8] & 1 and not (
-        blob
-        and blob["length"] == length
+    blob = next((each for each in puffin.blobs or () if each["offset"] == offset), {})
+    properties = blob.get("properties") or {}
+    if puffin.blobs is not None and not (
+        blob.get("length") == length
         and blob["type"] == "deletion-vector-v1"
-        and blob["properties"].get("referenced-data-file") == about
-        and blob["properties"].get("cardinality") == str(one.file[103])
+        and properties.get("referenced-data-file") == about
+        and properties.get("cardinality") == str(one.file[103])
     ):
         yield "vector.puffin", one.place, f"the footer says {blob} of the vector at {offset}"
-    if offset is None or length is None or offset + length > begin - 4:
+    if offset is None or length is None or not 0 <= offset <= offset + length <= puffin.end:
         yield "vector.blob", one.place, f"{length} bytes at {offset} are not in the file"
         return
     raw = data[offset : offset + length]
@@ -199,7 +200,11 @@ def _vector(one: Entry, data: bytes, rows: dict[str, int]) -> Iterator[Finding]:
     if int.from_bytes(raw[:4], "big") != length - 8 or raw[4:8] != _VECTOR or sums[0] != sums[1]:
         yield "vector.blob", one.place, "its length, magic or CRC-32 is wrong"
         return
-    positions, end = positions_64(raw, 8)
+    try:
+        positions, end = positions_64(raw, 8)
+    except ValueError as error:
+        yield "vector.blob", one.place, reason(error)
+        return
     if end != length - 4 or np.any(np.diff(positions) <= 0):
         yield "vector.blob", one.place, "its bitmap does not ascend to the end of the blob"
     if len(positions) != one.file[103]:

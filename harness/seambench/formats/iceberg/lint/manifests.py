@@ -3,22 +3,33 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from seambench.formats.iceberg.lint.avro import AvroFile, Row, read_avro
-from seambench.formats.iceberg.lint.rules import Finding
 from seambench.formats.iceberg.lint.table import Table
 from seambench.formats.iceberg.lint.values import NAN, bound_key, stored_key
+from seambench.formats.lint import Finding, Wrong, fitting, guarded, reason, size_of
 
-_BROKEN = (OSError, ValueError, EOFError, TypeError, KeyError, IndexError)
 #: Field ids, of lists and of entries' files, that must hold a value from a version on.
 _LIST = {500: 1, 501: 1, 502: 1, 503: 1, 517: 2, 515: 2, 516: 2} | dict.fromkeys(
     (504, 505, 506, 512, 513, 514), 2
 )
 _FILE = {100: 1, 101: 1, 102: 1, 103: 1, 104: 1, 134: 2}
+_WHOLE = (int,)
+#: Types of fields of lists, of entries, and of the files in them, by id.
+_SHAPES: Mapping[str, Mapping[Any, tuple[type, ...]]] = {
+    "list": {500: (str,), 507: (list,)}
+    | dict.fromkeys((501, 502, 503, *range(504, 507), *range(512, 518), 520), _WHOLE),
+    "entry": {2: (dict,)} | dict.fromkeys((0, 1, 3, 4), _WHOLE),
+    "file": dict.fromkeys((100, 101, 143), (str,))
+    | dict.fromkeys((103, 104, 134, 140, 142, 144, 145), _WHOLE)
+    | dict.fromkeys((108, 109, 110, 137, 125, 128, 102), (dict,))
+    | dict.fromkeys((132, 135), (list,)),
+}
 EXISTING, ADDED, DELETED = 0, 1, 2
 DATA, POSITIONS, EQUALITY = 0, 1, 2
 
@@ -52,6 +63,22 @@ class Entry:
 
 
 @dataclass
+class _Found:
+    """What the list of a snapshot comes to: row ids, live files, files that it adds and removes."""
+
+    reached: int | None
+    live: list[Entry] = field(default_factory=list)
+    changed: dict[int, list[Row]] = field(default_factory=lambda: {ADDED: [], DELETED: []})
+
+    def count(self, row: Row, manifest: AvroFile, snapshot: int) -> None:
+        """Keep the files that the snapshot itself has added or removed."""
+        for one in manifest.rows:
+            by = row.get(503) if one.get(1) is None else one[1]
+            if by == snapshot and one.get(0) in self.changed:
+                self.changed[one[0]].append(one[2])
+
+
+@dataclass
 class Tree:
     """What the snapshots of a table reach; each manifest is read and judged once."""
 
@@ -59,24 +86,26 @@ class Tree:
     manifests: dict[str, AvroFile | None] = field(default_factory=dict)
     files: dict[str, Entry] = field(default_factory=dict)
 
-    def faults(self) -> Iterator[Finding]:
+    def findings(self) -> Iterator[Finding]:
         """What is wrong with lists and manifests; keeps each live file for those of files."""
         for snapshot in self.table.snapshots.values():
             if address := snapshot.get("manifest-list"):
-                yield from self._list(snapshot, self.table.path(address))
+                place = self.table.place(address)
+                yield from guarded(
+                    partial(self._list, snapshot, self.table.path(address), place),
+                    "list.readable",
+                    place,
+                )
 
-    def _list(self, snapshot: dict[str, Any], file: Path) -> Iterator[Finding]:
-        place = self.table.place(file)
-        try:
-            rows = read_avro(file).rows
-        except _BROKEN as error:
-            yield "list.readable", place, f"it cannot be read: {error}"
-            return
-        live: list[Entry] = []
-        reached = snapshot.get("first-row-id")
+    def _list(self, snapshot: dict[str, Any], file: Path, place: str) -> Iterator[Finding]:
+        rows = read_avro(file).rows
+        found = _Found(snapshot.get("first-row-id"))
         seen = set()
         for row in rows:
             here = f"{place}: {str(row.get(500)).rpartition('/')[2]}"
+            if wrong := fitting(row, _SHAPES["list"]):
+                yield "list.readable", here, f"fields {wrong} are of another type"
+                continue
             version = self.table.version if snapshot.get("sequence-number") else 1
             if missing := [
                 n for n, first in _LIST.items() if version >= first and row.get(n) is None
@@ -87,31 +116,22 @@ class Tree:
             if row[500] in seen:
                 yield "list.twice", here, "the manifest is listed twice"
             seen.add(row[500])
-            yield from self._row(snapshot, row, here)
-            if (manifest := self.manifests.get(row[500])) is None:
-                continue
-            entries = list(_entries(self.table, row, manifest))
-            live += entries
-            yield from self._row_ids(snapshot, row, manifest, reached, here)
-            if row.get(520) is not None and row.get(503) == snapshot["snapshot-id"]:
-                reached = max(reached or 0, row[520] + _unassigned(manifest))
-        for one in live:
+            each = partial(self._row, snapshot, row, here, found)
+            yield from guarded(each, "manifest.readable", self.table.place(row[500]))
+        for one in found.live:
             self.files.setdefault(repr((one.spec, one.file | {142: None})), one)
-        yield from _live(live, place)
-        yield from _summary(snapshot, live, place)
+        yield from _live(found.live, place)
+        for rule, name, says in _summary(snapshot, found):
+            yield rule, f"{place}: {name}", says
 
-    def _row(self, snapshot: dict[str, Any], row: Row, here: str) -> Iterator[Finding]:
+    def _row(
+        self, snapshot: dict[str, Any], row: Row, here: str, found: _Found
+    ) -> Iterator[Finding]:
         file, first = self.table.path(row[500]), row[500] not in self.manifests
         if first:
-            try:
-                self.manifests[row[500]] = read_avro(file)
-            except _BROKEN as error:
-                self.manifests[row[500]] = None
-                rule = "manifest.readable" if file.exists() else "list.manifest"
-                yield rule, here, f"the manifest cannot be read: {error}"
-        manifest = self.manifests[row[500]]
-        if file.exists() and file.stat().st_size != row[501]:
-            yield "list.length", here, f"manifest_length is {row[501]}, not {file.stat().st_size}"
+            yield from self._read(row[500], file, here)
+        if (size := size_of(file)) not in (None, row[501]):
+            yield "list.length", here, f"manifest_length is {row[501]}, not {size}"
         if row.get(502) not in self.table.specs:
             yield "list.spec", here, f"there is no partition spec {row.get(502)}"
         if (number := row.get(515) or 0) > snapshot.get("sequence-number", 0):
@@ -119,13 +139,28 @@ class Tree:
         adder = self.table.snapshots.get(row.get(503, 0))
         if adder and adder.get("sequence-number", 0) != number:
             yield "list.sequence", here, f"{number} is not that of the snapshot which added it"
-        if manifest is None:
+        if (manifest := self.manifests[row[500]]) is None:
             return
         yield from _counts(row, manifest, here)
         if first:
             yield from _manifest(self.table, row, manifest, self.table.place(file))
         if row.get(502) in self.table.specs:
             yield from _partitions(self.table, row, manifest, here)
+        found.live += _entries(self.table, row, manifest)
+        found.count(row, manifest, snapshot["snapshot-id"])
+        yield from self._row_ids(snapshot, row, manifest, found.reached, here)
+        if row.get(520) is not None and row.get(503) == snapshot["snapshot-id"]:
+            found.reached = max(found.reached or 0, row[520] + _unassigned(manifest))
+
+    def _read(self, address: str, file: Path, here: str) -> Iterator[Finding]:
+        self.manifests[address] = None
+        try:
+            self.manifests[address] = manifest = read_avro(file)
+        except Exception as error:
+            rule = "list.manifest" if size_of(file) is None else "manifest.readable"
+            yield rule, here, f"the manifest cannot be read: {reason(error)}"
+        else:
+            yield from _misfits(manifest, self.table.place(file))
 
     def _row_ids(
         self, snapshot: dict[str, Any], row: Row, manifest: AvroFile, reached: int | None, here: str
@@ -147,6 +182,19 @@ class Tree:
                     here,
                     f"rows of it reach {given + _unassigned(manifest)}",
                 )
+
+
+def _misfits(manifest: AvroFile, place: str) -> Iterator[Finding]:
+    """Entries whose fields are of other types; they are left out of the manifest."""
+    kept = []
+    for at, one in enumerate(manifest.rows):
+        wrong = fitting(one, _SHAPES["entry"])
+        wrong += [] if wrong else fitting(one.get(2) or {}, _SHAPES["file"])
+        if wrong:
+            yield "entry.form", f"{place}: entry {at}", f"fields {wrong} are of another type"
+        else:
+            kept.append({**one, 2: one.get(2) or {}})
+    manifest.rows[:] = kept
 
 
 def _unassigned(manifest: AvroFile) -> int:
@@ -215,7 +263,7 @@ def _told(one: dict[str, Any]) -> Any:
     return one.get("source-id"), one.get("transform"), one.get("name")
 
 
-def _entry(table: Table, one: Row, row: Row, version: int) -> Iterator[tuple[str, str]]:
+def _entry(table: Table, one: Row, row: Row, version: int) -> Iterator[Wrong]:
     status, file = one.get(0), one.get(2) or {}
     if missing := [n for n, first in _FILE.items() if version >= first and file.get(n) is None]:
         yield "entry.required", f"fields {missing} of data_file have no value"
@@ -242,7 +290,7 @@ def _entry(table: Table, one: Row, row: Row, version: int) -> Iterator[tuple[str
 
 def _data_file(
     table: Table, file: Row, content: int, added: bool, adder: dict[str, Any]
-) -> Iterator[tuple[str, str]]:
+) -> Iterator[Wrong]:
     ids = file.get(135)
     if bool(ids) != (content == EQUALITY) or any(n not in table.newest for n in ids or []):
         yield "entry.equality-ids", f"{ids}, content {content}: ids of columns, of equality deletes"
@@ -353,21 +401,38 @@ def _live(live: list[Entry], place: str) -> Iterator[Finding]:
         reached = (one.first_row_id or 0) + one.file[103]
 
 
-def _summary(snapshot: dict[str, Any], live: list[Entry], place: str) -> Iterator[Finding]:
-    data = [one for one in live if one.content == DATA]
-    deletes = [one for one in live if one.content != DATA]
-    totals = {
-        "total-data-files": len(data),
-        "total-records": sum(one.file[103] for one in data),
-        "total-delete-files": len(deletes),
-        "total-position-deletes": sum(o.file[103] for o in deletes if o.content == POSITIONS),
-        "total-equality-deletes": sum(o.file[103] for o in deletes if o.content == EQUALITY),
-        "total-files-size": sum(o.file.get(145) or o.file[104] for o in live),
+def _summary(snapshot: dict[str, Any], found: _Found) -> Iterator[Finding]:
+    """Numbers of a snapshot's summary against what is live, what it adds and what it removes."""
+    told = snapshot.get("summary") or {}
+    true = {
+        f"total-{name}": count for name, count in _numbers([one.file for one in found.live]).items()
     }
-    for name, true in totals.items():
-        if (said := (snapshot.get("summary") or {}).get(name)) not in (None, str(true)):
-            yield (
-                "summary.totals",
-                f"{place}: {name}",
-                f"the snapshot says {said}, its manifests {true}",
-            )
+    for status, verb in ((ADDED, "added"), (DELETED, "deleted")):
+        for name, count in _numbers(found.changed[status]).items():
+            # Data files and their rows are deleted, all else is removed.
+            data = verb == "added" or name in ("data-files", "records")
+            true[f"{verb if data else 'removed'}-{name}"] = count
+    for name, count in true.items():
+        if (said := told.get(name)) not in (None, str(count)):
+            rule = "summary.totals" if name.startswith("total") else "summary.changes"
+            yield rule, name, f"the snapshot says {said}, its manifests {count}"
+
+
+def _numbers(files: list[Row]) -> dict[str, int]:
+    """What summaries count of files."""
+    of: dict[int, list[Row]] = {DATA: [], POSITIONS: [], EQUALITY: []}
+    for one in files:
+        of.setdefault(one.get(134) or DATA, []).append(one)
+    vectors = [one for one in of[POSITIONS] if str(one.get(101)).upper() == "PUFFIN"]
+    rows = {content: sum(one[103] for one in each) for content, each in of.items()}
+    return {
+        "data-files": len(of[DATA]),
+        "records": rows[DATA],
+        "delete-files": len(of[POSITIONS]) + len(of[EQUALITY]),
+        "position-deletes": rows[POSITIONS],
+        "equality-deletes": rows[EQUALITY],
+        "files-size": sum(one.get(145) or one[104] for one in files),
+        "equality-delete-files": len(of[EQUALITY]),
+        "position-delete-files": len(of[POSITIONS]) - len(vectors),
+        "dvs": len(vectors),
+    }

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
-from seambench.formats.iceberg.lint.rules import Finding
 from seambench.formats.iceberg.lint.table import Table
 from seambench.formats.iceberg.lint.types import (
     NO_DEFAULT,
@@ -18,6 +17,7 @@ from seambench.formats.iceberg.lint.types import (
     since,
     spells,
 )
+from seambench.formats.lint import Finding, Wrong
 
 #: What must be there: the JSON's type, and the first version that asks for it.
 _TABLE: Mapping[str, tuple[type, int]] = {
@@ -68,8 +68,9 @@ def lacking(said: Any, wanted: Mapping[str, tuple[type, int]], version: int) -> 
     ]
 
 
-def refused(said: Mapping[str, Any]) -> Iterator[Finding]:
+def refused(table: Table) -> Iterator[Finding]:
     """Required fields that are missing: without them nothing more can be said."""
+    said = table.said
     version = said.get("format-version")
     if version not in (1, 2, 3):
         yield "metadata.readable", "format-version", f"{version!r} is none of 1, 2 and 3"
@@ -88,7 +89,7 @@ def refused(said: Mapping[str, Any]) -> Iterator[Finding]:
                 yield "snapshot.required", f"snapshots[{at}]: {name}", "it is required"
 
 
-def metadata_faults(table: Table) -> Iterator[Finding]:
+def metadata_findings(table: Table) -> Iterator[Finding]:
     """What is wrong with the metadata file; reads schemas and specs into the table."""
     said = table.said
     if said["format-version"] == 1:
@@ -109,7 +110,7 @@ def metadata_faults(table: Table) -> Iterator[Finding]:
             yield "metadata.unique", name, f"two of them have the {key} {twice}"
         if current not in ids and not (name == "snapshots" and current in (None, -1)):
             yield "metadata.current", name, f"there is none of the current {key} {current}"
-    for rules in (_schemas, _evolution, _specs, _orders, _snapshots, _refs, _logs, _statistics):
+    for rules in (_schemas, _evolution, _specs, _orders, _snapshots, _refs, _logs):
         yield from rules(table)
 
 
@@ -141,7 +142,7 @@ def _schemas(table: Table) -> Iterator[Finding]:
                 yield "schema.identifiers", f"{place}: id {number}", f"{why}, and identifies no row"
 
 
-def _field(one: Field, version: int) -> Iterator[tuple[str, str]]:
+def _field(one: Field, version: int) -> Iterator[Wrong]:
     first = 1 if one.nested else since(one.kind)
     if first is None or first > version:
         yield "schema.types", f"{one.kind!r} is no type of version {version}"
@@ -291,13 +292,3 @@ def _logs(table: Table) -> Iterator[Finding]:
     for one in said.get("metadata-log") or []:
         if not table.path(one["metadata-file"]).exists():
             yield "log.metadata", "metadata-log", f"{one['metadata-file']} is not there"
-
-
-def _statistics(table: Table) -> Iterator[Finding]:
-    for name in ("statistics", "partition-statistics"):
-        for at, one in enumerate(table.said.get(name) or []):
-            file, place = table.path(one["statistics-path"]), f"{name}[{at}]"
-            if one["snapshot-id"] not in table.snapshots:
-                yield "statistics.snapshot", place, f"there is no snapshot {one['snapshot-id']}"
-            if not file.exists() or file.stat().st_size != one["file-size-in-bytes"]:
-                yield "statistics.file", place, "the file is not there, or of another size"

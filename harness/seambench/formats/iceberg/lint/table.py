@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import gzip
-import json
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from seambench.formats.iceberg.lint.types import Field
+from seambench.formats.lint import read_json
 
 _NAME = re.compile(r"(v?)(\d+)(?:-[^.]*)?(?:\.gz)?\.metadata\.json(?:\.gz)?")
 
@@ -92,4 +92,4 @@ def read_metadata(file: Path) -> Any:
     data = file.read_bytes()
     if data[:2] == b"\x1f\x8b":
         data = gzip.decompress(data)
-    return json.loads(data)
+    return read_json(data)

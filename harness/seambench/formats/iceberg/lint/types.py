@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import pyarrow as pa
+
 _PRIMITIVES = "boolean int long float double date time timestamp timestamptz string uuid binary"
 _SINCE_3 = "unknown variant timestamp_ns timestamptz_ns"
 _FIXED, _DECIMAL = r"fixed\[\s*(\d+)\s*\]", r"decimal\(\s*(\d+)\s*,\s*(\d+)\s*\)"
@@ -38,6 +40,11 @@ class Field:
     def nested(self) -> str:
         """`struct`, `list` or `map`; empty where the type is none of them."""
         return str(self.kind["type"]) if isinstance(self.kind, dict) else ""
+
+    @property
+    def plain(self) -> bool:
+        """Whether its values are known here to be counted and bounded."""
+        return not self.nested and not NO_DEFAULT.fullmatch(self.kind)
 
     @property
     def repeated(self) -> bool:
@@ -106,6 +113,89 @@ def promotes(old: Any, new: Any, version: int) -> bool:
     if version > 2:
         allowed += [("date", "timestamp"), ("date", "timestamp_ns"), ("unknown", new)]
     return "".join(old.split()) == "".join(new.split()) or (old, new) in allowed
+
+
+@dataclass(frozen=True)
+class Held:
+    """A field with an id in a file.
+
+    Attributes:
+        above: ids of the fields around it.
+        type: as Arrow reads it.
+        values: of a field that lies within no list or map; null where a struct around it is.
+    """
+
+    id: int
+    above: tuple[int, ...]
+    type: pa.DataType
+    values: pa.ChunkedArray | None
+
+
+def held_in(table: pa.Table) -> Iterator[Held]:
+    """The fields of all depths that have ids in a file."""
+    for at, field in enumerate(table.schema):
+        yield from _held(field, table.column(at), ())
+
+
+def _held(
+    field: pa.Field, values: pa.ChunkedArray | None, above: tuple[int, ...]
+) -> Iterator[Held]:
+    said, kind = field.metadata or {}, field.type
+    number = said.get(b"PARQUET:field_id", said.get(b"iceberg.id"))
+    if number is not None:
+        yield Held(int(number), above, kind, values)
+        above = (*above, int(number))
+    if pa.types.is_struct(kind):
+        inner = values.flatten() if values is not None else [None] * kind.num_fields
+        for at, part in enumerate(inner):
+            yield from _held(kind.field(at), part, above)
+    elif pa.types.is_map(kind):
+        yield from (*_held(kind.key_field, None, above), *_held(kind.item_field, None, above))
+    elif pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        yield from _held(kind.value_field, None, above)
+
+
+def misread(held: Held, known: Field, version: int) -> str:
+    """Why a file's field cannot be read as the table's field of its id; empty where it can."""
+    kind = _kind_of(held.type)
+    if held.above != (wanted := tuple(one.id for one in known.above)):
+        return f"the file has it below {held.above}, the table below {wanted}"
+    if known.nested or kind in ("struct", "list", "map"):
+        same = kind == known.nested
+    elif known.kind in TIMES:
+        same = kind == "timestamp" or promotes(kind, known.kind, version)
+    elif width := width_of(known.kind):
+        same = kind == f"fixed[{width}]"
+    elif known.kind in ("string", "binary"):
+        same = kind == "string"
+    else:
+        same = NO_DEFAULT.fullmatch(known.kind) is not None or promotes(kind, known.kind, version)
+    return "" if same else f"the file has it as {held.type}, the table as {known.kind}"
+
+
+def _kind_of(type_: pa.DataType) -> str:
+    """An Arrow type as Iceberg calls it; texts and bytes alike, moments of all units."""
+    if isinstance(type_, pa.BaseExtensionType):
+        type_ = type_.storage_type
+    if pa.types.is_decimal(type_):
+        return f"decimal({type_.precision}, {type_.scale})"
+    if pa.types.is_fixed_size_binary(type_):
+        return f"fixed[{type_.byte_width}]"
+    for is_, kind in (
+        (pa.types.is_map, "map"),
+        (pa.types.is_timestamp, "timestamp"),
+        (pa.types.is_date, "date"),
+        (pa.types.is_time, "time"),
+        (pa.types.is_struct, "struct"),
+        (pa.types.is_boolean, "boolean"),
+    ):
+        if is_(type_):
+            return kind
+    names = {"float": "float", "double": "double", "int64": "long"}
+    names |= dict.fromkeys(("int8", "int16", "int32"), "int")
+    names |= dict.fromkeys(("string", "large_string", "binary", "large_binary"), "string")
+    plain = str(type_)
+    return names.get(plain, "list" if plain.startswith(("list", "large_list")) else plain)
 
 
 def spells(kind: Any, value: Any) -> bool:

@@ -7,8 +7,9 @@ bytes of a text; of a float the number whose order is IEEE 754's `totalOrder`. N
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from dataclasses import dataclass
-from decimal import Decimal
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,11 +17,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambench.formats.iceberg.lint.types import TIMES, decimal_of, width_of
+from seambench.formats.lint.values import ends, key, plain, unit_of, unscaled
 from seambench.formats.murmur import of_bytes
 
 Key = Any
 NAN = "NaN"
-_MOST = (1 << 63) - 1
 _SIZES = {
     "boolean": (1,),
     "int": (4,),
@@ -30,11 +31,6 @@ _SIZES = {
     "double": (4, 8),
 }
 _A_DAY = {"date": 1, "timestamp": 86400 * 10**6, "timestamp_ns": 86400 * 10**9}
-
-
-def _ordered(value: float) -> int:
-    (bits,) = struct.unpack("<q", struct.pack("<d", value))
-    return int(bits ^ (bits >> 63 & _MOST))
 
 
 def bound_key(kind: str, data: bytes) -> Key:
@@ -58,7 +54,7 @@ def bound_key(kind: str, data: bytes) -> Key:
         (value,) = struct.unpack("<f" if len(data) == 4 else "<d", data)
         if value != value:
             raise ValueError("it is NaN")
-        return _ordered(value)
+        return key(value)
     number = int.from_bytes(data, "big" if decimal_of(kind) else "little", signed=True)
     if kind == "boolean":
         return int(number != 0)
@@ -68,7 +64,7 @@ def bound_key(kind: str, data: bytes) -> Key:
 def stored_key(kind: str, value: Any) -> Key:
     """The key of a partition's value, as Avro stores it."""
     if isinstance(value, float):
-        return NAN if value != value else _ordered(value)
+        return NAN if value != value else key(value)
     if isinstance(value, bytes) and decimal_of(kind):
         return int.from_bytes(value, "big", signed=True)
     return value.encode() if isinstance(value, str) else value
@@ -83,58 +79,35 @@ class Measured:
     nans: int
     low: Key
     high: Key
-    plain: Any
-
-    def distinct(self) -> set[Key]:
-        """Keys of all values but nulls and NaN."""
-        return {_unscaled(one) for one in pa.chunked_array(self.plain).unique().to_pylist()}
+    distinct: Callable[[], set[Key]]
 
 
 def measure(kind: str, values: pa.ChunkedArray) -> Measured:
-    """Count and bound a column.
-
-    Raises:
-        pa.ArrowException: its values are of another type.
-    """
-    present, nans = values.drop_null(), 0
-    if isinstance(present.type, pa.BaseExtensionType):
-        chunks = [one.storage for one in present.chunks]
-        present = pa.chunked_array(chunks, present.type.storage_type)
-    if kind in ("float", "double"):
-        numbers = present.cast(pa.float64()).to_numpy()
-        nans = int(np.isnan(numbers).sum())
-        bits = numbers[~np.isnan(numbers)].view(np.int64)
-        plain = pa.chunked_array([pa.array(bits ^ (bits >> 63 & _MOST))])
-    else:
-        plain = _plain(kind, present)
-    ends = pc.min_max(plain)
-    low, high = (_unscaled(ends[name].as_py()) for name in ("min", "max"))
-    return Measured(len(values), values.null_count, nans, low, high, plain)
+    """Count and bound a column whose type is one of those that may become the kind."""
+    numbers, nans = plain(values), 0
+    if pa.types.is_floating(numbers.type):
+        nans = pc.sum(pc.is_nan(numbers)).as_py() or 0
+    into = partial(_key, kind, values.type)
+    low, high = map(into, ends(values) or (None, None))
+    several = partial(_distinct, into, values, numbers)
+    return Measured(len(values), values.null_count, nans, low, high, several)
 
 
-def _plain(kind: str, present: pa.ChunkedArray) -> pa.ChunkedArray:
-    if digits := decimal_of(kind):
-        return present.cast(pa.decimal128(38, digits[1]))
-    if kind in TIMES:
-        zone = getattr(present.type, "tz", None)
-        stamps = present.cast(
-            pa.timestamp("ns" if kind.endswith("_ns") else "us", zone), safe=False
-        )
-        return stamps.cast(pa.int64())
-    if kind == "date":
-        return present.cast(pa.date32()).cast(pa.int32())
-    if kind == "time":
-        return present.cast(pa.time64("us"), safe=False).cast(pa.int64())
-    if kind in ("string", "binary") or width_of(kind):
-        return present.cast(pa.large_binary())
-    return present.cast(pa.int64())
+def _distinct(into: Callable[[Any], Key], values: pa.ChunkedArray, numbers: Any) -> set[Key]:
+    """Keys of all values but nulls and NaN."""
+    found = (unscaled(one, unit_of(values.type)) for one in numbers.unique().to_pylist())
+    return {into(one) for one in found if one is not None and one == one}
 
 
-def _unscaled(value: Any) -> Key:
-    if not isinstance(value, Decimal):
-        return value
-    sign, digits, _ = value.as_tuple()
-    return (-1) ** sign * int("".join(map(str, digits)))
+def _key(kind: str, type_: pa.DataType, value: Any) -> Key:
+    """A value in nanoseconds or days as one of the kind, which may be another than the file's."""
+    if value is None:
+        return None
+    if kind in TIMES and pa.types.is_date(type_):
+        return value * _A_DAY[kind.replace("tz", "")]
+    timed = unit_of(type_) > 1 or pa.types.is_timestamp(type_)
+    micros = timed and kind in ("time", "timestamp", "timestamptz")
+    return value // 1000 if micros else key(value)
 
 
 def transformed(transform: str, kind: str, key: Key) -> Key:

@@ -1,17 +1,12 @@
-"""What is wrong with a Paimon table: its snapshots and manifests; the rest lies beside.
-
-Sources are pages of the specification (`docs/concepts/spec` of Paimon), and classes of its Java
-core where those are silent.
-"""
+"""What is wrong with a Paimon table: its snapshots and manifests; the rest lies beside."""
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -21,29 +16,28 @@ import pyarrow.orc as orc
 from seambase.errors import InputError
 from seambench.contracts.lint import Fault
 from seambench.formats.forms.containers import is_avro, read_avro
+from seambench.formats.lint import (
+    Finding,
+    UnreadError,
+    Wrong,
+    gaps,
+    guarded,
+    read_json,
+    reason,
+    size_of,
+)
 from seambench.formats.paimon.binary_rows import Kind, decode, kind_of, narrow, ordered
-from seambench.formats.paimon.lint.data import ADD, DELETE, DataFile, data_faults, size_fault
-from seambench.formats.paimon.lint.schemas import schema_faults
-from seambench.formats.paimon.lint.vectors import index_faults
+from seambench.formats.paimon.lint.data import ADD, DELETE, DataFile, data_faults, size_finding
+from seambench.formats.paimon.lint.rules import RULES
+from seambench.formats.paimon.lint.schemas import schema_findings
+from seambench.formats.paimon.lint.vectors import index_findings
 
-_SNAPSHOT = "Paimon, Specification, Snapshot"
-_SCHEMA = "Paimon, Specification, Schema"
-_LIST = "Paimon, Specification, Manifest List"
-_MANIFEST = "Paimon, Specification, Data Manifest"
-_MERGED = "Paimon, FileEntry.mergeEntries"
-_TRACKING = "Paimon, Row Tracking"
 _KINDS = ("APPEND", "COMPACT", "OVERWRITE", "ANALYZE")
-#: The newest version that the specification names, of snapshots and of schemas.
-_VERSION = 3
+#: Ends of rules after which it is not known which files there are.
+_UNREAD = (".form", ".missing", ".unreadable")
+#: Those that the specification names.
+_VERSIONS = (1, 2, 3)
 Row = Mapping[str, Any]
-
-
-class _BrokenError(Exception):
-    """What cannot be read, so that nothing below it can be judged."""
-
-    def __init__(self, fault: Fault) -> None:
-        super().__init__(fault.says)
-        self.fault = fault
 
 
 @dataclass(frozen=True)
@@ -66,75 +60,83 @@ class _Table:
 
 @dataclass
 class _Manifests:
-    """The files of a snapshot as its lists tell of them: live ones, and counts of rows."""
+    """The files of a snapshot as its lists tell of them: live ones and changes, counts of rows."""
 
     live: dict[tuple[Any, ...], DataFile] = field(default_factory=dict)
     rows: Counter[str] = field(default_factory=Counter)
+    changelog: list[DataFile] = field(default_factory=list)
 
 
 def lint(table: Path) -> Iterator[Fault]:
     """What is wrong with a Paimon table, at its newest snapshot."""
     try:
         schemas = dict(_numbered(table, "schema"))
-        wrong = [*schema_faults(schemas)]
+        wrong = [*RULES.faults(partial(schema_findings, schemas), "form", "schema")]
         yield from wrong
-        if any(fault.rule.endswith(("names", ".keys")) for fault in wrong):
+        if any(fault.rule.endswith(("names", ".keys", ".form")) for fault in wrong):
             return
         snapshots = dict(_numbered(table, "snapshot"))
-        yield from _snapshot_faults(table, snapshots, schemas)
-        if snapshots and schemas and snapshots[max(snapshots)].get("schemaId") in schemas:
-            yield from _content_faults(_Table(table, schemas, snapshots[max(snapshots)]))
-    except _BrokenError as broken:
-        yield broken.fault
+        found = partial(_snapshot_findings, table, snapshots, schemas)
+        yield from RULES.faults(found, "form", "snapshot")
+        if not snapshots or not schemas:
+            return
+        newest = snapshots[max(snapshots)] | {"id": max(snapshots)}
+        if newest.get("schemaId") in [*schemas]:
+            yield from _content_faults(_Table(table, schemas, newest))
+    except UnreadError as unread:
+        yield RULES.fault(unread.finding)
 
 
-def _numbered(table: Path, kind: str) -> Iterator[tuple[int, Row]]:
+def _numbered(table: Path, kind: str) -> Iterator[tuple[int, dict[str, Any]]]:
     """Snapshots or schemas by the number in their name."""
     for file in sorted((table / kind).glob(f"{kind}-*")):
         if not re.fullmatch(rf"{kind}-\d+", file.name):
             continue
         try:
-            said = json.loads(file.read_text(encoding="utf-8"))
-        except ValueError as why:
-            source = _SNAPSHOT if kind == "snapshot" else _SCHEMA
-            place = f"{kind}/{file.name}"
-            raise _BrokenError(
-                Fault(f"paimon.{kind}.json", source, place, f"no JSON: {why}")
-            ) from why
+            said = read_json(file.read_bytes())
+        except (ValueError, OSError) as why:
+            says = f"no JSON: {reason(why)}"
+            raise UnreadError(f"{kind}.json", f"{kind}/{file.name}", says) from why
+        if not isinstance(said, dict):
+            raise UnreadError(f"{kind}.json", f"{kind}/{file.name}", "it is no object")
         yield int(file.name[len(kind) + 1 :]), said
 
 
-def _snapshot_faults(
+def _snapshot_findings(
     table: Path, snapshots: Mapping[int, Row], schemas: Mapping[int, Row]
-) -> Iterator[Fault]:
+) -> Iterator[Finding]:
     if not snapshots:
         return
     first, last = min(snapshots), max(snapshots)
-    for number in sorted(set(range(first, last)) - set(snapshots)):
-        says = f"there is no snapshot {number} between {first} and {last}: they must be continuous"
-        yield Fault("paimon.snapshot.gap", _SNAPSHOT, f"snapshot/snapshot-{number}", says)
+    for begin, end in gaps(snapshots):
+        says = f"there are no snapshots {begin} to {end}: they must be continuous"
+        yield "snapshot.gap", f"snapshot/snapshot-{begin}", says
     for hint, number in (("EARLIEST", first), ("LATEST", last)):
         file = table / "snapshot" / hint
         hinted = file.read_text(encoding="utf-8").strip() if file.is_file() else str(number)
         if hinted != str(number):
             says = f"the hint says {hinted}, the snapshots run from {first} to {last}"
-            yield Fault("paimon.snapshot.hint", _SNAPSHOT, f"snapshot/{hint}", says, "should")
+            yield "snapshot.hint", f"snapshot/{hint}", says
     times = 0
     for number, said in sorted(snapshots.items()):
         place = f"snapshot/snapshot-{number}"
         for rule, name, ok, must in (
             ("id", "id", said.get("id") == number, f"be {number}, as in its name"),
-            ("version", "version", said.get("version", 1) in range(1, _VERSION + 1), "be 1 to 3"),
+            ("version", "version", said.get("version", 1) in _VERSIONS, "be 1 to 3"),
             ("kind", "commitKind", said.get("commitKind") in _KINDS, f"be one of {_KINDS}"),
-            ("schema", "schemaId", said.get("schemaId") in schemas, "name a schema that is there"),
+            (
+                "schema",
+                "schemaId",
+                said.get("schemaId") in [*schemas],
+                "name a schema that is there",
+            ),
         ):
             if not ok:
                 says = f"{name} is {said.get(name)!r}, and must {must}"
-                yield Fault(f"paimon.snapshot.{rule}", _SNAPSHOT, f"{place} {name}", says)
+                yield f"snapshot.{rule}", f"{place} {name}", says
         if said.get("timeMillis", 0) < times:
             says = f"timeMillis is {said['timeMillis']}, an earlier snapshot's {times}"
-            source = "Paimon, SnapshotManager.earlierOrEqualTimeMills"
-            yield Fault("paimon.snapshot.time", source, f"{place} timeMillis", says, "should")
+            yield "snapshot.time", f"{place} timeMillis", says
         times = max(times, said.get("timeMillis", 0))
 
 
@@ -144,57 +146,68 @@ def _content_faults(table: _Table) -> Iterator[Fault]:
     merged = _Manifests()
     for which in ("base", "delta", "changelog"):
         if (name := snapshot.get(f"{which}ManifestList")) is not None:
-            yield from _list_faults(table, which, name, merged)
+            listed = partial(_list_findings, table, which, str(name), merged)
+            found = [*RULES.faults(listed, "form", f"manifest/{name}")]
+            yield from found
+            if any(fault.rule.endswith(_UNREAD) for fault in found):
+                return
+    for one in merged.changelog:
+        yield from data_faults(one)
+    for rules in (_count_findings, _level_findings, _row_id_findings):
+        yield from RULES.faults(partial(rules, table, merged), "form", place)
+    if (name := snapshot.get("indexManifest")) is not None:
+        entries = _read(table, str(name), "index-manifest")
+        named = {one.name: one for one in merged.live.values()}
+        indexed = partial(index_findings, table.path, str(name), entries, named)
+        yield from RULES.faults(indexed, "form", f"manifest/{name}")
+    for one in merged.live.values():
+        yield from data_faults(one)
+
+
+def _count_findings(table: _Table, merged: _Manifests) -> Iterator[Finding]:
+    """Rows of the snapshot against those of its manifests."""
     count = {
         "totalRecordCount": sum(one.told["_ROW_COUNT"] for one in merged.live.values()),
         "deltaRecordCount": merged.rows["delta"],
         "changelogRecordCount": merged.rows["changelog"],
     }
     for name, rows in count.items():
-        if snapshot.get(name) not in (None, rows):
-            says = f"{name} is {snapshot[name]}, the files of its manifests have {rows} rows"
-            yield Fault("paimon.snapshot.rows", _SNAPSHOT, f"{place} {name}", says)
-    yield from _level_faults(table, merged.live.values())
-    yield from _row_id_faults(table, merged.live.values())
-    if (name := snapshot.get("indexManifest")) is not None:
-        entries = _read(table, name, "index-manifest", _SNAPSHOT)
-        named = {one.name: one for one in merged.live.values()}
-        yield from index_faults(table.path, name, entries, named)
-    for one in merged.live.values():
-        yield from data_faults(one)
+        if (said := table.snapshot.get(name)) not in (None, rows):
+            says = f"{name} is {said}, the files of its manifests have {rows} rows"
+            yield "snapshot.rows", f"snapshot/snapshot-{table.snapshot['id']} {name}", says
 
 
-def _read(table: _Table, name: str, rule: str, source: str) -> list[Any]:
+def _read(table: _Table, name: str, rule: str) -> list[Any]:
     """Rows of a file below `manifest`, in Avro or ORC."""
     file = table.path / "manifest" / name
-    place = f"manifest/{name}"
-    if not file.is_file():
-        raise _BrokenError(Fault(f"paimon.{rule}.missing", source, place, "there is no such file"))
+    if size_of(file) is None:
+        raise UnreadError(f"{rule}.missing", f"manifest/{name}", "there is no such file")
     try:
         return read_avro(file).rows if is_avro(file) else orc.read_table(file).to_pylist()
     except Exception as why:
-        says = f"it cannot be read: {type(why).__name__}: {str(why)[:200]}"
-        raise _BrokenError(Fault(f"paimon.{rule}.unreadable", source, place, says)) from why
+        says = f"it cannot be read: {reason(why)}"
+        raise UnreadError(f"{rule}.unreadable", f"manifest/{name}", says) from why
 
 
-def _list_faults(table: _Table, which: str, name: str, merged: _Manifests) -> Iterator[Fault]:
+def _list_findings(table: _Table, which: str, name: str, merged: _Manifests) -> Iterator[Finding]:
     place, size = f"manifest/{name}", table.snapshot.get(f"{which}ManifestListSize")
-    listed = _read(table, name, "manifest-list", _LIST)
+    listed = _read(table, name, "manifest-list")
     at = f"snapshot/snapshot-{table.snapshot['id']} {which}ManifestListSize"
-    yield from size_fault(table.path / place, size, "manifest-list", _SNAPSHOT, at)
+    yield from size_finding(table.path / place, size, "manifest-list", at)
     for told in listed:
-        file = table.path / "manifest" / told["_FILE_NAME"]
-        entries = _read(table, told["_FILE_NAME"], "manifest", _LIST)
         at = f"{place} {told['_FILE_NAME']}"
-        yield from size_fault(file, told["_FILE_SIZE"], "manifest", _LIST, f"{at} _FILE_SIZE")
-        for rule, says in _told_faults(table, told, entries):
-            yield Fault(f"paimon.manifest-list.{rule}", _LIST, at, says)
+        entries = _read(table, told["_FILE_NAME"], "manifest")
+        file = table.path / "manifest" / told["_FILE_NAME"]
+        yield from size_finding(file, told["_FILE_SIZE"], "manifest", f"{at} _FILE_SIZE")
+        for rule, says in _told_findings(table, told, entries):
+            yield f"manifest-list.{rule}", at, says
         for entry in entries:
-            at = f"manifest/{told['_FILE_NAME']} {entry['_FILE']['_FILE_NAME']}"
-            yield from _entry_faults(table, which, entry, at, merged)
+            here = f"manifest/{told['_FILE_NAME']} {entry['_FILE']['_FILE_NAME']}"
+            each = partial(_entry_findings, table, which, entry, here, merged)
+            yield from guarded(each, "form", here)
 
 
-def _told_faults(table: _Table, told: Row, entries: Sequence[Row]) -> Iterator[tuple[str, str]]:
+def _told_findings(table: _Table, told: Row, entries: Sequence[Row]) -> Iterator[Wrong]:
     """A manifest as its list tells of it."""
     for name, kind in (("_NUM_ADDED_FILES", ADD), ("_NUM_DELETED_FILES", DELETE)):
         count = sum(entry["_KIND"] == kind for entry in entries)
@@ -233,51 +246,50 @@ def _partition_faults(table: _Table, told: Row, entries: Sequence[Row]) -> Itera
             yield f"no null of {name} is said to be there, and there are some"
 
 
-def _entry_faults(
+def _entry_findings(
     table: _Table, which: str, entry: Row, at: str, merged: _Manifests
-) -> Iterator[Fault]:
+) -> Iterator[Finding]:
     told, kind = entry["_FILE"], entry["_KIND"]
     if kind not in (ADD, DELETE):
-        yield Fault("paimon.entry.kind", _MANIFEST, at, f"_KIND is {kind}, and must be 0 or 1")
+        yield "entry.kind", at, f"_KIND is {kind}, and must be 0 or 1"
         return
     merged.rows[which] += told["_ROW_COUNT"] * (1 if kind == ADD else -1)
     try:
         partition = decode(entry["_PARTITION"], table.partition)
     except InputError as why:
-        yield Fault("paimon.entry.partition", _MANIFEST, f"{at} _PARTITION", str(why))
+        yield "entry.partition", f"{at} _PARTITION", str(why)
         return
     bucket, total = entry["_BUCKET"], entry["_TOTAL_BUCKETS"]
     if bucket < -2 or (0 < total <= bucket):
-        says = f"_BUCKET is {bucket} of {total}"
-        yield Fault("paimon.entry.bucket", _MANIFEST, f"{at} _BUCKET", says)
+        yield "entry.bucket", f"{at} _BUCKET", f"_BUCKET is {bucket} of {total}"
     if told["_SCHEMA_ID"] not in table.schemas:
         says = f"_SCHEMA_ID is {told['_SCHEMA_ID']}, of which there is no schema"
-        yield Fault("paimon.file.schema", _MANIFEST, f"{at} _SCHEMA_ID", says)
+        yield "file.schema", f"{at} _SCHEMA_ID", says
         return
     names = zip(table.schema["partitionKeys"], partition, strict=True)
     one = DataFile(table.path, table.schemas[told["_SCHEMA_ID"]], entry, dict(names), at)
     if which == "changelog":
-        yield from data_faults(one)
+        merged.changelog.append(one)
         return
     name = (entry["_PARTITION"], bucket, told["_LEVEL"], one.name, told.get("_EXTERNAL_PATH"))
     if kind == ADD and name in merged.live:
-        yield Fault("paimon.entry.added-twice", _MERGED, at, "the file is there already")
+        yield "entry.added-twice", at, "the file is there already"
     elif kind == DELETE and name not in merged.live:
-        yield Fault("paimon.entry.deleted-absent", _MERGED, at, "no such file is there before")
+        yield "entry.deleted-absent", at, "no such file is there before"
     if kind == ADD:
         merged.live[name] = one
     else:
         merged.live.pop(name, None)
 
 
-def _level_faults(table: _Table, live: Any) -> Iterator[Fault]:
+def _level_findings(table: _Table, merged: _Manifests) -> Iterator[Finding]:
     """Files of a level above 0 must not overlap by key: each level is one sorted run."""
     runs = defaultdict(list)
-    for one in live:
+    for one in merged.live.values():
         level = one.told["_LEVEL"]
         if level < 0 or (level and not table.schema["primaryKeys"]):
             says = f"_LEVEL is {level}" + ("" if level < 0 else " in a table without keys")
-            yield Fault("paimon.file.level", _MANIFEST, f"{one.place} _LEVEL", says)
+            yield "file.level", f"{one.place} _LEVEL", says
         elif level and (ends := one.ends()) is not None:
             runs[one.entry["_PARTITION"], one.entry["_BUCKET"], level].append((ends, one))
     for (_, _, level), run in runs.items():
@@ -285,14 +297,13 @@ def _level_faults(table: _Table, live: Any) -> Iterator[Fault]:
         for (before, left), (after, right) in pairwise(run):
             if before[1] >= after[0]:
                 says = f"its keys overlap those of {left.name}, also of level {level}"
-                source = "Paimon, SortedRun.validate"
-                yield Fault("paimon.level.overlap", source, right.place, says)
+                yield "level.overlap", right.place, says
 
 
-def _row_id_faults(table: _Table, live: Any) -> Iterator[Fault]:
+def _row_id_findings(table: _Table, merged: _Manifests) -> Iterator[Finding]:
     """Row ids of files must not overlap; files of the same rows, other columns, begin alike."""
     ranges: dict[tuple[int, int], DataFile] = {}
-    for one in live:
+    for one in merged.live.values():
         first, count = one.told.get("_FIRST_ROW_ID"), one.told["_ROW_COUNT"]
         if first is not None:
             ranges.setdefault((first, first + count), one)
@@ -300,10 +311,9 @@ def _row_id_faults(table: _Table, live: Any) -> Iterator[Fault]:
     for (first, end), one in sorted(ranges.items(), key=lambda pair: pair[0]):
         if first < top:
             says = f"_FIRST_ROW_ID is {first}, ids up to {top} are those of another file"
-            yield Fault("paimon.row-ids.overlap", _TRACKING, f"{one.place} _FIRST_ROW_ID", says)
+            yield "row-ids.overlap", f"{one.place} _FIRST_ROW_ID", says
         top = max(top, end)
     following = table.snapshot.get("nextRowId")
     if ranges and following is not None and following < top:
-        place = f"snapshot/snapshot-{table.snapshot['id']} nextRowId"
         says = f"nextRowId is {following}, and files have ids up to {top}"
-        yield Fault("paimon.snapshot.next-row-id", _SNAPSHOT, place, says)
+        yield "snapshot.next-row-id", f"snapshot/snapshot-{table.snapshot['id']} nextRowId", says

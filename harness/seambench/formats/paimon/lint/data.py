@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,8 @@ import pyarrow.orc as orc
 from seambase.errors import InputError
 from seambench.contracts.lint import Fault
 from seambench.formats.forms.containers import read_avro
-from seambench.formats.forms.parquet import read_parquet
+from seambench.formats.lint import Finding, Wrong, reason, size_of
+from seambench.formats.lint.parquet import judged
 from seambench.formats.paimon.binary_rows import (
     Kind,
     binary_rows,
@@ -30,23 +31,17 @@ from seambench.formats.paimon.binary_rows import (
     ordered,
     ordered_column,
 )
-from seambench.formats.parquet_lint import parquet_faults
+from seambench.formats.paimon.lint.rules import RULES
 
-_MANIFEST = "Paimon, Specification, Data Manifest"
-_STATS = "Paimon, Specification, SimpleStats"
-_DATA_FILE = "Paimon, Specification, DataFile"
 ADD, DELETE = 0, 1
 _SEQUENCE, _KIND, _KEY = "_SEQUENCE_NUMBER", "_VALUE_KIND", "_KEY_"
 _RETRACTS = pa.array([1, 3], pa.int8())
 _READERS = {
-    "parquet": read_parquet,
     "orc": orc.read_table,
     "avro": lambda file: _of_avro(read_avro(file).rows),
 }
 #: Characters that a folder's name has as `%` and two digits, besides those below a blank.
 _ESCAPED = "\"#%'*/:=?\\\x7f{}[]^"
-#: What is told wrongly, and loses no reader a row.
-_HARMLESS = ("file.wide-keys", "file.wide-sequence-numbers")
 Row = Mapping[str, Any]
 
 
@@ -120,11 +115,10 @@ class DataFile:
         return above.joinpath(*parts, "bucket-postpone" if bucket == -2 else f"bucket-{bucket}")
 
 
-def size_fault(file: Path, said: int | None, rule: str, source: str, place: str) -> Iterator[Fault]:
-    """What is wrong with the size that is told of a file."""
-    if said is not None and file.is_file() and file.stat().st_size != said:
-        says = f"{file.name} is said to have {said} bytes, and has {file.stat().st_size}"
-        yield Fault(f"paimon.{rule}.size", source, place, says)
+def size_finding(file: Path, said: int | None, rule: str, place: str) -> Iterator[Finding]:
+    """What is wrong with the size that is told of a file that is there."""
+    if said is not None and (size := size_of(file)) not in (None, said):
+        yield f"{rule}.size", place, f"{file.name} is said to have {said} bytes, and has {size}"
 
 
 def _escaped(text: str) -> str:
@@ -182,63 +176,84 @@ def data_faults(one: DataFile) -> Iterator[Fault]:
     """What is wrong with a data file, against its entry in a manifest."""
     if one.told.get("_EXTERNAL_PATH"):
         return
+    lying = list[Path]()
+    yield from RULES.faults(partial(_place_findings, one, lying), "form", one.place)
+    if not lying:
+        return
+    file, place = lying[0], str(lying[0].relative_to(one.table))
+    rows = None
+    if file.suffix == ".parquet":
+        parquet = judged(file, place)
+        yield from parquet.faults
+        rows = parquet.rows
+    elif reader := _READERS.get(file.suffix.lstrip(".")):
+        try:
+            rows = reader(file)
+        except Exception as why:
+            says = f"it cannot be read: {reason(why)}"
+            yield RULES.fault(("file.unreadable", place, says))
+            return
+    else:
+        says = f"its rows were not looked at: nothing here reads files of {file.suffix}"
+        yield RULES.fault(("file.unread", place, says))
+        return
+    if rows is None:
+        yield RULES.fault(("file.unreadable", place, "it cannot be read"))
+        return
+    yield from RULES.faults(partial(_rows_findings, one, rows, place), "form", one.place)
+
+
+def _place_findings(one: DataFile, lying: list[Path]) -> Iterator[Finding]:
+    """Whether the file is where it must be, which is kept, with its size and what lies beside."""
     folder = one.where()
     found = [folder / one.name] if folder else [*one.table.glob(f"**/{one.name}")][:1]
-    if not found or not found[0].is_file():
+    if not found or size_of(found[0]) is None:
         where = folder.relative_to(one.table) if folder else "the table"
         says = f"there is no {one.name} in {where}, the folder of its partition and bucket"
-        yield Fault("paimon.file.missing", _DATA_FILE, one.place, says)
+        yield "file.missing", one.place, says
         return
+    lying += found
     for extra in one.told["_EXTRA_FILES"] or ():
         if not found[0].with_name(extra).is_file():
             says = f"there is no {extra} beside the file"
-            yield Fault("paimon.file.extra-files", _MANIFEST, f"{one.place} _EXTRA_FILES", says)
-    size = one.told["_FILE_SIZE"]
-    yield from size_fault(found[0], size, "file", _MANIFEST, f"{one.place} _FILE_SIZE")
-    reader = _READERS.get(found[0].suffix.lstrip("."))
-    place = str(found[0].relative_to(one.table))
-    if reader is None:
-        says = f"its rows were not looked at: nothing here reads files of {found[0].suffix}"
-        yield Fault("paimon.file.unread", _DATA_FILE, place, says, "should")
-        return
-    if found[0].suffix == ".parquet":
-        yield from parquet_faults(found[0], place)
-    try:
-        rows = reader(found[0])
-    except Exception as why:
-        says = f"it cannot be read: {type(why).__name__}: {str(why)[:200]}"
-        yield Fault("paimon.file.unreadable", _DATA_FILE, place, says)
-        return
-    for rule, source, field, says in _rows_faults(one, rows):
-        at = f"{one.place} {field}" if field else place
-        yield Fault(f"paimon.{rule}", source, at, says, "should" if rule in _HARMLESS else "must")
+            yield "file.extra-files", f"{one.place} _EXTRA_FILES", says
+    yield from size_finding(found[0], one.told["_FILE_SIZE"], "file", f"{one.place} _FILE_SIZE")
 
 
-Found = Iterator[tuple[str, str, str, str]]
+Found = Iterator[tuple[str, str, str]]
+"""Rule, field of the entry if it is about one, and sentence."""
 
 
-def _rows_faults(one: DataFile, rows: pa.Table) -> Found:
-    """Rule, source, field of the entry and sentence of what its rows show to be wrong."""
-    told, count = one.told, rows.num_rows
-    if told["_ROW_COUNT"] != count:
-        says = f"_ROW_COUNT is {told['_ROW_COUNT']}, the file has {count} rows"
-        yield "file.row-count", _MANIFEST, "_ROW_COUNT", says
-    if one.keys:
-        yield from _system_faults(one, rows)
-        yield from _key_faults(one, rows)
-    columns = told.get("_VALUE_STATS_COLS")
+def _rows_findings(one: DataFile, rows: pa.Table, place: str) -> Iterator[Finding]:
+    """What rows show to be wrong."""
+    rules = [_count_faults, *([_system_faults, _key_faults] if one.keys else []), _value_faults]
+    for each in (*rules, _bucket_faults):
+        for rule, name, says in each(one, rows):
+            yield rule, f"{one.place} {name}" if name else place, says
+
+
+def _count_faults(one: DataFile, rows: pa.Table) -> Found:
+    if one.told["_ROW_COUNT"] != rows.num_rows:
+        says = f"_ROW_COUNT is {one.told['_ROW_COUNT']}, the file has {rows.num_rows} rows"
+        yield "file.row-count", "_ROW_COUNT", says
+
+
+def _value_faults(one: DataFile, rows: pa.Table) -> Found:
+    """Statistics of columns, and values of partition columns."""
+    columns = one.told.get("_VALUE_STATS_COLS")
     if columns is None:
-        columns = told.get("_WRITE_COLS") or list(one.kinds)
-    for rule, says in _stats_faults(one, told["_VALUE_STATS"], rows, {n: n for n in columns}):
-        yield f"value-stats.{rule}", _STATS, "_VALUE_STATS", says
+        columns = one.told.get("_WRITE_COLS") or list(one.kinds)
+    for rule, says in _stats_faults(one, one.told["_VALUE_STATS"], rows, {n: n for n in columns}):
+        yield f"value-stats.{rule}", "_VALUE_STATS", says
     for name, value in one.partition.items():
         column = _column(rows, name, one.kinds[name])
-        if column is not None and (ends := bounds(column)) != (value, value) and count:
+        if column is not None and rows.num_rows and (found := bounds(column)) != (value, value):
             expected = ordered(value, one.kinds[name])
-            if ends != (expected, expected) or (value is not None and column.null_count):
-                says = f"rows have {name} from {ends[0]!r} to {ends[1]!r}, the partition {value!r}"
-                yield "file.partition-values", _DATA_FILE, "_PARTITION", says
-    yield from _bucket_faults(one, rows)
+            if found != (expected, expected) or (value is not None and column.null_count):
+                says = (
+                    f"rows have {name} from {found[0]!r} to {found[1]!r}, the partition {value!r}"
+                )
+                yield "file.partition-values", "_PARTITION", says
 
 
 def _column(rows: pa.Table, name: str, kind: Kind) -> pa.ChunkedArray | None:
@@ -250,28 +265,28 @@ def _system_faults(one: DataFile, rows: pa.Table) -> Found:
     told = one.told
     for name in (_SEQUENCE, _KIND):
         if name not in rows.column_names:
-            yield "file.columns", _DATA_FILE, "", f"the table has keys, and the file no {name}"
+            yield "file.columns", "", f"the table has keys, and the file no {name}"
             return
     low, high = bounds(rows[_SEQUENCE])
     said = told["_MIN_SEQUENCE_NUMBER"], told["_MAX_SEQUENCE_NUMBER"]
     if low is not None and said != (low, high):
         says = f"sequence numbers are told to be {said[0]} to {said[1]}, and are {low} to {high}"
         rule = "wide-sequence-numbers" if said[0] <= low <= high <= said[1] else "sequence-numbers"
-        yield f"file.{rule}", _MANIFEST, "_MIN_SEQUENCE_NUMBER", says
+        yield f"file.{rule}", "_MIN_SEQUENCE_NUMBER", says
     kinds = rows[_KIND].cast(pa.int8())
     if pc.any(pc.or_(pc.less(kinds, 0), pc.greater(kinds, 3))).as_py():
-        yield "file.row-kinds", _DATA_FILE, "", f"{_KIND} is not 0 to 3 in every row"
+        yield "file.row-kinds", "", f"{_KIND} is not 0 to 3 in every row"
     deleted = pc.sum(pc.is_in(kinds, _RETRACTS), min_count=0).as_py()
     if told.get("_DELETE_ROW_COUNT") not in (None, deleted):
         says = f"_DELETE_ROW_COUNT is {told['_DELETE_ROW_COUNT']}, {deleted} rows take back"
-        yield "file.delete-rows", _MANIFEST, "_DELETE_ROW_COUNT", says
+        yield "file.delete-rows", "_DELETE_ROW_COUNT", says
 
 
 def _key_faults(one: DataFile, rows: pa.Table) -> Found:
     """Keys: their order in the file, the least and the greatest, and their statistics."""
     held = {n: f"{_KEY}{n}" if f"{_KEY}{n}" in rows.column_names else n for n in one.keys}
     for rule, says in _stats_faults(one, one.told["_KEY_STATS"], rows, held):
-        yield f"key-stats.{rule}", _STATS, "_KEY_STATS", says
+        yield f"key-stats.{rule}", "_KEY_STATS", says
     found = (_column(rows, held[name], one.kinds[name]) for name in one.keys)
     columns = [one for one in found if one is not None and not one.null_count]
     if len(columns) < len(one.keys) or not rows.num_rows:
@@ -279,22 +294,22 @@ def _key_faults(one: DataFile, rows: pa.Table) -> Found:
     keys = list(zip(*(column.to_pylist() for column in columns), strict=True))
     if any(keys[at] > keys[at + 1] for at in range(len(keys) - 1)):
         says = "the rows are not in the order of their keys, by which runs are merged"
-        yield "file.key-order", "Paimon, MergeTreeReaders.readerForSection", "", says
+        yield "file.key-order", "", says
     ends = one.ends()
     if ends is None:
-        yield "file.keys", _MANIFEST, "_MIN_KEY", "_MIN_KEY or _MAX_KEY is no row of the key"
+        yield "file.keys", "_MIN_KEY", "_MIN_KEY or _MAX_KEY is no row of the key"
         return
     low, high = min(keys), max(keys)
     told = f"keys are told to be {ends[0]} to {ends[1]}, and are {list(low)} to {list(high)}"
     if tuple(ends[0]) > low or tuple(ends[1]) < high:
-        yield "file.keys", _MANIFEST, "_MIN_KEY", told
+        yield "file.keys", "_MIN_KEY", told
     elif (tuple(ends[0]), tuple(ends[1])) != (low, high):
-        yield "file.wide-keys", _MANIFEST, "_MIN_KEY", told
+        yield "file.wide-keys", "_MIN_KEY", told
 
 
 def _stats_faults(
     one: DataFile, stats: Row, rows: pa.Table, held: Mapping[str, str]
-) -> Iterator[tuple[str, str]]:
+) -> Iterator[Wrong]:
     """Bounds and counts of nulls, of columns that the file may hold by other names."""
     if unknown := sorted(set(held) - set(one.kinds) - {"_ROW_ID", _SEQUENCE}):
         yield "columns", f"statistics are told of {unknown}, no columns of its schema"
@@ -337,4 +352,4 @@ def _bucket_faults(one: DataFile, rows: pa.Table) -> Found:
     right = buckets_of(keys or [], total)
     for at in np.flatnonzero(right != one.entry["_BUCKET"])[:1]:
         says = f"the row of {distinct.slice(at, 1).to_pylist()[0]} belongs into bucket {right[at]}"
-        yield "file.bucket-of-rows", "Paimon, DefaultBucketFunction", "_BUCKET", says
+        yield "file.bucket-of-rows", "_BUCKET", says

@@ -6,45 +6,42 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from seambench.contracts.lint import Fault
+from seambench.formats.lint import Finding, Wrong
 from seambench.formats.paimon.binary_rows import kind_of
 
-_SPECIFIED = "Paimon, Specification, Schema"
-_CHECKED = "Paimon, SchemaValidation"
 _SYSTEM_FIELDS = ("_SEQUENCE_NUMBER", "_VALUE_KIND", "_LEVEL", "rowkind", "_ROW_ID")
-#: The newest version of schemas.
-_VERSION = 3
+_VERSIONS = (1, 2, 3)
 Row = Mapping[str, Any]
 
 
-def schema_faults(schemas: Mapping[int, Row]) -> Iterator[Fault]:
+def schema_findings(schemas: Mapping[int, Row]) -> Iterator[Finding]:
     """What is wrong with schemas, by the number in their name."""
     first = schemas[min(schemas)] if schemas else {}
     for number, said in sorted(schemas.items()):
         place = f"schema/schema-{number}"
-        for rule, source, says in (*_field_faults(number, said), *_key_faults(said, first)):
-            yield Fault(f"paimon.schema.{rule}", source, place, says)
+        for rule, says in (*_field_faults(number, said), *_key_faults(said, first)):
+            yield f"schema.{rule}", place, says
         for says in _option_faults(said):
-            yield Fault("paimon.schema.options", _CHECKED, f"{place} options", says)
+            yield "schema.options", f"{place} options", says
 
 
-def _field_faults(number: int, said: Row) -> Iterator[tuple[str, str, str]]:
+def _field_faults(number: int, said: Row) -> Iterator[Wrong]:
     if said.get("id") != number:
-        yield "id", _SPECIFIED, f"id is {said.get('id')!r}, and must be {number}, as in its name"
-    if said.get("version", 1) not in range(1, _VERSION + 1):
-        yield "version", _SPECIFIED, f"version is {said['version']!r}, and must be 1 to {_VERSION}"
+        yield "id", f"id is {said.get('id')!r}, and must be {number}, as in its name"
+    if said.get("version", 1) not in _VERSIONS:
+        yield "version", f"version is {said['version']!r}, and must be 1 to 3"
     ids = [one["id"] for top in said["fields"] for one in _fields_below(top)]
     for id_, count in Counter(ids).items():
         if count > 1:
-            yield "field-ids", _SPECIFIED, f"{count} fields have the id {id_}"
+            yield "field-ids", f"{count} fields have the id {id_}"
     if ids and max(ids) > said.get("highestFieldId", -1):
         says = f"highestFieldId is {said.get('highestFieldId')}, and a field has the id {max(ids)}"
-        yield "highest-field-id", "Paimon, TableSchema.highestFieldId", says
+        yield "highest-field-id", says
     for name, count in Counter(one["name"] for one in said["fields"]).items():
         if count > 1:
-            yield "names", _CHECKED, f"{count} columns are called {name!r}"
+            yield "names", f"{count} columns are called {name!r}"
         if name in _SYSTEM_FIELDS or name.startswith("_KEY_"):
-            yield "reserved-names", _CHECKED, f"the column's name {name!r} is one of the system's"
+            yield "reserved-names", f"the column's name {name!r} is one of the system's"
 
 
 def _fields_below(top: Row) -> Iterator[Row]:
@@ -61,20 +58,20 @@ def _fields_of(type_: Any) -> Iterator[Row]:
             yield from _fields_of(type_.get(inner))
 
 
-def _key_faults(said: Row, first: Row) -> Iterator[tuple[str, str, str]]:
+def _key_faults(said: Row, first: Row) -> Iterator[Wrong]:
     kinds = {one["name"]: kind_of(one["type"]) for one in said["fields"]}
     for what in ("partitionKeys", "primaryKeys"):
         if said[what] != first[what]:
-            yield "keys-changed", _SPECIFIED, f"{what} are {said[what]}, and were {first[what]}"
+            yield "keys-changed", f"{what} are {said[what]}, and were {first[what]}"
         for name in said[what]:
             if name not in kinds:
-                yield "keys", _CHECKED, f"{what} name {name!r}, which is no column"
+                yield "keys", f"{what} name {name!r}, which is no column"
             elif kinds[name].root == "NESTED":
-                yield "keys", _CHECKED, f"{what} name {name!r}, whose type is nested"
+                yield "keys", f"{what} name {name!r}, whose type is nested"
             elif what == "primaryKeys" and kinds[name].nullable:
                 says = f"the primary key {name!r} may be null by its type"
                 if said["options"].get("primary-key.nullable") != "true":
-                    yield "key-nullable", "Paimon, Schema.normalizeFields", says
+                    yield "key-nullable", says
 
 
 def _option_faults(said: Row) -> Iterator[str]:

@@ -8,52 +8,46 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from seambench.contracts.lint import Fault
-from seambench.formats.paimon.lint.data import ADD, DataFile, size_fault
-from seambench.formats.roaring import positions_32, positions_64
+from seambench.formats.lint import Finding, Wrong, size_of
+from seambench.formats.lint.roaring import positions_32, positions_64
+from seambench.formats.paimon.lint.data import ADD, DataFile, size_finding
 
-_INDEX = "Paimon, Specification, Index Manifest"
-_HASHES = "Paimon, Specification, Dynamic Bucket Index"
-_VECTORS = "Paimon, Specification, Deletion Vectors"
 _MAGIC_32, _MAGIC_64 = struct.pack(">i", 1581511376), struct.pack("<i", 1681511377)
 Row = Mapping[str, Any]
 
 
-def index_faults(
+def index_findings(
     table: Path, name: str, entries: Sequence[Row], live: Mapping[str, DataFile]
-) -> Iterator[Fault]:
+) -> Iterator[Finding]:
     """What is wrong with the entries of an index manifest, and the files that they name."""
     for entry in entries:
         place = f"manifest/{name} {entry['_FILE_NAME']}"
         if entry["_KIND"] != ADD:
             says = "an index manifest holds what is there, and this entry is no addition"
-            yield Fault("paimon.index.kind", _INDEX, place, says)
+            yield "index.kind", place, says
             continue
         if entry.get("_EXTERNAL_PATH"):
             continue
         file = table / "index" / entry["_FILE_NAME"]
-        if not file.is_file():
-            yield Fault("paimon.index.missing", _INDEX, place, f"there is no {file.name}")
+        if (size := size_of(file)) is None:
+            yield "index.missing", place, f"there is no {file.name}"
             continue
-        yield from size_fault(file, entry["_FILE_SIZE"], "index", _INDEX, f"{place} _FILE_SIZE")
-        if entry["_INDEX_TYPE"] == "HASH" and entry["_ROW_COUNT"] * 4 != file.stat().st_size:
-            says = f"_ROW_COUNT is {entry['_ROW_COUNT']}, there are {file.stat().st_size} bytes"
-            yield Fault("paimon.index.hashes", _HASHES, f"{place} _ROW_COUNT", says)
+        yield from size_finding(file, entry["_FILE_SIZE"], "index", f"{place} _FILE_SIZE")
+        if entry["_INDEX_TYPE"] == "HASH" and entry["_ROW_COUNT"] * 4 != size:
+            says = f"_ROW_COUNT is {entry['_ROW_COUNT']}, there are {size} bytes"
+            yield "index.hashes", f"{place} _ROW_COUNT", says
         if entry["_INDEX_TYPE"] == "DELETION_VECTORS":
             data = file.read_bytes()
             if data[:1] != b"\x01":
                 says = f"its version is {data[:1].hex()}, and must be 01"
-                yield Fault("paimon.vectors.version", _VECTORS, f"index/{file.name}", says)
+                yield "vectors.version", f"index/{file.name}", says
                 continue
             for told in entry["_DELETIONS_VECTORS_RANGES"] or ():
                 for rule, says in _vector_faults(data, told, live):
-                    at = f"index/{file.name} {told['f0']}"
-                    yield Fault(f"paimon.vectors.{rule}", _VECTORS, at, says)
+                    yield f"vectors.{rule}", f"index/{file.name} {told['f0']}", says
 
 
-def _vector_faults(
-    data: bytes, told: Row, live: Mapping[str, DataFile]
-) -> Iterator[tuple[str, str]]:
+def _vector_faults(data: bytes, told: Row, live: Mapping[str, DataFile]) -> Iterator[Wrong]:
     name, at, length = told["f0"], told["f1"], told["f2"]
     if name not in live:
         yield "data-file", f"{name} is no live data file"

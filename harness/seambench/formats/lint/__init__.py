@@ -1,0 +1,124 @@
+"""What linters of all formats share: rules by name, and findings that become faults.
+
+Bytes and JSON of a table may be anything: a linter names what it cannot read as a fault, too.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from seambench.contracts.common import Level
+from seambench.contracts.lint import Fault
+
+Finding = tuple[str, str, str]
+"""A rule without the format's name, the place, and what stands there."""
+Wrong = tuple[str, str]
+"""A rule, or the end of its name, and what stands at a place that is known."""
+
+
+class UnreadError(Exception):
+    """What cannot be read, so that nothing behind it can be judged, as a finding."""
+
+    def __init__(self, rule: str, place: str, says: str) -> None:
+        super().__init__(says)
+        self.finding: Finding = (rule, place, says)
+
+
+class Rules:
+    """The rules of a format.
+
+    Attributes:
+        known: of each its source and its level.
+    """
+
+    def __init__(
+        self, name: str, document: str, sections: Mapping[str, Mapping[Level, str]]
+    ) -> None:
+        """Rules by section of a document; a word with a dot at its end begins those behind it."""
+        self._name, self.known = name, dict[str, tuple[str, Level]]()
+        for section, levels in sections.items():
+            for level, words in levels.items():
+                part = ""
+                for word in words.split():
+                    part = word if word.endswith(".") else part
+                    if part != word:
+                        self.known[f"{name}.{part}{word}"] = f"{document}, {section}", level
+
+    def fault(self, finding: Finding) -> Fault:
+        """A finding as a fault."""
+        rule, place, says = finding
+        source, level = self.known[f"{self._name}.{rule}"]
+        return Fault(f"{self._name}.{rule}", source, place, says, level)
+
+    def faults(
+        self, found: Callable[[], Iterable[Finding]], rule: str, place: str
+    ) -> Iterator[Fault]:
+        """Findings as faults; one of the rule in place of all behind what cannot be judged."""
+        return map(self.fault, guarded(found, rule, place))
+
+
+def guarded(found: Callable[[], Iterable[Finding]], rule: str, place: str) -> Iterator[Finding]:
+    """Findings; one of the rule in place of all that stand behind what cannot be judged."""
+    try:
+        yield from found()
+    except UnreadError as unread:
+        yield unread.finding
+    except Exception as error:
+        yield rule, place, f"the rest is not judged: {reason(error)}"
+
+
+def reason(error: Exception) -> str:
+    """Why bytes or JSON cannot be read, in words."""
+    match error:
+        case KeyError(args=[name]):
+            return f"there is no {name!r}"
+        case struct.error() | IndexError() | EOFError() | StopIteration():
+            return "it ends too soon"
+        case RecursionError():
+            return "it is nested too deeply"
+        case MemoryError():
+            return "it says that it is larger than the memory"
+        case TypeError() | AttributeError():
+            return "a value is of another type than the specification has it"
+    return str(error)[:200] or type(error).__name__
+
+
+def read_json(data: str | bytes, **options: Any) -> Any:
+    """What JSON says.
+
+    Raises:
+        ValueError: it is none, or nested too deeply.
+    """
+    try:
+        return json.loads(data, **options)
+    except RecursionError as error:
+        raise ValueError(reason(error)) from error
+
+
+def fitting(said: Mapping[str, Any], shape: Mapping[str, tuple[type, ...]]) -> list[str]:
+    """Names of members that are there and of another type than the shape has."""
+    return [
+        name
+        for name, kinds in shape.items()
+        if said.get(name) is not None and type(said[name]) not in kinds
+    ]
+
+
+def gaps(numbers: Iterable[int]) -> list[tuple[int, int]]:
+    """What is missing between numbers, from the first to the last of each gap."""
+    return [
+        (before + 1, after - 1) for before, after in pairwise(sorted(numbers)) if after > before + 1
+    ]
+
+
+def size_of(file: Path) -> int | None:
+    """Bytes of a file; None where there is none that can be opened."""
+    try:
+        return file.stat().st_size if file.is_file() else None
+    except (OSError, ValueError):  # a name that no file can have
+        return None
