@@ -11,7 +11,8 @@ A name of an implementation is one of
   `http://127.0.0.1:8080`, a service (docs/doors.md), where the seam has such a door;
 - `java:com.example.MyScanner`, or another word before the colon for which an installed package has
   a door: an entry point `<seam>.<word>` of the group `seambench.door`, a function of what follows;
-- `A -> B`, a pair of two such names, where the seam pairs implementations.
+- `A -> B`, a pair of two such names, where the seam pairs implementations;
+- `A + B`, two that do the same at once, where the seam has such questions.
 """
 
 from __future__ import annotations
@@ -42,6 +43,8 @@ _NO_MODULES = ("cmd", "lib", "http", "https")
 
 #: Between the two names of a pair.
 PAIR = " -> "
+#: Between the names of two that are asked at once.
+BESIDE = " + "
 
 
 def seams() -> list[str]:
@@ -85,6 +88,9 @@ def resolve(seam: str, name: str) -> Any:
     first, arrow, second = name.partition(PAIR)
     if arrow:
         return found.pair(resolve(seam, first), resolve(found.reader or seam, second))
+    first, plus, second = name.partition(BESIDE)
+    if plus and (beside := getattr(found, "beside", None)) is not None:
+        return beside(resolve(seam, first), resolve(seam, second))
     versioned = peer_of(seam, name)
     kind, colon, rest = name.partition(":")
     if versioned is not None:

@@ -13,6 +13,7 @@ from seambench.contracts.common import Kind
 
 Do = Literal[
     "create",
+    "open",
     "append",
     "overwrite",
     "delete",
@@ -38,7 +39,8 @@ class WriterStep:
     """One step of a script, in words that no format has for its own.
 
     Attributes:
-        do: what is to be done.
+        do: what is to be done. `open` takes up a table that is there, in a process that may be new
+            or hold an older state of it: the next step is by the state that there is now.
         table: folder of the table; `create` finds none there.
         format: name of the table format.
         rows: of `create`, `append`, `overwrite` (all rows that there were go) and `upsert` (rows

@@ -48,21 +48,26 @@ class DeltaRsWriter(PeerWriter):
     format = "delta"
     more = ("keys", "partitions")
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._taken_up: Any = None
+
     def steps(self) -> Mapping[str, Callable[[WriterStep], None]]:
         """What it does."""
         return {
             "create": self._create,
+            "open": self._take_up,
             "append": lambda step: self._write(step, "append"),
             "overwrite": lambda step: self._write(step, "overwrite"),
-            "delete": lambda step: _open(step).delete(in_sql(step.where)),
-            "update": lambda step: _open(step).update(
+            "delete": lambda step: self._open(step).delete(in_sql(step.where)),
+            "update": lambda step: self._open(step).update(
                 updates={f'"{name}"': literal(value) for name, value in step.assign.items()},
                 predicate=in_sql(step.where),
             ),
             "upsert": self._upsert,
-            "add-column": lambda step: _open(step).alter.add_columns(_delta_field(step)),
-            "compact": lambda step: _open(step).optimize.compact(),
-            "expire": lambda step: _open(step).vacuum(
+            "add-column": lambda step: self._open(step).alter.add_columns(_delta_field(step)),
+            "compact": lambda step: self._open(step).optimize.compact(),
+            "expire": lambda step: self._open(step).vacuum(
                 retention_hours=0, enforce_retention_duration=False, dry_run=False
             ),
         }
@@ -76,23 +81,25 @@ class DeltaRsWriter(PeerWriter):
             configuration=dict(step.properties) or None,
         )
 
-    @staticmethod
-    def _write(step: WriterStep, mode: str) -> None:
-        _deltalake().write_deltalake(_open(step), step.rows, mode=mode)
+    def _take_up(self, step: WriterStep) -> None:
+        self._taken_up = _deltalake().DeltaTable(str(step.table))
 
-    @staticmethod
-    def _upsert(step: WriterStep) -> None:
+    def _open(self, step: WriterStep) -> Any:
+        """The table by the state that was taken up for this step, or by the newest."""
+        taken_up, self._taken_up = self._taken_up, None
+        return taken_up or _deltalake().DeltaTable(str(step.table))
+
+    def _write(self, step: WriterStep, mode: str) -> None:
+        _deltalake().write_deltalake(self._open(step), step.rows, mode=mode)
+
+    def _upsert(self, step: WriterStep) -> None:
         same = " AND ".join(f't."{key}" = s."{key}"' for key in step.keys)
-        merging = _open(step).merge(step.rows, same, source_alias="s", target_alias="t")
+        merging = self._open(step).merge(step.rows, same, source_alias="s", target_alias="t")
         merging.when_matched_update_all().when_not_matched_insert_all().execute()
 
 
 def _deltalake() -> Any:
     return import_peer("deltalake", "deltalake", "peers")
-
-
-def _open(step: WriterStep) -> Any:
-    return _deltalake().DeltaTable(str(step.table))
 
 
 def _delta_field(step: WriterStep) -> Any:

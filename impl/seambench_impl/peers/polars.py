@@ -16,7 +16,7 @@ from seambench_impl.peers import XFAILS
 from seambench_impl.peers.arrow_ipc import ForeignArrowSerde
 from seambench_impl.peers.peer_scan import Opened, SnapshotReader, import_peer, opened
 from seambench_impl.peers.peer_writer import PeerWriter
-from seambench_impl.peers.pyiceberg import PyicebergWriter, publish, static_table
+from seambench_impl.peers.pyiceberg import PyicebergWriter, static_table
 
 
 def _of_frame(frame: Any) -> Opened:
@@ -68,6 +68,10 @@ class PolarsDeltaWriter(_PolarsWriter):
     format = "delta"
     more = ("keys", "partitions")
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._taken_up: Any = None
+
     def steps(self) -> Mapping[str, Callable[[WriterStep], None]]:
         """What it does."""
         return {
@@ -77,21 +81,30 @@ class PolarsDeltaWriter(_PolarsWriter):
                 partition_by=list(step.partitions) or None,
                 configuration=dict(step.properties) or None,
             ),
+            "open": self._take_up,
             "append": lambda step: self._write(step, "append"),
             "overwrite": lambda step: self._write(step, "overwrite"),
             "upsert": self._upsert,
         }
 
+    def _take_up(self, step: WriterStep) -> None:
+        self._taken_up = import_peer("deltalake", self.name, "peers").DeltaTable(str(step.table))
+
+    def _target(self, step: WriterStep) -> Any:
+        """The table by the state that was taken up for this step, or its address."""
+        taken_up, self._taken_up = self._taken_up, None
+        return taken_up or str(step.table)
+
     def _write(self, step: WriterStep, mode: str, **options: Any) -> None:
         self._frame(step).write_delta(
-            str(step.table), mode=mode, delta_write_options=options or None
+            self._target(step), mode=mode, delta_write_options=options or None
         )
 
     def _upsert(self, step: WriterStep) -> None:
         same = " AND ".join(f't."{key}" = s."{key}"' for key in step.keys)
         aliases = {"predicate": same, "source_alias": "s", "target_alias": "t"}
         merging = self._frame(step).write_delta(
-            str(step.table), mode="merge", delta_merge_options=aliases
+            self._target(step), mode="merge", delta_merge_options=aliases
         )
         merging.when_matched_update_all().when_not_matched_insert_all().execute()
 
@@ -111,6 +124,7 @@ class PolarsIcebergWriter(_PolarsWriter):
         """What it does."""
         return {
             "create": self._below.create,
+            "open": self._below.take_up,
             "append": lambda step: self._write(step, "append"),
             "overwrite": lambda step: self._write(step, "overwrite"),
         }
@@ -118,11 +132,7 @@ class PolarsIcebergWriter(_PolarsWriter):
     def step(self, step: WriterStep) -> None:
         """See `seambench.contracts.table_writer.TableWriter`."""
         super().step(step)
-        publish(step.table)
-
-    def finish(self) -> None:
-        """There are no more steps."""
-        self._below.finish()
+        self._below.publish(step.table)
 
     def _write(self, step: WriterStep, mode: str) -> None:
         self._frame(step).write_iceberg(self._below.table, mode=mode)

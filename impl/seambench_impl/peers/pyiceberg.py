@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import datetime as dt
 import shutil
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -47,8 +46,9 @@ class PyicebergReader(SnapshotReader):
 class PyicebergWriter(PeerWriter):
     """pyiceberg over a catalog in SQLite.
 
-    Its catalog names metadata files, and only it knows the newest. After each step that one is
-    there by a number, too, and named in the version hint, as tables without a catalog have it.
+    Its catalog, beside the table, names metadata files, and only it knows the newest. After each
+    step that one is there by a number, too, and named in the version hint, as tables without a
+    catalog have it.
     """
 
     name = package = "pyiceberg"
@@ -57,13 +57,13 @@ class PyicebergWriter(PeerWriter):
 
     def __init__(self) -> None:
         super().__init__()
-        self._room: tempfile.TemporaryDirectory[str] | None = None
         self.table: Any = None
 
     def steps(self) -> Mapping[str, Callable[[WriterStep], None]]:
         """What it does."""
         steps: dict[str, Callable[[WriterStep], None]] = {
             "create": self.create,
+            "open": self.take_up,
             "append": lambda step: self.table.append(step.rows),
             "overwrite": lambda step: self.table.overwrite(step.rows),
             "delete": lambda step: self.table.delete(_expression(step.where)),
@@ -83,14 +83,20 @@ class PyicebergWriter(PeerWriter):
     def step(self, step: WriterStep) -> None:
         """See `seambench.contracts.table_writer.TableWriter`."""
         super().step(step)
-        publish(step.table)
+        self.publish(step.table)
+
+    def _catalog(self, table: Path) -> Any:
+        catalogs = import_peer("pyiceberg.catalog.sql", self.name, "iceberg")
+        address = f"sqlite:///{table}-catalog.db"
+        return catalogs.SqlCatalog("c", uri=address, warehouse=str(table.parent))
+
+    def take_up(self, step: WriterStep) -> None:
+        """Load the table by its catalog."""
+        self.table = self._catalog(step.table).load_table("n.t")
 
     def create(self, step: WriterStep) -> None:
         """Make the table, in a catalog of its own."""
-        catalogs = import_peer("pyiceberg.catalog.sql", self.name, "iceberg")
-        self._room = tempfile.TemporaryDirectory(prefix="seambench-catalog-")
-        address = f"sqlite:///{self._room.name}/c.db"
-        catalog = catalogs.SqlCatalog("c", uri=address, warehouse=self._room.name)
+        catalog = self._catalog(step.table)
         catalog.create_namespace("n")
         self.table = catalog.create_table(
             "n.t", step.rows.schema, location=str(step.table), properties=dict(step.properties)
@@ -100,11 +106,12 @@ class PyicebergWriter(PeerWriter):
                 for column in step.partitions:
                     spec.add_identity(column)
 
-    def finish(self) -> None:
-        """There are no more steps: the catalog goes."""
-        if self._room is not None:
-            self._room.cleanup()
-        self._room = self.table = None
+    def publish(self, table: Path) -> None:
+        """Give the newest metadata file by the catalog the name that it has without one."""
+        newest = Path(self.table.metadata_location.removeprefix("file://"))
+        number = int(newest.name.partition("-")[0]) + 1
+        shutil.copyfile(newest, newest.with_name(f"v{number}.metadata.json"))
+        (table / "metadata" / "version-hint.text").write_text(str(number))
 
     def _tag(self, step: WriterStep) -> None:
         newest = self.table.current_snapshot().snapshot_id
@@ -121,15 +128,6 @@ class PyicebergWriter(PeerWriter):
                     schema.rename_column(step.column, step.to)
                 case _:
                     schema.update_column(step.column, field_type=_iceberg_type(step))
-
-
-def publish(table: Path) -> None:
-    """Give the newest of a catalog's metadata files the name that tables without one have."""
-    folder = table / "metadata"
-    newest = max(folder.glob("[0-9]*.metadata.json"), key=lambda file: file.name)
-    number = int(newest.name.partition("-")[0]) + 1
-    shutil.copyfile(newest, folder / f"v{number}.metadata.json")
-    (folder / "version-hint.text").write_text(str(number))
 
 
 def _expression(where: Sequence[Test]) -> Any:

@@ -60,11 +60,13 @@ class PyPaimonSteps(PeerWriter):
     def __init__(self) -> None:
         super().__init__()
         self._warehouse = tempfile.TemporaryDirectory(prefix="seambench-")
+        self._taken_up: Any = None
 
     def steps(self) -> Mapping[str, Callable[[WriterStep], None]]:
         """What it does; rows of tables with keys are replaced by key."""
         return {
             "create": self._create,
+            "open": self._take_up,
             "append": lambda step: self._write(step, None),
             "upsert": lambda step: self._write(step, None),
             "overwrite": lambda step: self._write(step, {}),
@@ -77,12 +79,8 @@ class PyPaimonSteps(PeerWriter):
 
     def _create(self, step: WriterStep) -> None:
         schemas = importlib.import_module("pypaimon")
-        database = Path(self._warehouse.name) / "default.db"
-        database.mkdir(exist_ok=True)
-        link = database / "table"
-        link.unlink(missing_ok=True)
         step.table.mkdir(parents=True)
-        link.symlink_to(step.table.absolute(), target_is_directory=True)
+        self._link(step)
         keys = list(dict.fromkeys((*step.partitions, *step.keys))) if step.keys else []
         options = ({"bucket": "2"} if step.keys else {}) | dict(step.properties)
         fields = [field.with_nullable(field.name not in keys) for field in step.rows.schema]
@@ -94,9 +92,21 @@ class PyPaimonSteps(PeerWriter):
         )
         self._catalog().create_table("default.table", schema, False)
 
+    def _link(self, step: WriterStep) -> None:
+        """Let the catalog know the folder."""
+        link = Path(self._warehouse.name) / "default.db" / "table"
+        link.parent.mkdir(exist_ok=True)
+        link.unlink(missing_ok=True)
+        link.symlink_to(step.table.absolute(), target_is_directory=True)
+
+    def _take_up(self, step: WriterStep) -> None:
+        self._link(step)
+        self._taken_up = self._catalog().get_table("default.table")
+
     def _write(self, step: WriterStep, overwrite: Mapping[str, str] | None) -> None:
         # By itself an overwrite takes the rows of those partitions alone that new rows are in.
-        table = self._catalog().get_table("default.table")
+        taken_up, self._taken_up = self._taken_up, None
+        table = taken_up or self._catalog().get_table("default.table")
         table = table.copy({"dynamic-partition-overwrite": "false"})
         builder = table.new_batch_write_builder()
         builder = builder if overwrite is None else builder.overwrite(overwrite)
@@ -130,6 +140,6 @@ class PyPaimonWriter(WriterElsewhere):
     format = "paimon"
     runs = "seambench_impl.peers.pypaimon:PyPaimonSteps"
     does = (
-        *("create", "append", "upsert", "overwrite"),
+        *("create", "open", "append", "upsert", "overwrite"),
         *("add-column", "drop-column", "rename-column"),
     )

@@ -42,6 +42,7 @@ class _WriterSeam(Seam):
     check = late("seambench.seams.table_writer.check:check_writer")
     asked = late("seambench.seams.table_writer.doors:asked_lines")
     pair = late("seambench.seams.table_writer.others:WrittenAndRead")
+    beside = late("seambench.seams.table_writer.several:Beside")
 
     def cases(self, root: Path, golden: Path | None, begins: Sequence[str]) -> Sequence[Case]:
         from seambench.seams.table_writer.cases import writer_cases

@@ -16,11 +16,19 @@
     do = "delete"
     where = [["id", "=", 1]]
 
+A step may have two words more, for which writers run as processes of their own:
+
+    killed = true                              # its process is killed at some moment of it
+    beside = { do = "append", rows = [...] }   # a second writer does this, by the state before
+    late = true                                # and is asked once the first is done, not at once
+
 `create` comes first by itself, with no rows. A file `cases/table-writer/GROUP/NAME.toml` makes the
 cases `table-writer/FORMAT/GROUP/NAME`. In place of steps it may say from which ones scripts are
 drawn at random; then there is a case for each, `table-writer/FORMAT/GROUP/NAME/NUMBER`:
 
     random = { scripts = 20, length = 8, steps = ["append", "append", "delete"] }
+
+where `killed = 0.5` and `beside = 0.5` say of how many steps.
 """
 
 from __future__ import annotations
@@ -41,7 +49,13 @@ from seambench.seams.table_writer.random_scripts import RandomFile, drawn_steps
 
 @dataclass(frozen=True, kw_only=True)
 class StepFile:
-    """The keys of a step; see `seambench.contracts.table_writer.WriterStep`."""
+    """The keys of a step; see `seambench.contracts.table_writer.WriterStep`.
+
+    Attributes:
+        killed: the process is killed before it has answered, if it takes as long as other times.
+        beside: what a second writer does, by the state that this step finds.
+        late: the second writer is asked when this step is done.
+    """
 
     do: Do
     rows: Sequence[Sequence[Any]] = ()
@@ -51,6 +65,14 @@ class StepFile:
     type: str = ""
     to: str = ""
     name: str = ""
+    killed: bool = False
+    beside: StepFile | None = None
+    late: bool = False
+
+    @property
+    def all(self) -> Sequence[StepFile]:
+        """This one and the one beside it."""
+        return (self, self.beside) if self.beside else (self,)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,10 +118,16 @@ class WriterCase(Case):
         return _script(self.file) if self.number is None else _drawn(self.file, self.number)
 
     @property
+    def apart(self) -> bool:
+        """Whether it asks for processes, so that a state may be one of several."""
+        return any(step.killed or step.beside for step in self.script.steps)
+
+    @property
     def needs(self) -> Sequence[str]:
         """See `Case`."""
         script = self.script
-        steps = dict.fromkeys(["create", *(step.do for step in script.steps)])
+        all_ = ["create", *(one.do for step in script.steps for one in step.all)]
+        steps = dict.fromkeys([*all_, *(["open"] if self.apart else [])])
         asked = [word for word in ("keys", "partitions") if getattr(script, word)]
         return [f"formats.{self.format}", *(f"steps.{do}" for do in steps), *asked, *script.needs]
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import tempfile
 import warnings
-from collections.abc import Iterator, Sequence
-from functools import cache
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +23,15 @@ from seambench.contracts.lint import Fault
 from seambench.contracts.outcomes import Difference, Mismatch, NotOffered, short_digest
 from seambench.contracts.scan import ScanRequest
 from seambench.contracts.table_writer import TableWriter, WriterStep
-from seambench.seams.table_writer.cases import WriterCase
-from seambench.seams.table_writer.model import Model, steps_of
+from seambench.seams.table_writer.cases import StepFile, WriterCase
+from seambench.seams.table_writer.model import (
+    Model,
+    declared_steps,
+    made_step,
+    new_model,
+    states_after,
+)
+from seambench.seams.table_writer.several import Several
 
 _MOST_FAULTS = 5
 REFUSED = "refused: "
@@ -40,39 +47,80 @@ def check_writer(case: WriterCase, writer: TableWriter) -> None:
     with tempfile.TemporaryDirectory(
         prefix="seambench-writer-", ignore_cleanup_errors=True
     ) as folder:
-        for number, step, model in carried_out(case, writer, Path(folder) / "table"):
-            after = f"after step {number} ({step.do})"
+        for after, step, states in carried_out(case, writer, Path(folder) / "table"):
             if reader is not None:
-                read_by(reader, step, model, f"{after}, read by {reader.name}")
+                states.look(partial(read_by, reader, step, what=f"{after}, read by {reader.name}"))
                 continue
-            _check_state(step, model, after)
+            _check_state(step, states, after)
             _check_metadata(step, after)
+
+
+class States:
+    """What a table may hold: one state, or after steps that nobody orders one of several."""
+
+    def __init__(self, models: Sequence[Model]) -> None:
+        self.models = list(models)
+
+    def look(self, check: Callable[[Model], None]) -> None:
+        """Keep the first state that a look at the table bears out; of none, what the last lacks."""
+        for number, model in enumerate(self.models, 1):
+            try:
+                check(model)
+            except Mismatch as problem:
+                if number < len(self.models):
+                    continue
+                if number == 1:
+                    raise
+                said = f"none of {number} states that may be, of the last: {problem}"
+                raise Mismatch(said, problem.difference, refusal=problem.refusal) from problem
+            self.models = [model]
+            return
 
 
 def carried_out(
     case: WriterCase, writer: TableWriter, table: Path
-) -> Iterator[tuple[int, WriterStep, Model]]:
-    """Do the steps of a script; each comes out with its number, from 1, once it is done.
+) -> Iterator[tuple[str, WriterStep, States]]:
+    """Do the steps of a script; each comes out once it is done, with words on what came before.
+
+    Where the state may be one of several, a look at it must tell which before the next step.
 
     Raises:
         NotOffered: the writer refuses a step.
     """
-    finish = getattr(writer, "finish", None)
-    before: Model | None = None
+    writer = getattr(writer, "writer", writer)
+    several = Several(writer, case) if case.apart else None
+    finish = getattr(several or writer, "finish", None)
+    states = States([new_model(case)])
     try:
-        for number, (step, model) in enumerate(steps_of(case, table), 1):
+        for number, declared in enumerate(declared_steps(case), 1):
+            model = states.models[0]
+            steps = [(one, made_step(one, model, case, table)) for one in declared.all]
+            step = steps[0][1]
+            words = " beside ".join(one.do for one in declared.all)
             try:
-                writer.step(step)
+                if several is None:
+                    writer.step(step)
+                    done: list[bool | None] = [True]
+                else:
+                    done = several.do(declared, [one for _, one in steps])
             except RefusedError as refusal:
                 # What it refuses by name is no mistake, as long as the table is as it was.
-                if before is not None:
-                    _check_state(step, before, f"after step {number} ({step.do}) was refused")
-                raise NotOffered(f"step {number} ({step.do}): {refusal}") from refusal
-            before = model
-            yield number, step, model
+                if number > 1:
+                    _check_state(step, states, f"after step {number} ({words}) was refused")
+                raise NotOffered(f"step {number} ({words}): {refusal}") from refusal
+            states.models = states_after(model, steps, done)
+            yield f"after step {number} ({words}{_told(declared, done)})", step, states
     finally:
         if finish is not None:
             finish()
+
+
+def _told(declared: StepFile, done: Sequence[bool | None]) -> str:
+    """What is known of steps that were not simply done."""
+    known = {True: "done", False: "refused", None: "killed"}
+    if not declared.killed and not declared.beside:
+        return ""
+    return ": " + ", ".join(known[one] for one in done)
 
 
 def reads_all(reader: Any) -> bool:
@@ -94,10 +142,11 @@ def state_readers(format_: str) -> list[Any]:
     return offered
 
 
-def _check_state(step: WriterStep, model: Model, after: str) -> None:
+def _check_state(step: WriterStep, states: States, after: str) -> None:
     for reader in state_readers(step.format):
+        what = f"state {after}, read by {reader.name}"
         try:
-            check_rows(reader, step.table, model, f"state {after}, read by {reader.name}")
+            states.look(partial(check_rows, reader, step.table, what=what))
         except NO_REFUSAL:
             raise
         except SeambenchError as error:

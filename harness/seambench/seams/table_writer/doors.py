@@ -15,8 +15,10 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import sys
 import tempfile
 from collections.abc import Mapping
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +28,11 @@ from seambase.errors import RefusedError
 from seambench.conformance.doors.command import Command, Running
 from seambench.conformance.doors.facts import REQUEST_VERSION
 from seambench.contracts.outcomes import ProtocolError
-from seambench.contracts.table_writer import WriterStep
+from seambench.contracts.table_writer import TableWriter, WriterStep
 from seambench.seams.table_writer.cases import WriterCase
 from seambench.seams.table_writer.model import steps_of
+
+_PROGRAM = "seambench.seams.table_writer.program"
 
 
 class CommandWriter(Command):
@@ -67,11 +71,40 @@ class CommandWriter(Command):
         text = said[:100].decode("utf-8", "replace").strip()
         raise ProtocolError(f"{self.name}: no answer to {do}: {text}")
 
+    def kill(self) -> None:
+        """Kill the program and what it started, in the middle of whatever it does."""
+        if self._running is not None:
+            self._running.kill()
+
     def finish(self) -> None:
         """There are no more steps: end the program."""
         running, self._running = self._running, None
         if running is not None:
             running.close()
+
+
+class Apart(CommandWriter):
+    """A writer's class, as a program."""
+
+    def __init__(self, writer: TableWriter, timeout: float = 600.0) -> None:
+        made = type(writer)
+        self.name, self.version, self.capabilities = (
+            writer.name,
+            writer.version,
+            writer.capabilities,
+        )
+        name = f"{made.__module__}:{made.__qualname__}"
+        self.arguments = [sys.executable, "-m", _PROGRAM, name]
+        self.timeout, self._running = timeout, None
+
+
+def in_a_process(writer: TableWriter) -> CommandWriter:
+    """The same writer once more, in a process of its own."""
+    if not isinstance(writer, CommandWriter):
+        return Apart(writer)
+    again = copy(writer)
+    again.finish()
+    return again
 
 
 def asked_lines(case: WriterCase) -> str:

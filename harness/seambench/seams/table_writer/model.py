@@ -5,6 +5,8 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
+from itertools import compress, permutations, product
 from pathlib import Path
 from typing import Any, cast
 
@@ -12,7 +14,7 @@ from seambase.errors import UsageError
 from seambench.conformance.plain import rows_of, typed
 from seambench.contracts.table_writer import Test, WriterStep
 from seambench.formats.arrow_rows import arrow_rows, arrow_type
-from seambench.seams.table_writer.cases import ScriptFile, StepFile, WriterCase, typed_row
+from seambench.seams.table_writer.cases import StepFile, WriterCase, typed_row
 
 _COMPARED: Mapping[str, Callable[[Any, Any], bool]] = {
     "=": operator.eq,
@@ -48,8 +50,9 @@ class Model:
     def apply(self, step: WriterStep) -> None:
         """Do a step."""
         match step.do:
-            case "append":
-                self.rows += step.rows.to_pylist()
+            case "append":  # by a state before, perhaps, in which columns were lacking
+                added = step.rows.to_pylist()
+                self.rows += [{name: row.get(name) for name in self.columns} for row in added]
             case "overwrite":
                 self.rows = step.rows.to_pylist()
             case "upsert":
@@ -74,6 +77,13 @@ class Model:
                     }
                     for row in self.rows
                 ]
+
+    def after(self, declared: StepFile, step: WriterStep) -> Model:
+        """The state that a step leaves."""
+        model = replace(self, columns=dict(self.columns), rows=list(self.rows))
+        model.apply(step)
+        model.change_columns(declared)
+        return model
 
     def change_columns(self, step: StepFile) -> None:
         """Do what a step does to the columns."""
@@ -106,20 +116,43 @@ def _meets(found: Any, how: str, value: Any) -> bool:
 
 
 def steps_of(case: WriterCase, table: Path) -> Iterator[tuple[WriterStep, Model]]:
-    """The steps of a case, each with the state that it must leave."""
-    script = case.script
-    model = Model(dict(script.columns), script.keys)
-    for declared in (StepFile(do="create"), *script.steps):
-        step = _step(declared, model, case, script, table)
-        model.apply(step)
-        model.change_columns(declared)
-        yield step, replace(model, columns=dict(model.columns), rows=list(model.rows))
+    """The steps of a case, each with the state that it must leave: one after the other."""
+    model = new_model(case)
+    for declared in declared_steps(case):
+        by = model
+        for one in declared.all:
+            step = made_step(one, by, case, table)
+            model = model.after(one, step)
+            yield step, model
 
 
-def _step(
-    declared: StepFile, model: Model, case: WriterCase, script: ScriptFile, table: Path
-) -> WriterStep:
-    columns = model.columns
+def new_model(case: WriterCase) -> Model:
+    """The state of a table that its creation leaves."""
+    return Model(dict(case.script.columns), case.script.keys)
+
+
+def declared_steps(case: WriterCase) -> Sequence[StepFile]:
+    """The steps of a case as it has them, with the creation."""
+    return (StepFile(do="create"), *case.script.steps)
+
+
+def states_after(
+    model: Model, steps: Sequence[tuple[StepFile, WriterStep]], done: Sequence[bool | None]
+) -> list[Model]:
+    """The states that steps at once may leave: by each order of those done, one after the other.
+
+    None stands for a step of which nobody knows whether it was done.
+    """
+    choices = [(False, True) if one is None else (one,) for one in done]
+    orders = (
+        order for taken in product(*choices) for order in permutations(compress(steps, taken))
+    )
+    return [reduce(lambda state, one: state.after(*one), order, model) for order in orders]
+
+
+def made_step(declared: StepFile, model: Model, case: WriterCase, table: Path) -> WriterStep:
+    """A step as it is asked of a writer that finds a state."""
+    script, columns = case.script, model.columns
     rows = [typed_row(row, columns, case.file) for row in declared.rows]
     for test in declared.where:
         if len(test) != 3 or test[0] not in columns or test[1] not in (*_COMPARED, "null"):

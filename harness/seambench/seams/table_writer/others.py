@@ -52,6 +52,8 @@ def write_request(
     """Carry out a script in the folder that a request names; what is not finished goes."""
     if missing := missing_capability(case, writer.capabilities):
         raise NotOffered(f"no {missing}")
+    if case.apart:
+        raise NotOffered("its state is one of several, which a reader of the last one cannot know")
     table = Path(request["table"])
     try:
         with as_mismatch():
@@ -77,16 +79,16 @@ class WrittenAndRead:
     kind: Kind = "peer"
 
     def __init__(self, writer: TableWriter, reader: Scanner) -> None:
-        self._writer, self.reader = writer, reader
+        self.writer, self.reader = writer, reader
         self.name = f"{writer.name}{PAIR}{reader.name}"
         self.version = f"{writer.version}{PAIR}{reader.version}"
         self.capabilities = writer.capabilities
 
     def step(self, step: WriterStep) -> None:
         """See `seambench.contracts.table_writer.TableWriter`."""
-        self._writer.step(step)
+        self.writer.step(step)
 
     def finish(self) -> None:
         """There are no more steps."""
-        if finish := getattr(self._writer, "finish", None):
+        if finish := getattr(self.writer, "finish", None):
             finish()
