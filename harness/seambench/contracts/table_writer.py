@@ -26,6 +26,9 @@ Do = Literal[
     "compact",
     "expire",
     "tag",
+    "branch",
+    "add-partition-field",
+    "drop-partition-field",
 ]
 Test = tuple[str, str, Any]
 """A column, one of `= <> < <= > >= in null`, and a Python value; of `in` a list, of `null` None.
@@ -50,10 +53,11 @@ class WriterStep:
         properties: of the table, as its format names them.
         where: of `delete` and `update` what a row must meet; all of the tests.
         assign: of `update` the new values, by column.
-        column: of a change of columns, the one that changes.
+        column: of a change of columns, or of what partitions the table, the one that changes.
         type: its Arrow type; of `rename-column` and `drop-column` None.
         to: of `rename-column` its new name.
-        name: of `tag` its name.
+        name: of `tag` and `branch` its name; of `append` the branch that the rows are for, none
+            for the table's main one.
     """
 
     do: Do

@@ -64,7 +64,7 @@ class PyicebergWriter(PeerWriter):
         steps: dict[str, Callable[[WriterStep], None]] = {
             "create": self.create,
             "open": self.take_up,
-            "append": lambda step: self.table.append(step.rows),
+            "append": lambda step: self.table.append(step.rows, branch=step.name or "main"),
             "overwrite": lambda step: self.table.overwrite(step.rows),
             "delete": lambda step: self.table.delete(_expression(step.where)),
             "upsert": lambda step: self.table.upsert(step.rows, join_cols=list(step.keys)),
@@ -73,7 +73,10 @@ class PyicebergWriter(PeerWriter):
                 .older_than(dt.datetime.now(dt.UTC))
                 .commit()
             ),
-            "tag": self._tag,
+            "tag": lambda step: self._name("create_tag", step),
+            "branch": lambda step: self._name("create_branch", step),
+            "add-partition-field": lambda step: self._partition("add_identity", step),
+            "drop-partition-field": lambda step: self._partition("remove_field", step),
             **dict.fromkeys(
                 ("add-column", "drop-column", "rename-column", "widen-column"), self._evolve
             ),
@@ -113,9 +116,13 @@ class PyicebergWriter(PeerWriter):
         shutil.copyfile(newest, newest.with_name(f"v{number}.metadata.json"))
         (table / "metadata" / "version-hint.text").write_text(str(number))
 
-    def _tag(self, step: WriterStep) -> None:
+    def _name(self, how: str, step: WriterStep) -> None:
         newest = self.table.current_snapshot().snapshot_id
-        self.table.manage_snapshots().create_tag(newest, step.name).commit()
+        getattr(self.table.manage_snapshots(), how)(newest, step.name).commit()
+
+    def _partition(self, how: str, step: WriterStep) -> None:
+        with self.table.update_spec() as spec:
+            getattr(spec, how)(step.column)
 
     def _evolve(self, step: WriterStep) -> None:
         with self.table.update_schema() as schema:

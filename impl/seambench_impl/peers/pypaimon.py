@@ -70,6 +70,7 @@ class PyPaimonSteps(PeerWriter):
             "append": lambda step: self._write(step, None),
             "upsert": lambda step: self._write(step, None),
             "overwrite": lambda step: self._write(step, {}),
+            "tag": lambda step: self._catalog().create_tag("default.table", step.name),
             **dict.fromkeys(("add-column", "drop-column", "rename-column"), self._evolve),
         }
 
@@ -140,6 +141,6 @@ class PyPaimonWriter(WriterElsewhere):
     format = "paimon"
     runs = "seambench_impl.peers.pypaimon:PyPaimonSteps"
     does = (
-        *("create", "open", "append", "upsert", "overwrite"),
+        *("create", "open", "append", "upsert", "overwrite", "tag"),
         *("add-column", "drop-column", "rename-column"),
     )

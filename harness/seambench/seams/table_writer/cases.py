@@ -41,7 +41,7 @@ from typing import Any
 
 from seambase.errors import UsageError
 from seambench.conformance.plain import typed
-from seambench.contracts.data_files import CaseFile, asked_for, case_files, read_case_file
+from seambench.contracts.data_files import CaseFile, asked_for, build, case_files, read_case_file
 from seambench.contracts.seam import Case
 from seambench.contracts.table_writer import Do
 from seambench.seams.table_writer.random_scripts import RandomFile, drawn_steps
@@ -150,7 +150,7 @@ def _drawn(file: Path, number: int) -> ScriptFile:
     assert script.random is not None
     parts = script.columns, script.keys, script.partitions
     drawn = drawn_steps(script.random, *parts, number)
-    return replace(script, steps=[StepFile(**step) for step in drawn])
+    return replace(script, steps=[build(StepFile, step, file) for step in drawn])
 
 
 def writer_cases(root: Path, begins: Sequence[str]) -> list[Case]:

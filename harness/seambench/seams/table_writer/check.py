@@ -71,7 +71,7 @@ class States:
                     continue
                 if number == 1:
                     raise
-                said = f"none of {number} states that may be, of the last: {problem}"
+                said = f"{problem}; nor is it another of {number} states that may be"
                 raise Mismatch(said, problem.difference, refusal=problem.refusal) from problem
             self.models = [model]
             return
@@ -154,12 +154,14 @@ def _check_state(step: WriterStep, states: States, after: str) -> None:
             raise Mismatch(said, refusal=True) from error
 
 
-def check_rows(reader: Any, table: Path, model: Model, what: str) -> None:
-    """What a reader reads of a table must be what the model says."""
+def check_rows(reader: Any, table: Path, model: Model, what: str, as_of: str | None = None) -> None:
+    """What a reader reads of a table, and of its tags and branches, must be what the model says."""
+    for name, named in model.named.items() if reader.capabilities.get("as-of") else ():
+        check_rows(reader, table, named, f"{what}, as of {name}", name)
     names, strict = list(model.columns), bool(reader.capabilities.get("strict"))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        scan = reader.open(ScanRequest(str(table), strict=strict, threads=2))
+        scan = reader.open(ScanRequest(str(table), as_of=as_of, strict=strict, threads=2))
         found = list(scan.schema.names)
         if found != names:
             raise Mismatch(f"{what}: columns {names} expected, {found} came")

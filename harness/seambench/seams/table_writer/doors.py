@@ -8,7 +8,8 @@
 rows it is empty. `where` are tests as `["id", "=", 1]`; what JSON cannot tell is text: a date by
 ISO 8601, a decimal by its digits, bytes in hex. `type` is Arrow's word. The answer is
 `{"done": true}` once the step is committed, or `{"refused": "a sentence"}` with the table as it
-was. The program runs from the first step of a table to its last; then its input ends.
+was. The program runs from the first step of a table to its last; then its input ends. One that
+does `open`, which takes up a table that is there, is also run twice at once, and killed.
 """
 
 from __future__ import annotations

@@ -36,11 +36,15 @@ class Model:
         columns: types of cases by name, in order.
         keys: columns that tell rows apart.
         rows: Python values by column, as Arrow holds them: a float is one of 32 bits.
+        partitions: columns by which the table is partitioned.
+        named: the states of tags and branches, by name.
     """
 
     columns: dict[str, str]
     keys: Sequence[str] = ()
     rows: list[Row] = field(default_factory=list)
+    partitions: Sequence[str] = ()
+    named: Mapping[str, Model] = field(default_factory=dict)
 
     def expected(self) -> list[tuple[Any, ...]]:
         """The rows as readers are compared with them."""
@@ -49,6 +53,9 @@ class Model:
 
     def apply(self, step: WriterStep) -> None:
         """Do a step."""
+        if step.name:
+            self._apply_named(step)
+            return
         match step.do:
             case "append":  # by a state before, perhaps, in which columns were lacking
                 added = step.rows.to_pylist()
@@ -78,6 +85,15 @@ class Model:
                     for row in self.rows
                 ]
 
+    def _apply_named(self, step: WriterStep) -> None:
+        """Make a tag or a branch, or append to a branch."""
+        if step.do == "append":
+            state = replace(self.named[step.name], rows=list(self.named[step.name].rows))
+            state.apply(replace(step, name=""))
+        else:
+            state = replace(self, named={})
+        self.named = {**self.named, step.name: state}
+
     def after(self, declared: StepFile, step: WriterStep) -> Model:
         """The state that a step leaves."""
         model = replace(self, columns=dict(self.columns), rows=list(self.rows))
@@ -86,8 +102,12 @@ class Model:
         return model
 
     def change_columns(self, step: StepFile) -> None:
-        """Do what a step does to the columns."""
+        """Do what a step does to the columns, or to those that partition the table."""
         match step.do:
+            case "add-partition-field":
+                self.partitions = [*self.partitions, step.column]
+            case "drop-partition-field":
+                self.partitions = [one for one in self.partitions if one != step.column]
             case "add-column" | "widen-column":
                 self.columns[step.column] = step.type
             case "drop-column":
@@ -128,7 +148,8 @@ def steps_of(case: WriterCase, table: Path) -> Iterator[tuple[WriterStep, Model]
 
 def new_model(case: WriterCase) -> Model:
     """The state of a table that its creation leaves."""
-    return Model(dict(case.script.columns), case.script.keys)
+    script = case.script
+    return Model(dict(script.columns), script.keys, partitions=script.partitions)
 
 
 def declared_steps(case: WriterCase) -> Sequence[StepFile]:
@@ -166,7 +187,7 @@ def made_step(declared: StepFile, model: Model, case: WriterCase, table: Path) -
         format=case.format,
         rows=arrow_rows(rows, columns),
         keys=script.keys,
-        partitions=script.partitions,
+        partitions=model.partitions,
         properties=script.properties.get(case.format, {}),
         where=cast("list[Test]", where),
         assign={name: typed(value, columns[name]) for name, value in declared.assign.items()},

@@ -30,11 +30,15 @@ class RandomFile:
         scripts: how many there are.
         length: steps of each.
         steps: what is drawn from, often named is often drawn.
+        killed: how many of all but the first are killed, from 0 to 1.
+        beside: how many of them have another step beside them.
     """
 
     scripts: int
     length: int
     steps: Sequence[Do]
+    killed: float = 0.0
+    beside: float = 0.0
 
 
 @dataclass
@@ -94,6 +98,16 @@ class _Drawing:
                 return {"do": do}
         return None
 
+    def trouble(self, asked: RandomFile) -> dict[str, Any]:
+        """What may come upon a step."""
+        chance = self.dice.random() if asked.killed or asked.beside else 1.0
+        if chance < asked.killed:
+            return {"killed": True}
+        if chance < asked.killed + asked.beside:
+            beside = self.draw(self.dice.choice(list(asked.steps)))
+            return {"beside": beside, "late": self.dice.random() < 1 / 2}
+        return {}
+
 
 def drawn_steps(
     asked: RandomFile,
@@ -109,5 +123,5 @@ def drawn_steps(
     while len(drawing.steps) < asked.length:
         do = first if not drawing.steps else drawing.dice.choice(list(asked.steps))
         if step := drawing.draw(do):
-            drawing.steps.append(step)
+            drawing.steps.append({**step, **(drawing.trouble(asked) if drawing.steps else {})})
     return drawing.steps

@@ -22,7 +22,8 @@ from seambench.seams.table_writer.cases import StepFile, WriterCase
 from seambench.seams.table_writer.doors import CommandWriter, in_a_process
 
 _LATEST = 1.1
-"""How late a process is killed, in times of what the step took before; often near its end."""
+_OFTEN = 0.9
+"""When a process is killed at the latest and most often, in times of what such a step took last."""
 
 
 class Beside:
@@ -47,14 +48,15 @@ class Several:
 
     def __init__(self, writer: TableWriter, case: WriterCase) -> None:
         """Two of a writer, or one of each of a pair; none is started before its first step."""
-        both = writer.both if isinstance(writer, Beside) else (writer, writer)
+        two = getattr(writer, "both", None)
         many = max(len(step.all) for step in case.script.steps)
-        if many == 1 and isinstance(writer, Beside):
+        if many == 1 and two is not None:
             raise NotOffered("no step of the script is beside another")
-        self._writers = [in_a_process(one) for one in both[:many]]
+        self._writers = [in_a_process(one) for one in (two or (writer, writer))[:many]]
         self._anew = any(step.killed for step in case.script.steps)
         self._dice = random.Random(case.id)
         self._took: dict[Do, float] = {}
+        self._refusals: list[RefusedError] = []
 
     def do(self, declared: StepFile, steps: Sequence[WriterStep]) -> list[bool | None]:
         """Do a step and the one beside it. Of each: whether it is done, None if nobody knows.
@@ -63,7 +65,7 @@ class Several:
             RefusedError: none is done, and the first was never before.
             Mismatch: what was done before is refused, or the table cannot be taken up.
         """
-        self._refusal: RefusedError | None = None
+        self._refusals.clear()
         asked = list(zip(self._writers, steps, strict=False))
         if declared.killed:
             done = [self._killed(*asked[0])]
@@ -72,15 +74,17 @@ class Several:
         else:
             with ThreadPoolExecutor(len(asked)) as pool:
                 done = list(pool.map(lambda one: self._done(*one), asked))
-        for writer in self._writers:
+        refused = all(one is False for one in done)
+        for writer in () if refused and steps[0].do == "create" else self._writers:
             if self._anew:  # what a step takes in a new process, each takes in one
                 writer.finish()
             self._take_up(writer, steps[0])
-        if self._refusal is not None and not any(one is not False for one in done):
+        if refused:
+            why = self._refusals[-1]
             if len(steps) == 1 and steps[0].do in self._took:
-                said = f"{steps[0].do} was done before, and is refused now: {self._refusal}"
-                raise Mismatch(said, refusal=True) from self._refusal
-            raise self._refusal
+                said = f"{steps[0].do} was done before, and is refused now: {why}"
+                raise Mismatch(said, refusal=True) from why
+            raise why
         return done
 
     def finish(self) -> None:
@@ -93,16 +97,15 @@ class Several:
         try:
             writer.step(step)
         except RefusedError as refusal:
-            self._refusal = refusal
+            self._refusals.append(refusal)
             return False
-        took = time.monotonic() - began
-        self._took[step.do] = max(took, self._took.get(step.do, 0.0))
+        self._took[step.do] = time.monotonic() - began
         return True
 
     def _killed(self, writer: CommandWriter, step: WriterStep) -> bool | None:
         """Kill a process at some moment of a step; None unless it has answered before."""
-        longest = self._took.get(step.do) or max(self._took.values())
-        timer = threading.Timer(self._dice.triangular(0, _LATEST, _LATEST) * longest, writer.kill)
+        last = self._took.get(step.do) or max(self._took.values())
+        timer = threading.Timer(self._dice.triangular(0, _LATEST, _OFTEN) * last, writer.kill)
         timer.start()
         try:
             return self._done(writer, step)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import datetime as dt
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any, ClassVar
 
 from seambase.errors import RefusedError
@@ -42,6 +43,7 @@ class SparkWriter(PeerWriter):
         """What it does."""
         every: dict[str, Callable[[WriterStep], None]] = {
             "create": self._create,
+            "open": self._take_up,
             "append": lambda step: self._insert(step, "INTO"),
             "overwrite": lambda step: self._insert(step, "OVERWRITE"),
             "delete": lambda step: self._run(step, f"DELETE FROM {{}} WHERE {_where(step)}"),  # noqa: S608 - an adapter's own text
@@ -96,6 +98,9 @@ class SparkWriter(PeerWriter):
             f"CREATE TABLE {{}} ({columns}) USING {self.format}{self._place(step)}"
             f"{partitions}{properties}",
         )
+
+    def _take_up(self, step: WriterStep) -> None:
+        """Nothing is held: each statement reads the newest state."""
 
     def _place(self, step: WriterStep) -> str:
         """Where a new table lies, unless its name tells."""
@@ -171,6 +176,14 @@ class SparkDeltaWriter(SparkWriter):
         yield f"delta.{_name(str(step.table))}"
 
 
+_ICEBERG_CHANGES: Mapping[str, Callable[[WriterStep], str]] = {
+    "tag": lambda step: f"CREATE TAG {_name(step.name)}",
+    "branch": lambda step: f"CREATE BRANCH {_name(step.name)}",
+    "add-partition-field": lambda step: f"ADD PARTITION FIELD {_name(step.column)}",
+    "drop-partition-field": lambda step: f"DROP PARTITION FIELD {_name(step.column)}",
+}
+
+
 class SparkIcebergWriter(SparkWriter):
     """Spark with Iceberg's connector, in a catalog of a folder."""
 
@@ -187,8 +200,11 @@ class SparkIcebergWriter(SparkWriter):
             "expire": lambda step: self._call(
                 step, "expire_snapshots", f"older_than => {literal(_FAR)}, retain_last => 1"
             ),
-            "tag": lambda step: self._run(step, f"ALTER TABLE {{}} CREATE TAG {_name(step.name)}"),
+            **{do: partial(self._change, how) for do, how in _ICEBERG_CHANGES.items()},
         }
+
+    def _change(self, how: Callable[[WriterStep], str], step: WriterStep) -> None:
+        self._run(step, f"ALTER TABLE {{}} {how(step)}")
 
     def _properties(self, step: WriterStep) -> Mapping[str, str]:
         modes = (f"write.{word}.mode" for word in ("delete", "update", "merge"))
@@ -196,7 +212,8 @@ class SparkIcebergWriter(SparkWriter):
 
     @contextlib.contextmanager
     def _named(self, session: Any, step: WriterStep) -> Iterator[str]:
-        yield table_name(session, step.table)
+        branch = f".branch_{step.name}" if step.do == "append" and step.name else ""
+        yield f"{table_name(session, step.table)}{branch}"
 
     def _call(self, step: WriterStep, procedure: str, more: str) -> None:
         session, _ = session_of(self._bundle())
@@ -245,6 +262,9 @@ class SparkHudiWriter(SparkWriter):
     def _named(self, session: Any, step: WriterStep) -> Iterator[str]:
         del session
         yield "t" + step.table.as_posix().encode().hex()[-60:]
+
+    def _take_up(self, step: WriterStep) -> None:
+        self._run(step, f"CREATE TABLE IF NOT EXISTS {{}} USING hudi{self._place(step)}")
 
     def _place(self, step: WriterStep) -> str:
         return f" LOCATION {literal(str(step.table))}"

@@ -11,7 +11,7 @@ import pytest
 from seambench.conformance.judge import verdict
 from seambench.conformance.load import find_case
 from seambench.contracts.registry import resolve
-from seambench_suites.meta.writers.wrong_writers import MISTAKES, WrongWriter
+from seambench_suites.meta.writers.wrong_writers import MISTAKES, OF_ICEBERG, WrongWriter
 
 _FOUND = {
     "forgets-deletes": ("rows/delete", "after step 3 (delete), read by auto: 2 rows expected, 4"),
@@ -37,6 +37,23 @@ def test_it_is_found(name: str) -> None:
     assert says in found.reason
 
 
+@pytest.mark.parametrize(
+    ("name", "case", "says"),
+    [
+        ("appends-to-main", "named/branch", "as of b1: 4 rows expected, 3 read"),
+        ("moves-tags", "named/tag", "after step 4 (append), read by auto, as of t1: 3 rows"),
+        ("deletes-of-one-partitioning", "repartitioned/again", "after step 7 (delete)"),
+    ],
+)
+def test_it_is_found_in_iceberg(name: str, case: str, says: str) -> None:
+    """Tags and branches keep their rows, and those of earlier partitionings are still there."""
+    assert name in OF_ICEBERG
+    found = verdict(find_case(f"table-writer/iceberg/{case}"), WrongWriter(name, "pyiceberg"))
+
+    assert found.word == "fail"
+    assert says in found.reason
+
+
 _PROGRAM = """
 import json, sys
 import pyarrow as pa
@@ -44,12 +61,12 @@ from deltalake import DeltaTable, write_deltalake
 for line in sys.stdin:
     step = json.loads(line)
     rows = pa.ipc.open_file(step["rows"]).read_all()
-    if step["do"] not in ("create", "append"):
+    if step["do"] not in ("create", "open", "append"):
         print(json.dumps({"refused": "rows alone"}), flush=True)
         continue
     if step["do"] == "append" and MODE == "dies":
         sys.exit(3)
-    if MODE != "forgets" or step["do"] == "create":
+    if step["do"] != "open" and (MODE != "forgets" or step["do"] == "create"):
         write_deltalake(step["table"], rows, mode="append")
     print("well" if MODE == "chats" else json.dumps({"done": True}), flush=True)
 """
@@ -61,6 +78,8 @@ for line in sys.stdin:
         ("right", "rows/append", "pass", ""),
         ("right", "rows/delete", "not-offered", "step 3 (delete): writer: rows alone"),
         ("forgets", "rows/append", "fail", "state after step 2 (append)"),
+        ("right", "two-writers/append-append", "pass", ""),
+        pytest.param("right", "killed/append", "pass", "", marks=pytest.mark.slow),
         ("chats", "rows/append", "fail", "no answer to create: well"),
         ("dies", "rows/append", "crash", "ended with exit code 3"),
     ],
@@ -69,7 +88,7 @@ def test_a_program_writes(tmp_path: Path, mode: str, case: str, word: str, says:
     """A program gets a step a line, answers each, and is judged as any writer."""
     program = tmp_path / "writer.py"
     program.write_text(f"MODE = {mode!r}\n{_PROGRAM}")
-    words = ("formats.delta", "steps.create", "steps.append", "steps.delete")
+    words = ("formats.delta", "steps.create", "steps.open", "steps.append", "steps.delete")
     facts = {"name": "writer", "capabilities": dict.fromkeys(words, True)}
     (tmp_path / "writer.seambench.json").write_text(json.dumps(facts))
     writer = resolve("table-writer", f"cmd:{sys.executable} {program}")

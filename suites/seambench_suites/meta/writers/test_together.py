@@ -2,32 +2,36 @@
 
 from __future__ import annotations
 
+import functools
+
 import pytest
 
 from seambench.conformance.judge import verdict
 from seambench.conformance.load import find_case, load_cases
 from seambench.conformance.run import Run
+from seambench.contracts.registry import resolve
 from seambench.seams.table_writer import several
 from seambench.seams.table_writer.cases import WriterCase
 from seambench_suites.meta.writers import wrong_together as wrong
 
 _APPENDS = "two-writers/append-append"
-_BOTH = "state after step 3 (append beside append: done, done), read by auto: none of 2 states"
+_slow = functools.partial(pytest.param, marks=pytest.mark.slow)
+_BOTH = "state after step 3 (append beside append: done, done), read by auto: "
 
 
 @pytest.mark.parametrize(
     ("made", "case", "says"),
     [
         (wrong.LastWins, _APPENDS, _BOTH),
-        (wrong.LosesSteps, _APPENDS, _BOTH),
-        (wrong.CommitsTwice, _APPENDS, _BOTH),
         (wrong.RefusesTooLate, _APPENDS, "step 3 (append beside append: done, refused), read by"),
-        (wrong.LosesSteps, "two-writers/overwrite-append", "(overwrite beside append: done, done)"),
-        (wrong.LastWins, "two-writers/upsert-upsert", "(upsert beside upsert: done, done)"),
-        (wrong.DeletesByStaleState, "two-writers/append-delete", "none of 2 states that may be"),
+        (wrong.DeletesByStaleState, "two-writers/append-delete", "nor is it another of 2 states"),
         (wrong.LogBeforeData, "killed/append", "(append: killed): auto refuses the table"),
-        (wrong.HalfAnOverwrite, "killed/overwrite", "(overwrite: killed), read by auto: none of 2"),
-        (wrong.LeavesALock, "killed/append", "append was done before, and is refused now"),
+        _slow(wrong.LosesSteps, _APPENDS, _BOTH),
+        _slow(wrong.CommitsTwice, _APPENDS, _BOTH),
+        _slow(wrong.LosesSteps, "two-writers/overwrite-append", "(overwrite beside append: done,"),
+        _slow(wrong.LastWins, "two-writers/upsert-upsert", "(upsert beside upsert: done, done)"),
+        _slow(wrong.HalfAnOverwrite, "killed/overwrite", "(overwrite: killed), read by auto: "),
+        _slow(wrong.LeavesALock, "killed/append", "append was done before, and is refused now"),
     ],
 )
 def test_it_is_found(
@@ -42,10 +46,32 @@ def test_it_is_found(
     assert says in found.reason
 
 
-@pytest.mark.parametrize("case", [_APPENDS, "killed/overwrite"])
-def test_a_right_writer_is_right(case: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "case"),
+    [
+        ("deltalake", "delta/two-writers/append-append"),
+        _slow("deltalake", "delta/killed/overwrite"),
+        _slow("pyiceberg", "iceberg/two-writers/append-delete"),
+        ("deltalake + polars-delta", "delta/two-writers/append-overwrite"),
+    ],
+)
+def test_a_right_writer_is_right(name: str, case: str) -> None:
     """Whoever is told of a conflict or tries again, and whoever is killed anywhere, passes."""
-    assert verdict(find_case(f"table-writer/delta/{case}"), wrong.Wrong()).word == "pass"
+    found = verdict(find_case(f"table-writer/{case}"), resolve("table-writer", name))
+
+    assert found.word == "pass", found.reason
+
+
+@pytest.mark.parametrize("case", ["rows/append", "killed/append"])
+def test_two_writers_are_asked_for_what_two_do(case: str) -> None:
+    """A script without a step beside another is not put to two writers."""
+    found = verdict(
+        find_case(f"table-writer/delta/{case}"),
+        resolve("table-writer", "deltalake + polars-delta"),
+    )
+
+    assert found.word == "not-offered"
+    assert "beside another" in found.reason
 
 
 @pytest.mark.slow

@@ -16,15 +16,15 @@ Mistake = Callable[[Do, WriterStep], None]
 
 
 class WrongWriter:
-    """A right writer of Delta tables, and a mistake in the steps of one name."""
+    """A right writer, of Delta tables if not by name, and a mistake in the steps of one name."""
 
     kind: Kind = "peer"
 
-    def __init__(self, name: str) -> None:
-        self._right = resolve("table-writer", "deltalake")
+    def __init__(self, name: str, right: str = "deltalake") -> None:
+        self._right = resolve("table-writer", right)
         self.name, self.version = name, self._right.version
         self.capabilities: Mapping[str, bool] = self._right.capabilities
-        self._steps, self._mistake = MISTAKES[name]
+        self._steps, self._mistake = {**MISTAKES, **OF_ICEBERG}[name]
 
     def step(self, step: WriterStep) -> None:
         """Do it, wrongly if it is one of those."""
@@ -74,6 +74,15 @@ def _torn(do: Do, step: WriterStep) -> None:
     newest.write_bytes(newest.read_bytes()[:-20])
 
 
+def _moving(do: Do, step: WriterStep) -> None:
+    do(step)
+    do(replace(step, do="tag", name="t1"))
+
+
+def _of_one_partitioning(do: Do, step: WriterStep) -> None:
+    do(replace(step, where=[*step.where, ("id", ">", 3)]))
+
+
 MISTAKES: Mapping[str, tuple[tuple[str, ...], Mistake]] = {
     "forgets-deletes": (("delete",), lambda _, step: None),  # noqa: ARG005 - it forgets it
     "appends-twice": (("append",), _twice),
@@ -88,4 +97,9 @@ MISTAKES: Mapping[str, tuple[tuple[str, ...], Mistake]] = {
     "narrows-bounds": (("append",), _narrow),
     "tears-a-file": (("append",), _torn),
     "rounds-doubles": (("append",), _rounded),
+}
+OF_ICEBERG: Mapping[str, tuple[tuple[str, ...], Mistake]] = {
+    "appends-to-main": (("append",), lambda do, step: do(replace(step, name=""))),
+    "moves-tags": (("append",), _moving),
+    "deletes-of-one-partitioning": (("delete",), _of_one_partitioning),
 }
