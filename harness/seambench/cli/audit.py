@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from seambench.contracts.scan import Scanner
     from seambench.seams.scan.audit.model import Audit
 
-_UNANSWERED, _DAMAGED, _DISAGREED = 1, 3, 4
+_UNANSWERED, _DAMAGED, _DISAGREED, _BROKEN = 1, 3, 4, 5
 
 
 def audit(
@@ -68,8 +68,9 @@ def audit(
     """Look at a table without changing it: layout, damage, cost of merging, what to do first.
 
     Other readers that are installed count and sum the same rows. Ends with 0 where all is fine, 3
-    where something is damaged, 4 where another reader has other rows, 1 where a reader that was
-    named gives no answer, 2 where there is no table.
+    where something is damaged, 4 where another reader has other rows, 5 where the table breaks a
+    rule of its format that must hold (as `seambench lint`), 1 where a reader that was named gives
+    no answer, 2 where there is no table.
     """
     from seambench.seams.scan.audit.model import json_schema
 
@@ -114,6 +115,8 @@ def audit(
         raise typer.Exit(_DAMAGED)
     if found.disagrees:
         raise typer.Exit(_DISAGREED)
+    if found.breaks:
+        raise typer.Exit(_BROKEN)
     if peer and (not found.answered or len(found.peers) < len(peer)):
         err.print("not every reader that was named has answered")
         raise typer.Exit(_UNANSWERED)

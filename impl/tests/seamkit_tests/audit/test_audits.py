@@ -18,6 +18,7 @@ from seambench.cli import main
 from seambench.seams.scan.audit.model import json_schema
 from seambench.seams.scan.audit.run import advise
 from seamkit_tests.audit.tables import ROWS, UNPACK
+from seamkit_tests.samples.delta_tables import unpack_delta
 
 WRONG = "seamkit_tests.audit.tables:"
 FORMATS = sorted(UNPACK)
@@ -82,6 +83,28 @@ def test_a_description_has_the_files_that_are_there(table: tuple[str, Path]) -> 
         for file in (*unit.files, *unit.changes):
             size = sizes[Path(file.path).name]
             assert file.size_bytes == size if file.offset is None else file.size_bytes < size
+
+
+def test_a_broken_rule_of_the_format_is_told(
+    tmp_path: Path, audited: Audited, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Bounds by which readers leave rows out, of which none complains; within the bytes allowed."""
+    folder = unpack_delta("deltalake-types", tmp_path / "t")
+    code, found = audited(folder, "--no-peers")
+
+    jsonschema.validate(found, json_schema())
+    assert (code, found["damage"]) == (5, [])
+    assert [(one["rule"], one["level"], one["places"]) for one in found["rules"]] == [
+        ("delta.stats.min-values", "must", 1)
+    ]
+    code, found = audited(folder, "--no-peers", "--bytes", "1KiB")
+    assert (code, found["rules"]) == (0, [])
+    assert any("no rule of the format" in one for one in found["limits"]["reached"])
+    with pytest.raises(SystemExit):
+        main(["audit", "--no-peers", str(folder)])
+    out = capsys.readouterr().out
+    assert "Rules of the format" in out
+    assert "Not fine: 1 rule of the format is broken." in out
 
 
 def test_values_that_cannot_be_read_are_damage(tmp_path: Path, audited: Audited) -> None:

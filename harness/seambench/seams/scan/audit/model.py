@@ -156,6 +156,22 @@ class PeerAnswer(msgspec.Struct, frozen=True, kw_only=True):
     different: list[DifferentRow] = []
 
 
+class BrokenRule(msgspec.Struct, frozen=True, kw_only=True):
+    """A rule of the format that the table breaks, as `seambench lint` tells it, whoever reads it.
+
+    Attributes:
+        level: `must`, or `should` where the specification recommends it.
+        places: how many break it; `place` and `says` are of the first.
+    """
+
+    rule: str
+    source: str
+    level: Literal["must", "should"]
+    places: int
+    place: str
+    says: str
+
+
 class Advice(msgspec.Struct, frozen=True, kw_only=True):
     """Something to do, with what it is worth.
 
@@ -195,6 +211,12 @@ class Audit(msgspec.Struct, frozen=True, kw_only=True):
     cost: Cost | None
     peers: list[PeerAnswer]
     advice: list[Advice]
+    rules: list[BrokenRule] = []
+
+    @property
+    def breaks(self) -> list[BrokenRule]:
+        """Broken rules that must hold."""
+        return [one for one in self.rules if one.level == "must"]
 
     @property
     def answered(self) -> bool:

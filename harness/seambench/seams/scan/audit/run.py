@@ -5,18 +5,22 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
 
 from seambase.description import TableDescription, UnitDescription
 from seambase.errors import InputError, RefusedError, UsageError
 from seambase.wording import counted
 from seambench import __version__
+from seambench.contracts.formats import announced_formats
 from seambench.contracts.scan import Bare, Describing, Parted, Scanner, ScanRequest
 from seambench.seams.scan.audit.budget import Budget
 from seambench.seams.scan.audit.layout import SMALL_BYTES, by_group, layout_of, unit_bytes
 from seambench.seams.scan.audit.measure import Checked, check_units, measure_cost
-from seambench.seams.scan.audit.model import Advice, Audit, Cost, Damage, PeerAnswer
+from seambench.seams.scan.audit.model import Advice, Audit, BrokenRule, Cost, Damage, PeerAnswer
 from seambench.seams.scan.audit.peers import Ours, ask_peers, present_peers
 
 _NOTHING = Checked(0, None, [], frozenset())
@@ -51,7 +55,9 @@ def audit(scanner: Scanner, plan: Plan, tell: Callable[[str], None]) -> Audit:
     damage = [Damage(where=one.file, reason=one.reason, stops=False) for one in table.warnings]
     if table.broken:
         damage.append(Damage(where="", reason=table.broken, stops=True))
-        return _told(scanner, table, budget, _NOTHING, damage)
+        return _told(
+            scanner, table, budget, _NOTHING, damage, rules=_rules(table, plan, budget, tell)
+        )
     scan = scanner.open(plan.request)
     for name in plan.key:
         if name not in scan.schema.names:
@@ -70,7 +76,31 @@ def audit(scanner: Scanner, plan: Plan, tell: Callable[[str], None]) -> Audit:
     ours = Ours(scanner, plan.request, table, plan.key or table.key)
     readable = not any(one.stops for one in damage)
     peers = _peers(ours, names, readable, budget, tell)
-    return _told(scanner, table, budget, checked, damage, cost, peers)
+    rules = _rules(table, plan, budget, tell)
+    return _told(scanner, table, budget, checked, damage, cost, peers, rules)
+
+
+def _rules(
+    table: TableDescription, plan: Plan, budget: Budget, tell: Callable[[str], None]
+) -> list[BrokenRule]:
+    """Rules of its format that a table on this machine breaks, by the format's own linter."""
+    found: dict[str, BrokenRule] = {}
+    folder = Path(plan.request.table)
+    known = {one.name: one for one in announced_formats() if one.lint}
+    if table.format not in known or not folder.is_dir():
+        return []
+    if (whole := sum(map(unit_bytes, table.units))) > plan.most_bytes:
+        budget.reach(f"no rule of the format was asked: it would read {counted(whole, 'byte')}")
+        return []
+    tell("asking the rules of the format")
+    for one in known[table.format].faults(folder):
+        before = found.get(one.rule)
+        first = before or BrokenRule(**{"places": 0, **asdict(one)})
+        found[one.rule] = msgspec.structs.replace(first, places=first.places + 1)
+        if not budget.seconds_left:
+            budget.reach("not all rules of the format were asked")
+            break
+    return sorted(found.values(), key=lambda one: (one.level, one.rule))
 
 
 def _strictly(scanner: Scanner, request: ScanRequest, known: Sequence[Damage]) -> Sequence[Damage]:
@@ -112,6 +142,7 @@ def _told(
     damage: Sequence[Damage],
     cost: Cost | None = None,
     peers: Sequence[PeerAnswer] = (),
+    rules: Sequence[BrokenRule] = (),
 ) -> Audit:
     return Audit(
         made_utc=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -131,6 +162,7 @@ def _told(
         cost=cost,
         peers=list(peers),
         advice=[] if table.broken else advise(table, cost),
+        rules=list(rules),
     )
 
 

@@ -40,6 +40,9 @@ def verdict(audit: Audit) -> str:
         found.append(f"{counted(passed, 'damaged place')} more, which readers pass over")
     if differ := [one.name for one in audit.peers if one.outcome == "differs"]:
         found.append(f"{', '.join(differ)} and {audit.reader} have different rows")
+    if audit.breaks:
+        verb = "is" if len(audit.breaks) == 1 else "are"
+        found.append(f"{counted(len(audit.breaks), 'rule')} of the format {verb} broken")
     if found:
         return f"Not fine: {'; '.join(found)}."
     asked = sum(one.outcome == "agrees" for one in audit.peers)
@@ -58,6 +61,8 @@ def sections(audit: Audit) -> list[Section]:
         rows = [[one.where or "metadata", one.reason] for one in audit.damage]
         kinds = ["wrong" if one.stops else "refused" for one in audit.damage]
         found.append(Section("Damage", ("where", "what"), rows, kinds))
+    if audit.breaks:
+        found.append(_rules(audit))
     if audit.layout is not None:
         found += _layout(audit.layout)
     if audit.cost is not None and audit.layout is not None:
@@ -82,6 +87,15 @@ def _table(audit: Audit) -> Section:
         **audit.properties,
     }
     return Section("The table", ("fact", "value"), [list(pair) for pair in told.items()])
+
+
+def _rules(audit: Audit) -> Section:
+    rows = [
+        [one.rule, counted(one.places, "place"), f"{one.place}: {one.says}"] for one in audit.breaks
+    ]
+    note = "`seambench lint` tells each place, where a rule stands, and what is only recommended."
+    kinds = ["wrong"] * len(rows)
+    return Section("Rules of the format", ("rule", "broken in", "first"), rows, kinds, note)
 
 
 def _layout(layout: Layout) -> Iterator[Section]:
