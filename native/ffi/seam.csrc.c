@@ -1,1 +1,0 @@
-#include "seam/seam.h"
