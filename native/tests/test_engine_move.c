@@ -3,6 +3,7 @@
 #include "seam/engine.h"
 
 #include "check.h"
+#include "nested.h"
 
 #include <string.h>
 
@@ -51,14 +52,14 @@ static int append_rows(struct seam_table *table, struct seam_error *out) {
     int code = seam_vector_append_long(column[0], 7, out);
     code = code ? code : seam_vector_append_long(seam_vector_child(column[1], 0), 1, out);
     code = code ? code : seam_vector_append_long(seam_vector_child(column[1], 0), 2, out);
-    code = code ? code : seam_vector_append_array(column[1], 2, out);
+    code = code ? code : append_entries(column[1], 2, out);
     code = code ? code : seam_vector_append_bytes(seam_vector_child(column[2], 0), "x", 1, out);
-    code = code ? code : seam_vector_append_map(column[2], 1, out);
+    code = code ? code : append_entries(column[2], 1, out);
     code = code ? code : seam_vector_append_date(seam_vector_child(column[3], 0), 1, out);
-    code = code ? code : seam_vector_append_struct(column[3], out);
+    code = code ? code : append_fields(column[3], out);
     code = code ? code : seam_vector_append_bytes(seam_vector_child(column[4], 0), "m", 1, out);
     code = code ? code : seam_vector_append_bytes(seam_vector_child(column[4], 1), "w", 1, out);
-    code = code ? code : seam_vector_append_struct(column[4], out);
+    code = code ? code : append_fields(column[4], out);
     for (int i = 0; i < COLUMNS - 1 && code == SEAM_OK; i++) {
         code = seam_vector_append_null(column[i], out);
     }

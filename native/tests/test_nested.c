@@ -3,6 +3,7 @@
 #include "seam/vector.h"
 
 #include "check.h"
+#include "nested.h"
 
 #include <string.h>
 
@@ -43,30 +44,29 @@ static void lists_take_what_their_child_got(struct seam_allocator *allocator) {
     CHECK(seam_vector_child(&list, 1) == NULL && seam_vector_child(&list, -1) == NULL);
     CHECK_OK(seam_vector_append_long(element, 1, &error));
     CHECK_OK(seam_vector_append_null(element, &error));
-    CHECK(seam_vector_append_array(&list, 1, &error) == SEAM_BAD_ARGUMENT);
-    CHECK(seam_vector_append_map(&list, 2, &error) == SEAM_BAD_ARGUMENT);
+    CHECK(append_entries(&list, 1, &error) == SEAM_BAD_ARGUMENT);
     CHECK(seam_vector_append_null(&list, &error) == SEAM_BAD_ARGUMENT); /* half a row is there */
-    CHECK_OK(seam_vector_append_array(&list, 2, &error));
+    CHECK_OK(append_entries(&list, 2, &error));
     CHECK_OK(seam_vector_append_null(&list, &error));
-    CHECK_OK(seam_vector_append_array(&list, 0, &error));
+    CHECK_OK(append_entries(&list, 0, &error));
     const int32_t offsets[] = {0, 2, 2, 2};
     CHECK(list.rows == 3 && memcmp(list.offsets, offsets, sizeof offsets) == 0);
     CHECK(memcmp(list.nulls, "\0\1\0", 3) == 0 && memcmp(element->nulls, "\0\1", 2) == 0);
-    CHECK(seam_vector_append_array(&list, INT64_MAX, &error) == SEAM_TOO_LARGE);
-    CHECK(seam_vector_append_array(&list, -1, &error) == SEAM_TOO_LARGE);
+    CHECK(append_entries(&list, INT64_MAX, &error) == SEAM_BAD_ARGUMENT);
+    CHECK(append_entries(&list, -1, &error) == SEAM_BAD_ARGUMENT);
     seam_vector_reset(&list);
     seam_vector_reset(&list);
 }
 
 static void null_structs_are_null_in_each_field(struct seam_allocator *allocator) {
     struct seam_vector vector = make(allocator, &STRUCT);
-    CHECK(seam_vector_append_struct(&vector, &error) == SEAM_BAD_ARGUMENT);
+    CHECK(append_fields(&vector, &error) == SEAM_BAD_ARGUMENT);
     for (int i = 0; i < 40; i++) { /* far beyond the room there was: null flags grow too */
         CHECK_OK(seam_vector_append_null(&vector, &error));
-        CHECK_OK(seam_vector_append_array(seam_vector_child(&vector, 0), 0, &error));
+        CHECK_OK(append_entries(seam_vector_child(&vector, 0), 0, &error));
         CHECK(seam_vector_append_null(&vector, &error) == SEAM_BAD_ARGUMENT);
         CHECK_OK(seam_vector_append_bytes(seam_vector_child(&vector, 2), "ab", 2, &error));
-        CHECK_OK(seam_vector_append_struct(&vector, &error));
+        CHECK_OK(append_fields(&vector, &error));
     }
     CHECK(vector.rows == 80);
     for (int i = 0; i < 80; i++) {
@@ -83,20 +83,20 @@ static void null_structs_are_null_in_each_field(struct seam_allocator *allocator
 static void maps_hold_what_was_asked_for(struct seam_allocator *allocator) {
     struct seam_vector map = make(allocator, &VALUES);
     CHECK_OK(seam_vector_append_long(seam_vector_child(&map, 0), 7, &error));
-    CHECK_OK(seam_vector_append_map(&map, 1, &error));
+    CHECK_OK(append_entries(&map, 1, &error));
     CHECK(map.offsets[1] == 1 && map.n_children == 1);
     seam_vector_reset(&map);
     map = make(allocator, &COUNTS); /* neither keys nor values: lengths are all there is */
-    CHECK_OK(seam_vector_append_map(&map, 2, &error));
+    CHECK_OK(append_entries(&map, 2, &error));
     CHECK_OK(seam_vector_append_null(&map, &error));
-    CHECK_OK(seam_vector_append_map(&map, 1, &error));
+    CHECK_OK(append_entries(&map, 1, &error));
     const int32_t offsets[] = {0, 2, 2, 3};
     CHECK(memcmp(map.offsets, offsets, sizeof offsets) == 0);
-    CHECK(seam_vector_append_map(&map, SEAM_VECTOR_LIMIT, &error) == SEAM_TOO_LARGE);
+    CHECK(append_entries(&map, SEAM_VECTOR_LIMIT, &error) == SEAM_TOO_LARGE);
     seam_vector_reset(&map);
     map = make(allocator, &MAP);
     CHECK_OK(seam_vector_append_bytes(seam_vector_child(&map, 0), "k", 1, &error));
-    CHECK(seam_vector_append_map(&map, 1, &error) == SEAM_BAD_ARGUMENT); /* the value lacks */
+    CHECK(append_entries(&map, 1, &error) == SEAM_BAD_ARGUMENT); /* the value lacks */
     seam_vector_reset(&map);
 }
 
@@ -108,11 +108,11 @@ static void half_rows_roll_back(struct seam_allocator *allocator) {
     for (int64_t row = 0; row < 2; row++) {
         CHECK_OK(seam_vector_append_bytes(seam_vector_child(&map, 0), "key", 3, &error));
         CHECK_OK(seam_vector_append_long(seam_vector_child(lists, 0), row, &error));
-        CHECK_OK(seam_vector_append_array(lists, 1, &error));
+        CHECK_OK(append_entries(lists, 1, &error));
         CHECK_OK(seam_vector_append_null(seam_vector_child(values, 2), &error));
-        CHECK_OK(seam_vector_append_struct(values, &error));
+        CHECK_OK(append_fields(values, &error));
         if (row == 0) {
-            CHECK_OK(seam_vector_append_map(&map, 1, &error));
+            CHECK_OK(append_entries(&map, 1, &error));
         }
     }
     CHECK_OK(seam_vector_append_long(seam_vector_child(lists, 0), 9, &error));
@@ -136,7 +136,7 @@ static void variants_are_two_binaries(struct seam_allocator *allocator) {
     CHECK_OK(seam_vector_append_bytes(seam_vector_child(variant, 1), "\0", 1, &error));
     CHECK_OK(seam_table_set_rows(&table, 0, &error));
     CHECK(seam_table_chain(&table, &chain, &error) == SEAM_BAD_ARGUMENT); /* half a row */
-    CHECK_OK(seam_vector_append_struct(variant, &error));
+    CHECK_OK(append_fields(variant, &error));
     CHECK_OK(seam_vector_append_null(variant, &error));
     CHECK_OK(seam_table_set_rows(&table, 2, &error));
     CHECK_OK(seam_table_chain(&table, &chain, &error));
@@ -182,7 +182,7 @@ static int fill_maps(struct seam_allocator *allocator, struct seam_error *out) {
         struct seam_vector *values = seam_vector_child(&map, 1);
         code = seam_vector_append_bytes(seam_vector_child(&map, 0), "key", 3, out);
         code = code ? code : seam_vector_append_null(values, out);
-        code = code ? code : seam_vector_append_map(&map, 1, out);
+        code = code ? code : append_entries(&map, 1, out);
         code = code ? code : seam_vector_append_null(&map, out);
         if (code != SEAM_OK) {
             CHECK(seam_vector_truncate(&map, rows, out) == SEAM_OK);

@@ -24,6 +24,18 @@ int seam_array_build(struct seam_allocator *allocator, int64_t length, int64_t n
 int seam_array_set_dictionary(struct seam_allocator *allocator, struct ArrowArray *array,
                               struct ArrowArray *dictionary, struct seam_error *error);
 
+/* Makes a map's keys and values, `pair`, its entries: a struct of both in place of the first. On
+ * failure both stay as they were. */
+int seam_array_build_entries(struct seam_allocator *allocator, struct ArrowArray *pair,
+                             struct seam_error *error);
+
+/* A list of `n` arrays that are not there yet, for the children of another. */
+int seam_arrays_new(struct seam_allocator *allocator, int64_t n, struct ArrowArray **out,
+                    struct seam_error *error);
+/* Frees such a list and returns `code`: unless that is SEAM_OK, and another array has taken them
+ * over, the arrays are released. */
+int seam_arrays_end(struct ArrowArray *arrays, int64_t n, int code);
+
 /* Release what is not released already. */
 void seam_array_release(struct ArrowArray *array);
 void seam_schema_release(struct ArrowSchema *schema);

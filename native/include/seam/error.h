@@ -32,4 +32,14 @@ int seam_fail(struct seam_error *error, int code, int64_t offset, const char *fo
 #endif
     ;
 
+/* Ends the function that it stands in with what `call` returns, unless that is SEAM_OK. Only where
+ * there is nothing to give back. */
+#define SEAM_TRY(call)                                                                             \
+    do {                                                                                           \
+        int seam_code = (call);                                                                    \
+        if (seam_code != SEAM_OK) {                                                                \
+            return seam_code;                                                                      \
+        }                                                                                          \
+    } while (0)
+
 #endif

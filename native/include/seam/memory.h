@@ -66,6 +66,12 @@ void seam_allocator_fail_after(struct seam_allocator *allocator, int64_t n);
 
 /* `size` 0 is legal and yields a block. Content is undefined. */
 int seam_alloc(struct seam_allocator *allocator, size_t size, void **out, struct seam_error *error);
+/* Zeros for `count` things of `size` bytes. */
+int seam_alloc_zeros(struct seam_allocator *allocator, int64_t count, size_t size, void **out,
+                     struct seam_error *error);
+/* `n` blocks of zeros, all of them or none. */
+int seam_alloc_all(struct seam_allocator *allocator, const size_t *sizes, int n, void **blocks,
+                   struct seam_error *error);
 /* Like realloc; `*block` may be NULL. On failure `*block` is untouched. */
 int seam_realloc(struct seam_allocator *allocator, void **block, size_t size,
                  struct seam_error *error);

@@ -91,18 +91,6 @@ int seam_vector_append_decimal128(struct seam_vector *vector, int64_t high, uint
 int seam_vector_append_bytes(struct seam_vector *vector, const char *value, int64_t size_bytes,
                              struct seam_error *error);
 
-/* Nested rows: the entries or fields first, each appended to its child, then the row itself. In all
- * three SEAM_BAD_ARGUMENT if a child has not the rows that this takes; children of kind unknown
- * have none, so nothing is asked of them.
- *
- * The rows that the child (of a map: each child) got since the last row are this row's `n` entries.
- * A map of which neither keys nor values were asked for believes `n`. */
-int seam_vector_append_array(struct seam_vector *vector, int64_t n, struct seam_error *error);
-int seam_vector_append_map(struct seam_vector *vector, int64_t n, struct seam_error *error);
-/* A struct or variant, each of whose children got one row. A null struct is appended by
- * seam_vector_append_null alone, which gives each child its null. */
-int seam_vector_append_struct(struct seam_vector *vector, struct seam_error *error);
-
 /* Every value of an Arrow array, which is borrowed, in one go or not at all. Types must agree:
  * bool, int8 to int64, float, double, date32, time32[ms], timestamp (any unit, without zone or in
  * UTC; what is finer than a microsecond is cut off towards the past), decimal32 to decimal128 of

@@ -21,6 +21,32 @@ static void release_array(struct ArrowArray *array) {
     array->release = NULL;
 }
 
+int seam_array_build_entries(struct seam_allocator *allocator, struct ArrowArray *pair,
+                             struct seam_error *error) {
+    void *no_nulls[1] = {NULL};
+    struct ArrowArray entries;
+    SEAM_TRY(seam_array_build(allocator, pair[0].length, 0, 1, no_nulls, 2, pair, &entries, error));
+    pair[0] = entries;
+    pair[1].release = NULL;
+    return SEAM_OK;
+}
+
+int seam_arrays_new(struct seam_allocator *allocator, int64_t n, struct ArrowArray **out,
+                    struct seam_error *error) {
+    void *block;
+    SEAM_TRY(seam_alloc_zeros(allocator, n, sizeof **out, &block, error));
+    *out = block;
+    return SEAM_OK;
+}
+
+int seam_arrays_end(struct ArrowArray *arrays, int64_t n, int code) {
+    for (int64_t i = 0; code != SEAM_OK && i < n; i++) {
+        seam_array_release(&arrays[i]);
+    }
+    seam_free(arrays);
+    return code;
+}
+
 void seam_array_release(struct ArrowArray *array) {
     if (array != NULL && array->release != NULL) {
         array->release(array);
@@ -46,10 +72,7 @@ int seam_array_build(struct seam_allocator *allocator, int64_t length, int64_t n
     void *block;
     size_t size = sizeof(struct private_array) + (size_t)n_buffers * sizeof(void *) +
                   (size_t)n_children * (sizeof(void *) + sizeof(struct ArrowArray));
-    int code = seam_alloc(allocator, size, &block, error);
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(seam_alloc(allocator, size, &block, error));
     struct private_array *private = block;
     struct ArrowArray **pointers = (struct ArrowArray **)(private->buffers + n_buffers);
     struct ArrowArray *own = (struct ArrowArray *)(pointers + n_children);
@@ -79,10 +102,7 @@ int seam_array_build(struct seam_allocator *allocator, int64_t length, int64_t n
 int seam_array_set_dictionary(struct seam_allocator *allocator, struct ArrowArray *array,
                               struct ArrowArray *dictionary, struct seam_error *error) {
     void *block;
-    int code = seam_alloc(allocator, sizeof *dictionary, &block, error);
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(seam_alloc(allocator, sizeof *dictionary, &block, error));
     array->dictionary = block;
     *array->dictionary = *dictionary;
     dictionary->release = NULL;

@@ -1,17 +1,10 @@
 #include "seam/decimals.h"
 
+#include "base/words.h"
+
 #include <string.h>
 
 enum { WORD = 8 };
-
-/* The eight bytes at `p` as a number, the first byte being the highest. */
-static inline int64_t load_be64(const uint8_t *p) {
-    uint64_t word = 0;
-    for (int i = 0; i < WORD; i++) {
-        word = word << 8 | p[i];
-    }
-    return (int64_t)word;
-}
 
 static inline void store(uint8_t *to, int64_t low, int64_t high) {
     memcpy(to, &low, WORD);
@@ -22,7 +15,7 @@ static inline void store(uint8_t *to, int64_t low, int64_t high) {
 static int64_t load_few(const uint8_t *p, int32_t width_bytes) {
     uint8_t bytes[WORD] = {0};
     memcpy(bytes, p, (size_t)width_bytes);
-    return load_be64(bytes) >> (8 * (WORD - width_bytes));
+    return (int64_t)seam_load_be64(bytes) >> (8 * (WORD - width_bytes));
 }
 
 void seam_decimals_of_bytes(const uint8_t *from, int32_t width_bytes, int64_t n, uint8_t *to) {
@@ -30,7 +23,8 @@ void seam_decimals_of_bytes(const uint8_t *from, int32_t width_bytes, int64_t n,
         int shift = 8 * (2 * WORD - width_bytes);
         for (int64_t i = 0; i < n; i++) {
             const uint8_t *p = from + i * width_bytes;
-            store(to + 16 * i, load_be64(p + width_bytes - WORD), load_be64(p) >> shift);
+            store(to + 16 * i, (int64_t)seam_load_be64(p + width_bytes - WORD),
+                  (int64_t)seam_load_be64(p) >> shift);
         }
         return;
     }
@@ -39,7 +33,7 @@ void seam_decimals_of_bytes(const uint8_t *from, int32_t width_bytes, int64_t n,
     whole = n * width_bytes < WORD ? 0 : whole;
     int shift = 8 * (WORD - width_bytes);
     for (int64_t i = 0; i < whole; i++) {
-        int64_t value = load_be64(from + i * width_bytes) >> shift;
+        int64_t value = (int64_t)seam_load_be64(from + i * width_bytes) >> shift;
         store(to + 16 * i, value, value >> 63);
     }
     for (int64_t i = whole; i < n; i++) {

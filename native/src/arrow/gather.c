@@ -16,14 +16,11 @@ int seam_gather_new(struct seam_allocator *allocator, const struct seam_node *ba
         return seam_fail(error, SEAM_BAD_ARGUMENT, -1, "not a record batch: format '%s'",
                          batch->format);
     }
-    int code = seam_alloc(allocator, sizeof(struct seam_gather), &block, error);
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(seam_alloc(allocator, sizeof(struct seam_gather), &block, error));
     struct seam_gather *gather = block;
     gather->capacity = capacity;
     gather->most = capacity;
-    code = seam_gather_column_init(&gather->root, allocator, batch, error);
+    int code = seam_gather_column_init(&gather->root, allocator, batch, error);
     if (code != SEAM_OK) {
         seam_free(block);
         return code;

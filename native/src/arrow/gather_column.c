@@ -35,10 +35,8 @@ int seam_gather_column_init(struct seam_gather_column *column, struct seam_alloc
     }
     void *block;
     size_t size = (size_t)node->n_children * sizeof *column->children;
-    int code = seam_alloc(allocator, size, &block, error);
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(seam_alloc(allocator, size, &block, error));
+    int code = SEAM_OK;
     column->children = block;
     for (int64_t i = 0; code == SEAM_OK && i < node->n_children; i++) {
         code = seam_gather_column_init(&column->children[i], allocator, &node->children[i], error);
@@ -76,15 +74,14 @@ static int grow_bits(struct seam_buffer *bits, int64_t rows, int64_t count, int6
     int64_t had = bits->size_bytes;
     int64_t needed = (rows + count + 7) / 8;
     int64_t wanted = (capacity + 7) / 8 > needed ? (capacity + 7) / 8 : needed;
-    int code = SEAM_OK;
     if (wanted > had) {
-        code = seam_buffer_reserve(bits, wanted - had, error);
+        SEAM_TRY(seam_buffer_reserve(bits, wanted - had, error));
     }
-    if (code == SEAM_OK && needed > had) {
+    if (needed > had) {
         memset(bits->data + had, 0xFF, (size_t)(needed - had));
         bits->size_bytes = needed;
     }
-    return code;
+    return SEAM_OK;
 }
 
 static int append_validity(struct seam_gather_column *column, const struct seam_node *node,
@@ -103,10 +100,7 @@ static int append_validity(struct seam_gather_column *column, const struct seam_
     if ((nulls == 0 && column->validity.data == NULL) || column->kind == SEAM_NODE_NULLS) {
         return SEAM_OK;
     }
-    int code = grow_bits(&column->validity, column->rows, count, capacity, error);
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(grow_bits(&column->validity, column->rows, count, capacity, error));
     column->null_count += nulls;
     for (int64_t i = 0; nulls > 0 && i < count; i++) {
         int valid = rows[i] >= 0 && seam_node_valid(node, rows[i]);
@@ -129,10 +123,7 @@ static int any_missing(const int32_t *rows, int64_t count) {
 static int append_fixed(struct seam_gather_column *column, const struct seam_node *node,
                         const int32_t *rows, int64_t count, int64_t capacity,
                         struct seam_error *error) {
-    int code = seam_gather_reserve_rows(column, count, capacity, error);
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(seam_gather_reserve_rows(column, count, capacity, error));
     int64_t width = column->width;
     uint8_t *target = column->values.data + column->values.size_bytes;
     const uint8_t *source = node->view.data + node->view.offset * width;
@@ -154,12 +145,12 @@ static int append_fixed(struct seam_gather_column *column, const struct seam_nod
 static int append_bits(struct seam_gather_column *column, const struct seam_node *node,
                        const int32_t *rows, int64_t count, int64_t capacity,
                        struct seam_error *error) {
-    int code = grow_bits(&column->values, column->rows, count, capacity, error);
-    for (int64_t i = 0; code == SEAM_OK && i < count; i++) {
+    SEAM_TRY(grow_bits(&column->values, column->rows, count, capacity, error));
+    for (int64_t i = 0; i < count; i++) {
         int value = rows[i] >= 0 && seam_bit(node->view.data, node->view.offset + rows[i]);
         set_bit(column->values.data, column->rows + i, value);
     }
-    return code;
+    return SEAM_OK;
 }
 
 static void put_offset(struct seam_gather_column *column, int64_t row, int64_t value) {
@@ -175,10 +166,7 @@ static void put_offset(struct seam_gather_column *column, int64_t row, int64_t v
 static int append_offsets(struct seam_gather_column *column, const struct seam_node *node,
                           const int32_t *rows, int64_t count, int64_t capacity, int64_t *end,
                           struct seam_error *error) {
-    int code = seam_gather_reserve_rows(column, count, capacity, error);
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(seam_gather_reserve_rows(column, count, capacity, error));
     int64_t at = seam_gather_last_offset(column);
     if (column->rows == 0) {
         put_offset(column, 0, 0);
@@ -218,14 +206,9 @@ static int append_strings(struct seam_gather_column *column, const struct seam_n
                           struct seam_error *error) {
     int64_t begin = seam_gather_last_offset(column);
     int64_t end = 0;
-    int code = append_offsets(column, node, rows, count, capacity, &end, error);
-    if (code == SEAM_OK) {
-        int64_t room = bytes_expected(column, end - begin, count, capacity);
-        code = seam_buffer_reserve(&column->bytes, room + SEAM_GATHER_SLACK, error);
-    }
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(append_offsets(column, node, rows, count, capacity, &end, error));
+    int64_t room = bytes_expected(column, end - begin, count, capacity);
+    SEAM_TRY(seam_buffer_reserve(&column->bytes, room + SEAM_GATHER_SLACK, error));
     const struct seam_view *view = &node->view;
     const uint8_t *last =
         view->length == 0 ? NULL : view->data + seam_node_start(node, view->length);
@@ -261,17 +244,12 @@ static int append_list(struct seam_gather_column *column, const struct seam_node
     int64_t begin = seam_gather_last_offset(column);
     int64_t end = 0;
     int32_t *elements = NULL;
-    int code = append_offsets(column, node, rows, count, capacity, &end, error);
-    if (code == SEAM_OK && node->children[0].view.length > INT32_MAX) {
-        code = seam_fail(error, SEAM_TOO_LARGE, -1, "column '%s' has more than 2^31 - 1 elements",
+    SEAM_TRY(append_offsets(column, node, rows, count, capacity, &end, error));
+    if (node->children[0].view.length > INT32_MAX) {
+        return seam_fail(error, SEAM_TOO_LARGE, -1, "column '%s' has more than 2^31 - 1 elements",
                          node->name);
     }
-    if (code == SEAM_OK) {
-        code = make_rows(column, end - begin, &elements, error);
-    }
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(make_rows(column, end - begin, &elements, error));
     int64_t n = 0;
     for (int64_t i = 0; i < count; i++) {
         if (rows[i] < 0 || !seam_node_valid(node, rows[i])) {
@@ -282,7 +260,7 @@ static int append_list(struct seam_gather_column *column, const struct seam_node
             elements[n++] = (int32_t)at;
         }
     }
-    code =
+    int code =
         seam_gather_column_append(&column->children[0], &node->children[0], elements, n, 0, error);
     seam_free(elements);
     return code;
@@ -345,20 +323,18 @@ int seam_gather_column_append(struct seam_gather_column *column, const struct se
     if (seam_gather_is_plain(column, node) && count > 0 && !any_missing(rows, count)) {
         return seam_gather_append_plain(column, node, rows, count, capacity, error);
     }
-    int code = append_validity(column, node, rows, count, capacity, error);
-    if (code == SEAM_OK && column->kind == SEAM_NODE_STRUCT) {
-        code = append_struct(column, node, rows, count, capacity, error);
-    } else if (code == SEAM_OK && has_offsets(column)) {
-        code = (column->kind == SEAM_NODE_FLAT ? append_strings : append_list)(
-            column, node, rows, count, capacity, error);
-    } else if (code == SEAM_OK && column->kind == SEAM_NODE_FLAT) {
-        code = (column->layout == SEAM_LAYOUT_BITS ? append_bits : append_fixed)(
-            column, node, rows, count, capacity, error);
+    SEAM_TRY(append_validity(column, node, rows, count, capacity, error));
+    if (column->kind == SEAM_NODE_STRUCT) {
+        SEAM_TRY(append_struct(column, node, rows, count, capacity, error));
+    } else if (has_offsets(column)) {
+        SEAM_TRY((column->kind == SEAM_NODE_FLAT ? append_strings : append_list)(
+            column, node, rows, count, capacity, error));
+    } else if (column->kind == SEAM_NODE_FLAT) {
+        SEAM_TRY((column->layout == SEAM_LAYOUT_BITS ? append_bits : append_fixed)(
+            column, node, rows, count, capacity, error));
     }
-    if (code == SEAM_OK) {
-        column->rows += count;
-    }
-    return code;
+    column->rows += count;
+    return SEAM_OK;
 }
 
 int64_t seam_gather_column_bytes(const struct seam_gather_column *column) {
@@ -376,38 +352,20 @@ int64_t seam_gather_column_bytes(const struct seam_gather_column *column) {
 /* A column without rows still has its first offset, and buffers that are there. */
 static int complete_buffers(struct seam_gather_column *column, struct seam_error *error) {
     int64_t needed = has_offsets(column) ? column->width : 0;
-    int code = SEAM_OK;
     if (column->values.data == NULL) {
-        code = seam_buffer_reserve(&column->values, needed + 1, error);
-        if (code == SEAM_OK) {
-            memset(column->values.data, 0, (size_t)needed);
-        }
+        SEAM_TRY(seam_buffer_reserve(&column->values, needed + 1, error));
+        memset(column->values.data, 0, (size_t)needed);
     }
-    if (code == SEAM_OK && column->kind == SEAM_NODE_FLAT && has_offsets(column) &&
-        column->bytes.data == NULL) {
-        code = seam_buffer_reserve(&column->bytes, 1, error);
+    if (column->kind == SEAM_NODE_FLAT && has_offsets(column) && column->bytes.data == NULL) {
+        SEAM_TRY(seam_buffer_reserve(&column->bytes, 1, error));
     }
-    return code;
+    return SEAM_OK;
 }
 
 static void *release_buffer(struct seam_buffer *buffer) {
     void *block = buffer->data;
     seam_buffer_init(buffer, buffer->allocator);
     return block;
-}
-
-static int finish_children(struct seam_gather_column *column, struct ArrowArray *out,
-                           struct seam_error *error) {
-    for (int64_t i = 0; i < column->n_children; i++) {
-        int code = seam_gather_column_finish(&column->children[i], &out[i], error);
-        if (code != SEAM_OK) {
-            for (int64_t k = 0; k < i; k++) {
-                seam_array_release(&out[k]);
-            }
-            return code;
-        }
-    }
-    return SEAM_OK;
 }
 
 static int build(struct seam_gather_column *column, struct ArrowArray *children,
@@ -422,32 +380,33 @@ static int build(struct seam_gather_column *column, struct ArrowArray *children,
                             column->n_children, children, out, error);
 }
 
+static int finish_children(struct seam_gather_column *column, struct ArrowArray *children,
+                           struct ArrowArray *out, struct seam_error *error) {
+    for (int64_t i = 0; i < column->n_children; i++) {
+        SEAM_TRY(seam_gather_column_finish(&column->children[i], &children[i], error));
+    }
+    return build(column, children, out, error);
+}
+
 int seam_gather_column_finish(struct seam_gather_column *column, struct ArrowArray *out,
                               struct seam_error *error) {
-    void *block = NULL;
-    size_t size = (size_t)column->n_children * sizeof(struct ArrowArray);
-    int code = size > 0 ? seam_alloc(column->allocator, size, &block, error) : SEAM_OK;
-    struct ArrowArray *children = block;
-    if (code == SEAM_OK && column->kind != SEAM_NODE_STRUCT && column->kind != SEAM_NODE_NULLS) {
-        code = complete_buffers(column, error);
+    if (column->kind != SEAM_NODE_STRUCT && column->kind != SEAM_NODE_NULLS) {
+        SEAM_TRY(complete_buffers(column, error));
     }
-    if (code == SEAM_OK) {
-        code = finish_children(column, children, error);
+    if (column->n_children == 0) {
+        SEAM_TRY(build(column, NULL, out, error));
+    } else {
+        struct ArrowArray *children;
+        int64_t n = column->n_children;
+        SEAM_TRY(seam_arrays_new(column->allocator, n, &children, error));
+        SEAM_TRY(seam_arrays_end(children, n, finish_children(column, children, out, error)));
     }
-    if (code == SEAM_OK) {
-        code = build(column, children, out, error);
-        for (int64_t i = 0; code != SEAM_OK && i < column->n_children; i++) {
-            seam_array_release(&children[i]);
-        }
-    }
-    if (code == SEAM_OK) { /* the array has them now */
-        column->bytes_before = column->bytes.size_bytes;
-        release_buffer(&column->validity);
-        release_buffer(&column->values);
-        release_buffer(&column->bytes);
-        column->rows = 0;
-        column->null_count = 0;
-    }
-    seam_free(block);
-    return code;
+    /* The array has them now. */
+    column->bytes_before = column->bytes.size_bytes;
+    release_buffer(&column->validity);
+    release_buffer(&column->values);
+    release_buffer(&column->bytes);
+    column->rows = 0;
+    column->null_count = 0;
+    return SEAM_OK;
 }

@@ -70,14 +70,12 @@ void seam_gather_fixed(uint8_t *target, const uint8_t *source, int64_t width, co
 static int append_fixed(struct seam_gather_column *column, const struct seam_node *node,
                         const int32_t *rows, int64_t count, int64_t capacity,
                         struct seam_error *error) {
-    int code = seam_gather_reserve_rows(column, count, capacity, error);
-    if (code == SEAM_OK) {
-        int64_t width = column->width;
-        seam_gather_fixed(column->values.data + column->values.size_bytes,
-                          node->view.data + node->view.offset * width, width, rows, count);
-        column->values.size_bytes += count * width;
-    }
-    return code;
+    SEAM_TRY(seam_gather_reserve_rows(column, count, capacity, error));
+    int64_t width = column->width;
+    seam_gather_fixed(column->values.data + column->values.size_bytes,
+                      node->view.data + node->view.offset * width, width, rows, count);
+    column->values.size_bytes += count * width;
+    return SEAM_OK;
 }
 
 /* Where bytes must end if more room is not to be made for them. */
@@ -103,10 +101,7 @@ static int grow_bytes(struct seam_gather_column *column, const struct seam_node 
 static int append_strings(struct seam_gather_column *column, const struct seam_node *node,
                           const int32_t *rows, int64_t count, int64_t capacity,
                           struct seam_error *error) {
-    int code = seam_gather_reserve_rows(column, count, capacity, error);
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(seam_gather_reserve_rows(column, count, capacity, error));
     const int32_t *offsets = (const int32_t *)node->view.offsets + node->view.offset;
     const uint8_t *data = node->view.data;
     const uint8_t *last = data + offsets[node->view.length];
@@ -119,10 +114,7 @@ static int append_strings(struct seam_gather_column *column, const struct seam_n
         const uint8_t *source = data + offsets[rows[i]];
         int64_t size = offsets[rows[i] + INT64_C(1)] - offsets[rows[i]];
         if (at + size > limit) {
-            code = grow_bytes(column, node, at, at + size, error);
-            if (code != SEAM_OK) {
-                return code;
-            }
+            SEAM_TRY(grow_bytes(column, node, at, at + size, error));
             bytes = column->bytes.data;
             limit = limit_of(column);
         }
@@ -139,12 +131,10 @@ static int append_strings(struct seam_gather_column *column, const struct seam_n
 int seam_gather_append_plain(struct seam_gather_column *column, const struct seam_node *node,
                              const int32_t *rows, int64_t count, int64_t capacity,
                              struct seam_error *error) {
-    int code = (column->layout == SEAM_LAYOUT_FIXED ? append_fixed : append_strings)(
-        column, node, rows, count, capacity, error);
-    if (code == SEAM_OK) {
-        column->rows += count;
-    }
-    return code;
+    SEAM_TRY((column->layout == SEAM_LAYOUT_FIXED ? append_fixed : append_strings)(
+        column, node, rows, count, capacity, error));
+    column->rows += count;
+    return SEAM_OK;
 }
 
 /* Bytes of a cache line, in which memory is fetched. */

@@ -74,25 +74,21 @@ int seam_gather_scatter(struct seam_gather_column *column, const struct seam_nod
                         const struct seam_gather_order *order, struct seam_error *error) {
     const struct seam_view *view = &node->view;
     int64_t count = order->count;
-    int code = seam_gather_reserve_rows(column, count, count, error);
-    if (code == SEAM_OK && column->layout == SEAM_LAYOUT_FIXED) {
+    SEAM_TRY(seam_gather_reserve_rows(column, count, count, error));
+    if (column->layout == SEAM_LAYOUT_FIXED) {
         scatter_fixed(column->values.data, view->data + view->offset * column->width, column->width,
                       order->positions, count);
         column->values.size_bytes = count * column->width;
-    } else if (code == SEAM_OK) {
+    } else {
         const int32_t *offsets = (const int32_t *)view->offsets + view->offset;
         int64_t size_bytes = offsets[count] - offsets[0];
-        code = seam_buffer_reserve(&column->bytes, size_bytes + SEAM_GATHER_SLACK, error);
-        if (code == SEAM_OK) {
-            int32_t *ends = (int32_t *)(void *)column->values.data;
-            scatter_offsets(ends, offsets, order);
-            scatter_strings(column->bytes.data, ends, offsets, view->data, order);
-            column->values.size_bytes = (count + 1) * column->width;
-            column->bytes.size_bytes = size_bytes;
-        }
+        SEAM_TRY(seam_buffer_reserve(&column->bytes, size_bytes + SEAM_GATHER_SLACK, error));
+        int32_t *ends = (int32_t *)(void *)column->values.data;
+        scatter_offsets(ends, offsets, order);
+        scatter_strings(column->bytes.data, ends, offsets, view->data, order);
+        column->values.size_bytes = (count + 1) * column->width;
+        column->bytes.size_bytes = size_bytes;
     }
-    if (code == SEAM_OK) {
-        column->rows = count;
-    }
-    return code;
+    column->rows = count;
+    return SEAM_OK;
 }

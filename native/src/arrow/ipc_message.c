@@ -1,5 +1,6 @@
 #include "seam/ipc_message.h"
 
+#include "base/words.h"
 #include "seam/arrow_build.h"
 #include "seam/node.h"
 
@@ -52,14 +53,6 @@ static int64_t aligned(int64_t size_bytes) {
 static void put16(uint8_t *at, uint16_t value) {
     memcpy(at, &value, sizeof value);
 }
-static void put32(uint8_t *at, int64_t value) {
-    uint32_t word = (uint32_t)value;
-    memcpy(at, &word, sizeof word);
-}
-static void put64(uint8_t *at, int64_t value) {
-    memcpy(at, &value, sizeof value);
-}
-
 static int64_t buffers_of(const struct seam_node *node) {
     if (node->kind == SEAM_NODE_NULLS) {
         return 0;
@@ -81,11 +74,10 @@ static int count(const struct seam_node *node, struct counts *counts, struct sea
     }
     counts->nodes += 1;
     counts->buffers += buffers_of(node);
-    int code = SEAM_OK;
-    for (int64_t i = 0; code == SEAM_OK && i < node->n_children; i++) {
-        code = count(&node->children[i], counts, error);
+    for (int64_t i = 0; i < node->n_children; i++) {
+        SEAM_TRY(count(&node->children[i], counts, error));
     }
-    return code;
+    return SEAM_OK;
 }
 
 static void put_piece(struct writing *writing, const void *data, int64_t size_bytes) {
@@ -97,8 +89,8 @@ static void put_piece(struct writing *writing, const void *data, int64_t size_by
 }
 
 static void put_buffer(struct writing *writing, const void *data, int64_t size_bytes) {
-    put64(writing->buffers, writing->body_bytes);
-    put64(writing->buffers + 8, size_bytes);
+    seam_store64(writing->buffers, writing->body_bytes);
+    seam_store64(writing->buffers + 8, size_bytes);
     writing->buffers += BUFFER_BYTES;
     put_piece(writing, data, size_bytes);
     put_piece(writing, ZEROS, aligned(size_bytes) - size_bytes);
@@ -139,8 +131,8 @@ static void put_node(struct writing *writing, const struct seam_node *node,
                      const struct ArrowArray *array) {
     const struct seam_view *view = &node->view;
     int64_t nulls = nulls_of(node, array);
-    put64(writing->nodes, view->length);
-    put64(writing->nodes + 8, nulls);
+    seam_store64(writing->nodes, view->length);
+    seam_store64(writing->nodes + 8, nulls);
     writing->nodes += NODE_BYTES;
     if (node->kind != SEAM_NODE_NULLS) {
         put_buffer(writing, view->validity, nulls > 0 ? (view->length + 7) / 8 : 0);
@@ -181,20 +173,20 @@ static void put_tables(uint8_t *flat, const struct counts *counts, int64_t rows,
     const uint16_t message[4] = {4, 6, 16, 8}; /* version, header's type, header, body's length */
     const uint16_t batch[3] = {8, 4, 16};      /* length, nodes, buffers */
     int64_t buffers = NODES + 4 + counts->nodes * NODE_BYTES + 4;
-    put32(flat, MESSAGE);
+    seam_store32(flat, MESSAGE);
     put_vtable(flat + MESSAGE_VTABLE, MESSAGE_BYTES, message, 4);
-    put32(flat + MESSAGE, MESSAGE - MESSAGE_VTABLE);
+    seam_store32(flat + MESSAGE, MESSAGE - MESSAGE_VTABLE);
     put16(flat + MESSAGE + 4, VERSION_5);
     flat[MESSAGE + 6] = HEADER_RECORD_BATCH;
-    put64(flat + MESSAGE + 8, body_bytes);
-    put32(flat + MESSAGE + 16, BATCH - (MESSAGE + 16));
+    seam_store64(flat + MESSAGE + 8, body_bytes);
+    seam_store32(flat + MESSAGE + 16, BATCH - (MESSAGE + 16));
     put_vtable(flat + BATCH_VTABLE, BATCH_BYTES, batch, 3);
-    put32(flat + BATCH, BATCH - BATCH_VTABLE);
-    put32(flat + BATCH + 4, NODES - (BATCH + 4));
-    put64(flat + BATCH + 8, rows);
-    put32(flat + BATCH + 16, buffers - (BATCH + 16));
-    put32(flat + NODES, counts->nodes);
-    put32(flat + buffers, counts->buffers);
+    seam_store32(flat + BATCH, BATCH - BATCH_VTABLE);
+    seam_store32(flat + BATCH + 4, NODES - (BATCH + 4));
+    seam_store64(flat + BATCH + 8, rows);
+    seam_store32(flat + BATCH + 16, buffers - (BATCH + 16));
+    seam_store32(flat + NODES, counts->nodes);
+    seam_store32(flat + buffers, counts->buffers);
 }
 
 /* The message of a batch whose columns were counted; everything it needs is one block. */
@@ -206,11 +198,8 @@ static int write_message(struct seam_allocator *allocator, const struct seam_nod
     int64_t head_bytes = aligned(PREFIX_BYTES + flat_bytes);
     int64_t pieces_bytes = (1 + 2 * counts->buffers) * (int64_t)sizeof(struct seam_piece);
     void *block;
-    int code =
-        seam_alloc(allocator, (size_t)(head_bytes + pieces_bytes) + sizeof **out, &block, error);
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(
+        seam_alloc(allocator, (size_t)(head_bytes + pieces_bytes) + sizeof **out, &block, error));
     uint8_t *head = block;
     memset(head, 0, (size_t)head_bytes);
     struct seam_ipc_message *message = (void *)(head + head_bytes + pieces_bytes);
@@ -222,8 +211,8 @@ static int write_message(struct seam_allocator *allocator, const struct seam_nod
     for (int64_t i = 0; i < root->n_children; i++) {
         put_node(&writing, &root->children[i], batch->children[i]);
     }
-    put32(head, -1);
-    put32(head + 4, head_bytes - PREFIX_BYTES);
+    seam_store32(head, -1);
+    seam_store32(head + 4, head_bytes - PREFIX_BYTES);
     put_tables(flat, counts, batch->length, writing.body_bytes);
     message->pieces = writing.pieces;
     message->n_pieces = writing.n_pieces;
@@ -238,10 +227,8 @@ int seam_ipc_message_new(struct seam_allocator *allocator, const struct ArrowSch
     struct seam_node *root;
     struct counts counts = {0, 0};
     *out = NULL;
-    int code = seam_node_open(allocator, schema, batch, &root, error);
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(seam_node_open(allocator, schema, batch, &root, error));
+    int code = SEAM_OK;
     for (int64_t i = 0; code == SEAM_OK && i < root->n_children; i++) {
         code = count(&root->children[i], &counts, error);
     }

@@ -58,11 +58,8 @@ static int open_children(struct pool *pool, const struct ArrowSchema *schema,
     node->n_children = schema->n_children;
     node->children = take(pool, node->n_children);
     for (int64_t i = 0; i < node->n_children; i++) {
-        int code = open_node(pool, schema->children[i], array->children[i], window, depth + 1,
-                             &node->children[i], error);
-        if (code != SEAM_OK) {
-            return code;
-        }
+        SEAM_TRY(open_node(pool, schema->children[i], array->children[i], window, depth + 1,
+                           &node->children[i], error));
     }
     return SEAM_OK;
 }
@@ -90,8 +87,8 @@ static int open_nested(struct pool *pool, const struct ArrowSchema *schema,
     } else {
         return refuse(node, "is not supported: cast it to a list, struct, map or flat type", error);
     }
-    int code = has_children(node, schema, array, wanted, error);
-    return code == SEAM_OK ? open_children(pool, schema, array, window, depth, node, error) : code;
+    SEAM_TRY(has_children(node, schema, array, wanted, error));
+    return open_children(pool, schema, array, window, depth, node, error);
 }
 
 static int open_dictionary(struct pool *pool, const struct ArrowSchema *schema,
@@ -150,13 +147,10 @@ int seam_node_open(struct seam_allocator *allocator, const struct ArrowSchema *s
     void *block = NULL;
     size_t size = (size_t)count_nodes(schema, 1) * sizeof(struct seam_node);
     *out = NULL;
-    int code = seam_alloc(allocator, size, &block, error);
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(seam_alloc(allocator, size, &block, error));
     struct pool pool = {.next = block};
     struct seam_node *root = take(&pool, 1);
-    code = open_node(&pool, schema, array, WHOLE, 1, root, error);
+    int code = open_node(&pool, schema, array, WHOLE, 1, root, error);
     if (code == SEAM_OK) {
         code = seam_node_check(root, error);
     }

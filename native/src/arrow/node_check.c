@@ -169,7 +169,6 @@ static int check_child(const struct seam_node *node, int64_t child, struct range
 
 static int check(const struct seam_node *node, struct range rows, struct seam_error *error) {
     struct range inner = rows;
-    int code = SEAM_OK;
     switch (node->kind) {
     case SEAM_NODE_FLAT:
         return node->view.layout == SEAM_LAYOUT_VAR32 || node->view.layout == SEAM_LAYOUT_VAR64
@@ -177,19 +176,19 @@ static int check(const struct seam_node *node, struct range rows, struct seam_er
                    : SEAM_OK;
     case SEAM_NODE_LIST:
     case SEAM_NODE_MAP:
-        code = check_offsets(node, rows, &inner, error);
-        return code == SEAM_OK ? check_child(node, 0, inner, error) : code;
+        SEAM_TRY(check_offsets(node, rows, &inner, error));
+        return check_child(node, 0, inner, error);
     case SEAM_NODE_DICTIONARY:
-        code = check_indexes(node, rows, &inner, error);
-        return code == SEAM_OK ? check_child(node, 0, inner, error) : code;
+        SEAM_TRY(check_indexes(node, rows, &inner, error));
+        return check_child(node, 0, inner, error);
     case SEAM_NODE_RUNS:
-        code = check_runs(node, rows, &inner, error);
-        return code == SEAM_OK ? check_child(node, 1, inner, error) : code;
+        SEAM_TRY(check_runs(node, rows, &inner, error));
+        return check_child(node, 1, inner, error);
     case SEAM_NODE_STRUCT:
-        for (int64_t i = 0; i < node->n_children && code == SEAM_OK; i++) {
-            code = check_child(node, i, rows, error);
+        for (int64_t i = 0; i < node->n_children; i++) {
+            SEAM_TRY(check_child(node, i, rows, error));
         }
-        return code;
+        return SEAM_OK;
     default:
         return SEAM_OK;
     }

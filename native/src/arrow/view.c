@@ -108,10 +108,7 @@ int seam_views_of_batch(const struct ArrowSchema *schema, const struct ArrowArra
                          (long long)batch->n_children, (long long)capacity);
     }
     for (int64_t i = 0; i < batch->n_children; i++) {
-        int code = seam_view_of(schema->children[i], batch->children[i], &out[i], error);
-        if (code != SEAM_OK) {
-            return code;
-        }
+        SEAM_TRY(seam_view_of(schema->children[i], batch->children[i], &out[i], error));
         if (out[i].length < batch->length) {
             return seam_fail(error, SEAM_BAD_ARGUMENT, -1, "column %lld has %lld rows of %lld",
                              (long long)i, (long long)out[i].length, (long long)batch->length);

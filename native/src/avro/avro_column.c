@@ -4,14 +4,6 @@
 #include "base/utf8.h"
 #include "seam/arrow_build.h"
 
-static seam_int128 power_of_ten(int32_t exponent) {
-    seam_int128 value = 1;
-    for (int32_t i = 0; i < exponent; i++) {
-        value *= 10;
-    }
-    return value;
-}
-
 static int32_t width_of(const struct seam_avro_column *spec) {
     switch (spec->kind) {
     case SEAM_AVRO_TO_BOOL:
@@ -54,10 +46,10 @@ int seam_builder_init(struct builder *builder, const struct seam_avro_column *sp
     seam_buffer_init(&builder->values, allocator);
     seam_buffer_init(&builder->bytes, allocator);
     seam_buffer_init(&builder->validity, allocator);
-    builder->scale = power_of_ten(spec->shift);
+    builder->scale = seam_power_of_ten(spec->shift);
     builder->factor = spec->shift <= 18 ? (int64_t)builder->scale : 0;
     if (decimal) {
-        builder->limit = power_of_ten(spec->size);
+        builder->limit = seam_power_of_ten(spec->size);
         bool short_cut = spec->shift == 0 && spec->size <= 18;
         builder->limit64 = short_cut ? (int64_t)builder->limit : 0;
     }
@@ -93,12 +85,12 @@ static int reserve_validity(struct builder *builder, int64_t row_capacity,
     struct seam_buffer *bits = &builder->validity;
     int64_t filled = bits->data == NULL ? 0 : bits->size_bytes;
     int64_t size = bits_bytes(row_capacity);
-    int code = grow(bits, filled, size, error);
-    if (code == SEAM_OK && size > filled) {
+    SEAM_TRY(grow(bits, filled, size, error));
+    if (size > filled) {
         memset(bits->data + filled, 0xff, (size_t)(size - filled));
         bits->size_bytes = size;
     }
-    return code;
+    return SEAM_OK;
 }
 
 /* Makes room for rows up to `row_capacity`, of which `rows` are written. */
@@ -106,28 +98,27 @@ static int reserve(struct builder *builder, int64_t rows, int64_t row_capacity,
                    struct seam_error *error) {
     struct seam_buffer *values = &builder->values;
     bool first = values->data == NULL;
-    int code;
     if (builder->spec.kind == SEAM_AVRO_TO_BOOL) {
         int64_t filled = first ? 0 : values->size_bytes;
         int64_t size = bits_bytes(row_capacity);
-        code = grow(values, filled, size, error);
-        if (code == SEAM_OK && size > filled) { /* zeroed: only trues write into it */
+        SEAM_TRY(grow(values, filled, size, error));
+        if (size > filled) { /* zeroed: only trues write into it */
             memset(values->data + filled, 0, (size_t)(size - filled));
             values->size_bytes = size;
         }
     } else if (has_offsets(builder)) {
-        code = grow(values, first ? 0 : (rows + 1) * 4, (row_capacity + 1) * 4, error);
-        if (code == SEAM_OK && first) {
+        SEAM_TRY(grow(values, first ? 0 : (rows + 1) * 4, (row_capacity + 1) * 4, error));
+        if (first) {
             memset(values->data, 0, 4);
         }
     } else {
-        code =
-            grow(values, rows * builder->width_bytes, row_capacity * builder->width_bytes, error);
+        SEAM_TRY(
+            grow(values, rows * builder->width_bytes, row_capacity * builder->width_bytes, error));
     }
-    if (code == SEAM_OK && builder->validity.data != NULL) {
-        code = reserve_validity(builder, row_capacity, error);
+    if (builder->validity.data != NULL) {
+        SEAM_TRY(reserve_validity(builder, row_capacity, error));
     }
-    return code;
+    return SEAM_OK;
 }
 
 int seam_level_reserve(struct seam_avro_decoder *decoder, int32_t index, int64_t count,
@@ -146,10 +137,7 @@ int seam_level_reserve(struct seam_avro_decoder *decoder, int32_t index, int64_t
     int64_t capacity = level->row_capacity * 2 > needed ? level->row_capacity * 2 : needed;
     for (int32_t i = 0; i < decoder->n_columns; i++) {
         if (decoder->builders[i].level == index) {
-            int code = reserve(&decoder->builders[i], level->rows, capacity, error);
-            if (code != SEAM_OK) {
-                return code;
-            }
+            SEAM_TRY(reserve(&decoder->builders[i], level->rows, capacity, error));
         }
     }
     level->row_capacity = capacity;
@@ -197,11 +185,8 @@ static int put_empty(const struct seam_avro_decoder *decoder, struct builder *bu
     } else if (builder->spec.kind == SEAM_AVRO_TO_STRUCT) {
         struct builder *child = builder + 1;
         for (int32_t i = 0; i < builder->spec.n_children; i++, child += 1 + child->n_below) {
-            int code = child->spec.nullable ? seam_builder_put_null(decoder, child, row, error)
-                                            : put_empty(decoder, child, row, error);
-            if (code != SEAM_OK) {
-                return code;
-            }
+            SEAM_TRY(child->spec.nullable ? seam_builder_put_null(decoder, child, row, error)
+                                          : put_empty(decoder, child, row, error));
         }
     }
     return SEAM_OK;
@@ -213,10 +198,7 @@ int seam_builder_put_null(const struct seam_avro_decoder *decoder, struct builde
         return seam_fail(error, SEAM_BAD_INPUT, -1, "a null in a column that allows none");
     }
     if (builder->validity.data == NULL) {
-        int code = reserve_validity(builder, decoder->levels[builder->level].row_capacity, error);
-        if (code != SEAM_OK) {
-            return code;
-        }
+        SEAM_TRY(reserve_validity(builder, decoder->levels[builder->level].row_capacity, error));
     }
     builder->validity.data[row >> 3] &= (uint8_t)~(1u << (row & 7));
     builder->null_count++;
@@ -251,74 +233,40 @@ static int finish_one(struct builder *builder, int64_t rows, int32_t n_children,
                       struct ArrowArray *children, struct ArrowArray *out,
                       struct seam_error *error) {
     bool text = builder->spec.kind == SEAM_AVRO_TO_BYTES;
-    int code = reserve(builder, rows, rows > 0 ? rows : 1, error);
-    if (code == SEAM_OK && text && builder->bytes.data == NULL) {
-        code = seam_buffer_reserve(&builder->bytes, SLACK_BYTES, error);
+    SEAM_TRY(reserve(builder, rows, rows > 0 ? rows : 1, error));
+    if (text && builder->bytes.data == NULL) {
+        SEAM_TRY(seam_buffer_reserve(&builder->bytes, SLACK_BYTES, error));
     }
-    if (code == SEAM_OK && text && builder->spec.utf8) {
-        code = check_utf8(builder, rows, error);
-    }
-    if (code != SEAM_OK) {
-        return code;
+    if (text && builder->spec.utf8) {
+        SEAM_TRY(check_utf8(builder, rows, error));
     }
     struct seam_allocator *allocator = builder->values.allocator;
     void *buffers[3] = {builder->validity.data, builder->values.data, builder->bytes.data};
     int32_t n_buffers = text ? 3 : builder->spec.kind == SEAM_AVRO_TO_STRUCT ? 1 : 2;
-    code = seam_array_build(allocator, rows, builder->null_count, n_buffers, buffers, n_children,
-                            children, out, error);
-    if (code == SEAM_OK) { /* the array has the blocks now */
-        seam_buffer_init(&builder->values, allocator);
-        seam_buffer_init(&builder->bytes, allocator);
-        seam_buffer_init(&builder->validity, allocator);
-        builder->bytes_room = -1;
-        builder->null_count = 0;
-    }
-    return code;
-}
-
-/* The entries of a map: structs of key and value, none of them null. */
-static int finish_entries(const struct seam_avro_decoder *decoder, const struct builder *map,
-                          struct ArrowArray *children, struct ArrowArray *out,
-                          struct seam_error *error) {
-    void *buffers[1] = {NULL};
-    return seam_array_build(decoder->allocator, decoder->levels[map->items].rows, 0, 1, buffers, 2,
-                            children, out, error);
-}
-
-static int finish_children(const struct seam_avro_decoder *decoder, struct builder *builder,
-                           struct ArrowArray *children, struct seam_error *error) {
-    struct builder *child = builder + 1;
-    for (int32_t i = 0; i < builder->spec.n_children; i++, child += 1 + child->n_below) {
-        int code = seam_builder_finish(decoder, child, &children[i], error);
-        if (code != SEAM_OK) {
-            return code;
-        }
-    }
+    SEAM_TRY(seam_array_build(allocator, rows, builder->null_count, n_buffers, buffers, n_children,
+                              children, out, error));
+    /* The array has the blocks now. */
+    seam_buffer_init(&builder->values, allocator);
+    seam_buffer_init(&builder->bytes, allocator);
+    seam_buffer_init(&builder->validity, allocator);
+    builder->bytes_room = -1;
+    builder->null_count = 0;
     return SEAM_OK;
 }
 
 static int finish_nested(const struct seam_avro_decoder *decoder, struct builder *builder,
                          struct ArrowArray *children, struct ArrowArray *out,
                          struct seam_error *error) {
+    struct builder *child = builder + 1;
     int32_t count = builder->spec.n_children;
-    int code = finish_children(decoder, builder, children, error);
-    if (code == SEAM_OK && builder->spec.kind == SEAM_AVRO_TO_MAP) {
-        struct ArrowArray entries;
-        code = finish_entries(decoder, builder, children, &entries, error);
-        if (code == SEAM_OK) {
-            children[0] = entries;
-            children[1].release = NULL;
-            count = 1;
-        }
+    for (int32_t i = 0; i < count; i++, child += 1 + child->n_below) {
+        SEAM_TRY(seam_builder_finish(decoder, child, &children[i], error));
     }
-    if (code == SEAM_OK) {
-        int64_t rows = decoder->levels[builder->level].rows;
-        code = finish_one(builder, rows, count, children, out, error);
+    if (builder->spec.kind == SEAM_AVRO_TO_MAP) {
+        SEAM_TRY(seam_array_build_entries(decoder->allocator, children, error));
+        count = 1;
     }
-    for (int32_t i = 0; code != SEAM_OK && i < builder->spec.n_children; i++) {
-        seam_array_release(&children[i]);
-    }
-    return code;
+    return finish_one(builder, decoder->levels[builder->level].rows, count, children, out, error);
 }
 
 int seam_builder_finish(const struct seam_avro_decoder *decoder, struct builder *builder,
@@ -327,13 +275,8 @@ int seam_builder_finish(const struct seam_avro_decoder *decoder, struct builder 
     if (n_children == 0) {
         return finish_one(builder, decoder->levels[builder->level].rows, 0, NULL, out, error);
     }
-    void *block;
-    size_t size = (size_t)n_children * sizeof(struct ArrowArray);
-    int code = seam_alloc(decoder->allocator, size, &block, error);
-    if (code == SEAM_OK) {
-        memset(block, 0, size); /* nothing to release yet */
-        code = finish_nested(decoder, builder, block, out, error);
-        seam_free(block);
-    }
-    return code;
+    struct ArrowArray *children;
+    SEAM_TRY(seam_arrays_new(decoder->allocator, n_children, &children, error));
+    return seam_arrays_end(children, n_children,
+                           finish_nested(decoder, builder, children, out, error));
 }

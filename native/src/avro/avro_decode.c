@@ -108,7 +108,7 @@ static double widen(float value) {
 }
 
 static float load_float(const uint8_t *p) {
-    uint32_t bits = load_le32(p);
+    uint32_t bits = seam_load32(p);
     float value;
     memcpy(&value, &bits, sizeof value);
     return value;
@@ -151,7 +151,7 @@ static inline const uint8_t *put_decimal(const struct context *context,
                                          const struct builder *builder, const uint8_t *p,
                                          int64_t size) {
     if (LIKELY(size >= 1 && size <= 8)) {
-        int64_t value = (int64_t)load_be64(p) >> (64 - 8 * size);
+        int64_t value = (int64_t)seam_load_be64(p) >> (64 - 8 * size);
         if (LIKELY(value < builder->limit64 && value > -builder->limit64)) {
             seam_int128 wide = value;
             memcpy(builder->values.data + context->row * 16, &wide, 16);
@@ -232,7 +232,7 @@ static bool tagged_word(const uint8_t *from, int32_t kind, int64_t *word) {
         memcpy(&bits, &wide, sizeof bits);
         break;
     case SEAM_AVRO_DOUBLE:
-        bits = load_le64(from);
+        bits = seam_load64(from);
         break;
     default:
         return false;
@@ -325,7 +325,7 @@ static inline const uint8_t *decode_value(const struct context *context, const s
         return UNLIKELY(p == NULL) ? NULL : put_decimal(context, op->builder, p, number);
     case OP_DOUBLE: {
         NEED(8)
-        uint64_t bits = load_le64(p);
+        uint64_t bits = seam_load64(p);
         memcpy(op->builder->values.data + context->row * 8, &bits, sizeof bits);
         return p + 8;
     }
@@ -404,7 +404,7 @@ skip_plain(const struct op **at, const uint8_t *p, const uint8_t *end) {
             }
             word >>= 1;
         } else if (op->code == OP_SKIP_VARINT) {
-            uint64_t stops = ~load_le64(from) & UINT64_C(0x8080808080808080);
+            uint64_t stops = ~seam_load64(from) & UINT64_C(0x8080808080808080);
             if (UNLIKELY(stops == 0)) {
                 break;
             }
@@ -555,15 +555,13 @@ static int decode_record(struct seam_avro_decoder *decoder, struct cursor *curso
 /* Makes `size` bytes at `from` readable with SLACK_BYTES behind them. */
 static int copy_aside(struct seam_avro_decoder *decoder, const uint8_t *from, int64_t size,
                       const uint8_t **out, struct seam_error *error) {
-    int code = seam_buffer_reserve(&decoder->scratch, size + SLACK_BYTES, error);
-    if (code == SEAM_OK) {
-        if (size > 0) {
-            memcpy(decoder->scratch.data, from, (size_t)size);
-        }
-        memset(decoder->scratch.data + size, 0, SLACK_BYTES);
-        *out = decoder->scratch.data;
+    SEAM_TRY(seam_buffer_reserve(&decoder->scratch, size + SLACK_BYTES, error));
+    if (size > 0) {
+        memcpy(decoder->scratch.data, from, (size_t)size);
     }
-    return code;
+    memset(decoder->scratch.data + size, 0, SLACK_BYTES);
+    *out = decoder->scratch.data;
+    return SEAM_OK;
 }
 
 /* Lengths alone are read, each where the one before it says: without this, each waits for memory.
@@ -592,7 +590,7 @@ static int read_frame(const struct frames *frames, int64_t at, int64_t number, i
         return seam_fail(error, SEAM_BAD_INPUT, at, "record %lld begins past the end of the block",
                          (long long)number);
     }
-    *length = load_be32(frames->data + at);
+    *length = (int32_t)seam_load_be32(frames->data + at);
     if (*length < 0 || *length > frames->size_bytes - at - 4) {
         return seam_fail(error, SEAM_BAD_INPUT, at,
                          "record %lld claims %lld bytes where the block has %lld left",
@@ -608,22 +606,19 @@ static int decode_framed(struct seam_avro_decoder *decoder, const struct frames 
                          struct seam_error *error) {
     struct cursor cursor = {.begin = frames->data + begin, .begin_offset = begin, .number = number};
     if (UNLIKELY(frames->size_bytes - begin - length < SLACK_BYTES)) {
-        int code = copy_aside(decoder, frames->data + begin, length, &cursor.begin, error);
-        if (code != SEAM_OK) {
-            return code;
-        }
+        SEAM_TRY(copy_aside(decoder, frames->data + begin, length, &cursor.begin, error));
     }
     cursor.at = cursor.begin;
     cursor.end = cursor.begin + length;
     int32_t n_ops = frames->jumped ? decoder->n_needed : decoder->n_ops;
-    int code = decode_record(decoder, &cursor, n_ops, row, error);
+    SEAM_TRY(decode_record(decoder, &cursor, n_ops, row, error));
     bool fits = cursor.at == cursor.end || (n_ops < decoder->n_ops && cursor.at < cursor.end);
-    if (code == SEAM_OK && !fits) {
+    if (!fits) {
         return seam_fail(error, SEAM_BAD_INPUT, begin,
                          "record %lld takes %lld bytes, its length says %lld", (long long)number,
                          (long long)(cursor.at - cursor.begin), (long long)length);
     }
-    return code;
+    return SEAM_OK;
 }
 
 /* Records with their lengths before them; moves `*at` behind them. */
@@ -632,17 +627,14 @@ static int decode_frames(struct seam_avro_decoder *decoder, const struct frames 
     bool jumps = frames->jumped || frames->kept != NULL;
     int64_t row = decoder->levels[0].first_row;
     for (int64_t i = 0; i < n_records; i++) {
-        int64_t length;
-        int code = read_frame(frames, *at, i, &length, error);
-        if (code == SEAM_OK && jumps) {
+        int64_t length = 0;
+        SEAM_TRY(read_frame(frames, *at, i, &length, error));
+        if (jumps) {
             fetch_ahead(frames->data, frames->size_bytes, *at, 4 + length);
         }
         bool kept = frames->kept == NULL || (frames->kept[i >> 3] >> (i & 7) & 1) != 0;
-        if (code == SEAM_OK && kept) {
-            code = decode_framed(decoder, frames, *at + 4, length, i, row++, error);
-        }
-        if (code != SEAM_OK) {
-            return code;
+        if (kept) {
+            SEAM_TRY(decode_framed(decoder, frames, *at + 4, length, i, row++, error));
         }
         *at += 4 + length;
     }
@@ -654,10 +646,8 @@ static int decode_plain(struct seam_avro_decoder *decoder, const uint8_t *data, 
                         int64_t *at, int64_t n_records, struct seam_error *error) {
     struct cursor cursor = {.begin_offset = *at};
     int64_t size = size_bytes - *at;
-    int code = copy_aside(decoder, data + *at, size, &cursor.begin, error);
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(copy_aside(decoder, data + *at, size, &cursor.begin, error));
+    int code = SEAM_OK;
     cursor.at = cursor.begin;
     cursor.end = cursor.begin + size;
     for (int64_t i = 0; i < n_records && code == SEAM_OK; i++) {
@@ -695,13 +685,10 @@ static int decode_some(struct seam_avro_decoder *decoder, const uint8_t *data, i
                        int64_t offset_bytes, int64_t n_records, const uint8_t *kept,
                        enum seam_avro_framing framing, struct seam_error *error) {
     bool framed = framing != SEAM_AVRO_PLAIN;
-    int code = check_call(decoder, size_bytes, offset_bytes, error);
+    SEAM_TRY(check_call(decoder, size_bytes, offset_bytes, error));
     int64_t least = (framed ? 4 : 0) + (int64_t)decoder->nodes[0].min_bytes;
-    if (code == SEAM_OK && least < 1) {
-        code = seam_fail(error, SEAM_BAD_ARGUMENT, -1, "records that take no bytes have no count");
-    }
-    if (code != SEAM_OK) {
-        return code;
+    if (least < 1) {
+        return seam_fail(error, SEAM_BAD_ARGUMENT, -1, "records that take no bytes have no count");
     }
     decoder->broken = true; /* until the end is reached */
     if (n_records < 0 || n_records > (size_bytes - offset_bytes) / least) {
@@ -711,23 +698,21 @@ static int decode_some(struct seam_avro_decoder *decoder, const uint8_t *data, i
                          (long long)(size_bytes - offset_bytes));
     }
     int64_t rows = kept == NULL ? n_records : count_kept(kept, n_records);
-    code = seam_level_reserve(decoder, 0, rows, error);
+    SEAM_TRY(seam_level_reserve(decoder, 0, rows, error));
     int64_t at = offset_bytes;
-    if (code == SEAM_OK && framed) {
+    if (framed) {
         const struct frames frames = {data, size_bytes, kept, framing == SEAM_AVRO_JUMPED};
-        code = decode_frames(decoder, &frames, &at, n_records, error);
-    } else if (code == SEAM_OK) {
-        code = decode_plain(decoder, data, size_bytes, &at, n_records, error);
+        SEAM_TRY(decode_frames(decoder, &frames, &at, n_records, error));
+    } else {
+        SEAM_TRY(decode_plain(decoder, data, size_bytes, &at, n_records, error));
     }
-    if (code == SEAM_OK && at != size_bytes) {
-        code = seam_fail(error, SEAM_BAD_INPUT, at, "%lld bytes are left behind the last record",
+    if (at != size_bytes) {
+        return seam_fail(error, SEAM_BAD_INPUT, at, "%lld bytes are left behind the last record",
                          (long long)(size_bytes - at));
     }
-    if (code == SEAM_OK) {
-        decoder->levels[0].rows += rows;
-        decoder->broken = false;
-    }
-    return code;
+    decoder->levels[0].rows += rows;
+    decoder->broken = false;
+    return SEAM_OK;
 }
 
 int seam_avro_decode(struct seam_avro_decoder *decoder, const uint8_t *data, int64_t size_bytes,
@@ -757,7 +742,7 @@ void seam_avro_cut(const uint8_t *data, int64_t size_bytes, int64_t offset_bytes
             *count = i;
             return;
         }
-        int64_t length = size_bytes - at < 4 ? -1 : load_be32(data + at);
+        int64_t length = size_bytes - at < 4 ? -1 : (int32_t)seam_load_be32(data + at);
         if (length < 0 || length > size_bytes - at - 4) {
             return;
         }
@@ -776,38 +761,31 @@ static int decode_run(struct seam_avro_decoder *decoder, struct cursor *cursor, 
                          "an array's count or size does not fit what follows");
     }
     cursor->at = p;
-    int code = seam_level_reserve(decoder, 0, *count, error);
-    for (int64_t i = 0; i < *count && code == SEAM_OK; i++) {
+    SEAM_TRY(seam_level_reserve(decoder, 0, *count, error));
+    for (int64_t i = 0; i < *count; i++) {
         cursor->number = i;
         int64_t row = decoder->levels[0].first_row + i;
-        code = decode_record(decoder, cursor, decoder->n_ops, row, error);
+        SEAM_TRY(decode_record(decoder, cursor, decoder->n_ops, row, error));
     }
-    if (code == SEAM_OK && run_end != NULL && cursor->at != run_end) {
+    if (run_end != NULL && cursor->at != run_end) {
         return seam_fail(error, SEAM_BAD_INPUT, cursor->begin_offset + (cursor->at - cursor->begin),
                          "a run of an array does not end where its size says");
     }
-    if (code == SEAM_OK) { /* a count that was refused may be any number */
-        decoder->levels[0].rows += *count;
-    }
-    return code;
+    decoder->levels[0].rows += *count; /* a count that was refused may be any number */
+    return SEAM_OK;
 }
 
 int seam_avro_decode_array(struct seam_avro_decoder *decoder, const uint8_t *data,
                            int64_t size_bytes, int64_t offset_bytes, struct seam_error *error) {
-    int code = check_call(decoder, size_bytes, offset_bytes, error);
-    if (code == SEAM_OK && decoder->nodes[0].min_bytes < 1) {
-        code = seam_fail(error, SEAM_BAD_ARGUMENT, -1, "items that take no bytes have no count");
-    }
-    if (code != SEAM_OK) {
-        return code;
+    SEAM_TRY(check_call(decoder, size_bytes, offset_bytes, error));
+    if (decoder->nodes[0].min_bytes < 1) {
+        return seam_fail(error, SEAM_BAD_ARGUMENT, -1, "items that take no bytes have no count");
     }
     struct cursor cursor = {.begin_offset = offset_bytes};
     int64_t size = size_bytes - offset_bytes;
     decoder->broken = true;
-    code = copy_aside(decoder, data + offset_bytes, size, &cursor.begin, error);
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(copy_aside(decoder, data + offset_bytes, size, &cursor.begin, error));
+    int code = SEAM_OK;
     cursor.at = cursor.begin;
     cursor.end = cursor.begin + size;
     int64_t count = 1;

@@ -2,15 +2,13 @@
 #ifndef SEAM_AVRO_INTERNAL_H
 #define SEAM_AVRO_INTERNAL_H
 
+#include "base/words.h"
 #include "seam/avro.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-
-__extension__ typedef __int128 seam_int128;
-__extension__ typedef unsigned __int128 seam_uint128;
 
 #define LIKELY(condition) __builtin_expect(!!(condition), 1)
 #define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
@@ -141,27 +139,6 @@ struct cursor {
     int64_t number;       /* of the record in its block */
 };
 
-static inline uint64_t load_le64(const uint8_t *p) {
-    return (uint64_t)p[0] | (uint64_t)p[1] << 8 | (uint64_t)p[2] << 16 | (uint64_t)p[3] << 24 |
-           (uint64_t)p[4] << 32 | (uint64_t)p[5] << 40 | (uint64_t)p[6] << 48 |
-           (uint64_t)p[7] << 56;
-}
-
-static inline uint64_t load_be64(const uint8_t *p) {
-    return (uint64_t)p[7] | (uint64_t)p[6] << 8 | (uint64_t)p[5] << 16 | (uint64_t)p[4] << 24 |
-           (uint64_t)p[3] << 32 | (uint64_t)p[2] << 40 | (uint64_t)p[1] << 48 |
-           (uint64_t)p[0] << 56;
-}
-
-static inline int32_t load_be32(const uint8_t *p) {
-    return (int32_t)((uint32_t)p[3] | (uint32_t)p[2] << 8 | (uint32_t)p[1] << 16 |
-                     (uint32_t)p[0] << 24);
-}
-
-static inline uint32_t load_le32(const uint8_t *p) {
-    return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
-}
-
 /* For numbers of nine or ten bytes, and malformed ones: NULL when it does not end in 64 bits. */
 const uint8_t *seam_avro_varint_slow(const uint8_t *p, uint64_t *out);
 
@@ -169,7 +146,7 @@ const uint8_t *seam_avro_varint_slow(const uint8_t *p, uint64_t *out);
  * the first byte behind it, or NULL. Lengths vary from row to row, so that a loop would be
  * mispredicted: the groups of up to eight bytes are moved together at once. */
 static inline const uint8_t *read_varint(const uint8_t *p, uint64_t *out) {
-    uint64_t word = load_le64(p);
+    uint64_t word = seam_load64(p);
     if (LIKELY((word & 0x80) == 0)) {
         *out = word & 0x7f;
         return p + 1;

@@ -22,36 +22,24 @@ static int copy_text(struct seam_allocator *allocator, const char *from, struct 
     return code;
 }
 
-/* Zeroed memory for `count` things. */
-static int new_array(struct seam_allocator *allocator, int64_t count, size_t size, void **out,
-                     struct seam_error *error) {
-    int code = seam_alloc(allocator, (size_t)count * size, out, error);
-    if (code == SEAM_OK) {
-        memset(*out, 0, (size_t)count * size);
-    }
-    return code;
-}
-
 static int copy_node(struct seam_avro_decoder *decoder, const struct seam_avro_node *from,
                      struct node *to, struct seam_error *error) {
     to->kind = from->kind;
     to->first_child = from->first_child;
     to->n_children = from->n_children;
     to->size = from->size;
-    int code = copy_text(decoder->allocator, from->name, &to->name, error);
-    if (code != SEAM_OK || from->kind != SEAM_AVRO_ENUM) {
-        return code;
+    SEAM_TRY(copy_text(decoder->allocator, from->name, &to->name, error));
+    if (from->kind != SEAM_AVRO_ENUM) {
+        return SEAM_OK;
     }
     void *symbols;
-    code = new_array(decoder->allocator, from->size, sizeof(struct text), &symbols, error);
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(
+        seam_alloc_zeros(decoder->allocator, from->size, sizeof(struct text), &symbols, error));
     to->symbols = symbols;
-    for (int32_t i = 0; i < from->size && code == SEAM_OK; i++) {
-        code = copy_text(decoder->allocator, from->symbols[i], &to->symbols[i], error);
+    for (int32_t i = 0; i < from->size; i++) {
+        SEAM_TRY(copy_text(decoder->allocator, from->symbols[i], &to->symbols[i], error));
     }
-    return code;
+    return SEAM_OK;
 }
 
 static int check_node(const struct seam_avro_node *node, int32_t index, int32_t n_nodes,
@@ -73,28 +61,20 @@ static int copy_nodes(struct seam_avro_decoder *decoder, const struct seam_avro_
                       int32_t n_nodes, const int32_t *children, int32_t n_children,
                       struct seam_error *error) {
     void *block;
-    int code = new_array(decoder->allocator, n_nodes, sizeof(struct node), &block, error);
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(seam_alloc_zeros(decoder->allocator, n_nodes, sizeof(struct node), &block, error));
     decoder->nodes = block;
     decoder->n_nodes = n_nodes;
-    code = new_array(decoder->allocator, n_children, sizeof(int32_t), &block, error);
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(seam_alloc_zeros(decoder->allocator, n_children, sizeof(int32_t), &block, error));
     decoder->children = block;
     decoder->n_children = n_children;
     if (n_children > 0) {
         memcpy(decoder->children, children, (size_t)n_children * sizeof(int32_t));
     }
-    for (int32_t i = 0; i < n_nodes && code == SEAM_OK; i++) {
-        code = check_node(&nodes[i], i, n_nodes, children, n_children, error);
-        if (code == SEAM_OK) {
-            code = copy_node(decoder, &nodes[i], &decoder->nodes[i], error);
-        }
+    for (int32_t i = 0; i < n_nodes; i++) {
+        SEAM_TRY(check_node(&nodes[i], i, n_nodes, children, n_children, error));
+        SEAM_TRY(copy_node(decoder, &nodes[i], &decoder->nodes[i], error));
     }
-    return code;
+    return SEAM_OK;
 }
 
 /* Fewest bytes of a datum. Unions, arrays and maps have at least one byte, whatever they hold, so
@@ -120,10 +100,7 @@ static int find_min_bytes(struct seam_avro_decoder *decoder, int32_t index, int 
     int64_t total = node->kind == SEAM_AVRO_FIXED ? node->size : sizes[node->kind];
     for (int32_t i = 0; node->kind == SEAM_AVRO_RECORD && i < node->n_children; i++) {
         int32_t child = decoder->children[node->first_child + i];
-        int code = find_min_bytes(decoder, child, depth + 1, error);
-        if (code != SEAM_OK) {
-            return code;
-        }
+        SEAM_TRY(find_min_bytes(decoder, child, depth + 1, error));
         total += decoder->nodes[child].min_bytes;
         total = total < INT32_MAX ? total : INT32_MAX;
     }
@@ -298,10 +275,7 @@ static int plan_ops(struct seam_avro_decoder *decoder, const struct seam_avro_no
                     const struct node *record, struct op *ops, struct seam_error *error) {
     for (int32_t i = 0; i < record->n_children; i++) {
         int32_t field = decoder->children[record->first_child + i];
-        int code = plan_field(decoder, nodes, field, &ops[i], error);
-        if (code != SEAM_OK) {
-            return code;
-        }
+        SEAM_TRY(plan_field(decoder, nodes, field, &ops[i], error));
     }
     for (int32_t i = record->n_children - 1, n_skips = 0; i >= 0; i--) {
         n_skips = ops[i].code <= OP_SKIP_FIXED ? n_skips + 1 : 0;
@@ -336,10 +310,7 @@ static int walk_record(struct walk *walk, const struct node *record, int32_t par
     walk->n_ops += record->n_children;
     for (int32_t i = 0; i < record->n_children; i++) {
         int32_t field = walk->decoder->children[record->first_child + i];
-        int code = walk->nodes[field].column < 0 ? SEAM_OK : walk_field(walk, field, parent);
-        if (code != SEAM_OK) {
-            return code;
-        }
+        SEAM_TRY(walk->nodes[field].column < 0 ? SEAM_OK : walk_field(walk, field, parent));
     }
     return SEAM_OK;
 }
@@ -348,10 +319,7 @@ static int walk_record(struct walk *walk, const struct node *record, int32_t par
 static int walk_tagged(struct walk *walk, int32_t column) {
     static const int32_t kinds[] = {SEAM_AVRO_TO_INT64, SEAM_AVRO_TO_BYTES};
     for (int32_t i = 0; i < 2; i++) {
-        int code = take_column(walk, column + 1 + i, -1);
-        if (code != SEAM_OK) {
-            return code;
-        }
+        SEAM_TRY(take_column(walk, column + 1 + i, -1));
         if (walk->decoder->builders[column + 1 + i].spec.kind != kinds[i]) {
             return seam_fail(walk->error, SEAM_BAD_ARGUMENT, -1, "column %d is out of place",
                              column + 1 + i);
@@ -366,10 +334,7 @@ static int walk_items(struct walk *walk, const struct node *node, int32_t column
     int32_t expected = column + 1;
     if (node->kind == SEAM_AVRO_MAP) {
         const struct seam_avro_column *key = &walk->decoder->builders[column + 1].spec;
-        int code = take_column(walk, column + 1, column);
-        if (code != SEAM_OK) {
-            return code;
-        }
+        SEAM_TRY(take_column(walk, column + 1, column));
         if (key->kind != SEAM_AVRO_TO_BYTES || key->nullable) {
             return seam_fail(walk->error, SEAM_BAD_ARGUMENT, -1, "column %d is no key", column + 1);
         }
@@ -385,10 +350,7 @@ static int walk_items(struct walk *walk, const struct node *node, int32_t column
 
 static int walk_field(struct walk *walk, int32_t field, int32_t parent) {
     int32_t column = walk->nodes[field].column;
-    int code = take_column(walk, column, parent);
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(take_column(walk, column, parent));
     struct op op = {.node = field};
     strip_union(walk->decoder, &op);
     const struct node *node = &walk->decoder->nodes[op.node];
@@ -413,12 +375,9 @@ static int walk_field(struct walk *walk, int32_t field, int32_t parent) {
 static int match_columns(struct seam_avro_decoder *decoder, const struct seam_avro_node *nodes,
                          struct seam_error *error) {
     void *block;
-    int code = new_array(decoder->allocator, decoder->n_columns, 1, &block, error);
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(seam_alloc_zeros(decoder->allocator, decoder->n_columns, 1, &block, error));
     struct walk walk = {.decoder = decoder, .nodes = nodes, .taken = block, .error = error};
-    code = walk_record(&walk, &decoder->nodes[0], -1);
+    int code = walk_record(&walk, &decoder->nodes[0], -1);
     for (int32_t k = 0; k < decoder->n_columns && code == SEAM_OK; k++) {
         if (!walk.taken[k]) {
             code = seam_fail(error, SEAM_BAD_ARGUMENT, -1, "column %d has no field", k);
@@ -426,7 +385,7 @@ static int match_columns(struct seam_avro_decoder *decoder, const struct seam_av
     }
     seam_free(block);
     if (code == SEAM_OK) {
-        code = new_array(decoder->allocator, walk.n_ops, sizeof(struct op), &block, error);
+        code = seam_alloc_zeros(decoder->allocator, walk.n_ops, sizeof(struct op), &block, error);
     }
     if (code == SEAM_OK) {
         decoder->ops = block;
@@ -444,21 +403,15 @@ static int compile(struct seam_avro_decoder *decoder, const struct seam_avro_nod
         return seam_fail(error, SEAM_BAD_ARGUMENT, -1, "node 0 is no record");
     }
     for (int32_t i = 0; i < decoder->n_nodes; i++) {
-        int code = find_min_bytes(decoder, i, 0, error);
-        if (code != SEAM_OK) {
-            return code;
-        }
+        SEAM_TRY(find_min_bytes(decoder, i, 0, error));
     }
-    int code = match_columns(decoder, nodes, error);
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(match_columns(decoder, nodes, error));
     decoder->n_ops = root->n_children;
-    code = plan_ops(decoder, nodes, root, take_ops(decoder, root->n_children), error);
-    for (int32_t i = 0; i < decoder->n_ops && code == SEAM_OK; i++) {
+    SEAM_TRY(plan_ops(decoder, nodes, root, take_ops(decoder, root->n_children), error));
+    for (int32_t i = 0; i < decoder->n_ops; i++) {
         decoder->n_needed = decoder->ops[i].builder != NULL ? i + 1 : decoder->n_needed;
     }
-    return code;
+    return SEAM_OK;
 }
 
 static int check_below(const struct seam_avro_column *column, int32_t index, int depth,
@@ -488,14 +441,11 @@ static int new_builder(struct seam_avro_decoder *decoder, const struct seam_avro
                          parent);
     }
     struct builder *builder = &decoder->builders[index];
-    int code = seam_builder_init(builder, &columns[index], index, decoder->allocator, error);
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(seam_builder_init(builder, &columns[index], index, decoder->allocator, error));
     decoder->n_columns++;
     builder->parent = parent;
     builder->level = level;
-    code = check_below(&columns[index], index, depth, error);
+    int code = check_below(&columns[index], index, depth, error);
     bool items = builder->spec.kind == SEAM_AVRO_TO_LIST || builder->spec.kind == SEAM_AVRO_TO_MAP;
     if (code == SEAM_OK && items) {
         level = builder->items = decoder->n_levels++;
@@ -510,23 +460,17 @@ static int new_builder(struct seam_avro_decoder *decoder, const struct seam_avro
 static int new_builders(struct seam_avro_decoder *decoder, const struct seam_avro_column *columns,
                         int32_t n_columns, struct seam_error *error) {
     void *block;
-    int code = new_array(decoder->allocator, n_columns, sizeof(struct builder), &block, error);
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(
+        seam_alloc_zeros(decoder->allocator, n_columns, sizeof(struct builder), &block, error));
     decoder->builders = block;
     decoder->n_levels = 1;
-    while (decoder->n_columns < n_columns && code == SEAM_OK) {
-        code = new_builder(decoder, columns, n_columns, -1, 0, 0, error);
+    while (decoder->n_columns < n_columns) {
+        SEAM_TRY(new_builder(decoder, columns, n_columns, -1, 0, 0, error));
     }
-    if (code == SEAM_OK) {
-        code =
-            new_array(decoder->allocator, decoder->n_levels, sizeof(struct level), &block, error);
-    }
-    if (code == SEAM_OK) {
-        decoder->levels = block;
-    }
-    return code;
+    SEAM_TRY(seam_alloc_zeros(decoder->allocator, decoder->n_levels, sizeof(struct level), &block,
+                              error));
+    decoder->levels = block;
+    return SEAM_OK;
 }
 
 int seam_avro_new(struct seam_allocator *allocator, const struct seam_avro_node *nodes,
@@ -539,14 +483,11 @@ int seam_avro_new(struct seam_allocator *allocator, const struct seam_avro_node 
                          n_columns);
     }
     void *block;
-    int code = new_array(allocator, 1, sizeof(struct seam_avro_decoder), &block, error);
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(seam_alloc_zeros(allocator, 1, sizeof(struct seam_avro_decoder), &block, error));
     struct seam_avro_decoder *decoder = block;
     decoder->allocator = allocator;
     seam_buffer_init(&decoder->scratch, allocator);
-    code = copy_nodes(decoder, nodes, n_nodes, children, n_children, error);
+    int code = copy_nodes(decoder, nodes, n_nodes, children, n_children, error);
     if (code == SEAM_OK) {
         code = new_builders(decoder, columns, n_columns, error);
     }
@@ -590,17 +531,14 @@ int64_t seam_avro_rows(const struct seam_avro_decoder *decoder) {
 }
 
 static int finish_columns(struct seam_avro_decoder *decoder, struct ArrowArray *children,
-                          int32_t *done, struct ArrowArray *out, struct seam_error *error) {
+                          struct ArrowArray *out, struct seam_error *error) {
+    int32_t n = 0;
     for (int32_t i = 0; i < decoder->n_columns; i += 1 + decoder->builders[i].n_below) {
-        int code = seam_builder_finish(decoder, &decoder->builders[i], &children[*done], error);
-        if (code != SEAM_OK) {
-            return code;
-        }
-        ++*done;
+        SEAM_TRY(seam_builder_finish(decoder, &decoder->builders[i], &children[n++], error));
     }
     void *buffers[1] = {NULL};
-    return seam_array_build(decoder->allocator, decoder->levels[0].rows, 0, 1, buffers, *done,
-                            children, out, error);
+    return seam_array_build(decoder->allocator, decoder->levels[0].rows, 0, 1, buffers, n, children,
+                            out, error);
 }
 
 int seam_avro_finish(struct seam_avro_decoder *decoder, struct ArrowArray *out,
@@ -608,18 +546,10 @@ int seam_avro_finish(struct seam_avro_decoder *decoder, struct ArrowArray *out,
     if (decoder->broken) {
         return seam_fail(error, SEAM_BAD_ARGUMENT, -1, "this decoder failed before");
     }
-    void *children;
-    int code = new_array(decoder->allocator, decoder->n_columns, sizeof(struct ArrowArray),
-                         &children, error);
-    if (code != SEAM_OK) {
-        return code;
-    }
-    int32_t done = 0;
-    code = finish_columns(decoder, children, &done, out, error);
-    for (int32_t i = 0; code != SEAM_OK && i < done; i++) {
-        seam_array_release((struct ArrowArray *)children + i);
-    }
-    seam_free(children);
+    struct ArrowArray *children;
+    int32_t n = decoder->n_columns;
+    SEAM_TRY(seam_arrays_new(decoder->allocator, n, &children, error));
+    int code = seam_arrays_end(children, n, finish_columns(decoder, children, out, error));
     decoder->broken = code != SEAM_OK;
     memset(decoder->levels, 0, (size_t)decoder->n_levels * sizeof(struct level));
     return code;

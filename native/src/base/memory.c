@@ -227,18 +227,15 @@ static int hand_out(struct seam_allocator *allocator, struct block_header *heade
 
 int seam_alloc(struct seam_allocator *allocator, size_t size, void **out,
                struct seam_error *error) {
-    int code = fail_on_request(allocator, size, error);
-    if (code == SEAM_OK && allocator->keeper != NULL && size <= (size_t)INT64_MAX / 4) {
+    SEAM_TRY(fail_on_request(allocator, size, error));
+    if (allocator->keeper != NULL && size <= (size_t)INT64_MAX / 4) {
         size = seam_keeper_size(size);
         struct block_header *kept = seam_keeper_take(allocator->keeper, size);
         if (kept != NULL) {
             return hand_out(allocator, kept, out);
         }
     }
-    code = code == SEAM_OK ? charge(allocator, size, error) : code;
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(charge(allocator, size, error));
     bool hosted = allocator->backing.malloc != NULL;
     struct block_header *header =
         hosted ? host_block(&allocator->backing, size) : system_block(size);
@@ -253,13 +250,31 @@ int seam_alloc(struct seam_allocator *allocator, size_t size, void **out,
     return hand_out(allocator, header, out);
 }
 
+int seam_alloc_zeros(struct seam_allocator *allocator, int64_t count, size_t size, void **out,
+                     struct seam_error *error) {
+    SEAM_TRY(seam_alloc(allocator, (size_t)count * size, out, error));
+    memset(*out, 0, (size_t)count * size);
+    return SEAM_OK;
+}
+
+int seam_alloc_all(struct seam_allocator *allocator, const size_t *sizes, int n, void **blocks,
+                   struct seam_error *error) {
+    for (int i = 0; i < n; i++) {
+        int code = seam_alloc_zeros(allocator, 1, sizes[i], &blocks[i], error);
+        if (code != SEAM_OK) {
+            while (i > 0) {
+                seam_free(blocks[--i]);
+            }
+            return code;
+        }
+    }
+    return SEAM_OK;
+}
+
 int seam_realloc(struct seam_allocator *allocator, void **block, size_t size,
                  struct seam_error *error) {
-    void *fresh;
-    int code = seam_alloc(allocator, size, &fresh, error);
-    if (code != SEAM_OK) {
-        return code;
-    }
+    void *fresh = NULL;
+    SEAM_TRY(seam_alloc(allocator, size, &fresh, error));
     if (*block != NULL) {
         size_t old = ((struct block_header *)*block - 1)->size;
         memcpy(fresh, *block, old < size ? old : size);
@@ -290,8 +305,8 @@ int64_t seam_kept_bytes(void) {
 }
 
 int seam_reserve(struct seam_allocator *allocator, size_t size, struct seam_error *error) {
-    int code = fail_on_request(allocator, size, error);
-    return code == SEAM_OK ? charge(allocator, size, error) : code;
+    SEAM_TRY(fail_on_request(allocator, size, error));
+    return charge(allocator, size, error);
 }
 
 void seam_unreserve(struct seam_allocator *allocator, size_t size) {
@@ -319,10 +334,7 @@ int seam_buffer_reserve(struct seam_buffer *buffer, int64_t additional_bytes,
     }
     int64_t capacity = buffer->capacity_bytes * 2 > needed ? buffer->capacity_bytes * 2 : needed;
     void *block = buffer->data;
-    int code = seam_realloc(buffer->allocator, &block, (size_t)capacity, error);
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(seam_realloc(buffer->allocator, &block, (size_t)capacity, error));
     buffer->data = block;
     buffer->capacity_bytes = capacity;
     return SEAM_OK;

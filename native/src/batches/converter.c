@@ -78,10 +78,8 @@ static int enter_batch(struct seam_row_converter *converter, int64_t handle,
     struct held *held = NULL;
     struct seam_row_input *input = NULL;
     leave_batch(converter);
-    int code = seam_held_enter(converter->batches, handle, &held, error);
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(seam_held_enter(converter->batches, handle, &held, error));
+    int code = SEAM_OK;
     const struct form *form = held->form;
     if (held->array.release != NULL) {
         code = seam_row_input_new(converter->allocator, converter->root, &form->schema,
@@ -126,12 +124,8 @@ static int64_t fitting(const int64_t *starts, int64_t first, int64_t rows, int64
 
 int seam_row_converter_rows(struct seam_row_converter *converter, int64_t handle, int64_t first,
                             struct seam_converted_rows *out, struct seam_error *error) {
-    int code = SEAM_OK;
     if (converter->handle != handle || first == 0) {
-        code = enter_batch(converter, handle, error);
-    }
-    if (code != SEAM_OK) {
-        return code;
+        SEAM_TRY(enter_batch(converter, handle, error));
     }
     int64_t rows = converter->held->rows;
     if (first < 0 || first >= rows) {
@@ -140,7 +134,7 @@ int seam_row_converter_rows(struct seam_row_converter *converter, int64_t handle
     }
     int64_t *starts = starts_of(converter);
     int64_t count = fitting(starts, first, rows, converter->threshold_bytes);
-    code = make_room(&converter->data, starts[first + count] - starts[first], error);
+    int code = make_room(&converter->data, starts[first + count] - starts[first], error);
     if (code == SEAM_OK) {
         struct seam_row_choice choice = {.begin = first, .count = count};
         uintptr_t before = (uintptr_t)converter->data.data - (uintptr_t)starts[first];
@@ -158,10 +152,7 @@ int seam_row_converter_batch(struct seam_row_converter *converter, const uint8_t
                              const int64_t *lengths, int64_t rows, int64_t *handle,
                              struct seam_error *error) {
     leave_batch(converter); /* whose starts go */
-    int code = make_room(&converter->starts, (rows + 1) * (int64_t)sizeof(int64_t), error);
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(make_room(&converter->starts, (rows + 1) * (int64_t)sizeof(int64_t), error));
     int64_t *starts = starts_of(converter);
     starts[0] = 0;
     for (int64_t i = 0; i < rows; i++) {
@@ -173,12 +164,10 @@ int seam_row_converter_batch(struct seam_row_converter *converter, const uint8_t
                                      .starts = starts,
                                      .lengths = lengths};
     struct ArrowArray array;
-    code = seam_unsafe_row_read(converter->allocator, converter->root, &frames, &array, error);
-    if (code == SEAM_OK) {
-        code = seam_batches_hold(converter->batches, converter->form, &array, handle, error);
-        if (code != SEAM_OK) {
-            seam_array_release(&array);
-        }
+    SEAM_TRY(seam_unsafe_row_read(converter->allocator, converter->root, &frames, &array, error));
+    int code = seam_batches_hold(converter->batches, converter->form, &array, handle, error);
+    if (code != SEAM_OK) {
+        seam_array_release(&array);
     }
     return code;
 }

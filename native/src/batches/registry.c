@@ -154,32 +154,26 @@ static int64_t open_handle(struct seam_batches *batches, struct held *held) {
 int seam_batches_hold(struct seam_batches *batches, int32_t form, struct ArrowArray *rows,
                       int64_t *handle, struct seam_error *error) {
     struct held *held = NULL;
-    int code = new_held(batches, form, &held, error);
-    if (code == SEAM_OK) {
-        held->rows = rows->length;
-        held->array = *rows;
-        rows->release = NULL;
-        *handle = open_handle(batches, held);
-    }
-    return code;
+    SEAM_TRY(new_held(batches, form, &held, error));
+    held->rows = rows->length;
+    held->array = *rows;
+    rows->release = NULL;
+    *handle = open_handle(batches, held);
+    return SEAM_OK;
 }
 
 int seam_batches_hold_table(struct seam_batches *batches, int32_t form, struct seam_table *table,
                             int64_t *handle, struct seam_error *error) {
     struct held *held = NULL;
     struct seam_chain chain;
-    int code = seam_table_chain(table, &chain, error);
-    if (code == SEAM_OK) {
-        code = new_held(batches, form, &held, error);
-    }
-    if (code == SEAM_OK) {
-        held->rows = table->rows;
-        held->chain = chain;
-        held->table = *table;
-        *table = (struct seam_table){.allocator = table->allocator};
-        *handle = open_handle(batches, held);
-    }
-    return code;
+    SEAM_TRY(seam_table_chain(table, &chain, error));
+    SEAM_TRY(new_held(batches, form, &held, error));
+    held->rows = table->rows;
+    held->chain = chain;
+    held->table = *table;
+    *table = (struct seam_table){.allocator = table->allocator};
+    *handle = open_handle(batches, held);
+    return SEAM_OK;
 }
 
 /* Where the entry of a handle hangs; NULL, and an error, if there is none. The lock is held. */
@@ -271,10 +265,7 @@ static int copy_table(struct seam_batches *batches, const struct held *held, str
 int seam_batches_load(struct seam_batches *batches, int64_t handle, struct ArrowArray *out,
                       int32_t *form, struct seam_error *error) {
     struct held *held = NULL;
-    int code = seam_held_enter(batches, handle, &held, error);
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(seam_held_enter(batches, handle, &held, error));
     *form = held->number;
     if (held->array.release != NULL) {
         *out = held->array; /* whose children stay here, as those of any array do that is moved */
@@ -282,7 +273,7 @@ int seam_batches_load(struct seam_batches *batches, int64_t handle, struct Arrow
         out->private_data = held;
         return SEAM_OK;
     }
-    code = copy_table(batches, held, out, error);
+    int code = copy_table(batches, held, out, error);
     seam_held_leave(held);
     return code;
 }

@@ -87,12 +87,10 @@ static int spend(const struct cursor *cursor, int64_t size_bytes, int64_t at) {
 static int new_block(const struct cursor *cursor, int64_t size_bytes, uint8_t **out) {
     struct seam_chunk_reader *reader = cursor->reader;
     void *block = NULL;
-    int code = seam_alloc(reader->allocator, (size_t)size_bytes, &block, cursor->error);
-    if (code == SEAM_OK) {
-        reader->blocks[reader->n_blocks++] = block;
-    }
+    SEAM_TRY(seam_alloc(reader->allocator, (size_t)size_bytes, &block, cursor->error));
+    reader->blocks[reader->n_blocks++] = block;
     *out = block;
-    return code;
+    return SEAM_OK;
 }
 
 static int64_t next_word(const struct cursor *cursor) {
@@ -111,22 +109,19 @@ static int decode_integers(const struct cursor *cursor, int64_t size_bytes, cons
     const uint8_t *stream = NULL;
     uint64_t encoded = 0;
     uint8_t *block = NULL;
-    int code = take_number(cursor, 8, "encoded size of ", what, &encoded);
+    SEAM_TRY(take_number(cursor, 8, "encoded size of ", what, &encoded));
     int64_t stream_at = cursor->reader->at;
-    code = code ? code : take(cursor, encoded, "", what, &stream);
-    if (code == SEAM_OK && (int64_t)encoded < seam_streamvbyte_least(size_bytes)) {
+    SEAM_TRY(take(cursor, encoded, "", what, &stream));
+    if ((int64_t)encoded < seam_streamvbyte_least(size_bytes)) {
         return fail(cursor, SEAM_BAD_INPUT, stream_at, "%s: %llu bytes cannot hold %lld", what,
                     (unsigned long long)encoded, (long long)size_bytes);
     }
-    code = code ? code : spend(cursor, size_bytes, start);
-    code = code ? code : new_block(cursor, size_bytes, &block);
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(spend(cursor, size_bytes, start));
+    SEAM_TRY(new_block(cursor, size_bytes, &block));
     struct seam_error inner;
     *out = block;
-    code = seam_streamvbyte_decode(stream, (int64_t)encoded, stream_at, rising, block, size_bytes,
-                                   &inner);
+    int code = seam_streamvbyte_decode(stream, (int64_t)encoded, stream_at, rising, block,
+                                       size_bytes, &inner);
     return code ? fail(cursor, code, inner.offset, "%s: %s", what, inner.message) : SEAM_OK;
 }
 
@@ -135,13 +130,10 @@ static int take_integers(const struct cursor *cursor, int64_t wanted, const char
                          int width, const uint8_t **out) {
     int64_t start = cursor->reader->at;
     uint64_t size = 0;
-    int code = take_number(cursor, width, "size of ", what, &size);
-    if (code == SEAM_OK && size != (uint64_t)wanted) {
+    SEAM_TRY(take_number(cursor, width, "size of ", what, &size));
+    if (size != (uint64_t)wanted) {
         return fail(cursor, SEAM_BAD_INPUT, start, "%s: %llu bytes where the rows need %lld", what,
                     (unsigned long long)size, (long long)wanted);
-    }
-    if (code != SEAM_OK) {
-        return code;
     }
     return (cursor->level & SEAM_CHUNK_INTEGERS) != 0 && size >= ENCODED_FROM_BYTES
                ? decode_integers(cursor, wanted, what, rising, start, out)
@@ -196,12 +188,12 @@ static int check_offsets(const struct cursor *cursor, const uint8_t *offsets, in
 static int narrow(const struct cursor *cursor, const uint8_t *offsets, int64_t rows,
                   const uint8_t **out) {
     uint8_t *block;
-    int code = new_block(cursor, 4 * (rows + 1), &block);
-    for (int64_t i = 0; i <= rows && code == SEAM_OK; i++) {
+    SEAM_TRY(new_block(cursor, 4 * (rows + 1), &block));
+    for (int64_t i = 0; i <= rows; i++) {
         memcpy(block + 4 * i, offsets + 8 * i, 4);
     }
     *out = block;
-    return code;
+    return SEAM_OK;
 }
 
 /* Offsets, which become the word `word`, and the last of them. */
@@ -210,21 +202,16 @@ static int read_offsets(const struct cursor *cursor, int64_t rows, int64_t word,
     int width = large ? 8 : 4;
     int64_t start = cursor->reader->at;
     const uint8_t *offsets = NULL;
-    int code = take_integers(cursor, (rows + 1) * width, "offsets", !large, width, &offsets);
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(take_integers(cursor, (rows + 1) * width, "offsets", !large, width, &offsets));
     int good = !large && offset_at(offsets, 0, 4) == 0 && seam_offsets_rise_32(offsets, rows) &&
                offset_at(offsets, rows, 4) <= SEAM_VECTOR_LIMIT;
-    code = good ? SEAM_OK : check_offsets(cursor, offsets, rows, width, start);
-    if (code == SEAM_OK && large) {
-        code = narrow(cursor, offsets, rows, &offsets);
+    SEAM_TRY(good ? SEAM_OK : check_offsets(cursor, offsets, rows, width, start));
+    if (large) {
+        SEAM_TRY(narrow(cursor, offsets, rows, &offsets));
     }
-    if (code == SEAM_OK) {
-        *last = (int64_t)offset_at(offsets, rows, 4);
-        set_word(cursor, word, offsets, 4 * (rows + 1));
-    }
-    return code;
+    *last = (int64_t)offset_at(offsets, rows, 4);
+    set_word(cursor, word, offsets, 4 * (rows + 1));
+    return SEAM_OK;
 }
 
 /* The bytes of text, which become the word `word`, now or when they are decompressed. */
@@ -268,26 +255,25 @@ static int read_text(const struct cursor *cursor, int64_t rows) {
     int64_t offsets = next_word(cursor), bytes = next_word(cursor);
     uint64_t size = 0;
     int64_t last = 0;
-    int code = read_bytes(cursor, bytes, &size);
-    code = code ? code : read_offsets(cursor, rows, offsets, &last);
-    if (code == SEAM_OK && (uint64_t)last != size) {
+    SEAM_TRY(read_bytes(cursor, bytes, &size));
+    SEAM_TRY(read_offsets(cursor, rows, offsets, &last));
+    if ((uint64_t)last != size) {
         return fail(cursor, SEAM_BAD_INPUT, start, "%llu bytes where the last offset is %lld",
                     (unsigned long long)size, (long long)last);
     }
-    return code;
+    return SEAM_OK;
 }
 
 static int read_content(const struct cursor *cursor, int64_t rows);
 
 static int read_children(const struct cursor *cursor, int64_t rows) {
-    int code = SEAM_OK;
-    for (int32_t i = 0; i < cursor->column->n_children && code == SEAM_OK; i++) {
+    for (int32_t i = 0; i < cursor->column->n_children; i++) {
         struct cursor child = *cursor;
         child.column = &cursor->column->children[i];
-        code = read_flags(&child, rows);
-        code = code ? code : read_content(&child, rows);
+        SEAM_TRY(read_flags(&child, rows));
+        SEAM_TRY(read_content(&child, rows));
     }
-    return code;
+    return SEAM_OK;
 }
 
 /* What follows the null flags. */
@@ -307,11 +293,9 @@ static int read_content(const struct cursor *cursor, int64_t rows) {
     }
     const uint8_t *values = NULL;
     int64_t size_bytes = rows * seam_column_width(kind);
-    int code = take_integers(cursor, size_bytes, "values", 0, 4, &values);
-    if (code == SEAM_OK) {
-        set_word(cursor, word, values, size_bytes);
-    }
-    return code;
+    SEAM_TRY(take_integers(cursor, size_bytes, "values", 0, 4, &values));
+    set_word(cursor, word, values, size_bytes);
+    return SEAM_OK;
 }
 
 /* Words of a column: its null flags, and what its kind has. */
@@ -333,14 +317,12 @@ static int make_room(struct seam_chunk_reader *reader, int64_t n_words, struct s
                   (2 * words + 1) * sizeof(void *);
     void *block;
     seam_chunk_reader_reset(reader);
-    int code = seam_alloc(reader->allocator, size, &block, error);
-    if (code == SEAM_OK) {
-        reader->words = block;
-        reader->extents = reader->words + n_words;
-        reader->texts = (struct seam_chunk_text *)(reader->extents + n_words);
-        reader->blocks = (void **)(reader->texts + n_words);
-    }
-    return code;
+    SEAM_TRY(seam_alloc(reader->allocator, size, &block, error));
+    reader->words = block;
+    reader->extents = reader->words + n_words;
+    reader->texts = (struct seam_chunk_text *)(reader->extents + n_words);
+    reader->blocks = (void **)(reader->texts + n_words);
+    return SEAM_OK;
 }
 
 static int read_top(const struct cursor *cursor, const struct seam_chunk_place *place, int64_t rows,
@@ -354,10 +336,7 @@ static int read_top(const struct cursor *cursor, const struct seam_chunk_place *
         code = read_flags(cursor, rows);
     } else {
         if (*no_nulls == NULL) {
-            code = new_block(cursor, rows, no_nulls);
-            if (code != SEAM_OK) {
-                return code;
-            }
+            SEAM_TRY(new_block(cursor, rows, no_nulls));
             memset(*no_nulls, 0, (size_t)rows);
         }
         set_word(cursor, next_word(cursor), *no_nulls, rows);
@@ -375,20 +354,17 @@ int seam_chunk_read(struct seam_chunk_reader *reader, const struct seam_chunk_co
     for (int64_t i = 0; i < n_columns; i++) {
         n_words += words_of(&columns[i]);
     }
-    int code = make_room(reader, n_words, error);
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(make_room(reader, n_words, error));
     uint8_t *no_nulls = NULL;
     reader->words[0] = rows;
     reader->extents[0] = 0;
     reader->n_words = 1;
-    for (int64_t i = 0; i < n_columns && code == SEAM_OK; i++) {
+    for (int64_t i = 0; i < n_columns; i++) {
         struct cursor cursor = {
             .reader = reader, .column = &columns[i], .level = places[i].level, .error = error};
         places[i].at = reader->at;
         places[i].word = reader->n_words;
-        code = read_top(&cursor, &places[i], rows, &no_nulls);
+        SEAM_TRY(read_top(&cursor, &places[i], rows, &no_nulls));
     }
-    return code;
+    return SEAM_OK;
 }

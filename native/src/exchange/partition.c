@@ -131,36 +131,16 @@ static int check_rule(const struct seam_partition_rule *rule, struct seam_error 
     return SEAM_OK;
 }
 
-static int zeroed(struct seam_allocator *allocator, int64_t size_bytes, void **out,
-                  struct seam_error *error) {
-    int code = seam_alloc(allocator, (size_t)size_bytes, out, error);
-    if (code == SEAM_OK) {
-        memset(*out, 0, (size_t)size_bytes);
-    }
-    return code;
-}
-
 int seam_partitioner_new(struct seam_allocator *allocator, const struct seam_partition_rule *rule,
                          struct seam_partitioner **out, struct seam_error *error) {
-    void *blocks[4] = {NULL, NULL, NULL, NULL};
+    void *blocks[4];
     *out = NULL;
-    int code = check_rule(rule, error);
-    if (code != SEAM_OK) {
-        return code;
-    }
-    int64_t n_parts = (int64_t)rule->channels * rule->drivers;
-    const int64_t sizes[4] = {(int64_t)sizeof **out, n_parts * (int64_t)sizeof(void *),
-                              rule->n_keys * (int64_t)sizeof(int32_t),
-                              (n_parts + 1) * (int64_t)sizeof(int32_t)};
-    for (int i = 0; code == SEAM_OK && i < 4; i++) {
-        code = zeroed(allocator, sizes[i], &blocks[i], error);
-    }
-    if (code != SEAM_OK) {
-        for (int i = 0; i < 4; i++) {
-            seam_free(blocks[i]);
-        }
-        return code;
-    }
+    SEAM_TRY(check_rule(rule, error));
+    size_t n_parts = (size_t)rule->channels * (size_t)rule->drivers;
+    const size_t sizes[4] = {sizeof **out, n_parts * sizeof(void *),
+                             (size_t)rule->n_keys * sizeof(int32_t),
+                             (n_parts + 1) * sizeof(int32_t)};
+    SEAM_TRY(seam_alloc_all(allocator, sizes, 4, blocks, error));
     struct seam_partitioner *partitioner = blocks[0];
     partitioner->rule = *rule;
     partitioner->n_parts = (int32_t)n_parts;
@@ -169,7 +149,7 @@ int seam_partitioner_new(struct seam_allocator *allocator, const struct seam_par
     partitioner->start_points = blocks[3];
     partitioner->allocator = allocator;
     if (rule->n_keys > 0) {
-        memcpy(partitioner->keys, rule->keys, (size_t)sizes[2]);
+        memcpy(partitioner->keys, rule->keys, sizes[2]);
     }
     partitioner->rule.keys = partitioner->keys;
     seam_buffer_init(&partitioner->hashes, allocator);
@@ -225,33 +205,25 @@ static int hash_node(const struct seam_partition_rule *rule, const struct seam_n
     }
     for (int32_t i = 0; i < rule->n_keys; i++) {
         int32_t key = rule->keys[i];
-        int code = check_key(batch, key, error);
-        if (code == SEAM_OK) {
-            code = seam_hash_column(rule->function, &rule->types[i], &batch->children[key], hashes,
-                                    error);
-        }
-        if (code != SEAM_OK) {
-            return code;
-        }
+        SEAM_TRY(check_key(batch, key, error));
+        SEAM_TRY(seam_hash_column(rule->function, &rule->types[i], &batch->children[key], hashes,
+                                  error));
     }
     return SEAM_OK;
 }
 
 static int wide_hash_node(const struct seam_partition_rule *rule, const struct seam_node *batch,
                           uint64_t *hashes, struct seam_error *error) {
-    int code = SEAM_OK;
     for (int64_t row = 0; rule->n_keys == 0 && row < batch->view.length; row++) {
         hashes[row] = 0;
     }
-    for (int32_t i = 0; code == SEAM_OK && i < rule->n_keys; i++) {
+    for (int32_t i = 0; i < rule->n_keys; i++) {
         int32_t key = rule->keys[i];
-        code = check_key(batch, key, error);
-        if (code == SEAM_OK) {
-            code = seam_hash_wide_column(rule->function, i == 0, &rule->types[i],
-                                         &batch->children[key], hashes, error);
-        }
+        SEAM_TRY(check_key(batch, key, error));
+        SEAM_TRY(seam_hash_wide_column(rule->function, i == 0, &rule->types[i],
+                                       &batch->children[key], hashes, error));
     }
-    return code;
+    return SEAM_OK;
 }
 
 int seam_partition_wide_hash(struct seam_allocator *allocator,
@@ -259,11 +231,9 @@ int seam_partition_wide_hash(struct seam_allocator *allocator,
                              const struct ArrowSchema *schema, const struct ArrowArray *batch,
                              uint64_t *hashes, struct seam_error *error) {
     struct seam_node *node;
-    int code = seam_node_open(allocator, schema, batch, &node, error);
-    if (code == SEAM_OK) {
-        code = wide_hash_node(rule, node, hashes, error);
-        seam_node_close(node);
-    }
+    SEAM_TRY(seam_node_open(allocator, schema, batch, &node, error));
+    int code = wide_hash_node(rule, node, hashes, error);
+    seam_node_close(node);
     return code;
 }
 
@@ -271,11 +241,9 @@ int seam_partition_hash(struct seam_allocator *allocator, const struct seam_part
                         const struct ArrowSchema *schema, const struct ArrowArray *batch,
                         uint32_t *hashes, struct seam_error *error) {
     struct seam_node *node;
-    int code = seam_node_open(allocator, schema, batch, &node, error);
-    if (code == SEAM_OK) {
-        code = hash_node(rule, node, hashes, error);
-        seam_node_close(node);
-    }
+    SEAM_TRY(seam_node_open(allocator, schema, batch, &node, error));
+    int code = hash_node(rule, node, hashes, error);
+    seam_node_close(node);
     return code;
 }
 
@@ -283,11 +251,9 @@ int seam_partition_iceberg(struct seam_allocator *allocator, const struct seam_c
                            const struct ArrowSchema *schema, const struct ArrowArray *batch,
                            int32_t *hashes, struct seam_error *error) {
     struct seam_node *node;
-    int code = seam_node_open(allocator, schema, batch, &node, error);
-    if (code == SEAM_OK) {
-        code = seam_hash_iceberg(type, &node->children[0], hashes, error);
-        seam_node_close(node);
-    }
+    SEAM_TRY(seam_node_open(allocator, schema, batch, &node, error));
+    int code = seam_hash_iceberg(type, &node->children[0], hashes, error);
+    seam_node_close(node);
     return code;
 }
 
@@ -298,18 +264,13 @@ static int resized(struct seam_buffer *buffer, int64_t size_bytes, struct seam_e
 
 static int finish_part(struct seam_partitioner *partitioner, int32_t part,
                        struct seam_error *error) {
-    int code = seam_buffer_reserve(&partitioner->ready, sizeof(struct finished), error);
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(seam_buffer_reserve(&partitioner->ready, sizeof(struct finished), error));
     struct finished *place = &ready_list(partitioner)[ready_count(partitioner)];
     place->part = part;
     place->size_bytes = seam_gather_bytes(partitioner->gathers[part]);
-    code = seam_gather_finish(partitioner->gathers[part], &place->chunk, error);
-    if (code == SEAM_OK) {
-        partitioner->ready.size_bytes += (int64_t)sizeof *place;
-    }
-    return code;
+    SEAM_TRY(seam_gather_finish(partitioner->gathers[part], &place->chunk, error));
+    partitioner->ready.size_bytes += (int64_t)sizeof *place;
+    return SEAM_OK;
 }
 
 /* Makes a part ready for `count` more rows; a chunk that would get too many is finished first. */
@@ -363,16 +324,9 @@ static int hash_batch(struct seam_partitioner *partitioner, const struct seam_no
     const struct seam_partition_rule *rule = &partitioner->rule;
     int wide = seam_hash_is_wide(rule->function);
     /* One more: C forbids to move NULL even by nothing. */
-    int code = resized(&partitioner->hashes, (batch->view.length + 1) * (wide ? 8 : 4), error);
-    if (code == SEAM_OK) {
-        code = resized(&partitioner->parts, block * 4, error);
-    }
-    if (code == SEAM_OK) {
-        code = resized(&partitioner->row_indexes, block * 4, error);
-    }
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(resized(&partitioner->hashes, (batch->view.length + 1) * (wide ? 8 : 4), error));
+    SEAM_TRY(resized(&partitioner->parts, block * 4, error));
+    SEAM_TRY(resized(&partitioner->row_indexes, block * 4, error));
     void *hashes = partitioner->hashes.data;
     return wide ? wide_hash_node(rule, batch, hashes, error)
                 : hash_node(rule, batch, hashes, error);
@@ -413,34 +367,25 @@ static int append_node(struct seam_partitioner *partitioner, const struct seam_n
                        struct seam_error *error) {
     int64_t rows = batch->view.length;
     struct seam_node dealt;
-    int code = dealt_columns(partitioner, batch, &dealt, error);
-    if (code == SEAM_OK) {
-        code = hash_batch(partitioner, batch, BLOCK_ROWS, error);
-    }
-    for (int64_t begin = 0; code == SEAM_OK && begin < rows; begin += BLOCK_ROWS) {
+    SEAM_TRY(dealt_columns(partitioner, batch, &dealt, error));
+    SEAM_TRY(hash_batch(partitioner, batch, BLOCK_ROWS, error));
+    for (int64_t begin = 0; begin < rows; begin += BLOCK_ROWS) {
         int64_t count = rows - begin < BLOCK_ROWS ? rows - begin : BLOCK_ROWS;
         sort_block(partitioner, begin, count);
-        code = deal(partitioner, &dealt, begin, error);
+        SEAM_TRY(deal(partitioner, &dealt, begin, error));
     }
-    return code;
+    return SEAM_OK;
 }
 
 static int split_node(struct seam_partitioner *partitioner, const struct seam_node *batch,
                       struct ArrowArray *out, struct seam_error *error) {
     int64_t rows = batch->view.length;
     struct seam_node dealt;
-    int code = dealt_columns(partitioner, batch, &dealt, error);
-    if (code == SEAM_OK) {
-        code = hash_batch(partitioner, batch, rows, error);
-    }
-    if (code == SEAM_OK) {
-        code = resized(&partitioner->positions, rows * 4, error);
-    }
-    if (code == SEAM_OK && partitioner->whole == NULL) {
-        code = seam_gather_new(partitioner->allocator, &dealt, rows, &partitioner->whole, error);
-    }
-    if (code != SEAM_OK) {
-        return code;
+    SEAM_TRY(dealt_columns(partitioner, batch, &dealt, error));
+    SEAM_TRY(hash_batch(partitioner, batch, rows, error));
+    SEAM_TRY(resized(&partitioner->positions, rows * 4, error));
+    if (partitioner->whole == NULL) {
+        SEAM_TRY(seam_gather_new(partitioner->allocator, &dealt, rows, &partitioner->whole, error));
     }
     sort_block(partitioner, 0, rows);
     int32_t *positions = (int32_t *)(void *)partitioner->positions.data;
@@ -453,14 +398,11 @@ static int split_node(struct seam_partitioner *partitioner, const struct seam_no
     for (int64_t i = 0; i < rows; i++) {
         positions[order.rows[i]] = (int32_t)i;
     }
-    for (int64_t column = 0; code == SEAM_OK && column < dealt.n_children; column++) {
-        code = seam_gather_reorder(partitioner->whole, &dealt, column, &order, error);
+    for (int64_t column = 0; column < dealt.n_children; column++) {
+        SEAM_TRY(seam_gather_reorder(partitioner->whole, &dealt, column, &order, error));
     }
-    if (code == SEAM_OK) {
-        seam_gather_advance(partitioner->whole, rows);
-        code = seam_gather_finish(partitioner->whole, out, error);
-    }
-    return code;
+    seam_gather_advance(partitioner->whole, rows);
+    return seam_gather_finish(partitioner->whole, out, error);
 }
 
 static int too_many_rows(const struct ArrowArray *batch, struct seam_error *error) {
@@ -474,11 +416,9 @@ int seam_partitioner_append(struct seam_partitioner *partitioner, const struct A
     if (batch->length > INT32_MAX) {
         return too_many_rows(batch, error);
     }
-    int code = seam_node_open(partitioner->allocator, schema, batch, &node, error);
-    if (code == SEAM_OK) {
-        code = append_node(partitioner, node, error);
-        seam_node_close(node);
-    }
+    SEAM_TRY(seam_node_open(partitioner->allocator, schema, batch, &node, error));
+    int code = append_node(partitioner, node, error);
+    seam_node_close(node);
     return code;
 }
 
@@ -520,10 +460,7 @@ int seam_partitioner_flush(struct seam_partitioner *partitioner, int32_t only,
                            struct seam_error *error) {
     for (int32_t part = 0; part < partitioner->n_parts; part++) {
         if ((only < 0 || part == only) && seam_partitioner_rows(partitioner, part) > 0) {
-            int code = finish_part(partitioner, part, error);
-            if (code != SEAM_OK) {
-                return code;
-            }
+            SEAM_TRY(finish_part(partitioner, part, error));
         }
     }
     return SEAM_OK;

@@ -234,12 +234,12 @@ int seam_hash_column(int32_t function, const struct seam_column_type *type,
         return seam_fail(error, SEAM_BAD_ARGUMENT, -1, "there is no hash function %d",
                          (int)function);
     }
-    int code = seam_hash_check(type, column, error);
-    if (code == SEAM_OK && function == SEAM_HASH_MURMUR3) {
-        code = seam_hash_spark_check(type, column, error);
+    SEAM_TRY(seam_hash_check(type, column, error));
+    if (function == SEAM_HASH_MURMUR3) {
+        SEAM_TRY(seam_hash_spark_check(type, column, error));
     }
-    if (code != SEAM_OK || (function == SEAM_HASH_FNV && fnv_fast(type, column, hashes))) {
-        return code;
+    if (function == SEAM_HASH_FNV && fnv_fast(type, column, hashes)) {
+        return SEAM_OK;
     }
     for (int64_t row = 0; row < column->view.length; row++) {
         hashes[row] = function == SEAM_HASH_MURMUR3

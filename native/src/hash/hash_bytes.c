@@ -1,26 +1,15 @@
 /* Hash functions on bytes. */
+#include "base/words.h"
 #include "hash/murmur3.h"
 #include "seam/hash.h"
 
 #include <string.h>
 
-static uint32_t read32(const uint8_t *at) {
-    uint32_t value;
-    memcpy(&value, at, sizeof value);
-    return value;
-}
-
-static uint64_t read64(const uint8_t *at) {
-    uint64_t value;
-    memcpy(&value, at, sizeof value);
-    return value;
-}
-
 uint32_t seam_murmur3(uint32_t seed, const uint8_t *bytes, int64_t size_bytes) {
     uint32_t hash = seed;
     int64_t i = 0;
     for (; i + 4 <= size_bytes; i += 4) {
-        hash = murmur3_mix(hash, read32(bytes + i));
+        hash = murmur3_mix(hash, seam_load32(bytes + i));
     }
     uint32_t tail = 0;
     for (int shift = 0; i < size_bytes; i++, shift += 8) {
@@ -84,16 +73,16 @@ static uint64_t avalanche_short(uint64_t hash) {
 
 static uint64_t xxh3_to_16(const uint8_t *in, uint64_t size, uint64_t seed) {
     if (size > 8) {
-        uint64_t first = (read64(SECRET + 24) ^ read64(SECRET + 32)) + seed;
-        uint64_t second = (read64(SECRET + 40) ^ read64(SECRET + 48)) - seed;
-        uint64_t low = read64(in) ^ first;
-        uint64_t high = read64(in + size - 8) ^ second;
+        uint64_t first = (seam_load64(SECRET + 24) ^ seam_load64(SECRET + 32)) + seed;
+        uint64_t second = (seam_load64(SECRET + 40) ^ seam_load64(SECRET + 48)) - seed;
+        uint64_t low = seam_load64(in) ^ first;
+        uint64_t high = seam_load64(in + size - 8) ^ second;
         return avalanche(size + __builtin_bswap64(low) + high + multiply_fold(low, high));
     }
     if (size >= 4) {
         seed ^= (uint64_t)__builtin_bswap32((uint32_t)seed) << 32;
-        uint64_t flip = (read64(SECRET + 8) ^ read64(SECRET + 16)) - seed;
-        uint64_t hash = (read32(in + size - 4) + ((uint64_t)read32(in) << 32)) ^ flip;
+        uint64_t flip = (seam_load64(SECRET + 8) ^ seam_load64(SECRET + 16)) - seed;
+        uint64_t hash = (seam_load32(in + size - 4) + ((uint64_t)seam_load32(in) << 32)) ^ flip;
         hash ^= rotate64(hash, 49) ^ rotate64(hash, 24);
         hash *= UINT64_C(0x9FB21C651E98DF25);
         hash = (hash ^ ((hash >> 35) + size)) * UINT64_C(0x9FB21C651E98DF25);
@@ -102,15 +91,15 @@ static uint64_t xxh3_to_16(const uint8_t *in, uint64_t size, uint64_t seed) {
     if (size > 0) {
         uint32_t combined = (uint32_t)in[0] << 16 | (uint32_t)in[size >> 1] << 24 | in[size - 1] |
                             (uint32_t)size << 8;
-        uint64_t flip = (read32(SECRET) ^ read32(SECRET + 4)) + seed;
+        uint64_t flip = (seam_load32(SECRET) ^ seam_load32(SECRET + 4)) + seed;
         return avalanche_short(combined ^ flip);
     }
-    return avalanche_short(seed ^ read64(SECRET + 56) ^ read64(SECRET + 64));
+    return avalanche_short(seed ^ seam_load64(SECRET + 56) ^ seam_load64(SECRET + 64));
 }
 
 static uint64_t mix16(const uint8_t *in, const uint8_t *secret, uint64_t seed) {
-    return multiply_fold(read64(in) ^ (read64(secret) + seed),
-                         read64(in + 8) ^ (read64(secret + 8) - seed));
+    return multiply_fold(seam_load64(in) ^ (seam_load64(secret) + seed),
+                         seam_load64(in + 8) ^ (seam_load64(secret + 8) - seed));
 }
 
 static uint64_t xxh3_to_240(const uint8_t *in, uint64_t size, uint64_t seed) {
@@ -135,8 +124,8 @@ static uint64_t xxh3_to_240(const uint8_t *in, uint64_t size, uint64_t seed) {
 
 static void accumulate(uint64_t *lanes, const uint8_t *in, const uint8_t *secret) {
     for (int i = 0; i < 8; i++) {
-        uint64_t word = read64(in + 8 * i);
-        uint64_t key = word ^ read64(secret + 8 * i);
+        uint64_t word = seam_load64(in + 8 * i);
+        uint64_t key = word ^ seam_load64(secret + 8 * i);
         lanes[i ^ 1] += word;
         lanes[i] += (key & UINT32_MAX) * (key >> 32);
     }
@@ -144,15 +133,15 @@ static void accumulate(uint64_t *lanes, const uint8_t *in, const uint8_t *secret
 
 static void scramble(uint64_t *lanes, const uint8_t *secret) {
     for (int i = 0; i < 8; i++) {
-        lanes[i] = (lanes[i] ^ lanes[i] >> 47 ^ read64(secret + 8 * i)) * P32_1;
+        lanes[i] = (lanes[i] ^ lanes[i] >> 47 ^ seam_load64(secret + 8 * i)) * P32_1;
     }
 }
 
 static uint64_t xxh3_long(const uint8_t *in, uint64_t size, uint64_t seed) {
     uint8_t secret[SECRET_BYTES];
     for (int i = 0; i < SECRET_BYTES; i += 16) {
-        uint64_t low = read64(SECRET + i) + seed;
-        uint64_t high = read64(SECRET + i + 8) - seed;
+        uint64_t low = seam_load64(SECRET + i) + seed;
+        uint64_t high = seam_load64(SECRET + i + 8) - seed;
         memcpy(secret + i, &low, sizeof low);
         memcpy(secret + i + 8, &high, sizeof high);
     }
@@ -167,8 +156,8 @@ static uint64_t xxh3_long(const uint8_t *in, uint64_t size, uint64_t seed) {
     accumulate(lanes, in + size - STRIPE_BYTES, secret + SECRET_BYTES - STRIPE_BYTES - 7);
     uint64_t hash = size * P64_1;
     for (int i = 0; i < 4; i++) {
-        hash += multiply_fold(lanes[2 * i] ^ read64(secret + 11 + 16 * i),
-                              lanes[2 * i + 1] ^ read64(secret + 19 + 16 * i));
+        hash += multiply_fold(lanes[2 * i] ^ seam_load64(secret + 11 + 16 * i),
+                              lanes[2 * i + 1] ^ seam_load64(secret + 19 + 16 * i));
     }
     return avalanche(hash);
 }

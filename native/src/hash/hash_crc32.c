@@ -1,5 +1,6 @@
 /* zlib's CRC-32, four bytes at a time. Hash keys are short: what is fastest on megabytes
  * (carry-less multiplication) would not pay here. */
+#include "base/words.h"
 #include "seam/hash.h"
 
 #include <string.h>
@@ -27,9 +28,7 @@ uint32_t seam_crc32(uint32_t state, const uint8_t *bytes, int64_t size_bytes) {
     uint32_t crc = ~state;
     int64_t i = 0;
     for (; i + 4 <= size_bytes; i += 4) {
-        uint32_t word;
-        memcpy(&word, bytes + i, sizeof word);
-        word ^= crc;
+        uint32_t word = seam_load32(bytes + i) ^ crc;
         crc = tables[3][word & 0xFF] ^ tables[2][word >> 8 & 0xFF] ^ tables[1][word >> 16 & 0xFF] ^
               tables[0][word >> 24];
     }

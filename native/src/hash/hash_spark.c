@@ -1,4 +1,5 @@
 /* Murmur3 as Spark SQL and Iceberg's bucket transform use it. */
+#include "base/words.h"
 #include "hash/hash_value.h"
 #include "hash/murmur3.h"
 #include "seam/hash.h"
@@ -15,9 +16,7 @@ static uint32_t spark_bytes(uint32_t seed, const uint8_t *bytes, int64_t size_by
     uint32_t hash = seed;
     int64_t i = 0;
     for (; i + 4 <= size_bytes; i += 4) {
-        uint32_t word;
-        memcpy(&word, bytes + i, sizeof word);
-        hash = murmur3_mix(hash, word);
+        hash = murmur3_mix(hash, seam_load32(bytes + i));
     }
     for (; i < size_bytes; i++) {
         hash = murmur3_mix(hash, (uint32_t)(int32_t)(int8_t)bytes[i]);
@@ -121,10 +120,7 @@ int seam_hash_spark_check(const struct seam_column_type *type, const struct seam
                          node->name, seam_column_kind_name(type->kind));
     }
     for (int32_t i = 0; i < type->n_children; i++) {
-        int code = seam_hash_spark_check(&type->children[i], node, error);
-        if (code != SEAM_OK) {
-            return code;
-        }
+        SEAM_TRY(seam_hash_spark_check(&type->children[i], node, error));
     }
     return SEAM_OK;
 }
@@ -178,9 +174,9 @@ int seam_hash_iceberg(const struct seam_column_type *type, const struct seam_nod
                          "column '%s': Iceberg's bucket transform does not take a %s", column->name,
                          seam_column_kind_name(type->kind));
     }
-    int code = seam_hash_check(type, column, error);
-    for (int64_t row = 0; code == SEAM_OK && row < column->view.length; row++) {
+    SEAM_TRY(seam_hash_check(type, column, error));
+    for (int64_t row = 0; row < column->view.length; row++) {
         hashes[row] = iceberg_value(type, column, row);
     }
-    return code;
+    return SEAM_OK;
 }

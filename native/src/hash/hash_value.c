@@ -44,10 +44,7 @@ static int check_children(const struct seam_column_type *type, const struct seam
         return mismatch(type, node, error);
     }
     for (int32_t i = 0; i < type->n_children; i++) {
-        int code = seam_hash_check(&type->children[i], &holder->children[i], error);
-        if (code != SEAM_OK) {
-            return code;
-        }
+        SEAM_TRY(seam_hash_check(&type->children[i], &holder->children[i], error));
     }
     return SEAM_OK;
 }

@@ -321,7 +321,6 @@ static uint64_t value_of(int32_t function, const struct seam_column_type *type,
 /* Presto has timestamps of milliseconds and of microseconds, no others. */
 static int check_units(const struct seam_column_type *type, const struct seam_node *node,
                        struct seam_error *error) {
-    int code = SEAM_OK;
     if (node->kind == SEAM_NODE_DICTIONARY || node->kind == SEAM_NODE_RUNS) {
         return check_units(type, &node->children[node->kind == SEAM_NODE_RUNS], error);
     }
@@ -333,10 +332,10 @@ static int check_units(const struct seam_column_type *type, const struct seam_no
                          node->name, node->format);
     }
     const struct seam_node *holder = node->kind == SEAM_NODE_MAP ? &node->children[0] : node;
-    for (int32_t i = 0; code == SEAM_OK && i < type->n_children && i < holder->n_children; i++) {
-        code = check_units(&type->children[i], &holder->children[i], error);
+    for (int32_t i = 0; i < type->n_children && i < holder->n_children; i++) {
+        SEAM_TRY(check_units(&type->children[i], &holder->children[i], error));
     }
-    return code;
+    return SEAM_OK;
 }
 
 int seam_hash_wide_column(int32_t function, int32_t first, const struct seam_column_type *type,
@@ -346,15 +345,15 @@ int seam_hash_wide_column(int32_t function, int32_t first, const struct seam_col
         return seam_fail(error, SEAM_BAD_ARGUMENT, -1, "there is no hash function %d of 64 bits",
                          (int)function);
     }
-    int code = seam_hash_check(type, column, error);
-    if (code == SEAM_OK && function == SEAM_HASH_PRESTO) {
-        code = check_units(type, column, error);
+    SEAM_TRY(seam_hash_check(type, column, error));
+    if (function == SEAM_HASH_PRESTO) {
+        SEAM_TRY(check_units(type, column, error));
     }
-    for (int64_t row = 0; code == SEAM_OK && row < column->view.length; row++) {
+    for (int64_t row = 0; row < column->view.length; row++) {
         uint64_t hash = value_of(function, type, column, row);
         hashes[row] = function == SEAM_HASH_PRESTO ? 31 * (first ? 0 : hashes[row]) + hash
                       : first                      ? hash
                                                    : mixed(hashes[row], hash);
     }
-    return code;
+    return SEAM_OK;
 }

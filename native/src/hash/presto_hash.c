@@ -13,7 +13,7 @@ static int64_t signed_value(const struct seam_view *view, int64_t row) {
     const uint8_t *at = view->data + (view->offset + row) * view->width_bytes;
     int64_t value;
     if (view->width_bytes == 4) {
-        return presto_load_i32(at);
+        return (int32_t)seam_load32(at);
     }
     memcpy(&value, at, sizeof value);
     return value;
@@ -38,10 +38,10 @@ static void fill_map(const struct presto_plan *keys, int64_t first, int64_t entr
         uint64_t hash = hash_key(&keys->node->view, row);
         int64_t slot =
             (int64_t)(((uint64_t)(uint32_t)(hash ^ (hash >> 32)) * (uint64_t)n_slots) >> 32);
-        while (presto_load_i32(slots + slot * 4) != -1) {
+        while ((int32_t)seam_load32(slots + slot * 4) != -1) {
             slot = slot + 1 == n_slots ? 0 : slot + 1;
         }
-        presto_store_i32(slots + slot * 4, entry);
+        seam_store32(slots + slot * 4, entry);
     }
 }
 

@@ -31,10 +31,7 @@ static int check_append(struct seam_presto_stream *const *streams,
                              streams[i]->broken ? "failed half-way in an append: clear it first"
                                                 : "is of other types than the batch");
         }
-        int code = presto_rows_check(&selections[i], source->batch->view.length, error);
-        if (code != SEAM_OK) {
-            return code;
-        }
+        SEAM_TRY(presto_rows_check(&selections[i], source->batch->view.length, error));
     }
     return SEAM_OK;
 }
@@ -43,10 +40,8 @@ int seam_presto_stream_append(struct seam_presto_stream *const *streams,
                               const struct seam_presto_source *source,
                               const struct seam_presto_rows *selections, int64_t n,
                               struct seam_error *error) {
-    int code = check_append(streams, source, selections, n, error);
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(check_append(streams, source, selections, n, error));
+    int code = SEAM_OK;
     for (int64_t i = 0; i < n; i++) {
         streams[i]->broken = true; /* until it is done */
     }

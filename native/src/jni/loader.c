@@ -154,17 +154,14 @@ static int fill_loader(struct seam_jni_loader *loader, java_env env, struct seam
 
 int seam_jni_loader_new(struct seam_jni_loader **out, struct seam_error *error) {
     java_env env = NULL;
-    int code = seam_java_env(&env, error);
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(seam_java_env(&env, error));
     struct seam_jni_loader *loader = calloc(1, sizeof *loader);
     if (loader == NULL || java_push_frame(env, LOCALS) != 0) {
         free(loader);
         java_exception_clear(env);
         return seam_fail(error, SEAM_NO_MEMORY, -1, "no memory for a Java class loader");
     }
-    code = fill_loader(loader, env, error);
+    int code = fill_loader(loader, env, error);
     java_pop_frame(env);
     if (code != SEAM_OK) {
         seam_jni_loader_release(loader);

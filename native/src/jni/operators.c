@@ -137,10 +137,8 @@ static const struct java_native NATIVES[] = {
 
 int seam_jni_operators(struct seam_error *error) {
     java_env env = NULL;
-    int code = seam_java_env(&env, error);
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(seam_java_env(&env, error));
+    int code = SEAM_OK;
     if (java_push_frame(env, 16) != 0) {
         java_exception_clear(env);
         return seam_fail(error, SEAM_NO_MEMORY, -1, "the JVM has no memory for references");

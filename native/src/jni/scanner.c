@@ -119,10 +119,8 @@ int seam_jni_scanner_describe(struct seam_jni_scanner *scanner, char **out,
                               struct seam_error *error) {
     const struct seam_jni_loader *loader = scanner->loader;
     java_env env = NULL;
-    int code = enter(scanner, &env, LOCALS, error);
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(enter(scanner, &env, LOCALS, error));
+    int code = SEAM_OK;
     union java_value argument = {.l = scanner->scanner};
     java_ref text = java_call_static(env, loader->host, loader->describe, &argument);
     if (java_exception(env) == NULL) {
@@ -159,10 +157,7 @@ static int next_chain(struct seam_jni_scanner *scanner, java_env env, struct sea
     int64_t address = java_call_static_long(env, loader->host, loader->next, &argument);
     scanner->java_ns += now_ns() - start;
     scanner->counters.read_ns = scanner->java_ns - scanner->counters.convert_ns;
-    int code = seam_java_thrown(loader, env, error);
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(seam_java_thrown(loader, env, error));
     count_conversion(scanner, env);
     if (address == 0) {
         return seam_fail(error, SEAM_BAD_INPUT, -1, "the scanner gave a chunk without an address");
@@ -183,11 +178,9 @@ static int next_chain(struct seam_jni_scanner *scanner, java_env env, struct sea
 int seam_jni_scanner_chain(struct seam_jni_scanner *scanner, struct seam_chain *out,
                            struct seam_error *error) {
     java_env env = NULL;
-    int code = enter(scanner, &env, LOCALS, error);
-    if (code == SEAM_OK) {
-        code = next_chain(scanner, env, out, error);
-        way_out(env);
-    }
+    SEAM_TRY(enter(scanner, &env, LOCALS, error));
+    int code = next_chain(scanner, env, out, error);
+    way_out(env);
     return code;
 }
 
@@ -237,12 +230,9 @@ int seam_jni_scanner_next(struct seam_jni_scanner *scanner, const struct seam_en
                           int64_t n_slots, struct ArrowArray *out, int64_t *rows,
                           struct seam_error *error) {
     java_env env = NULL;
-    int code = enter(scanner, &env, LOCALS, error);
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(enter(scanner, &env, LOCALS, error));
     struct seam_chain chain;
-    code = next_chain(scanner, env, &chain, error);
+    int code = next_chain(scanner, env, &chain, error);
     *rows = code == SEAM_OK ? chain.words[0] : 0;
     if (*rows > 0) {
         code = fill(scanner, env, &chain, slots, n_slots, out, error);

@@ -41,15 +41,12 @@ int seam_plan_new(struct seam_allocator *allocator, const int32_t *sources, int6
         return seam_fail(error, SEAM_TOO_LARGE, -1, "a batch of %lld rows", (long long)base_rows);
     }
     void *block;
-    int code = seam_alloc(allocator, sizeof(struct seam_plan), &block, error);
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(seam_alloc(allocator, sizeof(struct seam_plan), &block, error));
     struct seam_plan *plan = block;
     *plan = (struct seam_plan){0};
     size_t replaced, removed;
     count_changes(sources, base_rows, &replaced, &removed);
-    code = seam_alloc(allocator, (replaced + removed + 1) * sizeof(struct run), &block, error);
+    int code = seam_alloc(allocator, (replaced + removed + 1) * sizeof(struct run), &block, error);
     if (code == SEAM_OK) {
         plan->runs = block;
         code = seam_alloc(allocator, removed * sizeof(int32_t), &block, error);
@@ -221,15 +218,11 @@ int seam_patch(const struct seam_plan *plan, const struct ArrowSchema *schema,
                struct seam_error *error) {
     struct seam_view base_view, log_view;
     *patched = 0;
-    int code = check_rows(plan, base, log, error);
-    if (code == SEAM_OK) {
-        code = seam_view_of(schema, base, &base_view, error);
-    }
-    if (code == SEAM_OK) {
-        code = seam_view_of(schema, log, &log_view, error);
-    }
-    if (code != SEAM_OK || base_view.validity != NULL || log_view.validity != NULL) {
-        return code;
+    SEAM_TRY(check_rows(plan, base, log, error));
+    SEAM_TRY(seam_view_of(schema, base, &base_view, error));
+    SEAM_TRY(seam_view_of(schema, log, &log_view, error));
+    if (base_view.validity != NULL || log_view.validity != NULL) {
+        return SEAM_OK;
     }
     if (base_view.layout == SEAM_LAYOUT_VAR32) {
         int32_t length = shared_length(&base_view);
@@ -274,12 +267,7 @@ static int64_t merge_bits(const struct seam_plan *plan, const uint8_t *base, int
 
 static int new_bits(struct seam_allocator *allocator, int64_t rows, void **out,
                     struct seam_error *error) {
-    size_t size = (size_t)(rows + 7) / 8;
-    int code = seam_alloc(allocator, size, out, error);
-    if (code == SEAM_OK) {
-        memset(*out, 0, size);
-    }
-    return code;
+    return seam_alloc_zeros(allocator, (rows + 7) / 8, 1, out, error);
 }
 
 /* The view of a base column, whose dictionary there may be `words` of. */
@@ -288,8 +276,8 @@ static int base_view_of(const struct ArrowSchema *schema, const struct ArrowArra
     if (base->dictionary == NULL) {
         return seam_view_of(schema, base, view, error);
     }
-    int code = seam_view_of(schema, base->dictionary, words, error);
-    if (code == SEAM_OK && (words->layout != SEAM_LAYOUT_VAR32 || words->validity != NULL)) {
+    SEAM_TRY(seam_view_of(schema, base->dictionary, words, error));
+    if (words->layout != SEAM_LAYOUT_VAR32 || words->validity != NULL) {
         return seam_fail(error, SEAM_UNSUPPORTED, -1,
                          "column '%s': only dictionaries of texts without nulls are spread",
                          schema->name == NULL ? "" : schema->name);
@@ -299,30 +287,26 @@ static int base_view_of(const struct ArrowSchema *schema, const struct ArrowArra
     view->offset = base->offset;
     view->validity = base->null_count == 0 ? NULL : base->buffers[0];
     view->data = base->buffers[1];
-    return code;
+    return SEAM_OK;
 }
 
 static int assemble_values(const struct seam_plan *plan, const struct seam_view *base,
                            const struct seam_view *words, const struct seam_view *log,
                            struct seam_allocator *allocator, void **buffers, const char *name,
                            struct seam_error *error) {
-    int code;
     if (words->data != NULL) {
         return seam_assemble_words(plan, base, words, log, allocator, buffers, name, error);
     }
     switch (base->layout) {
     case SEAM_LAYOUT_BITS:
-        code = new_bits(allocator, plan->rows, &buffers[1], error);
-        if (code == SEAM_OK) {
-            merge_bits(plan, base->data, base->offset, log->data, log->offset, buffers[1]);
-        }
-        return code;
+        SEAM_TRY(new_bits(allocator, plan->rows, &buffers[1], error));
+        merge_bits(plan, base->data, base->offset, log->data, log->offset, buffers[1]);
+        return SEAM_OK;
     case SEAM_LAYOUT_FIXED:
-        code = seam_alloc(allocator, (size_t)(plan->rows * base->width_bytes), &buffers[1], error);
-        if (code == SEAM_OK) {
-            copy_fixed(plan, base, log, buffers[1]);
-        }
-        return code;
+        SEAM_TRY(
+            seam_alloc(allocator, (size_t)(plan->rows * base->width_bytes), &buffers[1], error));
+        copy_fixed(plan, base, log, buffers[1]);
+        return SEAM_OK;
     default:
         return seam_assemble_text(plan, base, log, allocator, buffers, name, error);
     }

@@ -105,13 +105,8 @@ int seam_assemble_text(const struct seam_plan *plan, const struct seam_view *bas
     if (narrow && total > INT32_MAX) {
         return too_much_text(plan, total, name, error);
     }
-    int code = seam_alloc(allocator, ((size_t)plan->rows + 1) * width, &buffers[1], error);
-    if (code == SEAM_OK) {
-        code = seam_alloc(allocator, (size_t)total, &buffers[2], error);
-    }
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(seam_alloc(allocator, ((size_t)plan->rows + 1) * width, &buffers[1], error));
+    SEAM_TRY(seam_alloc(allocator, (size_t)total, &buffers[2], error));
     if (narrow) {
         copy_var_int32_t(plan, base, log, buffers[1], buffers[2]);
     } else {
@@ -234,13 +229,11 @@ static int copy_dictionary(struct seam_allocator *allocator, const struct seam_v
     const int32_t *offsets = (const int32_t *)words->offsets + words->offset;
     size_t size = words->length == 0 ? 0 : (size_t)offsets[words->length];
     void *block;
-    int code = seam_alloc(allocator, size + WORD_BYTES, &block, error);
-    if (code == SEAM_OK) {
-        *out = block;
-        memcpy(*out, words->data, size);
-        memset(*out + size, 0, WORD_BYTES);
-    }
-    return code;
+    SEAM_TRY(seam_alloc(allocator, size + WORD_BYTES, &block, error));
+    *out = block;
+    memcpy(*out, words->data, size);
+    memset(*out + size, 0, WORD_BYTES);
+    return SEAM_OK;
 }
 
 ALWAYS_INLINE int spread_words(const struct seam_plan *plan, const struct encoded encoded,

@@ -168,33 +168,23 @@ static void add_entry(struct seam_merge *merge, struct slot *slot, uint64_t hash
 
 static int fold(struct seam_merge *merge, int64_t n_events, struct seam_error *error) {
     uint64_t hashes[BLOCK];
-    int code = SEAM_OK;
-    for (int64_t begin = 0; begin < n_events && code == SEAM_OK; begin += BLOCK) {
+    for (int64_t begin = 0; begin < n_events; begin += BLOCK) {
         int64_t count = n_events - begin < BLOCK ? n_events - begin : BLOCK;
         hash_rows(merge->keys, merge->n_keys, begin, count, hashes);
         for (int64_t i = 0; i < count; i++) { /* each is a likely cache miss */
             __builtin_prefetch(&merge->slots[hashes[i] & merge->slot_mask], 1);
         }
-        for (int64_t i = 0; i < count && code == SEAM_OK; i++) {
+        for (int64_t i = 0; i < count; i++) {
             int32_t event = (int32_t)(begin + i);
             struct slot *slot = &merge->slots[find_slot(merge, hashes[i], merge->keys, event)];
             if (slot->entry == 0) {
                 add_entry(merge, slot, hashes[i], event);
             } else {
-                code = settle(merge, &merge->entries[slot->entry - 1], event, error);
+                SEAM_TRY(settle(merge, &merge->entries[slot->entry - 1], event, error));
             }
         }
     }
-    return code;
-}
-
-static int zeroed(struct seam_allocator *allocator, size_t size, void **out,
-                  struct seam_error *error) {
-    int code = seam_alloc(allocator, size, out, error);
-    if (code == SEAM_OK) {
-        memset(*out, 0, size);
-    }
-    return code;
+    return SEAM_OK;
 }
 
 static uint64_t power_of_two_above(uint64_t n) {
@@ -211,35 +201,26 @@ static int make_tables(struct seam_allocator *allocator, struct seam_merge *merg
     uint64_t bits = power_of_two_above((uint64_t)n_events * 8);
     merge->slot_mask = slots - 1;
     merge->filter_mask = bits - 1;
-    void *block = NULL;
-    int code = zeroed(allocator, slots * sizeof *merge->slots, &block, error);
+    void *block;
+    SEAM_TRY(seam_alloc_zeros(allocator, (int64_t)slots, sizeof *merge->slots, &block, error));
     merge->slots = block;
-    if (code == SEAM_OK) {
-        block = NULL;
-        code = zeroed(allocator, bits / 8, &block, error);
-        merge->filter = block;
-    }
-    if (code == SEAM_OK) {
-        block = NULL;
-        code = seam_alloc(allocator, (size_t)n_events * sizeof *merge->entries, &block, error);
-        merge->entries = block;
-    }
-    return code;
+    SEAM_TRY(seam_alloc_zeros(allocator, (int64_t)bits / 8, 1, &block, error));
+    merge->filter = block;
+    SEAM_TRY(seam_alloc(allocator, (size_t)n_events * sizeof *merge->entries, &block, error));
+    merge->entries = block;
+    return SEAM_OK;
 }
 
 /* Every row of the log's data with nothing below it. */
 static int make_below(struct seam_allocator *allocator, struct seam_merge *merge, int64_t n_events,
                       int64_t rows, struct seam_error *error) {
-    void *block = NULL;
-    int code = seam_alloc(allocator, (size_t)rows * sizeof *merge->below, &block, error);
+    void *block;
+    SEAM_TRY(seam_alloc(allocator, (size_t)rows * sizeof *merge->below, &block, error));
     merge->below = block;
-    if (code == SEAM_OK) {
-        memset(block, 0xff, (size_t)rows * sizeof *merge->below);
-        block = NULL;
-        code = seam_alloc(allocator, (size_t)n_events * sizeof *merge->lowest, &block, error);
-        merge->lowest = block;
-    }
-    return code;
+    memset(block, 0xff, (size_t)rows * sizeof *merge->below);
+    SEAM_TRY(seam_alloc(allocator, (size_t)n_events * sizeof *merge->lowest, &block, error));
+    merge->lowest = block;
+    return SEAM_OK;
 }
 
 /* Keys and ordering values are read row by row, side by side. */
@@ -288,12 +269,9 @@ static int take_events(struct seam_merge *merge, const struct seam_events *event
 int seam_merge_new(struct seam_allocator *allocator, const struct seam_events *events,
                    struct seam_merge **out, struct seam_error *error) {
     void *block;
-    int code = zeroed(allocator, sizeof(struct seam_merge), &block, error);
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(seam_alloc_zeros(allocator, 1, sizeof(struct seam_merge), &block, error));
     struct seam_merge *merge = block;
-    code = take_events(merge, events, error);
+    int code = take_events(merge, events, error);
     if (code == SEAM_OK) {
         code = make_tables(allocator, merge, events->keys->length, error);
     }
@@ -314,16 +292,13 @@ int seam_merge_new(struct seam_allocator *allocator, const struct seam_events *e
 int seam_merge_fork(struct seam_allocator *allocator, const struct seam_merge *merge,
                     struct seam_merge **out, struct seam_error *error) {
     void *block;
-    int code = seam_alloc(allocator, sizeof(struct seam_merge), &block, error);
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(seam_alloc(allocator, sizeof(struct seam_merge), &block, error));
     struct seam_merge *fork = block;
     *fork = *merge;
     fork->forked = true;
     fork->entries = NULL;
     size_t size = (size_t)merge->n_entries * sizeof *merge->entries;
-    code = seam_alloc(allocator, size, &block, error);
+    int code = seam_alloc(allocator, size, &block, error);
     if (code != SEAM_OK) {
         seam_merge_free(fork);
         return code;
@@ -404,21 +379,16 @@ static int base_views(const struct seam_merge *merge, const struct ArrowSchema *
         (ordering != NULL && ordering->n_children != merge->n_ordering)) {
         return seam_fail(error, SEAM_BAD_ARGUMENT, -1, "base and log differ in key columns");
     }
-    int code = check_lengths(keys, ordering, error);
-    if (code == SEAM_OK) {
-        code = seam_views_of_batch(keys_schema, keys, MAX_COLUMNS, key_views, error);
+    SEAM_TRY(check_lengths(keys, ordering, error));
+    SEAM_TRY(seam_views_of_batch(keys_schema, keys, MAX_COLUMNS, key_views, error));
+    SEAM_TRY(check_same_layout(merge->keys, key_views, merge->n_keys, "key", error));
+    if (ordering != NULL) {
+        SEAM_TRY(
+            seam_views_of_batch(ordering_schema, ordering, MAX_COLUMNS, ordering_views, error));
+        SEAM_TRY(check_same_layout(merge->ordering, ordering_views, merge->n_ordering, "ordering",
+                                   error));
     }
-    if (code == SEAM_OK) {
-        code = check_same_layout(merge->keys, key_views, merge->n_keys, "key", error);
-    }
-    if (code == SEAM_OK && ordering != NULL) {
-        code = seam_views_of_batch(ordering_schema, ordering, MAX_COLUMNS, ordering_views, error);
-        if (code == SEAM_OK) {
-            code = check_same_layout(merge->ordering, ordering_views, merge->n_ordering, "ordering",
-                                     error);
-        }
-    }
-    return code;
+    return SEAM_OK;
 }
 
 /* Rows of a block that may meet an event, and what their look-ups have found so far. */
@@ -503,11 +473,8 @@ int seam_merge_probe(struct seam_merge *merge, const struct ArrowSchema *keys_sc
                      struct seam_error *error) {
     struct seam_view key_views[MAX_COLUMNS];
     struct seam_view ordering_views[MAX_COLUMNS];
-    int code = base_views(merge, keys_schema, keys, ordering_schema, ordering, key_views,
-                          ordering_views, error);
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(base_views(merge, keys_schema, keys, ordering_schema, ordering, key_views,
+                        ordering_views, error));
     struct outcome outcome = {ordering == NULL ? NULL : ordering_views, sources, losers, false};
     if (losers != NULL) {
         memset(losers, 0xff, (size_t)keys->length * sizeof *losers);

@@ -140,10 +140,7 @@ int seam_ranks_fill(struct seam_ranks *ranks, const struct seam_order_key *order
                              (int)order[i].column);
         }
         const struct seam_node *column = &batch->children[order[i].column];
-        int code = refuse_nulls ? refuse_nulls_in(column, rows, error) : SEAM_OK;
-        if (code != SEAM_OK) {
-            return code;
-        }
+        SEAM_TRY(refuse_nulls ? refuse_nulls_in(column, rows, error) : SEAM_OK);
         int32_t own = words_of(column);
         fixed = fixed && own > 0;
         n_words += own + flagged;
@@ -155,10 +152,7 @@ int seam_ranks_fill(struct seam_ranks *ranks, const struct seam_order_key *order
     }
     ranks->words.size_bytes = 0;
     int64_t size_bytes = rows * n_words * 8;
-    int code = seam_buffer_reserve(&ranks->words, size_bytes, error);
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(seam_buffer_reserve(&ranks->words, size_bytes, error));
     uint64_t *out = (uint64_t *)(void *)ranks->words.data;
     for (int32_t i = 0; i < n_order; i++) {
         const struct seam_node *column = &batch->children[order[i].column];
@@ -176,27 +170,21 @@ int seam_ranks_keep(struct seam_ranks *to, const struct seam_ranks *from, int64_
     to->words.size_bytes = to->bytes.bytes.size_bytes = to->bytes.offsets.size_bytes = 0;
     if (from->n_words > 0) {
         int64_t size_bytes = (int64_t)from->n_words * 8;
-        int code = seam_buffer_reserve(&to->words, size_bytes, error);
-        if (code == SEAM_OK) {
-            memcpy(to->words.data, seam_rank_words(from, row), (size_t)size_bytes);
-            to->words.size_bytes = size_bytes;
-        }
-        return code;
+        SEAM_TRY(seam_buffer_reserve(&to->words, size_bytes, error));
+        memcpy(to->words.data, seam_rank_words(from, row), (size_t)size_bytes);
+        to->words.size_bytes = size_bytes;
+        return SEAM_OK;
     }
     const uint8_t *key;
     int64_t size_bytes = seam_sort_key(&from->bytes, row, &key);
-    int code = seam_buffer_reserve(&to->bytes.bytes, size_bytes + 1, error);
-    if (code == SEAM_OK) {
-        code = seam_buffer_reserve(&to->bytes.offsets, 16, error);
-    }
-    if (code == SEAM_OK) {
-        memcpy(to->bytes.bytes.data, key, (size_t)size_bytes);
-        to->bytes.bytes.size_bytes = size_bytes;
-        int64_t *offsets = (int64_t *)(void *)to->bytes.offsets.data;
-        offsets[0] = 0;
-        offsets[1] = size_bytes;
-        to->bytes.offsets.size_bytes = 16;
-        to->bytes.rows = 1;
-    }
-    return code;
+    SEAM_TRY(seam_buffer_reserve(&to->bytes.bytes, size_bytes + 1, error));
+    SEAM_TRY(seam_buffer_reserve(&to->bytes.offsets, 16, error));
+    memcpy(to->bytes.bytes.data, key, (size_t)size_bytes);
+    to->bytes.bytes.size_bytes = size_bytes;
+    int64_t *offsets = (int64_t *)(void *)to->bytes.offsets.data;
+    offsets[0] = 0;
+    offsets[1] = size_bytes;
+    to->bytes.offsets.size_bytes = 16;
+    to->bytes.rows = 1;
+    return SEAM_OK;
 }

@@ -58,7 +58,7 @@ static void push(struct seam_runs *merge, int32_t run) {
 
 int seam_runs_new(struct seam_allocator *allocator, const struct seam_runs_options *options,
                   struct seam_runs **out, struct seam_error *error) {
-    void *blocks[5] = {NULL, NULL, NULL, NULL, NULL};
+    void *blocks[5];
     *out = NULL;
     if (options->n_runs < 1 || options->n_keys < 1 || options->n_order < 0 ||
         options->base >= options->n_runs ||
@@ -71,16 +71,7 @@ int seam_runs_new(struct seam_allocator *allocator, const struct seam_runs_optio
     size_t n_columns = (size_t)options->n_keys + (size_t)options->n_order;
     const size_t sizes[5] = {sizeof **out, n_runs * sizeof(struct run), n_runs * sizeof(int32_t),
                              n_runs * sizeof(int32_t), n_columns * sizeof(struct seam_order_key)};
-    int code = SEAM_OK;
-    for (int i = 0; code == SEAM_OK && i < 5; i++) {
-        code = seam_alloc(allocator, sizes[i], &blocks[i], error);
-    }
-    if (code != SEAM_OK) {
-        for (int i = 0; i < 5; i++) {
-            seam_free(blocks[i]);
-        }
-        return code;
-    }
+    SEAM_TRY(seam_alloc_all(allocator, sizes, 5, blocks, error));
     struct seam_runs *merge = blocks[0];
     *merge = (struct seam_runs){.allocator = allocator,
                                 .options = *options,
@@ -181,21 +172,14 @@ static int check_alike(const struct seam_runs *merge, const struct run *run,
 static int fill(struct seam_runs *merge, struct run *run, const struct seam_node *node,
                 struct seam_error *error) {
     int32_t n_keys = merge->options.n_keys;
-    int code = seam_ranks_fill(&run->keys, merge->columns, n_keys, 1, node, error);
-    if (code == SEAM_OK && merge->options.n_order > 0) {
-        code = seam_ranks_fill(&run->order, merge->columns + n_keys, merge->options.n_order, 0,
-                               node, error);
+    SEAM_TRY(seam_ranks_fill(&run->keys, merge->columns, n_keys, 1, node, error));
+    if (merge->options.n_order > 0) {
+        SEAM_TRY(seam_ranks_fill(&run->order, merge->columns + n_keys, merge->options.n_order, 0,
+                                 node, error));
     }
-    if (code == SEAM_OK) {
-        code = check_alike(merge, run, error);
-    }
-    if (code == SEAM_OK) {
-        code = check_ascending(run, error);
-    }
-    if (code == SEAM_OK) {
-        code = seam_ranks_keep(&run->last, &run->keys, run->keys.rows - 1, error);
-    }
-    return code;
+    SEAM_TRY(check_alike(merge, run, error));
+    SEAM_TRY(check_ascending(run, error));
+    return seam_ranks_keep(&run->last, &run->keys, run->keys.rows - 1, error);
 }
 
 int seam_runs_add(struct seam_runs *merge, int32_t number, const struct ArrowSchema *schema,
@@ -214,15 +198,10 @@ int seam_runs_add(struct seam_runs *merge, int32_t number, const struct ArrowSch
     }
     struct run *run = &merge->runs[number];
     struct seam_node *node;
-    code = seam_node_open(merge->allocator, schema, batch, &node, error);
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(seam_node_open(merge->allocator, schema, batch, &node, error));
     code = fill(merge, run, node, error);
     seam_node_close(node);
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(code);
     run->rows = batch->length;
     run->row = 0;
     run->begun = 1;
@@ -237,12 +216,10 @@ int seam_runs_add(struct seam_runs *merge, int32_t number, const struct ArrowSch
 }
 
 int seam_runs_end(struct seam_runs *merge, int32_t run, struct seam_error *error) {
-    int code = check_wanted(merge, run, error);
-    if (code == SEAM_OK) {
-        merge->runs[run].ended = 1;
-        merge->missing -= 1;
-    }
-    return code;
+    SEAM_TRY(check_wanted(merge, run, error));
+    merge->runs[run].ended = 1;
+    merge->missing -= 1;
+    return SEAM_OK;
 }
 
 static int is_retract(const struct run *run) {
@@ -260,11 +237,9 @@ static void put(struct seam_runs *merge, int32_t number, int mark) {
 static int reserve(struct seam_runs *merge, int64_t rows, struct seam_error *error) {
     merge->out_runs.size_bytes = merge->out_rows.size_bytes = merge->count * 4;
     merge->out_marks.size_bytes = merge->count;
-    int code = seam_buffer_reserve(&merge->out_runs, rows * 4, error);
-    if (code == SEAM_OK) {
-        code = seam_buffer_reserve(&merge->out_rows, rows * 4, error);
-    }
-    return code == SEAM_OK ? seam_buffer_reserve(&merge->out_marks, rows, error) : code;
+    SEAM_TRY(seam_buffer_reserve(&merge->out_runs, rows * 4, error));
+    SEAM_TRY(seam_buffer_reserve(&merge->out_rows, rows * 4, error));
+    return seam_buffer_reserve(&merge->out_marks, rows, error);
 }
 
 /* Whether the row of run a is older than that of run b, which has the same key. */

@@ -122,10 +122,7 @@ static int64_t bound_of(const struct seam_node *node, int64_t row) {
 static int put_key(struct seam_buffer *bytes, const struct seam_order_key *key,
                    const struct seam_node *column, int64_t row, struct seam_error *error) {
     const struct seam_node *node = resolve(column, &row);
-    int code = seam_buffer_reserve(bytes, bound_of(node, row), error);
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(seam_buffer_reserve(bytes, bound_of(node, row), error));
     uint8_t *begin = bytes->data + bytes->size_bytes;
     uint8_t *end = begin + 1;
     *begin = (uint8_t)((node == NULL) != (key->nulls_first != 0));
@@ -147,27 +144,21 @@ int seam_sort_keys_fill(struct seam_sort_keys *keys, const struct seam_order_key
             return seam_fail(error, SEAM_BAD_ARGUMENT, -1, "the batch has no column %d",
                              (int)order[i].column);
         }
-        int code = check_column(&batch->children[order[i].column], error);
-        if (code != SEAM_OK) {
-            return code;
-        }
+        SEAM_TRY(check_column(&batch->children[order[i].column], error));
     }
     keys->bytes.size_bytes = keys->offsets.size_bytes = 0;
-    int code = seam_buffer_reserve(&keys->offsets, (rows + 1) * 8, error);
-    if (code == SEAM_OK) {
-        code = seam_buffer_reserve(&keys->bytes, rows * n_order * 9 + 1, error);
-    }
+    SEAM_TRY(seam_buffer_reserve(&keys->offsets, (rows + 1) * 8, error));
+    SEAM_TRY(seam_buffer_reserve(&keys->bytes, rows * n_order * 9 + 1, error));
     int64_t *offsets = (int64_t *)(void *)keys->offsets.data;
-    for (int64_t row = 0; code == SEAM_OK && row < rows; row++) {
+    for (int64_t row = 0; row < rows; row++) {
         offsets[row] = keys->bytes.size_bytes;
-        for (int32_t i = 0; code == SEAM_OK && i < n_order; i++) {
-            code = put_key(&keys->bytes, &order[i], &batch->children[order[i].column], row, error);
+        for (int32_t i = 0; i < n_order; i++) {
+            SEAM_TRY(
+                put_key(&keys->bytes, &order[i], &batch->children[order[i].column], row, error));
         }
     }
-    if (code == SEAM_OK) {
-        offsets[rows] = keys->bytes.size_bytes;
-        keys->offsets.size_bytes = (rows + 1) * 8;
-        keys->rows = rows;
-    }
-    return code;
+    offsets[rows] = keys->bytes.size_bytes;
+    keys->offsets.size_bytes = (rows + 1) * 8;
+    keys->rows = rows;
+    return SEAM_OK;
 }

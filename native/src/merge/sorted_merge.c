@@ -78,7 +78,7 @@ static void push(struct seam_sorted_merge *merge, int32_t input) {
 int seam_sorted_merge_new(struct seam_allocator *allocator, const struct seam_order_key *order,
                           int32_t n_order, int32_t inputs, int64_t chunk_rows,
                           struct seam_sorted_merge **out, struct seam_error *error) {
-    void *blocks[4] = {NULL, NULL, NULL, NULL};
+    void *blocks[4];
     *out = NULL;
     if (n_order < 1 || inputs < 1 || chunk_rows < 1 || chunk_rows > INT32_MAX) {
         return seam_fail(error, SEAM_BAD_ARGUMENT, -1,
@@ -88,16 +88,7 @@ int seam_sorted_merge_new(struct seam_allocator *allocator, const struct seam_or
     const size_t sizes[4] = {sizeof **out, 2 * (size_t)n_order * sizeof *order,
                              (size_t)inputs * sizeof(struct input),
                              (size_t)inputs * sizeof(int32_t)};
-    int code = SEAM_OK;
-    for (int i = 0; code == SEAM_OK && i < 4; i++) {
-        code = seam_alloc(allocator, sizes[i], &blocks[i], error);
-    }
-    if (code != SEAM_OK) {
-        for (int i = 0; i < 4; i++) {
-            seam_free(blocks[i]);
-        }
-        return code;
-    }
+    SEAM_TRY(seam_alloc_all(allocator, sizes, 4, blocks, error));
     struct seam_sorted_merge *merge = blocks[0];
     *merge = (struct seam_sorted_merge){.allocator = allocator,
                                         .order = blocks[1],
@@ -187,13 +178,11 @@ static int keep_last(struct input *input, struct seam_error *error) {
     const uint8_t *key;
     int64_t size_bytes = seam_sort_key(&input->keys, input->keys.rows - 1, &key);
     input->last.size_bytes = 0;
-    int code = seam_buffer_reserve(&input->last, size_bytes, error);
-    if (code == SEAM_OK) {
-        memcpy(input->last.data, key, (size_t)size_bytes);
-        input->last.size_bytes = size_bytes;
-        input->begun = 1;
-    }
-    return code;
+    SEAM_TRY(seam_buffer_reserve(&input->last, size_bytes, error));
+    memcpy(input->last.data, key, (size_t)size_bytes);
+    input->last.size_bytes = size_bytes;
+    input->begun = 1;
+    return SEAM_OK;
 }
 
 /* The least input has nothing any more. */
@@ -225,10 +214,7 @@ int seam_sorted_merge_add(struct seam_sorted_merge *merge, int32_t input,
     }
     struct input *found = &merge->inputs[input];
     struct seam_node *node;
-    code = seam_node_open(merge->allocator, schema, batch, &node, error);
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(seam_node_open(merge->allocator, schema, batch, &node, error));
     if (found->bounded) {
         leave(merge);
     }
@@ -251,25 +237,19 @@ int seam_sorted_merge_add(struct seam_sorted_merge *merge, int32_t input,
 int seam_sorted_merge_bound(struct seam_sorted_merge *merge, int32_t input,
                             const struct ArrowSchema *schema, const struct ArrowArray *key,
                             struct seam_error *error) {
-    int code = check_wanted(merge, input, error);
-    if (code == SEAM_OK && key->length != 1) {
-        code = seam_fail(error, SEAM_BAD_ARGUMENT, -1, "a bound is one row, not %lld",
+    SEAM_TRY(check_wanted(merge, input, error));
+    if (key->length != 1) {
+        return seam_fail(error, SEAM_BAD_ARGUMENT, -1, "a bound is one row, not %lld",
                          (long long)key->length);
-    }
-    if (code != SEAM_OK) {
-        return code;
     }
     struct input *found = &merge->inputs[input];
     struct seam_node *node;
-    code = seam_node_open(merge->allocator, schema, key, &node, error);
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(seam_node_open(merge->allocator, schema, key, &node, error));
     if (found->bounded) {
         leave(merge);
     }
     const struct seam_order_key *order = merge->order + merge->n_order;
-    code = seam_sort_keys_fill(&found->keys, order, merge->n_order, node, error);
+    int code = seam_sort_keys_fill(&found->keys, order, merge->n_order, node, error);
     seam_node_close(node);
     if (code == SEAM_OK) {
         code = check_sorted(found, input, error);
@@ -286,15 +266,13 @@ int seam_sorted_merge_bound(struct seam_sorted_merge *merge, int32_t input,
 
 int seam_sorted_merge_end(struct seam_sorted_merge *merge, int32_t input,
                           struct seam_error *error) {
-    int code = check_wanted(merge, input, error);
-    if (code == SEAM_OK) {
-        if (merge->inputs[input].bounded) {
-            leave(merge);
-        }
-        merge->inputs[input].ended = 1;
-        merge->missing -= 1;
+    SEAM_TRY(check_wanted(merge, input, error));
+    if (merge->inputs[input].bounded) {
+        leave(merge);
     }
-    return code;
+    merge->inputs[input].ended = 1;
+    merge->missing -= 1;
+    return SEAM_OK;
 }
 
 /* Notes the least row as the next one. */
@@ -307,13 +285,11 @@ static int pick(struct seam_sorted_merge *merge, int32_t number, struct seam_err
         runs[n - 1].count += 1;
         return SEAM_OK;
     }
-    int code = seam_buffer_reserve(&merge->runs, sizeof *runs, error);
-    if (code == SEAM_OK) {
-        runs = (struct run *)(void *)merge->runs.data;
-        runs[n] = (struct run){.input = number, .first = (int32_t)input->row, .count = 1};
-        merge->runs.size_bytes += (int64_t)sizeof *runs;
-    }
-    return code;
+    SEAM_TRY(seam_buffer_reserve(&merge->runs, sizeof *runs, error));
+    runs = (struct run *)(void *)merge->runs.data;
+    runs[n] = (struct run){.input = number, .first = (int32_t)input->row, .count = 1};
+    merge->runs.size_bytes += (int64_t)sizeof *runs;
+    return SEAM_OK;
 }
 
 /* Copies the rows that were picked: column by column, run by run. */
@@ -324,10 +300,8 @@ static int copy_picked(struct seam_sorted_merge *merge, struct seam_error *error
         return SEAM_OK;
     }
     merge->rows.size_bytes = 0;
-    int code = seam_buffer_reserve(&merge->rows, merge->picked * 4, error);
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(seam_buffer_reserve(&merge->rows, merge->picked * 4, error));
+    int code = SEAM_OK;
     int32_t *rows = (int32_t *)(void *)merge->rows.data;
     int64_t at = 0;
     for (int64_t i = 0; i < n; i++) {

@@ -147,14 +147,14 @@ static int check_tree(const struct seam_column_type *type, int depth, struct sea
         return seam_fail(error, SEAM_UNSUPPORTED, -1, "a type is nested deeper than %d levels",
                          SEAM_COLUMN_DEPTH);
     }
-    int code = check_children(type, error);
-    if (code == SEAM_OK && seam_column_is_decimal(type->kind)) {
-        code = check_decimal(type, error);
+    SEAM_TRY(check_children(type, error));
+    if (seam_column_is_decimal(type->kind)) {
+        SEAM_TRY(check_decimal(type, error));
     }
-    for (int32_t i = 0; i < type->n_children && code == SEAM_OK; i++) {
-        code = check_tree(&type->children[i], depth + 1, error);
+    for (int32_t i = 0; i < type->n_children; i++) {
+        SEAM_TRY(check_tree(&type->children[i], depth + 1, error));
     }
-    return code;
+    return SEAM_OK;
 }
 
 int seam_column_type_check(const struct seam_column_type *type, struct seam_error *error) {

@@ -77,12 +77,10 @@ int seam_engine_own_buffer(struct seam_engine_column *column, int index, struct 
     }
     size_t size = (size_t)seam_engine_buffer_bytes(column, index);
     void *block;
-    int code = seam_alloc(column->allocator, size, &block, error);
-    if (code == SEAM_OK) {
-        memcpy(block, borrowed, size);
-        seam_engine_set_buffer(column, index, block);
-    }
-    return code;
+    SEAM_TRY(seam_alloc(column->allocator, size, &block, error));
+    memcpy(block, borrowed, size);
+    seam_engine_set_buffer(column, index, block);
+    return SEAM_OK;
 }
 
 /* Copies borrowed null flags behind the values or offsets, into one block: it is theirs, and as
@@ -91,33 +89,29 @@ static int own_with_flags(struct seam_engine_column *column, int index, struct s
     size_t size = (size_t)seam_engine_buffer_bytes(column, index);
     size_t padded = (size + SEAM_ALIGNMENT - 1) / SEAM_ALIGNMENT * SEAM_ALIGNMENT;
     void *block;
-    int code = seam_alloc(column->allocator, padded + (size_t)column->rows, &block, error);
-    if (code == SEAM_OK) {
-        uint8_t *flags = (uint8_t *)block + padded;
-        memcpy(block, column->buffers[index], size);
-        memcpy(flags, column->buffers[SEAM_ENGINE_NULLS], (size_t)column->rows);
-        seam_engine_set_buffer(column, index, block);
-        column->buffers[SEAM_ENGINE_NULLS] = flags;
-    }
-    return code;
+    SEAM_TRY(seam_alloc(column->allocator, padded + (size_t)column->rows, &block, error));
+    uint8_t *flags = (uint8_t *)block + padded;
+    memcpy(block, column->buffers[index], size);
+    memcpy(flags, column->buffers[SEAM_ENGINE_NULLS], (size_t)column->rows);
+    seam_engine_set_buffer(column, index, block);
+    column->buffers[SEAM_ENGINE_NULLS] = flags;
+    return SEAM_OK;
 }
 
 int seam_engine_own(struct seam_engine_column *column, struct seam_error *error) {
     int first =
         column->buffers[SEAM_ENGINE_VALUES] == NULL ? SEAM_ENGINE_OFFSETS : SEAM_ENGINE_VALUES;
     int together = is_borrowed(column, SEAM_ENGINE_NULLS) && is_borrowed(column, first);
-    int code = together ? own_with_flags(column, first, error)
-                        : seam_engine_own_buffer(column, SEAM_ENGINE_NULLS, error);
-    for (int i = SEAM_ENGINE_VALUES; i < SEAM_ENGINE_BUFFERS && code == SEAM_OK; i++) {
-        code = seam_engine_own_buffer(column, i, error);
+    SEAM_TRY(together ? own_with_flags(column, first, error)
+                      : seam_engine_own_buffer(column, SEAM_ENGINE_NULLS, error));
+    for (int i = SEAM_ENGINE_VALUES; i < SEAM_ENGINE_BUFFERS; i++) {
+        SEAM_TRY(seam_engine_own_buffer(column, i, error));
     }
-    for (int64_t i = 0; i < column->n_children && code == SEAM_OK; i++) {
-        code = seam_engine_own(&column->children[i], error);
-        if (code == SEAM_OK) {
-            seam_engine_copied(column, i);
-        }
+    for (int64_t i = 0; i < column->n_children; i++) {
+        SEAM_TRY(seam_engine_own(&column->children[i], error));
+        seam_engine_copied(column, i);
     }
-    return code;
+    return SEAM_OK;
 }
 
 static void release_of_table(void *table, int64_t index) {
@@ -200,8 +194,8 @@ static int borrow(const struct place *place, int64_t word, int index, struct sea
 
 static int borrow_next(const struct place *place, int index, struct seam_error *error) {
     int64_t word = 0;
-    int code = next_word(place, &word, error);
-    return code == SEAM_OK ? borrow(place, word, index, error) : code;
+    SEAM_TRY(next_word(place, &word, error));
+    return borrow(place, word, index, error);
 }
 
 static int open_nulls(const struct place *place, struct seam_error *error) {
@@ -220,10 +214,7 @@ static int open_nulls(const struct place *place, struct seam_error *error) {
 }
 
 static int open_offsets(const struct place *place, struct seam_error *error) {
-    int code = borrow_next(place, SEAM_ENGINE_OFFSETS, error);
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(borrow_next(place, SEAM_ENGINE_OFFSETS, error));
     const struct seam_engine_column *column = place->column;
     const uint8_t *offsets = column->buffers[SEAM_ENGINE_OFFSETS];
     int32_t first;
@@ -240,19 +231,16 @@ static int open_offsets(const struct place *place, struct seam_error *error) {
 static int new_children(struct seam_engine_column *column, int64_t count,
                         struct seam_error *error) {
     void *block = NULL;
-    int code = SEAM_OK;
     if (count > 0) {
-        code = seam_alloc(column->allocator, (size_t)count * sizeof(struct seam_engine_column),
-                          &block, error);
+        SEAM_TRY(seam_alloc(column->allocator, (size_t)count * sizeof(struct seam_engine_column),
+                            &block, error));
     }
-    if (code == SEAM_OK) {
-        column->children = block;
-        column->n_children = count;
-    }
+    column->children = block;
+    column->n_children = count;
     for (int64_t i = 0; i < column->n_children; i++) {
         seam_engine_column_init(&column->children[i], column->allocator);
     }
-    return code;
+    return SEAM_OK;
 }
 
 static void describe(struct seam_engine_column *column, const struct seam_engine_slot *slot,
@@ -268,56 +256,51 @@ static int set_filled(struct seam_engine_column *column, int index, int byte,
                       struct seam_error *error) {
     size_t size = (size_t)seam_engine_buffer_bytes(column, index);
     void *block;
-    int code = seam_alloc(column->allocator, size, &block, error);
-    if (code == SEAM_OK) {
-        memset(block, byte, size);
-        seam_engine_set_buffer(column, index, block);
-    }
-    return code;
+    SEAM_TRY(seam_alloc(column->allocator, size, &block, error));
+    memset(block, byte, size);
+    seam_engine_set_buffer(column, index, block);
+    return SEAM_OK;
 }
 
 /* What a word of 0 means: the default in every row. */
 static int fill_defaults(struct seam_engine_column *column, const struct seam_engine_slot *slot,
                          int64_t rows, struct seam_error *error) {
     int64_t child_rows = seam_engine_has_buffer(slot->kind, SEAM_ENGINE_OFFSETS) ? 0 : rows;
-    int code = SEAM_OK;
     describe(column, slot, rows);
     if (!seam_engine_held(slot->kind) && slot->kind != SEAM_COLUMN_DECIMALV2) {
         return SEAM_OK; /* nothing but rows: Arrow's type null */
     }
     if (slot->nullable) {
         column->null_count = rows;
-        code = set_filled(column, SEAM_ENGINE_NULLS, 1, error);
+        SEAM_TRY(set_filled(column, SEAM_ENGINE_NULLS, 1, error));
     }
-    for (int i = SEAM_ENGINE_VALUES; i < SEAM_ENGINE_BUFFERS && code == SEAM_OK; i++) {
+    for (int i = SEAM_ENGINE_VALUES; i < SEAM_ENGINE_BUFFERS; i++) {
         if (seam_engine_has_buffer(slot->kind, i)) {
-            code = set_filled(column, i, 0, error);
+            SEAM_TRY(set_filled(column, i, 0, error));
         }
     }
-    if (code == SEAM_OK) {
-        code = new_children(column, slot->n_children, error);
+    SEAM_TRY(new_children(column, slot->n_children, error));
+    for (int64_t i = 0; i < column->n_children; i++) {
+        SEAM_TRY(fill_defaults(&column->children[i], &slot->children[i], child_rows, error));
     }
-    for (int64_t i = 0; i < column->n_children && code == SEAM_OK; i++) {
-        code = fill_defaults(&column->children[i], &slot->children[i], child_rows, error);
-    }
-    return code;
+    return SEAM_OK;
 }
 
 static int open_column(const struct place *place, int64_t rows, struct seam_error *error);
 
 static int open_children(const struct place *place, int64_t rows, struct seam_error *error) {
     const struct seam_engine_slot *slot = place->slot;
-    int code = new_children(place->column, slot->n_children, error);
-    for (int64_t i = 0; i < slot->n_children && code == SEAM_OK; i++) {
+    SEAM_TRY(new_children(place->column, slot->n_children, error));
+    for (int64_t i = 0; i < slot->n_children; i++) {
         struct place child = {.walk = place->walk,
                               .slot = &slot->children[i],
                               .parent = place,
                               .column = &place->column->children[i]};
         int asked_for = slot->kind != SEAM_COLUMN_MAP || child.slot->kind != SEAM_COLUMN_UNKNOWN;
-        code = asked_for ? open_column(&child, rows, error)
-                         : fill_defaults(child.column, child.slot, rows, error);
+        SEAM_TRY(asked_for ? open_column(&child, rows, error)
+                           : fill_defaults(child.column, child.slot, rows, error));
     }
-    return code;
+    return SEAM_OK;
 }
 
 static int not_held(const struct place *place, struct seam_error *error) {
@@ -348,17 +331,10 @@ static int bad_text(const struct place *place, int64_t row, struct seam_error *e
 static int open_texts(const struct place *place, struct seam_error *error) {
     struct seam_engine_column *column = place->column;
     void *block = NULL;
-    int code = open_offsets(place, error);
-    if (code == SEAM_OK) {
-        code = borrow_next(place, SEAM_ENGINE_BYTES, error);
-    }
-    if (code == SEAM_OK) {
-        size_t size = (size_t)seam_engine_buffer_bytes(column, SEAM_ENGINE_VALUES);
-        code = seam_alloc(column->allocator, size, &block, error);
-    }
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(open_offsets(place, error));
+    SEAM_TRY(borrow_next(place, SEAM_ENGINE_BYTES, error));
+    size_t size = (size_t)seam_engine_buffer_bytes(column, SEAM_ENGINE_VALUES);
+    SEAM_TRY(seam_alloc(column->allocator, size, &block, error));
     seam_engine_set_buffer(column, SEAM_ENGINE_VALUES, block);
     const struct seam_engine_texts texts = {.kind = column->kind,
                                             .precision = column->precision,
@@ -369,7 +345,7 @@ static int open_texts(const struct place *place, struct seam_error *error) {
                                             .bytes = column->buffers[SEAM_ENGINE_BYTES],
                                             .out = block};
     int64_t wrong = seam_engine_texts_read(&texts);
-    code = wrong < 0 ? SEAM_OK : bad_text(place, wrong, error);
+    int code = wrong < 0 ? SEAM_OK : bad_text(place, wrong, error);
     column->buffers[SEAM_ENGINE_OFFSETS] = NULL;
     column->buffers[SEAM_ENGINE_BYTES] = NULL;
     return code;
@@ -377,20 +353,18 @@ static int open_texts(const struct place *place, struct seam_error *error) {
 
 /* What follows the null flags. */
 static int open_content(const struct place *place, struct seam_error *error) {
-    int code;
     if (place->walk->chain->as_text && seam_engine_has_texts(place->slot->kind)) {
         return open_texts(place, error);
     }
     switch (place->slot->kind) {
     case SEAM_COLUMN_STRING:
     case SEAM_COLUMN_BINARY:
-        code = open_offsets(place, error);
-        return code == SEAM_OK ? borrow_next(place, SEAM_ENGINE_BYTES, error) : code;
+        SEAM_TRY(open_offsets(place, error));
+        return borrow_next(place, SEAM_ENGINE_BYTES, error);
     case SEAM_COLUMN_ARRAY:
     case SEAM_COLUMN_MAP:
-        code = open_offsets(place, error);
-        return code == SEAM_OK ? open_children(place, seam_engine_last_offset(place->column), error)
-                               : code;
+        SEAM_TRY(open_offsets(place, error));
+        return open_children(place, seam_engine_last_offset(place->column), error);
     case SEAM_COLUMN_STRUCT:
     case SEAM_COLUMN_VARIANT:
         return open_children(place, place->column->rows, error);
@@ -426,11 +400,9 @@ static int open_column(const struct place *place, int64_t rows, struct seam_erro
         return not_held(place, error);
     }
     describe(place->column, place->slot, rows);
-    code = borrow(place, word, SEAM_ENGINE_NULLS, error);
-    if (code == SEAM_OK) {
-        code = open_nulls(place, error);
-    }
-    return code == SEAM_OK ? open_content(place, error) : code;
+    SEAM_TRY(borrow(place, word, SEAM_ENGINE_NULLS, error));
+    SEAM_TRY(open_nulls(place, error));
+    return open_content(place, error);
 }
 
 static int open_chunk(struct seam_engine_column *column, const struct seam_engine_slot *slots,
@@ -442,17 +414,17 @@ static int open_chunk(struct seam_engine_column *column, const struct seam_engin
     }
     column->kind = SEAM_COLUMN_STRUCT;
     column->rows = rows;
-    int code = new_children(column, n_slots, error);
-    for (int64_t i = 0; i < n_slots && code == SEAM_OK; i++) {
+    SEAM_TRY(new_children(column, n_slots, error));
+    for (int64_t i = 0; i < n_slots; i++) {
         struct place place = {.walk = walk, .slot = &slots[i], .column = &column->children[i]};
-        code = open_column(&place, rows, error);
+        SEAM_TRY(open_column(&place, rows, error));
     }
-    if (code == SEAM_OK && walk->chain->n_words >= 0 && walk->position != walk->chain->n_words) {
-        code = seam_fail(error, SEAM_BAD_INPUT, walk->position * 8,
+    if (walk->chain->n_words >= 0 && walk->position != walk->chain->n_words) {
+        return seam_fail(error, SEAM_BAD_INPUT, walk->position * 8,
                          "the meta chain has %lld words, the columns asked for take %lld",
                          (long long)walk->chain->n_words, (long long)walk->position);
     }
-    return code;
+    return SEAM_OK;
 }
 
 int seam_engine_open(struct seam_engine_column *column, const struct seam_engine_slot *slots,
@@ -477,12 +449,10 @@ int seam_engine_open(struct seam_engine_column *column, const struct seam_engine
 
 int seam_engine_fill(struct seam_engine_column *column, const struct seam_engine_slot *slots,
                      int64_t n_slots, const struct seam_chain *chain, struct seam_error *error) {
-    int code = seam_engine_open(column, slots, n_slots, chain, error);
-    if (code == SEAM_OK) {
-        code = seam_engine_own(column, error);
-        if (code != SEAM_OK) {
-            seam_engine_column_reset(column);
-        }
+    SEAM_TRY(seam_engine_open(column, slots, n_slots, chain, error));
+    int code = seam_engine_own(column, error);
+    if (code != SEAM_OK) {
+        seam_engine_column_reset(column);
     }
     return code;
 }

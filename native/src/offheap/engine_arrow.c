@@ -29,10 +29,7 @@ static int turn_values(struct seam_engine_column *column, struct seam_error *err
     void *block = in;
     if (!is_ours(column, SEAM_ENGINE_VALUES) ||
         bytes > seam_engine_buffer_bytes(column, SEAM_ENGINE_VALUES)) {
-        int code = seam_alloc(column->allocator, (size_t)bytes, &block, error);
-        if (code != SEAM_OK) {
-            return code;
-        }
+        SEAM_TRY(seam_alloc(column->allocator, (size_t)bytes, &block, error));
     }
     struct seam_engine_values values = {
         .kind = column->kind,
@@ -74,11 +71,9 @@ static int make_validity(struct seam_engine_column *column, void **out, struct s
     if (column->null_count == 0) {
         return SEAM_OK;
     }
-    int code = seam_alloc(column->allocator, (size_t)(column->rows + 7) / 8, out, error);
-    if (code == SEAM_OK) {
-        seam_flags_to_validity(column->buffers[SEAM_ENGINE_NULLS], column->rows, *out);
-    }
-    return code;
+    SEAM_TRY(seam_alloc(column->allocator, (size_t)(column->rows + 7) / 8, out, error));
+    seam_flags_to_validity(column->buffers[SEAM_ENGINE_NULLS], column->rows, *out);
+    return SEAM_OK;
 }
 
 /* Every buffer as Arrow has it: null flags and what is kept otherwise in blocks of ours. */
@@ -104,11 +99,11 @@ static int turn_buffers(struct seam_engine_column *column, struct seam_error *er
 }
 
 int seam_engine_turn(struct seam_engine_column *column, struct seam_error *error) {
-    int code = is_lacking(column) ? SEAM_OK : turn_buffers(column, error);
-    for (int64_t i = 0; i < column->n_children && code == SEAM_OK; i++) {
-        code = seam_engine_turn(&column->children[i], error);
+    SEAM_TRY(is_lacking(column) ? SEAM_OK : turn_buffers(column, error));
+    for (int64_t i = 0; i < column->n_children; i++) {
+        SEAM_TRY(seam_engine_turn(&column->children[i], error));
     }
-    return code;
+    return SEAM_OK;
 }
 
 static int build(struct seam_engine_column *column, int64_t n_children, struct ArrowArray *children,
@@ -120,12 +115,10 @@ static int build(struct seam_engine_column *column, int64_t n_children, struct A
             buffers[n_buffers++] = column->buffers[i];
         }
     }
-    int code = seam_array_build(column->allocator, column->rows, column->null_count, n_buffers,
-                                buffers, n_children, children, out, error);
-    if (code == SEAM_OK) {
-        column->owned = 0; /* the buffers are the array's now */
-    }
-    return code;
+    SEAM_TRY(seam_array_build(column->allocator, column->rows, column->null_count, n_buffers,
+                              buffers, n_children, children, out, error));
+    column->owned = 0; /* the buffers are the array's now */
+    return SEAM_OK;
 }
 
 /* Type null has no buffers at all. */
@@ -138,60 +131,30 @@ static int export_nothing(struct seam_engine_column *column, struct ArrowArray *
 static int export_column(struct seam_engine_column *column, struct ArrowArray *out,
                          struct seam_error *error);
 
-static void release_all(struct ArrowArray *arrays, int64_t count) {
+static int export_children(struct seam_engine_column *column, struct ArrowArray *arrays,
+                           struct ArrowArray *out, struct seam_error *error) {
+    int64_t count = column->n_children;
     for (int64_t i = 0; i < count; i++) {
-        seam_array_release(&arrays[i]);
+        SEAM_TRY(export_column(&column->children[i], &arrays[i], error));
+        seam_engine_copied(column, i);
     }
-}
-
-/* A map's keys and values as the struct that Arrow puts around them. */
-static int wrap_entries(struct seam_engine_column *column, struct ArrowArray *arrays,
-                        struct seam_error *error) {
-    if (column->children[0].kind != SEAM_COLUMN_UNKNOWN && arrays[0].null_count > 0) {
-        return bad_value(column, 0, "or a later one has a key that is NULL, which Arrow has not",
-                         error);
+    if (column->kind == SEAM_COLUMN_MAP) {
+        if (column->children[0].kind != SEAM_COLUMN_UNKNOWN && arrays[0].null_count > 0) {
+            return bad_value(column, 0,
+                             "or a later one has a key that is NULL, which Arrow has not", error);
+        }
+        SEAM_TRY(seam_array_build_entries(column->allocator, arrays, error));
+        count = 1;
     }
-    void *no_nulls[1] = {NULL};
-    struct ArrowArray entries;
-    int code = seam_array_build(column->allocator, arrays[0].length, 0, 1, no_nulls, 2, arrays,
-                                &entries, error);
-    if (code == SEAM_OK) {
-        arrays[0] = entries;
-        arrays[1].release = NULL;
-    }
-    return code;
+    return build(column, count, arrays, out, error);
 }
 
 static int export_nested(struct seam_engine_column *column, struct ArrowArray *out,
                          struct seam_error *error) {
-    int64_t count = column->n_children;
-    int64_t done = 0;
-    void *block;
-    int code =
-        seam_alloc(column->allocator, (size_t)count * sizeof(struct ArrowArray), &block, error);
-    if (code != SEAM_OK) {
-        return code;
-    }
-    struct ArrowArray *arrays = block;
-    while (done < count && code == SEAM_OK) {
-        code = export_column(&column->children[done], &arrays[done], error);
-        if (code == SEAM_OK) {
-            seam_engine_copied(column, done);
-            done += 1;
-        }
-    }
-    if (code == SEAM_OK && column->kind == SEAM_COLUMN_MAP) {
-        code = wrap_entries(column, arrays, error);
-        count = code == SEAM_OK ? 1 : count;
-    }
-    if (code == SEAM_OK) {
-        code = build(column, count, arrays, out, error);
-    }
-    if (code != SEAM_OK) {
-        release_all(arrays, done);
-    }
-    seam_free(arrays);
-    return code;
+    struct ArrowArray *arrays;
+    int64_t n = column->n_children;
+    SEAM_TRY(seam_arrays_new(column->allocator, n, &arrays, error));
+    return seam_arrays_end(arrays, n, export_children(column, arrays, out, error));
 }
 
 static bool is_nested(int32_t kind) {
@@ -204,12 +167,9 @@ static int export_column(struct seam_engine_column *column, struct ArrowArray *o
     if (is_lacking(column)) {
         return export_nothing(column, out, error);
     }
-    int code = turn_buffers(column, error);
-    for (int i = SEAM_ENGINE_VALUES; i < SEAM_ENGINE_BUFFERS && code == SEAM_OK; i++) {
-        code = seam_engine_own_buffer(column, i, error);
-    }
-    if (code != SEAM_OK) {
-        return code;
+    SEAM_TRY(turn_buffers(column, error));
+    for (int i = SEAM_ENGINE_VALUES; i < SEAM_ENGINE_BUFFERS; i++) {
+        SEAM_TRY(seam_engine_own_buffer(column, i, error));
     }
     return is_nested(column->kind) ? export_nested(column, out, error)
                                    : build(column, 0, NULL, out, error);

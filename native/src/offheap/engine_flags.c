@@ -2,14 +2,9 @@
 #include "offheap/engine_buffers.h"
 
 #include "base/wide.h"
+#include "base/words.h"
 
 #include <string.h>
-
-static uint64_t word_at(const uint8_t *bytes) {
-    uint64_t word;
-    memcpy(&word, bytes, sizeof word);
-    return word;
-}
 
 /* The sum of the eight bytes of a word, each at most 31. */
 static int64_t sum_bytes(uint64_t word) {
@@ -24,7 +19,7 @@ SEAM_WIDE int64_t seam_flags_count(const uint8_t *flags, int64_t rows) {
     for (; i + 8 * WORDS <= rows; i += 8 * WORDS) {
         uint64_t sums = 0;
         for (int64_t j = 0; j < WORDS; j++) {
-            uint64_t word = word_at(flags + i + 8 * j);
+            uint64_t word = seam_load64(flags + i + 8 * j);
             all |= word;
             sums += word;
         }
@@ -40,7 +35,7 @@ SEAM_WIDE int64_t seam_flags_count(const uint8_t *flags, int64_t rows) {
 SEAM_WIDE void seam_flags_to_validity(const uint8_t *flags, int64_t rows, uint8_t *out) {
     int64_t i = 0;
     for (; i + 8 <= rows; i += 8) {
-        out[i / 8] = seam_gather_bits(~word_at(flags + i));
+        out[i / 8] = seam_gather_bits(~seam_load64(flags + i));
     }
     if (i < rows) {
         uint64_t word = ~UINT64_C(0); /* rows that are not there get a bit of 0 */

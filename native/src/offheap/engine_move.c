@@ -27,10 +27,7 @@ static int check_kinds(const struct seam_engine_slot *slot, const struct seam_ve
             same = slot->children[i].kind == SEAM_COLUMN_UNKNOWN;
             continue;
         }
-        int code = check_kinds(&slot->children[i], &vector->children[source], error);
-        if (code != SEAM_OK) {
-            return code;
-        }
+        SEAM_TRY(check_kinds(&slot->children[i], &vector->children[source], error));
     }
     return same && counted
                ? SEAM_OK
@@ -68,20 +65,18 @@ int seam_engine_move(struct seam_engine_column *column, const struct seam_engine
                      int64_t n_slots, struct seam_table *table, struct seam_error *error) {
     struct seam_chain chain;
     seam_engine_column_reset(column);
-    int code = seam_table_chain(table, &chain, error);
-    if (code == SEAM_OK && n_slots != table->n_columns) {
-        code = seam_fail(error, SEAM_BAD_INPUT, -1, "the table has %lld columns, %lld are wanted",
+    SEAM_TRY(seam_table_chain(table, &chain, error));
+    if (n_slots != table->n_columns) {
+        return seam_fail(error, SEAM_BAD_INPUT, -1, "the table has %lld columns, %lld are wanted",
                          (long long)table->n_columns, (long long)n_slots);
     }
-    for (int64_t i = 0; i < n_slots && code == SEAM_OK; i++) {
-        code = check_kinds(&slots[i], &table->columns[i], error);
+    for (int64_t i = 0; i < n_slots; i++) {
+        SEAM_TRY(check_kinds(&slots[i], &table->columns[i], error));
     }
-    if (code == SEAM_OK) {
-        code = seam_engine_open(column, slots, n_slots, &chain, error);
-    }
-    for (int64_t i = 0; i < n_slots && code == SEAM_OK; i++) {
+    SEAM_TRY(seam_engine_open(column, slots, n_slots, &chain, error));
+    for (int64_t i = 0; i < n_slots; i++) {
         take_vector(&column->children[i], &table->columns[i]);
-        code = seam_table_release_column(table, i, error);
+        SEAM_TRY(seam_table_release_column(table, i, error));
     }
-    return code;
+    return SEAM_OK;
 }

@@ -69,29 +69,23 @@ static void fill(const struct seam_engine_column *column, struct seam_node *node
 /* Views read offsets as whole numbers, which lie where a chain says. */
 static int align_offsets(struct seam_engine_column *column, struct seam_error *error) {
     bool apart = (uintptr_t)column->buffers[SEAM_ENGINE_OFFSETS] % sizeof(int32_t) != 0;
-    int code = apart ? seam_engine_own_buffer(column, SEAM_ENGINE_OFFSETS, error) : SEAM_OK;
-    for (int64_t i = 0; i < column->n_children && code == SEAM_OK; i++) {
-        code = align_offsets(&column->children[i], error);
+    SEAM_TRY(apart ? seam_engine_own_buffer(column, SEAM_ENGINE_OFFSETS, error) : SEAM_OK);
+    for (int64_t i = 0; i < column->n_children; i++) {
+        SEAM_TRY(align_offsets(&column->children[i], error));
     }
-    return code;
+    return SEAM_OK;
 }
 
 int seam_engine_view(struct seam_engine_column *column, struct seam_node **out,
                      struct seam_error *error) {
     void *block = NULL;
     *out = NULL;
-    int code = align_offsets(column, error);
-    if (code == SEAM_OK) {
-        code = seam_engine_turn(column, error);
-    }
-    if (code == SEAM_OK) {
-        size_t size = (size_t)count_nodes(column) * sizeof(struct seam_node);
-        code = seam_alloc(column->allocator, size, &block, error);
-    }
-    if (code == SEAM_OK) {
-        struct seam_node *next = (struct seam_node *)block + 1;
-        fill(column, block, &next);
-        *out = block;
-    }
-    return code;
+    SEAM_TRY(align_offsets(column, error));
+    SEAM_TRY(seam_engine_turn(column, error));
+    size_t size = (size_t)count_nodes(column) * sizeof(struct seam_node);
+    SEAM_TRY(seam_alloc(column->allocator, size, &block, error));
+    struct seam_node *next = (struct seam_node *)block + 1;
+    fill(column, block, &next);
+    *out = block;
+    return SEAM_OK;
 }

@@ -68,15 +68,14 @@ static int check_slot(const struct seam_engine_slot *slot, int depth, struct sea
         (slot->kind < SEAM_COLUMN_UNKNOWN || slot->kind > SEAM_COLUMN_VARIANT)) {
         return bad_slot(slot, "has a type that is none", error);
     }
-    int code = check_children(slot, error);
-    if (code == SEAM_OK && slot->kind != SEAM_COLUMN_DECIMALV2 &&
-        seam_column_is_decimal(slot->kind)) {
-        code = check_decimal(slot, error);
+    SEAM_TRY(check_children(slot, error));
+    if (slot->kind != SEAM_COLUMN_DECIMALV2 && seam_column_is_decimal(slot->kind)) {
+        SEAM_TRY(check_decimal(slot, error));
     }
-    for (int64_t i = 0; i < slot->n_children && code == SEAM_OK; i++) {
-        code = check_slot(&slot->children[i], depth + 1, error);
+    for (int64_t i = 0; i < slot->n_children; i++) {
+        SEAM_TRY(check_slot(&slot->children[i], depth + 1, error));
     }
-    return code;
+    return SEAM_OK;
 }
 
 int seam_engine_slot_check(const struct seam_engine_slot *slot, struct seam_error *error) {

@@ -2,6 +2,8 @@
  * is an error, never a NULL. */
 #include "offheap/engine_buffers.h"
 
+#include "base/words.h"
+
 #include <string.h>
 
 __extension__ typedef unsigned __int128 uwide;
@@ -188,10 +190,7 @@ static bool read_text(const struct seam_engine_texts *texts, uwide limit, struct
 
 int64_t seam_engine_texts_read(const struct seam_engine_texts *texts) {
     int32_t width = seam_column_width(texts->kind);
-    uwide limit = 1;
-    for (int32_t i = 0; i < texts->precision; i++) {
-        limit *= 10;
-    }
+    uwide limit = (uwide)seam_power_of_ten(texts->precision);
     /* Without a letter in any text there are no bytes, and nothing may be added to NULL. */
     const uint8_t *bytes = texts->bytes != NULL ? texts->bytes : (const uint8_t *)"";
     int32_t begin = 0, end;

@@ -4,6 +4,7 @@
 #include "offheap/engine_buffers.h"
 
 #include "base/wide.h"
+#include "base/words.h"
 
 #include <string.h>
 
@@ -25,15 +26,6 @@ static wide wide_at(const uint8_t *in) {
     wide value;
     memcpy(&value, in, sizeof value);
     return value;
-}
-
-/* Largest unscaled value. */
-static wide most_of(int32_t precision) {
-    wide most = 1;
-    for (int32_t i = 0; i < precision; i++) {
-        most *= 10;
-    }
-    return most - 1;
 }
 
 /* Whether a value in rows [begin, end) means nothing. The loops gather sign bits: sums and
@@ -73,7 +65,7 @@ static bool datetimes_wrong(const struct seam_engine_values *values, int64_t beg
 static bool decimals_wrong(const struct seam_engine_values *values, int64_t begin, int64_t end) {
     const loose32 *narrow = (const void *)values->in;
     const loose64 *in = (const void *)values->in;
-    const int64_t most = (int64_t)most_of(values->precision);
+    const int64_t most = (int64_t)(seam_power_of_ten(values->precision) - 1);
     bool found = false;
     for (int64_t i = begin; i < end; i++) {
         int64_t unscaled = values->kind == SEAM_COLUMN_DECIMAL32 ? narrow[i] : in[i];
@@ -96,7 +88,7 @@ static bool decimals128_small(const struct seam_engine_values *values, wide most
 }
 
 static bool decimals128_wrong(const struct seam_engine_values *values, int64_t begin, int64_t end) {
-    wide most = most_of(values->precision);
+    wide most = seam_power_of_ten(values->precision) - 1;
     if (most >> 64 > 0 && decimals128_small(values, most, begin, end)) {
         return false;
     }
@@ -175,7 +167,7 @@ static inline __attribute__((always_inline)) bool widen(const struct seam_engine
     const loose32 *in32 = (const void *)values->in;
     const loose64 *in64 = (const void *)values->in;
     const uint8_t *nulls = values->nulls;
-    const uint64_t most = (uint64_t)most_of(values->precision);
+    const uint64_t most = (uint64_t)(seam_power_of_ten(values->precision) - 1);
     loose64 *out = (void *)values->out;
     uint64_t all = 0;
     SEAM_EACH_ROW_ALONE

@@ -203,20 +203,15 @@ static void put_column(struct writer *writer, const struct seam_vector *column) 
 }
 
 int seam_table_chain(struct seam_table *table, struct seam_chain *out, struct seam_error *error) {
-    int code = check_columns(table, error);
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(check_columns(table, error));
     int64_t n_words = 1;
     for (int64_t i = 0; i < table->n_columns; i++) {
         n_words += column_words(&table->columns[i]);
     }
     if (table->meta == NULL) {
         void *block;
-        code = seam_alloc(table->allocator, (size_t)n_words * 2 * sizeof(int64_t), &block, error);
-        if (code != SEAM_OK) {
-            return code;
-        }
+        SEAM_TRY(
+            seam_alloc(table->allocator, (size_t)n_words * 2 * sizeof(int64_t), &block, error));
         table->meta = block;
     }
     struct writer writer = {.words = table->meta, .extents = table->meta + n_words, .position = 1};

@@ -21,10 +21,7 @@ void seam_vector_reset(struct seam_vector *vector) {
 static int resize(struct seam_vector *vector, void **block, int64_t used_bytes, int64_t size_bytes,
                   struct seam_error *error) {
     void *fresh = NULL;
-    int code = seam_alloc(vector->allocator, (size_t)size_bytes, &fresh, error);
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(seam_alloc(vector->allocator, (size_t)size_bytes, &fresh, error));
     if (*block != NULL && used_bytes > 0) {
         memcpy(fresh, *block, (size_t)used_bytes);
     }
@@ -35,43 +32,35 @@ static int resize(struct seam_vector *vector, void **block, int64_t used_bytes, 
 
 static int resize_bytes(struct seam_vector *vector, int64_t size_bytes, struct seam_error *error) {
     void *block = vector->bytes;
-    int code = resize(vector, &block, vector->offsets[vector->rows], size_bytes, error);
-    if (code == SEAM_OK) {
-        vector->bytes = block;
-        vector->bytes_capacity = size_bytes;
-    }
-    return code;
+    SEAM_TRY(resize(vector, &block, vector->offsets[vector->rows], size_bytes, error));
+    vector->bytes = block;
+    vector->bytes_capacity = size_bytes;
+    return SEAM_OK;
 }
 
 static int resize_nulls(struct seam_vector *vector, int64_t capacity, struct seam_error *error) {
     void *block = vector->nulls;
-    int code = resize(vector, &block, vector->rows, capacity, error);
-    if (code == SEAM_OK) {
-        vector->nulls = block;
-        memset(vector->nulls + vector->rows, 0, (size_t)(capacity - vector->rows));
-    }
-    return code;
+    SEAM_TRY(resize(vector, &block, vector->rows, capacity, error));
+    vector->nulls = block;
+    memset(vector->nulls + vector->rows, 0, (size_t)(capacity - vector->rows));
+    return SEAM_OK;
 }
 
 static int resize_data(struct seam_vector *vector, int64_t capacity, struct seam_error *error) {
     void *block = vector->data;
     int64_t width = vector->width;
-    int code = resize(vector, &block, vector->rows * width, capacity * width, error);
-    if (code == SEAM_OK) {
-        vector->data = block;
-    }
-    return code;
+    SEAM_TRY(resize(vector, &block, vector->rows * width, capacity * width, error));
+    vector->data = block;
+    return SEAM_OK;
 }
 
 static int resize_offsets(struct seam_vector *vector, int64_t capacity, struct seam_error *error) {
     enum { ENTRY = sizeof(int32_t) };
     void *block = vector->offsets;
-    int code = resize(vector, &block, (vector->rows + 1) * ENTRY, (capacity + 1) * ENTRY, error);
-    if (code == SEAM_OK) {
-        vector->offsets = block;
-        vector->offsets[0] = 0;
-    }
-    return code;
+    SEAM_TRY(resize(vector, &block, (vector->rows + 1) * ENTRY, (capacity + 1) * ENTRY, error));
+    vector->offsets = block;
+    vector->offsets[0] = 0;
+    return SEAM_OK;
 }
 
 /* Rows of arrays and maps are found like strings, only that their bytes are a child's rows. */
@@ -82,17 +71,15 @@ static int is_offset_kind(int32_t kind) {
 /* Grows each buffer. If one fails those before it are larger than they say, which harms nobody. */
 static int resize_rows(struct seam_vector *vector, int64_t capacity, struct seam_error *error) {
     int32_t kind = vector->type.kind;
-    int code = kind == SEAM_COLUMN_UNKNOWN ? SEAM_OK : resize_nulls(vector, capacity, error);
-    if (code == SEAM_OK && vector->width > 0) {
-        code = resize_data(vector, capacity, error);
+    SEAM_TRY(kind == SEAM_COLUMN_UNKNOWN ? SEAM_OK : resize_nulls(vector, capacity, error));
+    if (vector->width > 0) {
+        SEAM_TRY(resize_data(vector, capacity, error));
     }
-    if (code == SEAM_OK && is_offset_kind(kind)) {
-        code = resize_offsets(vector, capacity, error);
+    if (is_offset_kind(kind)) {
+        SEAM_TRY(resize_offsets(vector, capacity, error));
     }
-    if (code == SEAM_OK) {
-        vector->capacity = capacity;
-    }
-    return code;
+    vector->capacity = capacity;
+    return SEAM_OK;
 }
 
 static int check_limit(const struct seam_vector *vector, int64_t wanted, const char *unit,
@@ -110,20 +97,20 @@ static int64_t grown(int64_t wanted) {
 }
 
 int seam_vector_reserve(struct seam_vector *vector, int64_t capacity, struct seam_error *error) {
-    int code = check_limit(vector, capacity, "rows", error);
-    if (code == SEAM_OK && capacity > vector->capacity) {
-        code = resize_rows(vector, grown(capacity), error);
+    SEAM_TRY(check_limit(vector, capacity, "rows", error));
+    if (capacity > vector->capacity) {
+        SEAM_TRY(resize_rows(vector, grown(capacity), error));
     }
-    return code;
+    return SEAM_OK;
 }
 
 int seam_vector_reserve_bytes(struct seam_vector *vector, int64_t total_bytes,
                               struct seam_error *error) {
-    int code = check_limit(vector, total_bytes, "bytes", error);
-    if (code == SEAM_OK && total_bytes > vector->bytes_capacity) {
-        code = resize_bytes(vector, grown(total_bytes), error);
+    SEAM_TRY(check_limit(vector, total_bytes, "bytes", error));
+    if (total_bytes > vector->bytes_capacity) {
+        SEAM_TRY(resize_bytes(vector, grown(total_bytes), error));
     }
-    return code;
+    return SEAM_OK;
 }
 
 static int init_tree(struct seam_vector *vector, const struct seam_column_type *type,
@@ -168,11 +155,9 @@ static int init_tree(struct seam_vector *vector, const struct seam_column_type *
 int seam_vector_init(struct seam_vector *vector, const struct seam_column_type *type,
                      int64_t capacity, struct seam_allocator *allocator, struct seam_error *error) {
     *vector = (struct seam_vector){.type = *type, .allocator = allocator};
-    int code = seam_column_type_check(type, error);
-    if (code == SEAM_OK) {
-        code = check_limit(vector, capacity, "rows", error);
-    }
-    return code == SEAM_OK ? init_tree(vector, type, capacity, allocator, error) : code;
+    SEAM_TRY(seam_column_type_check(type, error));
+    SEAM_TRY(check_limit(vector, capacity, "rows", error));
+    return init_tree(vector, type, capacity, allocator, error);
 }
 
 struct seam_vector *seam_vector_child(struct seam_vector *vector, int64_t index) {

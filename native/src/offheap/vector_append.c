@@ -82,31 +82,26 @@ static void finish_null(struct seam_vector *vector) {
 }
 
 int seam_vector_append_null(struct seam_vector *vector, struct seam_error *error) {
-    int code = begin(vector, UINT32_MAX, "null", error);
-    if (code == SEAM_OK && vector->n_children > 0) {
-        code = nested_null(vector, error);
+    SEAM_TRY(begin(vector, UINT32_MAX, "null", error));
+    if (vector->n_children > 0) {
+        SEAM_TRY(nested_null(vector, error));
     }
-    if (code == SEAM_OK) {
-        finish_null(vector);
-    }
-    return code;
+    finish_null(vector);
+    return SEAM_OK;
 }
 
 int seam_vector_append_boolean(struct seam_vector *vector, int64_t value,
                                struct seam_error *error) {
-    int code = begin(vector, KIND(BOOLEAN), "boolean", error);
-    if (code == SEAM_OK && value != 0 && value != 1) {
-        code = too_large(vector, error);
+    SEAM_TRY(begin(vector, KIND(BOOLEAN), "boolean", error));
+    if (value != 0 && value != 1) {
+        return too_large(vector, error);
     }
-    return code == SEAM_OK ? finish(vector, &value) : code;
+    return finish(vector, &value);
 }
 
 int seam_vector_append_long(struct seam_vector *vector, int64_t value, struct seam_error *error) {
     uint32_t kinds = KIND(TINYINT) | KIND(SHORT) | KIND(INT) | KIND(LONG);
-    int code = begin(vector, kinds, "whole number", error);
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(begin(vector, kinds, "whole number", error));
     int64_t most = INT64_MAX >> (64 - 8 * vector->width);
     if (value > most || value < -most - 1) {
         return too_large(vector, error);
@@ -129,11 +124,9 @@ int seam_vector_append_double(struct seam_vector *vector, double value, struct s
 int seam_vector_append_date(struct seam_vector *vector, int64_t epoch_days,
                             struct seam_error *error) {
     int32_t julian = 0;
-    int code = begin(vector, KIND(DATE), "date", error);
-    if (code == SEAM_OK) {
-        code = seam_date_pack(epoch_days, &julian, error);
-    }
-    return code == SEAM_OK ? finish(vector, &julian) : code;
+    SEAM_TRY(begin(vector, KIND(DATE), "date", error));
+    SEAM_TRY(seam_date_pack(epoch_days, &julian, error));
+    return finish(vector, &julian);
 }
 
 int seam_vector_append_time(struct seam_vector *vector, int64_t millis, struct seam_error *error) {
@@ -148,19 +141,14 @@ int seam_vector_append_time(struct seam_vector *vector, int64_t millis, struct s
 int seam_vector_append_datetime(struct seam_vector *vector, int64_t epoch_micros,
                                 struct seam_error *error) {
     int64_t packed = 0;
-    int code = begin(vector, DATETIMES, "timestamp", error);
-    if (code == SEAM_OK) {
-        code = seam_datetime_pack(epoch_micros, &packed, error);
-    }
-    return code == SEAM_OK ? finish(vector, &packed) : code;
+    SEAM_TRY(begin(vector, DATETIMES, "timestamp", error));
+    SEAM_TRY(seam_datetime_pack(epoch_micros, &packed, error));
+    return finish(vector, &packed);
 }
 
 int seam_vector_append_decimal128(struct seam_vector *vector, int64_t high, uint64_t low,
                                   struct seam_error *error) {
-    int code = begin(vector, DECIMALS, "decimal", error);
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(begin(vector, DECIMALS, "decimal", error));
     int64_t narrow = (int64_t)low;
     int fits64 = high == narrow >> 63;
     int fits32 = fits64 && narrow == (int32_t)narrow;
@@ -178,20 +166,14 @@ int seam_vector_append_decimal(struct seam_vector *vector, int64_t unscaled,
 
 int seam_vector_append_bytes(struct seam_vector *vector, const char *value, int64_t size_bytes,
                              struct seam_error *error) {
-    int code = begin(vector, KIND(STRING) | KIND(BINARY), "run of bytes", error);
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(begin(vector, KIND(STRING) | KIND(BINARY), "run of bytes", error));
     int64_t row = vector->rows;
     int64_t start = vector->offsets[row];
     if (size_bytes < 0 || size_bytes > SEAM_VECTOR_LIMIT) {
         return too_large(vector, error);
     }
     if (start + size_bytes > vector->bytes_capacity) {
-        code = seam_vector_reserve_bytes(vector, start + size_bytes, error);
-        if (code != SEAM_OK) {
-            return code;
-        }
+        SEAM_TRY(seam_vector_reserve_bytes(vector, start + size_bytes, error));
     }
     if (size_bytes > 0) {
         memcpy(vector->bytes + start, value, (size_t)size_bytes);
@@ -200,41 +182,4 @@ int seam_vector_append_bytes(struct seam_vector *vector, const char *value, int6
     vector->nulls[row] = 0;
     vector->rows = row + 1;
     return SEAM_OK;
-}
-
-static int append_entries(struct seam_vector *vector, int64_t n, struct seam_error *error) {
-    int64_t row = vector->rows;
-    int64_t start = vector->offsets[row];
-    if (n < 0 || n > SEAM_VECTOR_LIMIT - start) {
-        return too_large(vector, error);
-    }
-    int code = check_children(vector, start + n, error);
-    if (code == SEAM_OK) {
-        vector->offsets[row + 1] = (int32_t)(start + n);
-        vector->nulls[row] = 0;
-        vector->rows = row + 1;
-    }
-    return code;
-}
-
-int seam_vector_append_array(struct seam_vector *vector, int64_t n, struct seam_error *error) {
-    int code = begin(vector, KIND(ARRAY), "list", error);
-    return code == SEAM_OK ? append_entries(vector, n, error) : code;
-}
-
-int seam_vector_append_map(struct seam_vector *vector, int64_t n, struct seam_error *error) {
-    int code = begin(vector, KIND(MAP), "map", error);
-    return code == SEAM_OK ? append_entries(vector, n, error) : code;
-}
-
-int seam_vector_append_struct(struct seam_vector *vector, struct seam_error *error) {
-    int code = begin(vector, KIND(STRUCT) | KIND(VARIANT), "struct", error);
-    if (code == SEAM_OK) {
-        code = check_children(vector, vector->rows + 1, error);
-    }
-    if (code == SEAM_OK) {
-        vector->nulls[vector->rows] = 0;
-        vector->rows += 1;
-    }
-    return code;
 }

@@ -53,8 +53,7 @@ static int match_fields(const struct seam_vector *vector, const struct seam_node
         (vector->type.kind == SEAM_COLUMN_VARIANT && node->n_children != vector->n_children)) {
         return mismatch(vector, node, error);
     }
-    int code = SEAM_OK;
-    for (int32_t i = 0; i < vector->n_children && code == SEAM_OK; i++) {
+    for (int32_t i = 0; i < vector->n_children; i++) {
         const struct seam_vector *child = &vector->children[i];
         const struct seam_node *field = field_of(vector, i, node);
         if (child->type.kind == SEAM_COLUMN_UNKNOWN) {
@@ -65,9 +64,9 @@ static int match_fields(const struct seam_vector *vector, const struct seam_node
                              "the Arrow struct '%s' has not one field '%s'", node->name,
                              child->type.name == NULL ? "" : child->type.name);
         }
-        code = match(child, field, error);
+        SEAM_TRY(match(child, field, error));
     }
-    return code;
+    return SEAM_OK;
 }
 
 static int match_entries(const struct seam_vector *map, const struct seam_node *node,
@@ -76,11 +75,10 @@ static int match_entries(const struct seam_vector *map, const struct seam_node *
         node->children[0].n_children != 2) {
         return mismatch(map, node, error);
     }
-    int code = SEAM_OK;
-    for (int32_t i = 0; i < map->n_children && code == SEAM_OK; i++) {
-        code = match(&map->children[i], half_of(map, i, node), error);
+    for (int32_t i = 0; i < map->n_children; i++) {
+        SEAM_TRY(match(&map->children[i], half_of(map, i, node), error));
     }
-    return code;
+    return SEAM_OK;
 }
 
 static int match(const struct seam_vector *vector, const struct seam_node *node,
@@ -118,15 +116,12 @@ static int match(const struct seam_vector *vector, const struct seam_node *node,
 /* --- nulls of any type --- */
 
 static int append_nulls(struct seam_vector *vector, int64_t count, struct seam_error *error) {
-    int code = seam_vector_reserve(vector, vector->rows + count, error);
-    if (code != SEAM_OK || vector->type.kind == SEAM_COLUMN_UNKNOWN) {
-        return code;
+    SEAM_TRY(seam_vector_reserve(vector, vector->rows + count, error));
+    if (vector->type.kind == SEAM_COLUMN_UNKNOWN) {
+        return SEAM_OK;
     }
     for (int32_t i = 0; vector->offsets == NULL && i < vector->n_children; i++) {
-        code = append_nulls(&vector->children[i], count, error);
-        if (code != SEAM_OK) {
-            return code;
-        }
+        SEAM_TRY(append_nulls(&vector->children[i], count, error));
     }
     int64_t row = vector->rows;
     memset(vector->nulls + row, 1, (size_t)count);
@@ -182,14 +177,13 @@ static int append_encoded(struct seam_vector *vector, const struct seam_node *no
 
 static int append_fields(struct seam_vector *vector, const struct seam_node *node,
                          const struct seam_selection *selection, struct seam_error *error) {
-    int code = SEAM_OK;
-    for (int32_t i = 0; i < vector->n_children && code == SEAM_OK; i++) {
+    for (int32_t i = 0; i < vector->n_children; i++) {
         struct seam_vector *child = &vector->children[i];
         if (child->type.kind != SEAM_COLUMN_UNKNOWN) {
-            code = append(child, field_of(vector, i, node), selection, error);
+            SEAM_TRY(append(child, field_of(vector, i, node), selection, error));
         }
     }
-    return code;
+    return SEAM_OK;
 }
 
 /* A null struct has a null in each field, whatever lies there. */
@@ -258,8 +252,8 @@ static int list_entries(struct seam_vector *vector, const struct seam_node *node
                         const struct seam_selection *selection, int64_t count, int64_t **out,
                         struct seam_error *error) {
     const int32_t *offsets = vector->offsets + vector->rows;
-    int code = alloc_rows(vector, count, out, error);
-    for (int64_t i = 0; code == SEAM_OK && i < selection->count; i++) {
+    SEAM_TRY(alloc_rows(vector, count, out, error));
+    for (int64_t i = 0; i < selection->count; i++) {
         int64_t *entry = *out + (offsets[i] - offsets[0]);
         int64_t size = offsets[i + 1] - offsets[i];
         int64_t start = size == 0 ? 0 : seam_node_start(node, chosen(selection, i));
@@ -267,21 +261,20 @@ static int list_entries(struct seam_vector *vector, const struct seam_node *node
             entry[k] = start + k;
         }
     }
-    return code;
+    return SEAM_OK;
 }
 
 static int append_children(struct seam_vector *vector, const struct seam_node *node,
                            const struct seam_selection *entries, struct seam_error *error) {
     bool map = vector->type.kind == SEAM_COLUMN_MAP;
-    int code = SEAM_OK;
-    for (int32_t i = 0; i < vector->n_children && code == SEAM_OK; i++) {
+    for (int32_t i = 0; i < vector->n_children; i++) {
         struct seam_vector *child = &vector->children[i];
         if (child->type.kind != SEAM_COLUMN_UNKNOWN) {
-            code =
-                append(child, map ? half_of(vector, i, node) : &node->children[0], entries, error);
+            SEAM_TRY(
+                append(child, map ? half_of(vector, i, node) : &node->children[0], entries, error));
         }
     }
-    return code;
+    return SEAM_OK;
 }
 
 static bool has_nulls(const struct seam_node *node) {
@@ -339,11 +332,8 @@ static int append(struct seam_vector *vector, const struct seam_node *node,
     if (node->kind == SEAM_NODE_DICTIONARY || node->kind == SEAM_NODE_RUNS) {
         return append_encoded(vector, node, selection, error);
     }
-    int code = seam_vector_reserve(vector, vector->rows + selection->count, error);
-    if (code != SEAM_OK) {
-        return code;
-    }
-    code = append_level(vector, node, selection, error);
+    SEAM_TRY(seam_vector_reserve(vector, vector->rows + selection->count, error));
+    int code = append_level(vector, node, selection, error);
     if (code == SEAM_OK) {
         vector->rows += selection->count;
     } else { /* flags behind the last row stay 0 */

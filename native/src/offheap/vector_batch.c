@@ -71,53 +71,54 @@ static int is_whole(int32_t kind) {
 int seam_vector_append_longs(struct seam_vector *vector, const int64_t *values,
                              const uint8_t *nulls, int64_t n, struct seam_error *error) {
     append_long append = appender_of(vector->type.kind);
-    int code = reserve(vector, n, error);
+    SEAM_TRY(reserve(vector, n, error));
     int64_t begin = 0;
-    if (code == SEAM_OK && nulls == NULL && is_whole(vector->type.kind)) {
+    if (nulls == NULL && is_whole(vector->type.kind)) {
         begin = store(vector->data + vector->rows * vector->width, vector->width, values, n);
         memset(vector->nulls + vector->rows, 0, (size_t)begin);
         vector->rows += begin;
     }
-    for (int64_t i = begin; i < n && code == SEAM_OK; i++) {
-        code = nulls != NULL && nulls[i] ? seam_vector_append_null(vector, error)
-                                         : append(vector, values[i], error);
+    for (int64_t i = begin; i < n; i++) {
+        SEAM_TRY(nulls != NULL && nulls[i] ? seam_vector_append_null(vector, error)
+                                           : append(vector, values[i], error));
     }
-    return code;
+    return SEAM_OK;
 }
 
 int seam_vector_append_days(struct seam_vector *vector, const int64_t *values, int64_t origin,
                             const uint8_t *nulls, int64_t n, struct seam_error *error) {
-    int code = reserve(vector, n, error);
-    for (int64_t i = 0; i < n && code == SEAM_OK; i++) {
-        code = nulls != NULL && nulls[i]
-                   ? seam_vector_append_null(vector, error)
-                   : seam_vector_append_date(vector, values[i] - origin, error);
+    SEAM_TRY(reserve(vector, n, error));
+    for (int64_t i = 0; i < n; i++) {
+        SEAM_TRY(nulls != NULL && nulls[i]
+                     ? seam_vector_append_null(vector, error)
+                     : seam_vector_append_date(vector, values[i] - origin, error));
     }
-    return code;
+    return SEAM_OK;
 }
 
 int seam_vector_append_doubles(struct seam_vector *vector, const double *values,
                                const uint8_t *nulls, int64_t n, struct seam_error *error) {
-    int code = reserve(vector, n, error);
-    for (int64_t i = 0; i < n && code == SEAM_OK; i++) {
-        code = nulls != NULL && nulls[i] ? seam_vector_append_null(vector, error)
-                                         : seam_vector_append_double(vector, values[i], error);
+    SEAM_TRY(reserve(vector, n, error));
+    for (int64_t i = 0; i < n; i++) {
+        SEAM_TRY(nulls != NULL && nulls[i] ? seam_vector_append_null(vector, error)
+                                           : seam_vector_append_double(vector, values[i], error));
     }
-    return code;
+    return SEAM_OK;
 }
 
 int seam_vector_append_decimals128(struct seam_vector *vector, const uint8_t *values,
                                    const uint8_t *nulls, int64_t n, struct seam_error *error) {
-    int code = reserve(vector, n, error);
-    for (int64_t i = 0; i < n && code == SEAM_OK; i++) {
+    SEAM_TRY(reserve(vector, n, error));
+    for (int64_t i = 0; i < n; i++) {
         uint64_t low = 0;
         int64_t high = 0;
         memcpy(&low, values + 16 * i, sizeof low);
         memcpy(&high, values + 16 * i + 8, sizeof high);
-        code = nulls != NULL && nulls[i] ? seam_vector_append_null(vector, error)
-                                         : seam_vector_append_decimal128(vector, high, low, error);
+        SEAM_TRY(nulls != NULL && nulls[i]
+                     ? seam_vector_append_null(vector, error)
+                     : seam_vector_append_decimal128(vector, high, low, error));
     }
-    return code;
+    return SEAM_OK;
 }
 
 static int not_plain(int64_t offset, struct seam_error *error) {
@@ -191,10 +192,7 @@ static int parse_lines(struct lines *lines, int32_t scale, const uint8_t *nulls,
         int64_t *number = &lines->numbers[lines->count];
         *number = 0;
         if (nulls == NULL || !nulls[lines->count]) {
-            int code = parse_decimal(lines->text, lines->at, end, scale, number, error);
-            if (code != SEAM_OK) {
-                return code;
-            }
+            SEAM_TRY(parse_decimal(lines->text, lines->at, end, scale, number, error));
         }
         lines->at = end + 1;
         lines->count += 1;
@@ -205,23 +203,23 @@ static int parse_lines(struct lines *lines, int32_t scale, const uint8_t *nulls,
 int seam_vector_append_decimal_texts(struct seam_vector *vector, const char *text,
                                      int64_t size_bytes, const uint8_t *nulls, int64_t n,
                                      struct seam_error *error) {
-    int code = reserve(vector, n, error);
+    SEAM_TRY(reserve(vector, n, error));
     int64_t at = 0;
-    for (int64_t row = 0; row < n && code == SEAM_OK;) {
+    for (int64_t row = 0; row < n;) {
         struct lines lines = {.text = text, .size_bytes = size_bytes, .at = at};
         struct seam_error problem = {.offset = -1, .message = ""};
         int64_t wanted = n - row < PARSED_AT_ONCE ? n - row : PARSED_AT_ONCE;
         const uint8_t *flags = nulls == NULL ? NULL : nulls + row;
         int bad = parse_lines(&lines, vector->type.scale, flags, wanted, &problem);
         /* A number before the bad line that does not fit is the first at fault. */
-        code = seam_vector_append_longs(vector, lines.numbers, flags, lines.count, error);
-        if (code == SEAM_OK && bad != SEAM_OK) {
-            code = seam_fail(error, bad, problem.offset, "%s", problem.message);
+        SEAM_TRY(seam_vector_append_longs(vector, lines.numbers, flags, lines.count, error));
+        if (bad != SEAM_OK) {
+            return seam_fail(error, bad, problem.offset, "%s", problem.message);
         }
         row += lines.count;
         at = lines.at;
     }
-    return code;
+    return SEAM_OK;
 }
 
 /* The end of the last run, or -1 if one is not as long as a run can be or all are too long. */
@@ -239,10 +237,7 @@ static int64_t runs_end(int64_t start, const int64_t *sizes, int64_t n) {
 static int append_all_runs(struct seam_vector *vector, const char *bytes, const int64_t *sizes,
                            int64_t end, int64_t n, struct seam_error *error) {
     int64_t start = vector->offsets[vector->rows];
-    int code = seam_vector_reserve_bytes(vector, end, error);
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(seam_vector_reserve_bytes(vector, end, error));
     if (end > start) {
         memcpy(vector->bytes + start, bytes, (size_t)(end - start));
     }
@@ -305,11 +300,8 @@ static int is_null(const uint8_t *nulls, int64_t row) {
 int seam_vector_append_entries(struct seam_vector *vector, const int64_t *counts,
                                const uint8_t *nulls, int64_t n, struct seam_error *error) {
     uint32_t kinds = UINT32_C(1) << SEAM_COLUMN_ARRAY | UINT32_C(1) << SEAM_COLUMN_MAP;
-    int code = check_kind(vector, kinds, "entries", error);
-    code = code == SEAM_OK ? reserve(vector, n, error) : code;
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(check_kind(vector, kinds, "entries", error));
+    SEAM_TRY(reserve(vector, n, error));
     int64_t end = vector->offsets[vector->rows];
     for (int64_t i = 0; i < n; i++) {
         if (counts[i] < 0 || counts[i] > SEAM_VECTOR_LIMIT ||
@@ -319,28 +311,28 @@ int seam_vector_append_entries(struct seam_vector *vector, const int64_t *counts
         }
         end += counts[i];
     }
-    code = check_children(vector, end, error);
-    if (code == SEAM_OK && end > SEAM_VECTOR_LIMIT) { /* a map without children */
-        code = seam_fail(error, SEAM_TOO_LARGE, -1, "%lld entries are too many", (long long)end);
+    SEAM_TRY(check_children(vector, end, error));
+    if (end > SEAM_VECTOR_LIMIT) { /* a map without children */
+        return seam_fail(error, SEAM_TOO_LARGE, -1, "%lld entries are too many", (long long)end);
     }
-    for (int64_t i = 0; i < n && code == SEAM_OK; i++) {
+    for (int64_t i = 0; i < n; i++) {
         int64_t row = vector->rows;
         vector->offsets[row + 1] = vector->offsets[row] + (int32_t)counts[i];
         vector->nulls[row] = (uint8_t)is_null(nulls, i);
         vector->rows = row + 1;
     }
-    return code;
+    return SEAM_OK;
 }
 
 int seam_vector_append_structs(struct seam_vector *vector, const uint8_t *nulls, int64_t n,
                                struct seam_error *error) {
     uint32_t kinds = UINT32_C(1) << SEAM_COLUMN_STRUCT | UINT32_C(1) << SEAM_COLUMN_VARIANT;
-    int code = check_kind(vector, kinds, "fields", error);
-    code = code == SEAM_OK ? check_children(vector, vector->rows + n, error) : code;
-    code = code == SEAM_OK ? reserve(vector, n, error) : code;
-    for (int64_t i = 0; i < n && code == SEAM_OK; i++) {
+    SEAM_TRY(check_kind(vector, kinds, "fields", error));
+    SEAM_TRY(check_children(vector, vector->rows + n, error));
+    SEAM_TRY(reserve(vector, n, error));
+    for (int64_t i = 0; i < n; i++) {
         vector->nulls[vector->rows] = (uint8_t)is_null(nulls, i);
         vector->rows += 1;
     }
-    return code;
+    return SEAM_OK;
 }

@@ -439,10 +439,7 @@ static int write_listed(struct source *source, const struct seam_node *node,
                         const struct seam_selection *selection, struct seam_error *error) {
     void *block = NULL;
     int64_t size_bytes = selection->count * source->width;
-    int code = seam_alloc(source->vector->allocator, (size_t)size_bytes, &block, error);
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(seam_alloc(source->vector->allocator, (size_t)size_bytes, &block, error));
     const uint8_t *flags = flags_of(source->vector);
     const void *values = node->view.data + node->view.offset * source->width;
     switch (source->width) {
@@ -463,7 +460,7 @@ static int write_listed(struct source *source, const struct seam_node *node,
         break;
     }
     source->values = block;
-    code = write_fixed(source, error);
+    int code = write_fixed(source, error);
     seam_free(block);
     return code;
 }
@@ -520,11 +517,11 @@ RUN_ON(int64_t)
 static int write_dense(struct seam_vector *vector, const struct seam_view *view, int64_t start,
                        int64_t total, struct seam_error *error) {
     int64_t base = vector->offsets[vector->rows];
-    int code = seam_vector_reserve_bytes(vector, base + total, error);
-    if (code == SEAM_OK && total > 0) {
+    SEAM_TRY(seam_vector_reserve_bytes(vector, base + total, error));
+    if (total > 0) {
         memcpy(vector->bytes + base, view->data + start, (size_t)total);
     }
-    return code;
+    return SEAM_OK;
 }
 
 /* Row of the view that entry `i` of the selection stands for; flags tell which are null. */
@@ -550,15 +547,15 @@ static int write_scattered(struct seam_vector *vector, const struct seam_view *v
         end += size;
         offsets[i + 1] = (int32_t)end;
     }
-    int code = seam_vector_reserve_bytes(vector, end, error);
-    for (int64_t i = 0; code == SEAM_OK && i < selection->count; i++) {
+    SEAM_TRY(seam_vector_reserve_bytes(vector, end, error));
+    for (int64_t i = 0; i < selection->count; i++) {
         int32_t size = offsets[i + 1] - offsets[i];
         if (size > 0) {
             memcpy(vector->bytes + offsets[i], view->data + start_of(view, chosen(selection, i)),
                    (size_t)size);
         }
     }
-    return code;
+    return SEAM_OK;
 }
 
 static int write_strings(struct seam_vector *vector, const struct seam_node *node,

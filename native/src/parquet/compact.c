@@ -33,10 +33,7 @@ int compact_varint(struct compact *in, uint64_t *out) {
     uint64_t value = 0;
     for (int i = 0; i < MOST_VARINT_BYTES; i++) {
         uint8_t next = 0;
-        int code = compact_byte(in, &next);
-        if (code) {
-            return code;
-        }
+        SEAM_TRY(compact_byte(in, &next));
         value |= (uint64_t)(next & 0x7f) << (7 * i);
         if (next < 0x80) {
             *out = value;
@@ -89,22 +86,22 @@ int compact_list_head(struct compact *in, int32_t *type, uint64_t *count) {
 
 static int skip_struct(struct compact *in, int depth) {
     struct compact_field field = {0, 0};
-    int code = compact_next_field(in, &field);
-    while (code == SEAM_OK && field.type) {
-        code = compact_skip(in, field.type, 0, depth);
-        code = code ? code : compact_next_field(in, &field);
+    SEAM_TRY(compact_next_field(in, &field));
+    while (field.type) {
+        SEAM_TRY(compact_skip(in, field.type, 0, depth));
+        SEAM_TRY(compact_next_field(in, &field));
     }
-    return code;
+    return SEAM_OK;
 }
 
 static int skip_list(struct compact *in, int depth) {
     int32_t type = 0;
     uint64_t count = 0;
-    int code = compact_list_head(in, &type, &count);
-    for (uint64_t i = 0; code == SEAM_OK && i < count; i++) {
-        code = compact_skip(in, type, 1, depth);
+    SEAM_TRY(compact_list_head(in, &type, &count));
+    for (uint64_t i = 0; i < count; i++) {
+        SEAM_TRY(compact_skip(in, type, 1, depth));
     }
-    return code;
+    return SEAM_OK;
 }
 
 /* A boolean takes a byte as an element, and none as a field. */
@@ -147,11 +144,11 @@ int compact_structs(struct compact *in, const struct compact_field *field, uint6
     if (field->type != LIST) {
         return compact_fail(in, SEAM_BAD_INPUT, "a list is of another type");
     }
-    int code = compact_list_head(in, &type, count);
-    if (code == SEAM_OK && *count && type != STRUCT) {
+    SEAM_TRY(compact_list_head(in, &type, count));
+    if (*count && type != STRUCT) {
         return compact_fail(in, SEAM_BAD_INPUT, "a list holds no structs");
     }
-    return code;
+    return SEAM_OK;
 }
 
 int compact_number(struct compact *in, const struct compact_field *field, int64_t *out) {
@@ -163,10 +160,10 @@ int compact_number(struct compact *in, const struct compact_field *field, int64_
 
 int compact_struct(struct compact *in, compact_reader *read, void *to) {
     struct compact_field field = {0, 0};
-    int code = compact_next_field(in, &field);
-    while (code == SEAM_OK && field.type) {
-        code = read(in, &field, to);
-        code = code ? code : compact_next_field(in, &field);
+    SEAM_TRY(compact_next_field(in, &field));
+    while (field.type) {
+        SEAM_TRY(read(in, &field, to));
+        SEAM_TRY(compact_next_field(in, &field));
     }
-    return code;
+    return SEAM_OK;
 }

@@ -110,14 +110,14 @@ static int read_footer(struct compact *in, const struct compact_field *field, vo
         return compact_skip(in, field->type, 0, 0);
     }
     uint64_t count = 0;
-    int code = compact_structs(in, field, &count);
-    if (code == SEAM_OK && (found->groups || count != (uint64_t)found->n_groups)) {
+    SEAM_TRY(compact_structs(in, field, &count));
+    if (found->groups || count != (uint64_t)found->n_groups) {
         return compact_fail(in, SEAM_BAD_INPUT, "other row groups than it had before");
     }
-    for (; code == SEAM_OK && found->groups < found->n_groups; found->groups++) {
-        code = compact_struct(in, read_group, found);
+    for (; found->groups < found->n_groups; found->groups++) {
+        SEAM_TRY(compact_struct(in, read_group, found));
     }
-    return code;
+    return SEAM_OK;
 }
 
 int seam_parquet_find_indexes(const uint8_t *data, int64_t size_bytes, int64_t n_groups,
@@ -126,9 +126,9 @@ int seam_parquet_find_indexes(const uint8_t *data, int64_t size_bytes, int64_t n
     struct compact in = {data, size_bytes, 0, "footer", -1, -1, error};
     struct found found = {n_groups, n_leaves, 0, 0, leaves, chunks};
     memset(chunks, 0, sizeof *chunks * (size_t)(n_groups * n_leaves));
-    int code = compact_struct(&in, read_footer, &found);
-    if (code == SEAM_OK && (found.groups != n_groups || found.leaves != n_leaves)) {
+    SEAM_TRY(compact_struct(&in, read_footer, &found));
+    if (found.groups != n_groups || found.leaves != n_leaves) {
         return compact_fail(&in, SEAM_BAD_INPUT, "it lacks columns or row groups");
     }
-    return code;
+    return SEAM_OK;
 }

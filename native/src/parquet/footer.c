@@ -61,80 +61,80 @@ static int histogram(struct compact *in, const struct compact_field *field, int3
     struct compact ahead = *in;
     int32_t type = 0;
     uint64_t count = 0;
-    int code = field->type == LIST ? compact_list_head(&ahead, &type, &count)
-                                   : compact_fail(in, SEAM_BAD_INPUT, "a histogram is no list");
-    if (code == SEAM_OK && count && count != (uint64_t)max_level + 1) {
+    SEAM_TRY(field->type == LIST ? compact_list_head(&ahead, &type, &count)
+                                 : compact_fail(in, SEAM_BAD_INPUT, "a histogram is no list"));
+    if (count && count != (uint64_t)max_level + 1) {
         return compact_fail(in, SEAM_BAD_INPUT, what);
     }
-    return code ? code : compact_skip(in, LIST, 0, 0);
+    return compact_skip(in, LIST, 0, 0);
 }
 
 static int check_sizes(struct compact *in, const struct seam_parquet_leaf *leaf) {
     struct compact_field field = {0, 0};
-    int code = compact_next_field(in, &field);
-    while (code == SEAM_OK && field.type) {
+    SEAM_TRY(compact_next_field(in, &field));
+    while (field.type) {
         if (field.number == SIZES_UNENCODED && leaf->physical_type != SEAM_PARQUET_BYTE_ARRAY) {
             return compact_fail(in, SEAM_BAD_INPUT,
                                 "bytes of texts are counted where there are none");
         }
         if (field.number == SIZES_REPETITION) {
-            code = histogram(in, &field, leaf->max_repetition,
-                             "its histogram of repetition levels has another length");
+            SEAM_TRY(histogram(in, &field, leaf->max_repetition,
+                               "its histogram of repetition levels has another length"));
         } else if (field.number == SIZES_DEFINITION) {
-            code = histogram(in, &field, leaf->max_definition,
-                             "its histogram of definition levels has another length");
+            SEAM_TRY(histogram(in, &field, leaf->max_definition,
+                               "its histogram of definition levels has another length"));
         } else {
-            code = compact_skip(in, field.type, 0, 0);
+            SEAM_TRY(compact_skip(in, field.type, 0, 0));
         }
-        code = code ? code : compact_next_field(in, &field);
+        SEAM_TRY(compact_next_field(in, &field));
     }
-    return code;
+    return SEAM_OK;
 }
 
 /* Bounds are values in the plain encoding, without a length before them. */
 static int check_statistics(struct compact *in, const struct seam_parquet_leaf *leaf) {
     struct compact_field field = {0, 0};
-    int code = compact_next_field(in, &field);
-    while (code == SEAM_OK && field.type) {
+    SEAM_TRY(compact_next_field(in, &field));
+    while (field.type) {
         int is_bound = field.number <= STATISTICS_LEAST && field.number != STATISTICS_NULLS &&
                        field.number != STATISTICS_DISTINCT;
         if (is_bound && field.type == BINARY) {
             uint64_t size_bytes = 0;
-            code = compact_varint(in, &size_bytes);
-            if (code == SEAM_OK && leaf->value_bytes && size_bytes != (uint64_t)leaf->value_bytes) {
+            SEAM_TRY(compact_varint(in, &size_bytes));
+            if (leaf->value_bytes && size_bytes != (uint64_t)leaf->value_bytes) {
                 return compact_fail(in, SEAM_BAD_INPUT,
                                     "a bound has another length than a value of its type");
             }
-            code = code ? code : compact_take(in, size_bytes);
+            SEAM_TRY(compact_take(in, size_bytes));
         } else if (field.number == STATISTICS_NULLS && field.type == INT64) {
             int64_t nulls = 0;
-            code = compact_integer(in, &nulls);
-            if (code == SEAM_OK && nulls > 0 && leaf->max_definition == 0) {
+            SEAM_TRY(compact_integer(in, &nulls));
+            if (nulls > 0 && leaf->max_definition == 0) {
                 return compact_fail(in, SEAM_BAD_INPUT, "nulls are counted where there are none");
             }
         } else {
-            code = compact_skip(in, field.type, 0, 0);
+            SEAM_TRY(compact_skip(in, field.type, 0, 0));
         }
-        code = code ? code : compact_next_field(in, &field);
+        SEAM_TRY(compact_next_field(in, &field));
     }
-    return code;
+    return SEAM_OK;
 }
 
 static int check_type(struct compact *in, const struct seam_parquet_leaf *leaf) {
     int64_t type = 0;
-    int code = compact_integer(in, &type);
-    if (code == SEAM_OK && type != leaf->physical_type) {
+    SEAM_TRY(compact_integer(in, &type));
+    if (type != leaf->physical_type) {
         return compact_fail(in, SEAM_BAD_INPUT, "it is of another type than the schema's column");
     }
-    return code;
+    return SEAM_OK;
 }
 
 static int check_codec(struct compact *in, int64_t *codec) {
-    int code = compact_integer(in, codec);
-    if (code == SEAM_OK && (*codec < 0 || *codec > MOST_CODEC)) {
+    SEAM_TRY(compact_integer(in, codec));
+    if (*codec < 0 || *codec > MOST_CODEC) {
         return compact_fail(in, SEAM_UNSUPPORTED, "its codec is not known");
     }
-    return code;
+    return SEAM_OK;
 }
 
 /* How many values the chunks of a row group have: of columns without lists one a row, of others at
@@ -427,25 +427,24 @@ static int differ(int64_t one, int64_t other) {
 
 static int check_element(struct compact *in, int is_root) {
     struct element element = {MISSING, -1, -1, -1, -1, -1, 0, 0, 0, 0};
-    int code = compact_struct(in, read_element, &element);
+    SEAM_TRY(compact_struct(in, read_element, &element));
     int is_missing = is_root && element.repetition == MISSING;
-    if (code == SEAM_OK && !is_missing &&
-        (element.repetition < 0 || element.repetition > MOST_REPETITION)) {
+    if (!is_missing && (element.repetition < 0 || element.repetition > MOST_REPETITION)) {
         return compact_fail(in, SEAM_BAD_INPUT,
                             "a column's repetition is not required, optional or repeated");
     }
-    if (code == SEAM_OK && integers_differ(&element)) {
+    if (integers_differ(&element)) {
         return compact_fail(in, SEAM_BAD_INPUT, "an integer has two widths or signs");
     }
-    if (code == SEAM_OK && element.has_logical && !element.has_kind) {
+    if (element.has_logical && !element.has_kind) {
         return compact_fail(in, SEAM_BAD_INPUT, "a column has a logical type of no kind");
     }
-    if (code == SEAM_OK && (differ(element.scale, element.logical_scale) ||
-                            differ(element.precision, element.logical_precision))) {
+    if (differ(element.scale, element.logical_scale) ||
+        differ(element.precision, element.logical_precision)) {
         return compact_fail(in, SEAM_BAD_INPUT,
                             "a decimal has two scales, or two numbers of digits");
     }
-    return code;
+    return SEAM_OK;
 }
 
 int seam_parquet_check_chunks(const uint8_t *data, int64_t size_bytes,
@@ -453,24 +452,24 @@ int seam_parquet_check_chunks(const uint8_t *data, int64_t size_bytes,
                               const struct seam_parquet_rules *rules, struct seam_error *error) {
     struct compact in = {data, size_bytes, 0, "footer", -1, -1, error};
     struct compact_field field = {0, 0};
-    int code = compact_next_field(&in, &field);
-    while (code == SEAM_OK && field.type) {
+    SEAM_TRY(compact_next_field(&in, &field));
+    while (field.type) {
         uint64_t count = 0;
         if (field.number == FOOTER_SCHEMA) {
-            code = compact_structs(&in, &field, &count);
-            for (uint64_t i = 0; code == SEAM_OK && i < count; i++) {
-                code = check_element(&in, i == 0);
+            SEAM_TRY(compact_structs(&in, &field, &count));
+            for (uint64_t i = 0; i < count; i++) {
+                SEAM_TRY(check_element(&in, i == 0));
             }
         } else if (field.number == FOOTER_ROW_GROUPS) {
-            code = compact_structs(&in, &field, &count);
-            for (uint64_t i = 0; code == SEAM_OK && i < count; i++) {
+            SEAM_TRY(compact_structs(&in, &field, &count));
+            for (uint64_t i = 0; i < count; i++) {
                 in.row_group = (int64_t)i;
-                code = check_group(&in, leaves, rules);
+                SEAM_TRY(check_group(&in, leaves, rules));
             }
         } else {
-            code = compact_skip(&in, field.type, 0, 0);
+            SEAM_TRY(compact_skip(&in, field.type, 0, 0));
         }
-        code = code ? code : compact_next_field(&in, &field);
+        SEAM_TRY(compact_next_field(&in, &field));
     }
-    return code;
+    return SEAM_OK;
 }

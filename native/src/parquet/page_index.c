@@ -116,14 +116,14 @@ static int list_of_pages(struct compact *in, const struct compact_field *field,
     if (field->type != LIST) {
         return compact_fail(in, SEAM_BAD_INPUT, "a list is of another type");
     }
-    int code = compact_list_head(in, &type, &count);
-    if (code == SEAM_OK && count != (uint64_t)index->n_pages) {
+    SEAM_TRY(compact_list_head(in, &type, &count));
+    if (count != (uint64_t)index->n_pages) {
         return compact_fail(in, SEAM_BAD_INPUT, "a list has another length than there are pages");
     }
-    if (code == SEAM_OK && (type < least_type || type > greatest_type)) {
+    if (type < least_type || type > greatest_type) {
         return compact_fail(in, SEAM_BAD_INPUT, "a list holds values of another type");
     }
-    return code;
+    return SEAM_OK;
 }
 
 static int read_is_null(struct compact *in, const struct compact_field *field,
@@ -157,14 +157,14 @@ static int read_bounds(struct compact *in, const struct compact_field *field, st
 }
 
 static int read_nulls(struct compact *in, const struct compact_field *field, struct index *index) {
-    int code = list_of_pages(in, field, index, INT64, INT64);
-    for (int64_t i = 0; code == SEAM_OK && i < index->n_pages; i++) {
-        code = compact_integer(in, &index->bounds[i].nulls);
-        if (code == SEAM_OK && index->bounds[i].nulls < 0) {
+    SEAM_TRY(list_of_pages(in, field, index, INT64, INT64));
+    for (int64_t i = 0; i < index->n_pages; i++) {
+        SEAM_TRY(compact_integer(in, &index->bounds[i].nulls));
+        if (index->bounds[i].nulls < 0) {
             return compact_fail(in, SEAM_BAD_INPUT, "null_counts: below 0");
         }
     }
-    return code;
+    return SEAM_OK;
 }
 
 static int read_index(struct compact *in, const struct compact_field *field, void *to) {
@@ -188,12 +188,12 @@ int seam_parquet_column_index(const uint8_t *data, int64_t size_bytes, int64_t n
     for (int64_t i = 0; i < n_pages; i++) {
         bounds[i] = (struct seam_parquet_bounds){.nulls = -1};
     }
-    int code = compact_struct(&in, read_index, &index);
-    if (code == SEAM_OK && !(index.has_nulls && index.has_least && index.has_greatest)) {
+    SEAM_TRY(compact_struct(&in, read_index, &index));
+    if (!(index.has_nulls && index.has_least && index.has_greatest)) {
         return compact_fail(&in, SEAM_BAD_INPUT,
                             "null_pages, min_values or max_values are missing");
     }
-    return code;
+    return SEAM_OK;
 }
 
 struct page {
@@ -241,10 +241,7 @@ int seam_parquet_page_begin(const uint8_t *data, int64_t size_bytes,
     struct page page = {header, -1};
     memset(header, 0, sizeof *header);
     header->compressed_bytes = header->uncompressed_bytes = header->n_values = header->n_rows = -1;
-    int code = compact_struct(&in, read_header, &page);
-    if (code) {
-        return code;
-    }
+    SEAM_TRY(compact_struct(&in, read_header, &page));
     header->type = page.type > INT8_MAX ? -1 : (int32_t)page.type;
     header->header_bytes = (int32_t)in.at;
     return SEAM_OK;
@@ -252,10 +249,7 @@ int seam_parquet_page_begin(const uint8_t *data, int64_t size_bytes,
 
 int seam_parquet_page_header(const uint8_t *data, int64_t size_bytes,
                              struct seam_parquet_page_header *header, struct seam_error *error) {
-    int code = seam_parquet_page_begin(data, size_bytes, header, error);
-    if (code) {
-        return code;
-    }
+    SEAM_TRY(seam_parquet_page_begin(data, size_bytes, header, error));
     struct compact in = {data, size_bytes, header->header_bytes, "page header", -1, -1, error};
     if (header->compressed_bytes != size_bytes - in.at) {
         return compact_fail(&in, SEAM_BAD_INPUT, "the page has another size than its index says");

@@ -79,13 +79,10 @@ static void find_nulls(struct piece *piece, const struct seam_node *node) {
 static int start_flags(const struct appender *appender, struct stream_column *column) {
     struct seam_stream_arena *arena = column->values.arena;
     void *block;
-    int code = seam_alloc(arena->runs.allocator, sizeof *column->nulls, &block, appender->error);
-    if (code == SEAM_OK) {
-        column->nulls = block;
-        seam_byte_output_init(column->nulls, arena, 1);
-        code = seam_byte_output_append_bit(column->nulls, false, column->rows, appender->error);
-    }
-    return code;
+    SEAM_TRY(seam_alloc(arena->runs.allocator, sizeof *column->nulls, &block, appender->error));
+    column->nulls = block;
+    seam_byte_output_init(column->nulls, arena, 1);
+    return seam_byte_output_append_bit(column->nulls, false, column->rows, appender->error);
 }
 
 static int append_flags(const struct appender *appender, struct stream_column *column,
@@ -125,13 +122,13 @@ static int64_t ends_of_strings(const int32_t *restrict offsets, const struct pre
         offsets += rows->begin;
         const int64_t shift = end - offsets[0];
         for (int64_t i = 0; i < count; i++) {
-            presto_store_i32(ends + i * 4, offsets[i + 1] + shift);
+            seam_store32(ends + i * 4, offsets[i + 1] + shift);
         }
         return offsets[count] + shift;
     }
     for (int64_t i = 0; i < count; i++) {
         end += offsets[list[i] + 1] - offsets[list[i]];
-        presto_store_i32(ends + i * 4, end);
+        seam_store32(ends + i * 4, end);
     }
     return end;
 }
@@ -147,7 +144,7 @@ static int64_t ends_of_present(const struct presto_type *type, const struct seam
     }
     for (int64_t i = 0; i < rows->count; i++) {
         end += length_of(type, node, presto_row(rows, i));
-        presto_store_i32(ends + i * 4, end);
+        seam_store32(ends + i * 4, end);
     }
     return end;
 }
@@ -169,11 +166,8 @@ static int append_many_ends(const struct appender *appender, struct stream_colum
     for (int64_t done = 0; done < rows->count;) {
         uint8_t *to;
         int64_t room;
-        int code = seam_byte_output_space(column->offsets, (rows->count - done) * 4, &to, &room,
-                                          appender->error);
-        if (code != SEAM_OK) {
-            return code;
-        }
+        SEAM_TRY(seam_byte_output_space(column->offsets, (rows->count - done) * 4, &to, &room,
+                                        appender->error));
         const int64_t rest = room % 4;
         struct presto_rows part = part_of(rows, done, room / 4);
         end = part.count == 0 ? end : ends_of_present(column->type, node, &part, end, to);
@@ -183,10 +177,8 @@ static int append_many_ends(const struct appender *appender, struct stream_colum
             part = part_of(rows, done++, 1);
             end = ends_of_present(column->type, node, &part, end, word);
             memcpy(to + room - rest, word, (size_t)rest);
-            code = seam_byte_output_append(column->offsets, word + rest, 4 - rest, appender->error);
-        }
-        if (code != SEAM_OK) {
-            return code;
+            SEAM_TRY(
+                seam_byte_output_append(column->offsets, word + rest, 4 - rest, appender->error));
         }
     }
     column->end = end;
@@ -209,10 +201,7 @@ static int append_ends(const struct appender *appender, struct stream_column *co
             ends[i] = (int32_t)end;
         }
     }
-    int code = check_end(appender, column, end);
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(check_end(appender, column, end));
     column->end = end;
     if (type->encoding == PRESTO_ROW && (appender->flags & SEAM_PRESTO_NULLS_FIRST)) {
         return SEAM_OK; /* written without offsets */
@@ -239,27 +228,19 @@ static int append_fixed(const struct appender *appender, struct stream_column *c
     while (done < rows->count) {
         uint8_t *to;
         int64_t room;
-        int code = seam_byte_output_space(&column->values, (rows->count - done) * width, &to, &room,
-                                          appender->error);
-        if (code != SEAM_OK) {
-            return code;
-        }
+        SEAM_TRY(seam_byte_output_space(&column->values, (rows->count - done) * width, &to, &room,
+                                        appender->error));
         struct presto_rows part = part_of(rows, done, room / width);
-        code = encode(appender, column, node, &part, to);
+        SEAM_TRY(encode(appender, column, node, &part, to));
         done += part.count;
         int64_t rest = room % width;
-        if (code == SEAM_OK && rest > 0) {
+        if (rest > 0) {
             uint8_t value[16];
             part = part_of(rows, done++, 1);
-            code = encode(appender, column, node, &part, value);
+            SEAM_TRY(encode(appender, column, node, &part, value));
             memcpy(to + room - rest, value, (size_t)rest);
-            if (code == SEAM_OK) {
-                code = seam_byte_output_append(&column->values, value + rest, width - rest,
-                                               appender->error);
-            }
-        }
-        if (code != SEAM_OK) {
-            return code;
+            SEAM_TRY(seam_byte_output_append(&column->values, value + rest, width - rest,
+                                             appender->error));
         }
     }
     return SEAM_OK;
@@ -274,13 +255,12 @@ static int append_entries(const struct appender *appender, struct stream_column 
     if (node->kind == SEAM_NODE_LIST) {
         return append(appender, child, &node->children[0], rows);
     }
-    int code = append(appender, child, stream_entry(node, 0), rows);
-    if (code == SEAM_OK && child->nulls != NULL) {
+    SEAM_TRY(append(appender, child, stream_entry(node, 0), rows));
+    if (child->nulls != NULL) {
         return seam_fail(appender->error, SEAM_BAD_INPUT, -1, "a key of map '%s' is null",
                          column->type->name);
     }
-    return code == SEAM_OK ? append(appender, stream_next(child), stream_entry(node, 1), rows)
-                           : code;
+    return append(appender, stream_next(child), stream_entry(node, 1), rows);
 }
 
 /* Elements waiting for others, and their number. */
@@ -324,11 +304,8 @@ static int append_elements(const struct appender *appender, struct stream_column
     struct waiting waiting = {.count = 0};
     for (int64_t i = 0; i < rows->count; i++) {
         int64_t row = rows->rows[i];
-        int code = append_range(appender, column, node, &waiting, seam_node_start(node, row),
-                                seam_node_start(node, row + 1));
-        if (code != SEAM_OK) {
-            return code;
-        }
+        SEAM_TRY(append_range(appender, column, node, &waiting, seam_node_start(node, row),
+                              seam_node_start(node, row + 1)));
     }
     return append_waiting(appender, column, node, &waiting);
 }
@@ -337,12 +314,11 @@ static int append_elements(const struct appender *appender, struct stream_column
 static int append_fields(const struct appender *appender, struct stream_column *column,
                          const struct seam_node *node, const struct presto_rows *rows) {
     struct stream_column *child = stream_child(column);
-    int code = SEAM_OK;
-    for (int64_t i = 0; i < node->n_children && code == SEAM_OK; i++) {
-        code = append(appender, child, &node->children[i], rows);
+    for (int64_t i = 0; i < node->n_children; i++) {
+        SEAM_TRY(append(appender, child, &node->children[i], rows));
         child = stream_next(child);
     }
-    return code;
+    return SEAM_OK;
 }
 
 /* --- all of it --- */
@@ -380,8 +356,7 @@ static int append_encoded(const struct appender *appender, struct stream_column 
     bool dictionary = node->kind == SEAM_NODE_DICTIONARY;
     const struct seam_node *values = &node->children[dictionary ? 0 : 1];
     int32_t mapped[PIECE_ROWS];
-    int code = SEAM_OK;
-    for (int64_t done = 0; done < rows->count && code == SEAM_OK; done += PIECE_ROWS) {
+    for (int64_t done = 0; done < rows->count; done += PIECE_ROWS) {
         int64_t left = rows->count - done;
         struct presto_rows part = {.rows = mapped, .count = left < PIECE_ROWS ? left : PIECE_ROWS};
         for (int64_t i = 0; i < part.count; i++) {
@@ -394,9 +369,9 @@ static int append_encoded(const struct appender *appender, struct stream_column 
             part.gaps |= null;
             mapped[i] = (int32_t)at;
         }
-        code = append(appender, column, values, &part);
+        SEAM_TRY(append(appender, column, values, &part));
     }
-    return code;
+    return SEAM_OK;
 }
 
 static int append(const struct appender *appender, struct stream_column *column,
@@ -415,14 +390,13 @@ static int append(const struct appender *appender, struct stream_column *column,
     bool at_once =
         simple && node->kind == SEAM_NODE_FLAT && node->view.validity == NULL && !rows->gaps;
     int64_t most = at_once ? rows->count : PIECE_ROWS;
-    int code = SEAM_OK;
-    for (int64_t done = 0; done < rows->count && code == SEAM_OK; done += most) {
+    for (int64_t done = 0; done < rows->count; done += most) {
         int64_t left = rows->count - done;
         piece.rows = part_of(rows, done, left < most ? left : most);
         find_nulls(&piece, node);
-        code = append_piece(appender, column, node, &piece);
+        SEAM_TRY(append_piece(appender, column, node, &piece));
     }
-    return code;
+    return SEAM_OK;
 }
 
 int presto_append_rows(struct stream_column *column, const struct seam_node *node,

@@ -117,19 +117,14 @@ int presto_append_strings(struct stream_column *column, const struct seam_node *
     while (total_bytes > 0) {
         uint8_t *to;
         int64_t room;
-        int code = seam_byte_output_space(&column->values, total_bytes, &to, &room, error);
-        total_bytes -= code == SEAM_OK ? room : 0;
-        if (code == SEAM_OK) {
-            at = copy_fitting(&strings, rows, at, &to, &room);
-        }
-        if (code == SEAM_OK && room > 0) { /* the next string straddles two ranges */
+        SEAM_TRY(seam_byte_output_space(&column->values, total_bytes, &to, &room, error));
+        total_bytes -= room;
+        at = copy_fitting(&strings, rows, at, &to, &room);
+        if (room > 0) { /* the next string straddles two ranges */
             int64_t size = string_at(&strings, rows->rows[at++], &bytes);
             memcpy(to, bytes, (size_t)room);
             total_bytes -= size - room;
-            code = seam_byte_output_append(&column->values, bytes + room, size - room, error);
-        }
-        if (code != SEAM_OK) {
-            return code;
+            SEAM_TRY(seam_byte_output_append(&column->values, bytes + room, size - room, error));
         }
     }
     return SEAM_OK;

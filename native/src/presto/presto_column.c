@@ -9,32 +9,25 @@ int presto_take(struct presto_budget *budget, int64_t size_bytes, void **out,
                          "the page grows beyond the size limit of %lld bytes",
                          (long long)budget->limit_bytes);
     }
-    int code = seam_alloc(budget->allocator, (size_t)size_bytes, out, error);
-    if (code == SEAM_OK) {
-        budget->used_bytes += size_bytes;
-    }
-    return code;
+    SEAM_TRY(seam_alloc(budget->allocator, (size_t)size_bytes, out, error));
+    budget->used_bytes += size_bytes;
+    return SEAM_OK;
 }
 
 static int take_zeros(struct presto_budget *budget, int64_t size_bytes, void **out,
                       struct seam_error *error) {
-    int code = presto_take(budget, size_bytes, out, error);
-    if (code == SEAM_OK) {
-        memset(*out, 0, (size_t)size_bytes);
-    }
-    return code;
+    SEAM_TRY(presto_take(budget, size_bytes, out, error));
+    memset(*out, 0, (size_t)size_bytes);
+    return SEAM_OK;
 }
 
 int presto_make_children(struct presto_budget *budget, struct presto_column *column, int32_t n,
                          struct seam_error *error) {
     void *block;
-    int code =
-        take_zeros(budget, (int64_t)n * (int64_t)sizeof(struct presto_column), &block, error);
-    if (code == SEAM_OK) {
-        column->children = block;
-        column->n_children = n;
-    }
-    return code;
+    SEAM_TRY(take_zeros(budget, (int64_t)n * (int64_t)sizeof(struct presto_column), &block, error));
+    column->children = block;
+    column->n_children = n;
+    return SEAM_OK;
 }
 
 void presto_column_reset(struct presto_column *column) {
@@ -93,23 +86,16 @@ int presto_all_null(struct presto_budget *budget, const struct presto_type *type
 
 /* --- rows put back --- */
 
-static bool bit(const uint8_t *bits, int64_t i) {
-    return (bits[i >> 3] >> (i & 7)) & 1;
-}
-
 /* Bits of `from` moved to the set bits of `present`; zeros elsewhere. */
 static int spread_bits(struct presto_budget *budget, const uint8_t *from, const uint8_t *present,
                        int64_t rows, uint8_t **out, struct seam_error *error) {
     void *block;
-    int code = take_zeros(budget, presto_bitmap_bytes(rows), &block, error);
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(take_zeros(budget, presto_bitmap_bytes(rows), &block, error));
     uint8_t *to = block;
     int64_t taken = 0;
     for (int64_t row = 0; row < rows; row++) {
-        if (bit(present, row)) {
-            to[row >> 3] |= (uint8_t)(bit(from, taken) << (row & 7));
+        if (seam_bit(present, row)) {
+            to[row >> 3] |= (uint8_t)(seam_bit(from, taken) << (row & 7));
             taken += 1;
         }
     }
@@ -120,22 +106,17 @@ static int spread_bits(struct presto_budget *budget, const uint8_t *from, const 
 static int spread_validity(struct presto_budget *budget, struct presto_column *column,
                            const uint8_t *present, int64_t rows, struct seam_error *error) {
     uint8_t *validity = NULL;
-    int code;
     if (column->validity != NULL) {
-        code = spread_bits(budget, column->validity, present, rows, &validity, error);
+        SEAM_TRY(spread_bits(budget, column->validity, present, rows, &validity, error));
     } else {
         void *block;
-        code = presto_take(budget, presto_bitmap_bytes(rows), &block, error);
-        if (code == SEAM_OK) {
-            validity = memcpy(block, present, (size_t)presto_bitmap_bytes(rows));
-        }
+        SEAM_TRY(presto_take(budget, presto_bitmap_bytes(rows), &block, error));
+        validity = memcpy(block, present, (size_t)presto_bitmap_bytes(rows));
     }
-    if (code == SEAM_OK) {
-        seam_free(column->validity);
-        column->validity = validity;
-        column->null_count += rows - column->length;
-    }
-    return code;
+    seam_free(column->validity);
+    column->validity = validity;
+    column->null_count += rows - column->length;
+    return SEAM_OK;
 }
 
 /* Grows a block to `rows` values and moves the `n` it holds to their places, from the last on. */
@@ -146,15 +127,12 @@ static int spread_values(struct presto_budget *budget, void **block, int64_t wid
                          "the page grows beyond the size limit of %lld bytes",
                          (long long)budget->limit_bytes);
     }
-    int code = seam_realloc(budget->allocator, block, (size_t)(rows * width), error);
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(seam_realloc(budget->allocator, block, (size_t)(rows * width), error));
     budget->used_bytes += (rows - n) * width;
     uint8_t *values = *block;
     int64_t left = n;
     for (int64_t row = rows - 1; row >= 0; row--) {
-        if (bit(present, row)) {
+        if (seam_bit(present, row)) {
             left -= 1;
             memmove(values + row * width, values + left * width, (size_t)width);
         } else {
@@ -168,15 +146,12 @@ static int spread_values(struct presto_budget *budget, void **block, int64_t wid
 static int spread_offsets(struct presto_budget *budget, struct presto_column *column,
                           const uint8_t *present, int64_t rows, struct seam_error *error) {
     void *block;
-    int code = presto_take(budget, (rows + 1) * 4, &block, error);
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(presto_take(budget, (rows + 1) * 4, &block, error));
     int32_t *offsets = block;
     int64_t taken = 0;
     offsets[0] = 0;
     for (int64_t row = 0; row < rows; row++) {
-        taken += bit(present, row);
+        taken += seam_bit(present, row);
         offsets[row + 1] = column->offsets[taken];
     }
     seam_free(column->offsets);
@@ -192,12 +167,10 @@ static int spread_flat(struct presto_budget *budget, struct presto_column *colum
     }
     if (type->kind == SEAM_PRESTO_BOOLEAN) {
         uint8_t *data;
-        int code = spread_bits(budget, column->data, present, rows, &data, error);
-        if (code == SEAM_OK) {
-            seam_free(column->data);
-            column->data = data;
-        }
-        return code;
+        SEAM_TRY(spread_bits(budget, column->data, present, rows, &data, error));
+        seam_free(column->data);
+        column->data = data;
+        return SEAM_OK;
     }
     if (type->kind != SEAM_PRESTO_ROW) {
         void *block = column->data;
@@ -260,11 +233,8 @@ static int export_dictionary(struct presto_budget *budget, struct presto_column 
                              struct ArrowArray *out, struct seam_error *error) {
     struct ArrowArray entries;
     void *buffers[2] = {column->validity, column->offsets};
-    int code = presto_export(budget, &column->children[0], &entries, error);
-    if (code != SEAM_OK) {
-        return code;
-    }
-    code = build(budget, column, 2, buffers, 0, NULL, out, error);
+    SEAM_TRY(presto_export(budget, &column->children[0], &entries, error));
+    int code = build(budget, column, 2, buffers, 0, NULL, out, error);
     if (code == SEAM_OK) {
         code = seam_array_set_dictionary(budget->allocator, out, &entries, error);
         if (code != SEAM_OK) {
@@ -282,11 +252,8 @@ static int export_run(struct presto_budget *budget, struct presto_column *column
                       struct ArrowArray *out, struct seam_error *error) {
     struct ArrowArray children[2];
     void *end;
-    int code = presto_export(budget, &column->children[0], &children[1], error);
-    if (code != SEAM_OK) {
-        return code;
-    }
-    code = seam_alloc(budget->allocator, sizeof(int32_t), &end, error);
+    SEAM_TRY(presto_export(budget, &column->children[0], &children[1], error));
+    int code = seam_alloc(budget->allocator, sizeof(int32_t), &end, error);
     if (code == SEAM_OK) {
         void *buffers[2] = {NULL, end};
         *(int32_t *)end = column->length == 0 ? 1 : (int32_t)column->length;
@@ -303,56 +270,27 @@ static int export_run(struct presto_budget *budget, struct presto_column *column
     return build(budget, column, 0, NULL, 2, children, out, error);
 }
 
-/* The children's arrays in one block; on failure none is left. */
 static int export_children(struct presto_budget *budget, struct presto_column *column,
-                           struct ArrowArray **out, struct seam_error *error) {
-    void *block;
-    int code =
-        seam_alloc(budget->allocator, (size_t)column->n_children * sizeof **out, &block, error);
-    if (code != SEAM_OK) {
-        return code;
-    }
-    struct ArrowArray *arrays = block;
+                           struct ArrowArray *children, struct ArrowArray *out,
+                           struct seam_error *error) {
     for (int32_t i = 0; i < column->n_children; i++) {
-        code = presto_export(budget, &column->children[i], &arrays[i], error);
-        if (code != SEAM_OK) {
-            for (int32_t done = 0; done < i; done++) {
-                seam_array_release(&arrays[done]);
-            }
-            seam_free(block);
-            return code;
-        }
+        SEAM_TRY(presto_export(budget, &column->children[i], &children[i], error));
     }
-    *out = arrays;
-    return SEAM_OK;
+    if (column->type->kind == SEAM_PRESTO_MAP) {
+        SEAM_TRY(seam_array_build_entries(budget->allocator, children, error));
+    }
+    bool row = column->type->kind == SEAM_PRESTO_ROW;
+    void *buffers[2] = {column->validity, column->offsets};
+    return build(budget, column, row ? 1 : 2, buffers, row ? column->n_children : 1, children, out,
+                 error);
 }
 
 static int export_nested(struct presto_budget *budget, struct presto_column *column,
                          struct ArrowArray *out, struct seam_error *error) {
     struct ArrowArray *children;
-    int code = export_children(budget, column, &children, error);
-    if (code != SEAM_OK) {
-        return code;
-    }
-    if (column->type->kind == SEAM_PRESTO_ROW) {
-        void *buffers[1] = {column->validity};
-        code = build(budget, column, 1, buffers, column->n_children, children, out, error);
-        seam_free(children);
-        return code;
-    }
-    void *buffers[2] = {column->validity, column->offsets};
-    struct ArrowArray entries = children[0];
-    if (column->type->kind == SEAM_PRESTO_MAP) { /* a struct of key and value between */
-        void *no_nulls[1] = {NULL};
-        code = seam_array_build(budget->allocator, children[0].length, 0, 1, no_nulls, 2, children,
-                                &entries, error);
-        if (code != SEAM_OK) {
-            seam_array_release(&children[0]);
-            seam_array_release(&children[1]);
-        }
-    }
-    seam_free(children);
-    return code == SEAM_OK ? build(budget, column, 2, buffers, 1, &entries, out, error) : code;
+    int32_t n = column->n_children;
+    SEAM_TRY(seam_arrays_new(budget->allocator, n, &children, error));
+    return seam_arrays_end(children, n, export_children(budget, column, children, out, error));
 }
 
 static int export_flat(struct presto_budget *budget, struct presto_column *column,

@@ -28,13 +28,11 @@ static int take_usage(struct seam_presto_writer *writer, int64_t entries, int64_
                       struct usage *out, struct seam_error *error) {
     void *block;
     int64_t most = rows < entries + 1 ? rows : entries + 1;
-    int code = presto_arena_take(&writer->arena, (entries + 1 + most) * 4, &block, error);
-    if (code == SEAM_OK) {
-        *out = (struct usage){.entries = entries, .ids = block};
-        out->order = out->ids + entries + 1;
-        memset(out->ids, 0xFF, (size_t)(entries + 1) * 4);
-    }
-    return code;
+    SEAM_TRY(presto_arena_take(&writer->arena, (entries + 1 + most) * 4, &block, error));
+    *out = (struct usage){.entries = entries, .ids = block};
+    out->order = out->ids + entries + 1;
+    memset(out->ids, 0xFF, (size_t)(entries + 1) * 4);
+    return SEAM_OK;
 }
 
 /* Numbers entries in order of first use, as Presto's DictionaryBlock.compact does. */
@@ -88,11 +86,8 @@ static int plan_dictionary(struct seam_presto_writer *writer, const struct prest
                            struct presto_plan *out, bool *kept, struct seam_error *error) {
     struct usage usage;
     const struct seam_node *values = &node->children[0];
-    int code = take_usage(writer, values->view.length, rows->count, &usage, error);
-    code = code == SEAM_OK ? find_used(type, node, rows, &usage, error) : code;
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(take_usage(writer, values->view.length, rows->count, &usage, error));
+    SEAM_TRY(find_used(type, node, rows, &usage, error));
     const bool as_read = presto_as_read(writer) && !usage.nulls;
     const bool velox = presto_flag(writer, SEAM_PRESTO_VELOX);
     if (velox && !as_read && velox_flattens(writer, type, &usage, rows->count)) {
@@ -108,7 +103,7 @@ static int plan_dictionary(struct seam_presto_writer *writer, const struct prest
         entries = (struct presto_rows){.count = usage.entries};
     }
     uint8_t mark;
-    code = presto_take_mark(writer, &mark, error);
+    int code = presto_take_mark(writer, &mark, error);
     *out = (struct presto_plan){.type = type,
                                 .encoding = PRESTO_DICTIONARY,
                                 .node = node,
@@ -164,11 +159,8 @@ static int plan_run(struct seam_presto_writer *writer, const struct presto_type 
     }
     uint8_t mark;
     void *block;
-    int code = presto_take_mark(writer, &mark, error);
-    code = code == SEAM_OK ? presto_arena_take(&writer->arena, sizeof *out, &block, error) : code;
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(presto_take_mark(writer, &mark, error));
+    SEAM_TRY(presto_arena_take(&writer->arena, sizeof *out, &block, error));
     const struct presto_rows one = {.begin = run, .count = 1};
     *out = (struct presto_plan){.type = type,
                                 .encoding = PRESTO_RLE,
@@ -176,8 +168,9 @@ static int plan_run(struct seam_presto_writer *writer, const struct presto_type 
                                 .rows = *rows,
                                 .n_children = 1,
                                 .children = block};
-    code = presto_plan_column(writer, type, &node->children[1], &one, true, out->children, error);
-    return code == SEAM_OK ? presto_finish_plan(out, 4, error) : code;
+    SEAM_TRY(
+        presto_plan_column(writer, type, &node->children[1], &one, true, out->children, error));
+    return presto_finish_plan(out, 4, error);
 }
 
 int presto_plan_encoded(struct seam_presto_writer *writer, const struct presto_type *type,
@@ -196,10 +189,7 @@ int presto_unwrap(struct seam_presto_writer *writer, const struct seam_node **no
     const struct seam_node *from = *node;
     const bool runs = from->kind == SEAM_NODE_RUNS;
     const struct seam_node *values = &from->children[runs];
-    int code = presto_arena_take(&writer->arena, rows->count * 4, &block, error);
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(presto_arena_take(&writer->arena, rows->count * 4, &block, error));
     int32_t *list = block;
     bool gaps = false;
     for (int64_t i = 0; i < rows->count; i++) {

@@ -5,21 +5,14 @@ static int64_t row_of(const int32_t *ids, int64_t i) {
     return ids == NULL ? 0 : ids[i];
 }
 
-static bool bit(const uint8_t *bits, int64_t i) {
-    return (bits[i >> 3] >> (i & 7)) & 1;
-}
-
 static int gather_bits(struct presto_budget *budget, const uint8_t *from, const int32_t *ids,
                        int64_t n, uint8_t **out, int64_t *set, struct seam_error *error) {
     void *block;
-    int code = presto_take(budget, presto_bitmap_bytes(n), &block, error);
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(presto_take(budget, presto_bitmap_bytes(n), &block, error));
     *out = memset(block, 0, (size_t)presto_bitmap_bytes(n));
     *set = 0;
     for (int64_t i = 0; i < n; i++) {
-        bool value = bit(from, row_of(ids, i));
+        bool value = seam_bit(from, row_of(ids, i));
         (*out)[i >> 3] |= (uint8_t)(value << (i & 7));
         *set += value;
     }
@@ -34,14 +27,12 @@ static int gather_values(struct presto_budget *budget, const struct presto_colum
     if (column->type->kind == SEAM_PRESTO_BOOLEAN) {
         return gather_bits(budget, column->data, ids, out->length, &out->data, &set, error);
     }
-    int code = presto_take(budget, out->length * width, &block, error);
-    if (code == SEAM_OK) {
-        out->data = block;
-        for (int64_t i = 0; i < out->length; i++) {
-            memcpy(out->data + i * width, column->data + row_of(ids, i) * width, (size_t)width);
-        }
+    SEAM_TRY(presto_take(budget, out->length * width, &block, error));
+    out->data = block;
+    for (int64_t i = 0; i < out->length; i++) {
+        memcpy(out->data + i * width, column->data + row_of(ids, i) * width, (size_t)width);
     }
-    return code;
+    return SEAM_OK;
 }
 
 /* Offsets of strings, lists or maps; `*total` is the last of them. */
@@ -49,10 +40,7 @@ static int gather_offsets(struct presto_budget *budget, const struct presto_colu
                           const int32_t *ids, struct presto_column *out, int64_t *total,
                           struct seam_error *error) {
     void *block;
-    int code = presto_take(budget, (out->length + 1) * 4, &block, error);
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(presto_take(budget, (out->length + 1) * 4, &block, error));
     out->offsets = block;
     int64_t end = 0;
     out->offsets[0] = 0;
@@ -75,11 +63,8 @@ static int gather_strings(struct presto_budget *budget, const struct presto_colu
                           const int32_t *ids, struct presto_column *out, struct seam_error *error) {
     void *block;
     int64_t total;
-    int code = gather_offsets(budget, column, ids, out, &total, error);
-    code = code == SEAM_OK ? presto_take(budget, total, &block, error) : code;
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(gather_offsets(budget, column, ids, out, &total, error));
+    SEAM_TRY(presto_take(budget, total, &block, error));
     out->data = block;
     for (int64_t i = 0; i < out->length; i++) {
         int32_t size = out->offsets[i + 1] - out->offsets[i];
@@ -94,22 +79,19 @@ static int gather_strings(struct presto_budget *budget, const struct presto_colu
 static int gather_children(struct presto_budget *budget, const struct presto_column *column,
                            const int32_t *ids, int64_t n, struct presto_column *out,
                            struct seam_error *error) {
-    int code = presto_make_children(budget, out, column->n_children, error);
-    for (int32_t i = 0; i < out->n_children && code == SEAM_OK; i++) {
-        code = presto_gather(budget, &column->children[i], ids, n, &out->children[i], error);
+    SEAM_TRY(presto_make_children(budget, out, column->n_children, error));
+    for (int32_t i = 0; i < out->n_children; i++) {
+        SEAM_TRY(presto_gather(budget, &column->children[i], ids, n, &out->children[i], error));
     }
-    return code;
+    return SEAM_OK;
 }
 
 static int gather_lists(struct presto_budget *budget, const struct presto_column *column,
                         const int32_t *ids, struct presto_column *out, struct seam_error *error) {
     void *block = NULL;
     int64_t total;
-    int code = gather_offsets(budget, column, ids, out, &total, error);
-    code = code == SEAM_OK ? presto_take(budget, total * 4, &block, error) : code;
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(gather_offsets(budget, column, ids, out, &total, error));
+    SEAM_TRY(presto_take(budget, total * 4, &block, error));
     int32_t *entries = block;
     for (int64_t i = 0, at = 0; i < out->length; i++) {
         int64_t row = row_of(ids, i);
@@ -117,7 +99,7 @@ static int gather_lists(struct presto_budget *budget, const struct presto_column
             entries[at++] = entry;
         }
     }
-    code = gather_children(budget, column, entries, total, out, error);
+    int code = gather_children(budget, column, entries, total, out, error);
     seam_free(entries);
     return code;
 }

@@ -21,10 +21,7 @@ int presto_arena_take(struct presto_arena *arena, int64_t size_bytes, void **out
     if (last == NULL || last->capacity_bytes - last->used_bytes < size) {
         void *block;
         int64_t capacity = size > ARENA_BLOCK_BYTES ? size : ARENA_BLOCK_BYTES;
-        int code = seam_alloc(arena->allocator, sizeof *last + (size_t)capacity, &block, error);
-        if (code != SEAM_OK) {
-            return code;
-        }
+        SEAM_TRY(seam_alloc(arena->allocator, sizeof *last + (size_t)capacity, &block, error));
         last = block;
         *last = (struct presto_arena_block){.previous = arena->last, .capacity_bytes = capacity};
         arena->last = last;
@@ -89,12 +86,11 @@ int presto_check_layout(const struct presto_type *type, const struct seam_node *
     }
     const struct seam_node *parent = type->kind == SEAM_PRESTO_MAP ? &node->children[0] : node;
     const struct presto_type *child = type + 1;
-    int code = SEAM_OK;
-    for (int32_t i = 0; i < type->n_children && code == SEAM_OK; i++) {
-        code = presto_check_layout(child, &parent->children[i], error);
+    for (int32_t i = 0; i < type->n_children; i++) {
+        SEAM_TRY(presto_check_layout(child, &parent->children[i], error));
         child = presto_next(child);
     }
-    return code;
+    return SEAM_OK;
 }
 
 /* --- counting --- */
@@ -158,13 +154,11 @@ int presto_take_mark(struct seam_presto_writer *writer, uint8_t *mark, struct se
 static int take_children(struct seam_presto_writer *writer, struct presto_plan *plan, int32_t n,
                          struct seam_error *error) {
     void *block;
-    int code =
-        presto_arena_take(&writer->arena, n * (int64_t)sizeof(struct presto_plan), &block, error);
-    if (code == SEAM_OK) {
-        plan->children = memset(block, 0, (size_t)n * sizeof(struct presto_plan));
-        plan->n_children = n;
-    }
-    return code;
+    SEAM_TRY(
+        presto_arena_take(&writer->arena, n * (int64_t)sizeof(struct presto_plan), &block, error));
+    plan->children = memset(block, 0, (size_t)n * sizeof(struct presto_plan));
+    plan->n_children = n;
+    return SEAM_OK;
 }
 
 /* --- strings --- */
@@ -315,8 +309,8 @@ static int entries_of(struct seam_presto_writer *writer, const struct presto_pla
         return SEAM_OK;
     }
     int32_t *list;
-    int code = take_list(writer, total, &list, error);
-    for (int64_t i = 0, at = 0; code == SEAM_OK && i < plan->rows.count; i++) {
+    SEAM_TRY(take_list(writer, total, &list, error));
+    for (int64_t i = 0, at = 0; i < plan->rows.count; i++) {
         int64_t row = presto_row(&plan->rows, i);
         if (presto_row_valid(node, row)) {
             int64_t end = seam_node_start(node, row + 1);
@@ -326,7 +320,7 @@ static int entries_of(struct seam_presto_writer *writer, const struct presto_pla
         }
     }
     out->rows = list;
-    return code;
+    return SEAM_OK;
 }
 
 static int plan_array(struct seam_presto_writer *writer, bool keep, struct presto_plan *plan,
@@ -362,20 +356,14 @@ static int plan_map(struct seam_presto_writer *writer, bool keep, struct presto_
     struct presto_rows entries;
     const struct presto_type *key = plan->type + 1;
     const struct seam_node *pairs = plan->node == NULL ? NULL : &plan->node->children[0];
-    int code = entries_of(writer, plan, &entries, error);
-    code = code == SEAM_OK ? take_children(writer, plan, 2, error) : code;
-    code = code == SEAM_OK
-               ? presto_plan_column(writer, key, pairs == NULL ? NULL : &pairs->children[0],
-                                    &entries, keep, &plan->children[0], error)
-               : code;
-    code = code == SEAM_OK ? presto_plan_column(writer, presto_next(key),
-                                                pairs == NULL ? NULL : &pairs->children[1],
-                                                &entries, keep, &plan->children[1], error)
-                           : code;
-    code = code == SEAM_OK ? check_keys(plan, error) : code;
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(entries_of(writer, plan, &entries, error));
+    SEAM_TRY(take_children(writer, plan, 2, error));
+    SEAM_TRY(presto_plan_column(writer, key, pairs == NULL ? NULL : &pairs->children[0], &entries,
+                                keep, &plan->children[0], error));
+    SEAM_TRY(presto_plan_column(writer, presto_next(key),
+                                pairs == NULL ? NULL : &pairs->children[1], &entries, keep,
+                                &plan->children[1], error));
+    SEAM_TRY(check_keys(plan, error));
     const struct presto_plan *keys = &plan->children[0];
     if (plan->hash_table && (!key->hashed || keys->encoding != key->encoding)) {
         return seam_fail(error, SEAM_UNSUPPORTED, -1,
@@ -398,15 +386,15 @@ static int present_rows(struct seam_presto_writer *writer, const struct presto_p
         return SEAM_OK;
     }
     int32_t *list;
-    int code = take_list(writer, plan->present, &list, error);
-    for (int64_t i = 0, at = 0; code == SEAM_OK && at < plan->present; i++) {
+    SEAM_TRY(take_list(writer, plan->present, &list, error));
+    for (int64_t i = 0, at = 0; at < plan->present; i++) {
         int64_t row = presto_row(&plan->rows, i);
         if (presto_row_valid(plan->node, row)) {
             list[at++] = (int32_t)row;
         }
     }
     *out = (struct presto_rows){.rows = list, .count = plan->present};
-    return code;
+    return SEAM_OK;
 }
 
 static int plan_row(struct seam_presto_writer *writer, bool keep, struct presto_plan *plan,
@@ -430,16 +418,13 @@ static int plan_row(struct seam_presto_writer *writer, bool keep, struct presto_
 static int plan_builder_run(struct seam_presto_writer *writer, struct presto_plan *plan,
                             struct seam_error *error) {
     const struct presto_rows one = {.count = 1};
-    int code = take_children(writer, plan, 1, error);
+    SEAM_TRY(take_children(writer, plan, 1, error));
     plan->encoding = PRESTO_RLE;
-    if (code != SEAM_OK) {
-        return code;
-    }
     struct presto_plan *child = &plan->children[0];
     *child = (struct presto_plan){
         .type = plan->type, .encoding = plan->type->encoding, .rows = one, .flags = true};
-    code = presto_finish_plan(child, 4 + flags_bytes(child), error);
-    return code == SEAM_OK ? presto_finish_plan(plan, 4, error) : code;
+    SEAM_TRY(presto_finish_plan(child, 4 + flags_bytes(child), error));
+    return presto_finish_plan(plan, 4, error);
 }
 
 static int plan_flat(struct seam_presto_writer *writer, bool keep, uint8_t mark,
@@ -489,23 +474,16 @@ int presto_plan_column(struct seam_presto_writer *writer, const struct presto_ty
     bool nested = type->kind == SEAM_PRESTO_ARRAY || type->kind == SEAM_PRESTO_MAP;
     while (node != NULL && (node->kind == SEAM_NODE_DICTIONARY || node->kind == SEAM_NODE_RUNS)) {
         bool kept = keep && !presto_flag(writer, SEAM_PRESTO_FLATTEN);
-        int code = SEAM_OK;
         if (kept) {
-            code = presto_plan_encoded(writer, type, node, &wanted, out, &kept, error);
+            SEAM_TRY(presto_plan_encoded(writer, type, node, &wanted, out, &kept, error));
         }
-        if (code != SEAM_OK || kept) {
-            return code;
+        if (kept) {
+            return SEAM_OK;
         }
-        code = presto_unwrap(writer, &node, &wanted, error);
-        if (code != SEAM_OK) {
-            return code;
-        }
+        SEAM_TRY(presto_unwrap(writer, &node, &wanted, error));
     }
     uint8_t mark;
-    int code = presto_take_mark(writer, &mark, error);
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(presto_take_mark(writer, &mark, error));
     *out = (struct presto_plan){
         .type = type, .encoding = type->encoding, .node = node, .rows = wanted};
     if ((mark & SEAM_PRESTO_MARK_BARE) != 0) {

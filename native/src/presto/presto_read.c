@@ -20,7 +20,7 @@ int presto_read_i32(struct presto_reader *reader, const struct presto_type *type
                     int32_t *out) {
     const uint8_t *at;
     int code = presto_need(reader, type, 4, what, &at);
-    *out = code == SEAM_OK ? presto_load_i32(at) : 0;
+    *out = code == SEAM_OK ? (int32_t)seam_load32(at) : 0;
     return code;
 }
 
@@ -51,16 +51,13 @@ static int read_encoding(struct presto_reader *reader, const struct presto_type 
     int32_t size;
     const uint8_t *name;
     const int64_t at = reader->position;
-    int code = presto_read_i32(reader, type, "the length of the encoding's name", &size);
-    if (code == SEAM_OK && (size <= 0 || size > presto_remaining(reader))) {
-        code = PRESTO_FAIL(reader, at,
+    SEAM_TRY(presto_read_i32(reader, type, "the length of the encoding's name", &size));
+    if (size <= 0 || size > presto_remaining(reader)) {
+        return PRESTO_FAIL(reader, at,
                            "column '%s': the encoding's name is %d bytes long, %lld are left",
                            type->name, size, (long long)presto_remaining(reader));
     }
-    code = code == SEAM_OK ? presto_need(reader, type, size, "the encoding's name", &name) : code;
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(presto_need(reader, type, size, "the encoding's name", &name));
     for (int i = 0; i < PRESTO_N_ENCODINGS; i++) {
         if (PRESTO_NAMES[i].size_bytes == size &&
             memcmp(PRESTO_NAMES[i].text, name, (size_t)size) == 0) {
@@ -78,12 +75,10 @@ static int read_encoding(struct presto_reader *reader, const struct presto_type 
 /* A place for the marks of the column that begins here. */
 int presto_open_mark(struct presto_reader *reader, int64_t *mark) {
     struct seam_buffer *marks = &reader->trace->marks;
-    int code = seam_buffer_reserve(marks, 1, reader->error);
-    if (code == SEAM_OK) {
-        *mark = marks->size_bytes++;
-        marks->data[*mark] = 0;
-    }
-    return code;
+    SEAM_TRY(seam_buffer_reserve(marks, 1, reader->error));
+    *mark = marks->size_bytes++;
+    marks->data[*mark] = 0;
+    return SEAM_OK;
 }
 
 void presto_set_mark(struct presto_reader *reader, int64_t mark, int32_t bits) {
@@ -101,13 +96,11 @@ static bool is_element(const struct presto_type *type, enum presto_encoding enco
 /* Writes out what a dictionary or run stands for, in its place. */
 static int flatten(struct presto_reader *reader, struct presto_column *out) {
     struct presto_column flat;
-    int code = presto_gather(&reader->budget, &out->children[0], out->offsets, out->length, &flat,
-                             reader->error);
-    if (code == SEAM_OK) {
-        presto_column_reset(out);
-        *out = flat;
-    }
-    return code;
+    SEAM_TRY(presto_gather(&reader->budget, &out->children[0], out->offsets, out->length, &flat,
+                           reader->error));
+    presto_column_reset(out);
+    *out = flat;
+    return SEAM_OK;
 }
 
 static int read_ids(struct presto_reader *reader, struct presto_column *out) {
@@ -115,12 +108,8 @@ static int read_ids(struct presto_reader *reader, struct presto_column *out) {
     void *block;
     const int64_t at = reader->position;
     const int64_t entries = out->children[0].length;
-    int code = presto_need(reader, out->type, out->length * 4, "ids", &wire);
-    code = code == SEAM_OK ? presto_take(&reader->budget, out->length * 4, &block, reader->error)
-                           : code;
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(presto_need(reader, out->type, out->length * 4, "ids", &wire));
+    SEAM_TRY(presto_take(&reader->budget, out->length * 4, &block, reader->error));
     out->offsets = memcpy(block, wire, (size_t)out->length * 4);
     uint32_t highest = 0;
     for (int64_t i = 0; i < out->length; i++) {
@@ -141,23 +130,16 @@ static int read_dictionary(struct presto_reader *reader, int64_t mark, int depth
     const uint8_t *source;
     struct seam_buffer *sources = &reader->trace->sources;
     const int64_t place = sources->size_bytes; /* before those of dictionaries inside */
-    int code = seam_buffer_reserve(sources, SEAM_PRESTO_SOURCE_BYTES, reader->error);
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(seam_buffer_reserve(sources, SEAM_PRESTO_SOURCE_BYTES, reader->error));
     sources->size_bytes += SEAM_PRESTO_SOURCE_BYTES;
     presto_set_mark(reader, mark, SEAM_PRESTO_MARK_DICTIONARY);
     out->form = PRESTO_IN_DICTIONARY;
-    code = presto_read_count(reader, out->type, "the number of rows", &out->length);
-    code = code == SEAM_OK ? presto_make_children(&reader->budget, out, 1, reader->error) : code;
-    code = code == SEAM_OK ? presto_read_column(reader, out->type, depth + 1, out->children) : code;
-    code = code == SEAM_OK ? read_ids(reader, out) : code;
-    code = code == SEAM_OK ? presto_need(reader, out->type, SEAM_PRESTO_SOURCE_BYTES,
-                                         "the source of the dictionary", &source)
-                           : code;
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(presto_read_count(reader, out->type, "the number of rows", &out->length));
+    SEAM_TRY(presto_make_children(&reader->budget, out, 1, reader->error));
+    SEAM_TRY(presto_read_column(reader, out->type, depth + 1, out->children));
+    SEAM_TRY(read_ids(reader, out));
+    SEAM_TRY(presto_need(reader, out->type, SEAM_PRESTO_SOURCE_BYTES,
+                         "the source of the dictionary", &source));
     memcpy(sources->data + place, source, SEAM_PRESTO_SOURCE_BYTES);
     return presto_reads(reader, SEAM_PRESTO_FLATTEN) ? flatten(reader, out) : SEAM_OK;
 }

@@ -8,23 +8,18 @@ int presto_read_flags(struct presto_reader *reader, int64_t mark, struct presto_
     const uint8_t *at;
     void *validity;
     const struct presto_type *type = out->type;
-    int code = presto_need(reader, type, 1, "null flags", &at);
-    if (code == SEAM_OK && *at > 1) {
-        code = PRESTO_FAIL(reader, reader->position - 1,
+    SEAM_TRY(presto_need(reader, type, 1, "null flags", &at));
+    if (*at > 1) {
+        return PRESTO_FAIL(reader, reader->position - 1,
                            "column '%s': whether it has null flags is %d, not 0 or 1", type->name,
                            *at);
     }
-    if (code != SEAM_OK || *at == 0) {
-        return code;
+    if (*at == 0) {
+        return SEAM_OK;
     }
-    code = presto_need(reader, type, presto_flag_bytes(out->length), "null flags", &at);
-    if (code != SEAM_OK) {
-        return code;
-    }
-    code = presto_take(&reader->budget, presto_bitmap_bytes(out->length), &validity, reader->error);
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(presto_need(reader, type, presto_flag_bytes(out->length), "null flags", &at));
+    SEAM_TRY(
+        presto_take(&reader->budget, presto_bitmap_bytes(out->length), &validity, reader->error));
     out->validity = validity;
     out->null_count = out->length - presto_flags_to_validity(at, out->length, validity);
     if (out->null_count == 0) {
@@ -39,25 +34,18 @@ int presto_read_fixed(struct presto_reader *reader, int64_t mark, struct presto_
     const struct presto_type *type = out->type;
     const uint8_t *wire;
     void *data;
-    int code = presto_read_count(reader, type, "the number of rows", &out->length);
-    code = code == SEAM_OK ? presto_read_flags(reader, mark, out) : code;
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(presto_read_count(reader, type, "the number of rows", &out->length));
+    SEAM_TRY(presto_read_flags(reader, mark, out));
     const int64_t at = reader->position;
     const int64_t present = out->length - out->null_count;
-    code = presto_need(reader, type, present * type->wire_bytes, "values", &wire);
-    if (code == SEAM_OK && type->kind == SEAM_PRESTO_UNKNOWN) {
+    SEAM_TRY(presto_need(reader, type, present * type->wire_bytes, "values", &wire));
+    if (type->kind == SEAM_PRESTO_UNKNOWN) {
         return present == 0 ? SEAM_OK
                             : PRESTO_FAIL(reader, at, "column '%s' of type unknown has %lld values",
                                           type->name, (long long)present);
     }
-    code = code == SEAM_OK ? presto_take(&reader->budget, presto_data_bytes(type, out->length),
-                                         &data, reader->error)
-                           : code;
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(
+        presto_take(&reader->budget, presto_data_bytes(type, out->length), &data, reader->error));
     out->data = data;
     int64_t good = out->validity == NULL ? presto_decode(type, wire, present, data)
                                          : presto_decode_sparse(type, wire, present, out->validity,
@@ -74,11 +62,8 @@ int presto_read_fixed(struct presto_reader *reader, int64_t mark, struct presto_
 int presto_read_bare_nulls(struct presto_reader *reader, int64_t mark, struct presto_column *out) {
     const struct presto_type *type = out->type;
     const int64_t at = reader->position;
-    int code = presto_read_count(reader, type, "the number of rows", &out->length);
-    code = code == SEAM_OK ? presto_read_flags(reader, mark, out) : code;
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(presto_read_count(reader, type, "the number of rows", &out->length));
+    SEAM_TRY(presto_read_flags(reader, mark, out));
     if (out->null_count != out->length) {
         return PRESTO_FAIL(reader, at, "column '%s' needs %s, and BYTE_ARRAY stands for nulls only",
                            type->name, PRESTO_NAMES[type->encoding].text);
@@ -124,10 +109,7 @@ static int check_text(struct presto_reader *reader, const struct presto_column *
 static int slices_to_fixed(struct presto_reader *reader, struct presto_column *out, int64_t at) {
     const int64_t size = out->type->arrow_bytes;
     void *data;
-    int code = presto_take(&reader->budget, out->length * size, &data, reader->error);
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(presto_take(&reader->budget, out->length * size, &data, reader->error));
     uint8_t *values = memset(data, 0, (size_t)(out->length * size));
     for (int64_t row = 0; row < out->length; row++) {
         bool null = out->validity != NULL && !((out->validity[row >> 3] >> (row & 7)) & 1);
@@ -154,13 +136,8 @@ static int read_ends(struct presto_reader *reader, struct presto_column *out) {
     const uint8_t *wire;
     void *block;
     const int64_t at = reader->position;
-    int code = presto_need(reader, out->type, out->length * 4, "offsets", &wire);
-    code = code == SEAM_OK
-               ? presto_take(&reader->budget, (out->length + 1) * 4, &block, reader->error)
-               : code;
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(presto_need(reader, out->type, out->length * 4, "offsets", &wire));
+    SEAM_TRY(presto_take(&reader->budget, (out->length + 1) * 4, &block, reader->error));
     out->offsets = block;
     out->offsets[0] = 0;
     memcpy(out->offsets + 1, wire, (size_t)out->length * 4);
@@ -177,24 +154,18 @@ int presto_read_variable(struct presto_reader *reader, int64_t mark, struct pres
     const uint8_t *wire;
     void *data;
     int64_t total;
-    int code = presto_read_count(reader, type, "the number of rows", &out->length);
-    code = code == SEAM_OK ? read_ends(reader, out) : code;
-    code = code == SEAM_OK ? presto_read_flags(reader, mark, out) : code;
-    code = code == SEAM_OK ? presto_read_count(reader, type, "the number of bytes", &total) : code;
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(presto_read_count(reader, type, "the number of rows", &out->length));
+    SEAM_TRY(read_ends(reader, out));
+    SEAM_TRY(presto_read_flags(reader, mark, out));
+    SEAM_TRY(presto_read_count(reader, type, "the number of bytes", &total));
     if (total != out->offsets[out->length]) {
         return PRESTO_FAIL(reader, reader->position - 4,
                            "column '%s': %lld bytes, but its last row ends at %d", type->name,
                            (long long)total, out->offsets[out->length]);
     }
     const int64_t at = reader->position;
-    code = presto_need(reader, type, total, "bytes", &wire);
-    code = code == SEAM_OK ? presto_take(&reader->budget, total, &data, reader->error) : code;
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(presto_need(reader, type, total, "bytes", &wire));
+    SEAM_TRY(presto_take(&reader->budget, total, &data, reader->error));
     out->data = memcpy(data, wire, (size_t)total);
     if (type->kind == SEAM_PRESTO_SLICE) {
         return slices_to_fixed(reader, out, at);

@@ -6,16 +6,10 @@ static int read_offsets(struct presto_reader *reader, struct presto_column *out)
     const struct presto_type *type = out->type;
     const uint8_t *wire;
     void *block;
-    int code = presto_read_count(reader, type, "the number of rows", &out->length);
+    SEAM_TRY(presto_read_count(reader, type, "the number of rows", &out->length));
     const int64_t at = reader->position;
-    code =
-        code == SEAM_OK ? presto_need(reader, type, (out->length + 1) * 4, "offsets", &wire) : code;
-    code = code == SEAM_OK
-               ? presto_take(&reader->budget, (out->length + 1) * 4, &block, reader->error)
-               : code;
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(presto_need(reader, type, (out->length + 1) * 4, "offsets", &wire));
+    SEAM_TRY(presto_take(&reader->budget, (out->length + 1) * 4, &block, reader->error));
     out->offsets = memcpy(block, wire, (size_t)(out->length + 1) * 4);
     if (out->offsets[0] != 0) {
         return PRESTO_FAIL(reader, at, "column '%s': offsets begin at %d, not 0", type->name,
@@ -73,7 +67,7 @@ static int read_hash_table(struct presto_reader *reader, int64_t mark,
     }
     code = presto_need(reader, type, (int64_t)length * 4, "slots of the hash table", &slots);
     for (int64_t i = 0; code == SEAM_OK && i < length; i++) {
-        int32_t slot = presto_load_i32(slots + i * 4);
+        int32_t slot = (int32_t)seam_load32(slots + i * 4);
         if (slot < -1 || slot >= entries) {
             code = PRESTO_FAIL(reader, at + 4 + i * 4,
                                "column '%s': slot %lld of the hash table holds %d", type->name,
@@ -171,12 +165,11 @@ static int spread_fields(struct presto_reader *reader, struct presto_column *out
                                (long long)out->children[i].length);
         }
     }
-    int code = SEAM_OK;
-    for (int32_t i = 0; out->null_count > 0 && i < out->n_children && code == SEAM_OK; i++) {
-        code = presto_spread(&reader->budget, &out->children[i], out->validity, out->length,
-                             reader->error);
+    for (int32_t i = 0; out->null_count > 0 && i < out->n_children; i++) {
+        SEAM_TRY(presto_spread(&reader->budget, &out->children[i], out->validity, out->length,
+                               reader->error));
     }
-    return code;
+    return SEAM_OK;
 }
 
 int presto_read_row(struct presto_reader *reader, int64_t mark, int depth,
@@ -208,8 +201,8 @@ int presto_read_element(struct presto_reader *reader, int64_t mark, int depth,
     const int64_t at = reader->position;
     out->length = 1;
     if (out->type->encoding == PRESTO_ROW) {
-        int code = read_fields(reader, depth, out);
-        return code == SEAM_OK ? spread_fields(reader, out, at) : code;
+        SEAM_TRY(read_fields(reader, depth, out));
+        return spread_fields(reader, out, at);
     }
     int code = read_entries(reader, mark, depth, out);
     code = code == SEAM_OK

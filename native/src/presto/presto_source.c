@@ -9,14 +9,11 @@ int seam_presto_source_new(struct seam_allocator *allocator,
     struct seam_node *root;
     void *block;
     *out = NULL;
-    int code = seam_node_open(allocator, schema, batch, &root, error);
-    if (code != SEAM_OK) {
-        return code;
-    }
-    code = root->kind == SEAM_NODE_STRUCT && root->n_children == program->n_columns
-               ? SEAM_OK
-               : seam_fail(error, SEAM_BAD_ARGUMENT, -1, "%lld columns came for %d types",
-                           (long long)root->n_children, program->n_columns);
+    SEAM_TRY(seam_node_open(allocator, schema, batch, &root, error));
+    int code = root->kind == SEAM_NODE_STRUCT && root->n_children == program->n_columns
+                   ? SEAM_OK
+                   : seam_fail(error, SEAM_BAD_ARGUMENT, -1, "%lld columns came for %d types",
+                               (long long)root->n_children, program->n_columns);
     const struct presto_type *type = program->types;
     for (int32_t i = 0; i < program->n_columns && code == SEAM_OK; i++) {
         code = presto_check_layout(type, &root->children[i], error);
@@ -122,10 +119,7 @@ static void estimate_column(const struct presto_type *type, const struct seam_no
 int seam_presto_stream_estimate(const struct seam_presto_source *source,
                                 const struct seam_presto_rows *selection, int32_t flags,
                                 int64_t *sizes_bytes, struct seam_error *error) {
-    int code = presto_rows_check(selection, source->batch->view.length, error);
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(presto_rows_check(selection, source->batch->view.length, error));
     for (int64_t i = 0; i < selection->count; i++) {
         sizes_bytes[i] = 0;
     }

@@ -38,14 +38,6 @@ static const struct {
 };
 enum { N_KINDS = sizeof KINDS / sizeof KINDS[0] };
 
-int64_t presto_power_of_ten(int32_t digits) {
-    int64_t power = 1;
-    for (int32_t i = 0; i < digits; i++) {
-        power *= 10;
-    }
-    return power;
-}
-
 static bool size_fits(int32_t kind, int32_t size) {
     switch (kind) {
     case SEAM_PRESTO_FIXED:
@@ -119,10 +111,7 @@ static int compile(struct compiler *compiler, int depth, struct seam_error *erro
     }
     compiler->next += 1;
     for (int32_t i = 0; i < type->n_children; i++) {
-        int code = compile(compiler, depth + (type->kind == SEAM_PRESTO_MAP ? 2 : 1), error);
-        if (code != SEAM_OK) {
-            return code;
-        }
+        SEAM_TRY(compile(compiler, depth + (type->kind == SEAM_PRESTO_MAP ? 2 : 1), error));
     }
     out->span = compiler->next - at;
     return SEAM_OK;
@@ -137,11 +126,8 @@ static int allocate(struct seam_allocator *allocator, struct compiler *compiler,
     }
     size_t types = (size_t)compiler->n_types * sizeof(struct presto_type);
     void *block;
-    int code =
-        seam_alloc(allocator, sizeof(struct seam_presto_program) + types + names, &block, error);
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(
+        seam_alloc(allocator, sizeof(struct seam_presto_program) + types + names, &block, error));
     struct seam_presto_program *program = block;
     program->types = (struct presto_type *)(program + 1);
     program->names = (char *)program->types + types;
@@ -161,10 +147,8 @@ int seam_presto_program_new(struct seam_allocator *allocator, const struct seam_
                          n_columns);
     }
     struct seam_presto_program *program;
-    int code = allocate(allocator, &compiler, &program, error);
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(allocate(allocator, &compiler, &program, error));
+    int code = SEAM_OK;
     program->n_columns = n_columns;
     for (int32_t i = 0; i < n_columns && code == SEAM_OK; i++) {
         code = compile(&compiler, 2, error);

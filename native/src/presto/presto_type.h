@@ -63,6 +63,5 @@ static inline bool presto_is_fixed(const struct presto_type *type) {
 }
 
 /* 10 to the power of `digits`, which is at most 18. */
-int64_t presto_power_of_ten(int32_t digits);
 
 #endif

@@ -66,12 +66,9 @@ struct wide {
     uint64_t high;
 };
 
-/* 10 to the power of 19 to 38, as two words. */
+/* 10 to the power of up to 38, as two words. */
 static struct wide wide_power(int32_t digits) {
-    __extension__ typedef unsigned __int128 u128;
-    u128 power = (u128)presto_power_of_ten(18) *
-                 (u128)presto_power_of_ten(digits - 18 > 18 ? 18 : digits - 18);
-    power *= (u128)presto_power_of_ten(digits > 36 ? digits - 36 : 0);
+    seam_uint128 power = (seam_uint128)seam_power_of_ten(digits);
     return (struct wide){(uint64_t)power, (uint64_t)(power >> 64)};
 }
 
@@ -101,11 +98,11 @@ static void decode_booleans(const uint8_t *wire, int64_t n, uint8_t *arrow) {
 
 static int64_t decode_times(const uint8_t *wire, int64_t n, uint8_t *arrow) {
     for (int64_t i = 0; i < n; i++) {
-        uint64_t millis = presto_load_u64(wire + i * 8);
+        uint64_t millis = seam_load64(wire + i * 8);
         if (millis >= (uint64_t)DAY_MILLIS) {
             return i;
         }
-        presto_store_i32(arrow + i * 4, (int64_t)millis);
+        seam_store32(arrow + i * 4, (int64_t)millis);
     }
     return n;
 }
@@ -115,7 +112,7 @@ SEAM_WIDE static bool widen_decimals(int64_t most, const uint8_t *wire, int64_t 
     uint64_t bad = 0;
     SEAM_EACH_ROW_ALONE
     for (int64_t i = 0; i < n; i++) {
-        int64_t value = (int64_t)presto_load_u64(wire + i * 8);
+        int64_t value = (int64_t)seam_load64(wire + i * 8);
         int64_t words[2] = {value, value >> 63};
         /* One comparison for both ends: the sum wraps round for what is too small. */
         bad |= (uint64_t)((uint64_t)value + (uint64_t)most > 2 * (uint64_t)most);
@@ -126,10 +123,10 @@ SEAM_WIDE static bool widen_decimals(int64_t most, const uint8_t *wire, int64_t 
 
 static int64_t decode_short_decimals(int32_t digits, const uint8_t *wire, int64_t n,
                                      uint8_t *arrow) {
-    const int64_t most = presto_power_of_ten(digits) - 1;
+    const int64_t most = (int64_t)(seam_power_of_ten(digits) - 1);
     bool good = widen_decimals(most, wire, n, arrow);
     for (int64_t i = 0; !good && i < n; i++) {
-        int64_t value = (int64_t)presto_load_u64(wire + i * 8);
+        int64_t value = (int64_t)seam_load64(wire + i * 8);
         if (value > most || value < -most) {
             return i;
         }
@@ -156,8 +153,8 @@ static int64_t decode_long_decimals(int32_t digits, const uint8_t *wire, int64_t
 
 static int64_t decode_nanos(const uint8_t *wire, int64_t n, uint8_t *arrow) {
     for (int64_t i = 0; i < n; i++) {
-        int64_t seconds = (int64_t)presto_load_u64(wire + i * 16);
-        uint64_t nanos = presto_load_u64(wire + i * 16 + 8);
+        int64_t seconds = (int64_t)seam_load64(wire + i * 16);
+        uint64_t nanos = seam_load64(wire + i * 16 + 8);
         if (nanos >= (uint64_t)SECOND_NANOS) {
             return i;
         }
@@ -248,7 +245,7 @@ static bool is_same(const struct presto_type *type) {
 static void expand_same(int64_t width, const uint8_t *wire, const uint8_t *validity, int64_t rows,
                         uint8_t *arrow) {
     for (int64_t row = 0; row < rows; row += 64, arrow += 64 * width) {
-        uint64_t bits = presto_load_u64(validity + row / 8);
+        uint64_t bits = seam_load64(validity + row / 8);
         int64_t count = rows - row < 64 ? rows - row : 64;
         presto_wide_expand((int32_t)width, bits, count, wire, arrow);
         wire += width * __builtin_popcountll(bits);
@@ -266,7 +263,7 @@ int64_t presto_decode_sparse(const struct presto_type *type, const uint8_t *wire
     }
     for (int64_t row = 0; row < rows; row += 64, arrow += stride) {
         int64_t count = rows - row < 64 ? rows - row : 64;
-        uint64_t bits = presto_load_u64(validity + row / 8);
+        uint64_t bits = seam_load64(validity + row / 8);
         const uint8_t *at = wire + taken * width;
         uint8_t chunk[64 * 16];
         if (bits != low_bits(count)) {
@@ -373,7 +370,7 @@ SEAM_WIDE static bool narrow_decimals(int64_t most, const uint8_t *data, int64_t
 
 static bool encode_short_decimals(int32_t digits, const uint8_t *data,
                                   const struct presto_rows *rows, uint8_t *wire) {
-    const int64_t most = presto_power_of_ten(digits) - 1;
+    const int64_t most = (int64_t)(seam_power_of_ten(digits) - 1);
     if (rows->rows == NULL) {
         return narrow_decimals(most, data + rows->begin * 16, rows->count, wire);
     }
@@ -406,7 +403,7 @@ static void encode_doubles(const uint8_t *data, const struct presto_rows *rows, 
     const uint64_t nan = UINT64_C(0x7FF8000000000000);
     const uint64_t infinite = UINT64_C(0x7FF0000000000000);
     EACH_ROW(rows, {
-        uint64_t bits = presto_load_u64(data + row * 8);
+        uint64_t bits = seam_load64(data + row * 8);
         bits = (bits & ~SIGN_BIT) > infinite ? nan : bits;
         memcpy(wire + i * 8, &bits, sizeof bits);
     })
@@ -415,7 +412,7 @@ static void encode_doubles(const uint8_t *data, const struct presto_rows *rows, 
 static bool encode_times(const uint8_t *data, const struct presto_rows *rows, uint8_t *wire) {
     bool good = true;
     EACH_ROW(rows, {
-        int64_t millis = presto_load_i32(data + row * 4);
+        int64_t millis = (int32_t)seam_load32(data + row * 4);
         good &= millis >= 0 && millis < DAY_MILLIS;
         memcpy(wire + i * 8, &millis, sizeof millis);
     })
@@ -424,7 +421,7 @@ static bool encode_times(const uint8_t *data, const struct presto_rows *rows, ui
 
 static void encode_nanos(const uint8_t *data, const struct presto_rows *rows, uint8_t *wire) {
     EACH_ROW(rows, {
-        int64_t value = (int64_t)presto_load_u64(data + row * 8);
+        int64_t value = (int64_t)seam_load64(data + row * 8);
         int64_t nanos = value % SECOND_NANOS;
         int64_t words[2] = {value / SECOND_NANOS - (nanos < 0),
                             nanos + (nanos < 0 ? SECOND_NANOS : 0)};

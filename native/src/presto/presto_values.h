@@ -2,6 +2,7 @@
 #ifndef SEAM_PRESTO_VALUES_H
 #define SEAM_PRESTO_VALUES_H
 
+#include "base/words.h"
 #include "presto/presto_type.h"
 
 #include "seam/view.h"
@@ -27,23 +28,6 @@ static inline int64_t presto_flag_bytes(int64_t rows) {
 /* Words of 64 bits, so that a bitmap of ours can always be read word by word. */
 static inline int64_t presto_bitmap_bytes(int64_t rows) {
     return (rows + 63) / 64 * 8;
-}
-
-static inline int32_t presto_load_i32(const uint8_t *at) {
-    int32_t value;
-    memcpy(&value, at, sizeof value);
-    return value;
-}
-
-static inline void presto_store_i32(uint8_t *at, int64_t value) {
-    int32_t narrow = (int32_t)value;
-    memcpy(at, &narrow, sizeof narrow);
-}
-
-static inline uint64_t presto_load_u64(const uint8_t *at) {
-    uint64_t value;
-    memcpy(&value, at, sizeof value);
-    return value;
 }
 
 /* Up to 64 bits of a bitmap of which nothing behind the last bit may be read. */

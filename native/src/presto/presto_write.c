@@ -58,12 +58,11 @@ static int put_fixed(struct presto_output *output, const struct presto_plan *pla
         output->at += plan->present * plan->type->wire_bytes;
         return SEAM_OK;
     }
-    int code = SEAM_OK;
     presto_pieces_init(&pieces, &plan->node->view, &plan->rows, presto_any_null(plan));
-    while (code == SEAM_OK && presto_pieces_next(&pieces, &piece)) {
-        code = put_values(output, plan, &piece);
+    while (presto_pieces_next(&pieces, &piece)) {
+        SEAM_TRY(put_values(output, plan, &piece));
     }
-    return code;
+    return SEAM_OK;
 }
 
 /* Ends of strings that lie one after the other: Arrow's offsets, from the first one on. */
@@ -73,12 +72,12 @@ static void put_plain_ends(const struct seam_view *view, const struct presto_row
     if (view->layout == SEAM_LAYOUT_VAR32) {
         const int32_t *offsets = (const int32_t *)view->offsets + at;
         for (int64_t i = 0; i < rows->count; i++) {
-            presto_store_i32(ends + i * 4, offsets[i + 1] - offsets[0]);
+            seam_store32(ends + i * 4, offsets[i + 1] - offsets[0]);
         }
     } else {
         const int64_t *offsets = (const int64_t *)view->offsets + at;
         for (int64_t i = 0; i < rows->count; i++) {
-            presto_store_i32(ends + i * 4, offsets[i + 1] - offsets[0]);
+            seam_store32(ends + i * 4, offsets[i + 1] - offsets[0]);
         }
     }
 }
@@ -118,7 +117,7 @@ static inline void put_string(struct strings *strings, const uint8_t *from, int6
         memcpy(strings->at, from, (size_t)size);
     }
     strings->at += size;
-    presto_store_i32(strings->ends, strings->at - strings->begin);
+    seam_store32(strings->ends, strings->at - strings->begin);
     strings->ends += 4;
 }
 
@@ -155,7 +154,7 @@ static inline void put_listed(struct strings *strings, const int32_t *restrict r
             memcpy(at, from, (size_t)size);
         }
         at += size;
-        presto_store_i32(ends + i * 4, at - strings->begin);
+        seam_store32(ends + i * 4, at - strings->begin);
     }
     strings->at = at;
     strings->ends = ends + count * 4;
@@ -182,7 +181,7 @@ static void put_run(struct strings *strings, const int32_t *offsets, int64_t fro
                     int64_t shift) {
     const int64_t size = offsets[to] - offsets[from];
     for (int64_t row = from; row < to; row++) {
-        presto_store_i32(strings->ends + (row - from) * 4, offsets[row + 1] - shift);
+        seam_store32(strings->ends + (row - from) * 4, offsets[row + 1] - shift);
     }
     strings->ends += (to - from) * 4;
     if (size > 0) {
@@ -205,7 +204,7 @@ static void put_runs(struct strings *strings, const struct presto_rows *rows) {
             const int64_t row = i + __builtin_ctzll(nulls);
             put_run(strings, offsets, from, row, shift);
             shift += offsets[row + 1] - offsets[row];
-            presto_store_i32(strings->ends, offsets[row + 1] - shift);
+            seam_store32(strings->ends, offsets[row + 1] - shift);
             strings->ends += 4;
             from = row + 1;
         }
@@ -219,7 +218,7 @@ static void put_uniform(const struct presto_plan *plan, uint8_t *ends, uint8_t *
     const uint8_t *data = view->data + ((const int32_t *)view->offsets)[view->offset];
     const int64_t count = plan->rows.count;
     for (int64_t i = 0; i < count; i++) {
-        presto_store_i32(ends + i * 4, (i + 1) * plan->longest);
+        seam_store32(ends + i * 4, (i + 1) * plan->longest);
     }
     presto_copy_values(plan->longest, data, &plan->rows, bytes);
 }
@@ -264,7 +263,7 @@ static void put_slices(const struct presto_plan *plan, uint8_t *ends, uint8_t *b
             memcpy(at, view->data + (view->offset + row) * size, (size_t)size);
             at += size;
         }
-        presto_store_i32(ends + i * 4, at - bytes);
+        seam_store32(ends + i * 4, at - bytes);
     }
 }
 
@@ -319,12 +318,8 @@ static void put_spans(struct presto_output *output, const struct presto_plan *pl
 }
 
 static int put_list(struct presto_output *output, const struct presto_plan *plan) {
-    int code = SEAM_OK;
-    for (int32_t i = 0; i < plan->n_children && code == SEAM_OK; i++) {
-        code = presto_put_column(output, &plan->children[i]);
-    }
-    if (code != SEAM_OK) {
-        return code;
+    for (int32_t i = 0; i < plan->n_children; i++) {
+        SEAM_TRY(presto_put_column(output, &plan->children[i]));
     }
     if (plan->encoding == PRESTO_MAP) {
         int64_t slots = plan->children[0].rows.count * 2;
@@ -341,17 +336,16 @@ static int put_list(struct presto_output *output, const struct presto_plan *plan
 
 static int put_row(struct presto_output *output, const struct presto_plan *plan) {
     const bool nulls_first = presto_flag(output->writer, SEAM_PRESTO_NULLS_FIRST);
-    int code = SEAM_OK;
     if (nulls_first) {
         presto_put_i32(output, plan->rows.count);
         put_flags(output, plan);
     }
     presto_put_i32(output, plan->n_children);
-    for (int32_t i = 0; i < plan->n_children && code == SEAM_OK; i++) {
-        code = presto_put_column(output, &plan->children[i]);
+    for (int32_t i = 0; i < plan->n_children; i++) {
+        SEAM_TRY(presto_put_column(output, &plan->children[i]));
     }
-    if (code != SEAM_OK || nulls_first) {
-        return code;
+    if (nulls_first) {
+        return SEAM_OK;
     }
     int64_t end = 0;
     presto_put_i32(output, plan->rows.count);
@@ -368,10 +362,7 @@ static int put_row(struct presto_output *output, const struct presto_plan *plan)
 
 static int put_dictionary(struct presto_output *output, const struct presto_plan *plan) {
     presto_put_i32(output, plan->rows.count);
-    int code = presto_put_column(output, &plan->children[0]);
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(presto_put_column(output, &plan->children[0]));
     for (int64_t i = 0; i < plan->rows.count; i++) {
         int64_t row = presto_row(&plan->rows, i);
         int64_t id = plan->null_id;

@@ -11,7 +11,7 @@ struct presto_output {
 };
 
 static inline void presto_put_i32(struct presto_output *output, int64_t value) {
-    presto_store_i32(output->at, value);
+    seam_store32(output->at, value);
     output->at += 4;
 }
 

@@ -10,16 +10,13 @@ int seam_presto_writer_new(struct seam_allocator *allocator,
                            struct seam_presto_writer **out, struct seam_error *error) {
     void *block;
     *out = NULL;
-    int code = seam_alloc(allocator, sizeof **out, &block, error);
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(seam_alloc(allocator, sizeof **out, &block, error));
     struct seam_presto_writer *writer = block;
     *writer = (struct seam_presto_writer){.allocator = allocator,
                                           .program = program,
                                           .options = *options,
                                           .arena = {.allocator = allocator}};
-    code = seam_node_open(allocator, schema, batch, &writer->batch, error);
+    int code = seam_node_open(allocator, schema, batch, &writer->batch, error);
     const struct seam_node *root = writer->batch;
     if (code == SEAM_OK && (root->kind != SEAM_NODE_STRUCT || root->view.validity != NULL ||
                             root->n_children != program->n_columns)) {
@@ -111,34 +108,33 @@ int seam_presto_writer_measure(struct seam_presto_writer *writer,
                                const struct seam_presto_rows *selections, int64_t n,
                                int64_t *sizes_bytes, struct seam_error *error) {
     const int64_t n_columns = writer->program->n_columns;
-    int code = SEAM_OK;
     if (writer->pages != NULL || (presto_as_read(writer) && n != 1)) {
         return seam_fail(error, SEAM_BAD_ARGUMENT, -1,
                          "a writer measures once, and one page only where marks are given");
     }
-    for (int64_t i = 0; i < n && code == SEAM_OK; i++) {
-        code = check_rows(writer, &selections[i], error);
+    for (int64_t i = 0; i < n; i++) {
+        SEAM_TRY(check_rows(writer, &selections[i], error));
     }
-    code = code == SEAM_OK ? take_pages(writer, selections, n, error) : code;
-    code = code == SEAM_OK ? plan_pages(writer, selections, error) : code;
-    if (code == SEAM_OK && presto_as_read(writer) && writer->next_mark != writer->options.n_marks) {
-        code = seam_fail(error, SEAM_BAD_INPUT, -1,
+    SEAM_TRY(take_pages(writer, selections, n, error));
+    SEAM_TRY(plan_pages(writer, selections, error));
+    if (presto_as_read(writer) && writer->next_mark != writer->options.n_marks) {
+        return seam_fail(error, SEAM_BAD_INPUT, -1,
                          "the layout is of %lld columns, the batch has %lld of them",
                          (long long)writer->options.n_marks, (long long)writer->next_mark);
     }
-    for (int64_t page = 0; page < n && code == SEAM_OK; page++) {
+    for (int64_t page = 0; page < n; page++) {
         int64_t size = SEAM_PRESTO_HEADER_BYTES + 4;
         for (int64_t column = 0; column < n_columns; column++) {
             size += writer->pages[page * n_columns + column].size_bytes;
         }
         sizes_bytes[page] = writer->sizes_bytes[page] = size;
         if (size > INT32_MAX) {
-            code = seam_fail(error, SEAM_TOO_LARGE, -1,
+            return seam_fail(error, SEAM_TOO_LARGE, -1,
                              "a page of %lld bytes: it holds at most 2^31 - 1, write fewer rows",
                              (long long)size);
         }
     }
-    return code;
+    return SEAM_OK;
 }
 
 /* --- writing --- */
@@ -157,11 +153,8 @@ static int pages_init(struct pages *pages, struct seam_presto_writer *writer, ui
     void *outputs;
     const int64_t n = writer->n_pages;
     *pages = (struct pages){.writer = writer, .error = error};
-    int code =
-        presto_arena_take(&writer->arena, n * (int64_t)sizeof *pages->outputs, &outputs, error);
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(
+        presto_arena_take(&writer->arena, n * (int64_t)sizeof *pages->outputs, &outputs, error));
     pages->outputs = outputs;
     for (int64_t page = 0; page < n; page++) {
         const int64_t size = writer->sizes_bytes[page];
@@ -191,15 +184,15 @@ int seam_presto_writer_write(struct seam_presto_writer *writer, uint8_t *out,
                              struct seam_error *error) {
     const int64_t n_columns = writer->program->n_columns;
     struct pages pages;
-    int code = pages_init(&pages, writer, out, error);
-    for (int64_t column = 0; column < n_columns && code == SEAM_OK; column++) {
+    SEAM_TRY(pages_init(&pages, writer, out, error));
+    for (int64_t column = 0; column < n_columns; column++) {
         const struct presto_plan *plans = writer->pages + column;
-        for (int64_t page = 0; page < writer->n_pages && code == SEAM_OK; page++) {
+        for (int64_t page = 0; page < writer->n_pages; page++) {
             if (page + 1 < writer->n_pages) {
                 prefetch(pages.outputs[page + 1].at, plans[(page + 1) * n_columns].size_bytes);
             }
-            code = presto_put_column(&pages.outputs[page], &plans[page * n_columns]);
+            SEAM_TRY(presto_put_column(&pages.outputs[page], &plans[page * n_columns]));
         }
     }
-    return code;
+    return SEAM_OK;
 }

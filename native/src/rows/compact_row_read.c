@@ -37,7 +37,7 @@ static int read_fixed(struct row_reader *reader, struct row_column *column, cons
     case SEAM_ROW_SHORT_DECIMAL:
         return row_read_short_decimal(reader, column, at);
     case SEAM_ROW_LONG_DECIMAL:
-        return row_read_decimal(reader, column, at, (int64_t)row_load64(at + 8), row_load64(at));
+        return row_read_decimal(reader, column, at, (int64_t)seam_load64(at + 8), seam_load64(at));
     default:
         return row_append_fixed(column, at, column->type->width_bytes, reader->error);
     }
@@ -45,41 +45,40 @@ static int read_fixed(struct row_reader *reader, struct row_column *column, cons
 
 static int read_string(struct row_reader *reader, struct row_column *column, struct span *span) {
     const uint8_t *size = take(span, 4);
-    const uint8_t *bytes = size == NULL ? NULL : take(span, (int32_t)row_load32(size));
+    const uint8_t *bytes = size == NULL ? NULL : take(span, (int32_t)seam_load32(size));
     if (bytes == NULL) {
         return cut(reader, column, span);
     }
-    return row_read_bytes(reader, column, bytes, (int32_t)row_load32(size));
+    return row_read_bytes(reader, column, bytes, (int32_t)seam_load32(size));
 }
 
 /* Elements that lie where offsets say, in order. */
 static int read_nested_elements(struct row_reader *reader, struct row_column *column,
                                 struct span *span, const uint8_t *nulls, int64_t count) {
     const uint8_t *size = take(span, 4);
-    const uint8_t *body = size == NULL ? NULL : take(span, (int32_t)row_load32(size));
+    const uint8_t *body = size == NULL ? NULL : take(span, (int32_t)seam_load32(size));
     struct span elements = {.at = body, .end = span->at};
     const uint8_t *offsets = body == NULL ? NULL : take(&elements, 4 * count);
     if (offsets == NULL) {
         return cut(reader, column, span);
     }
-    int code = SEAM_OK;
-    for (int64_t i = 0; i < count && code == SEAM_OK; i++) {
+    for (int64_t i = 0; i < count; i++) {
         bool null = seam_bit(nulls, i);
-        int64_t offset = (int32_t)row_load32(offsets + 4 * i);
+        int64_t offset = (int32_t)seam_load32(offsets + 4 * i);
         if (!null && (offset < elements.at - body || offset > elements.end - body)) {
             return row_bad(reader, column->type, offsets + 4 * i,
                            "has an offset that leaves its array or overlaps what lies before it");
         }
         elements.at = null ? elements.at : body + offset;
-        code = read_value(reader, column, &elements, null);
+        SEAM_TRY(read_value(reader, column, &elements, null));
     }
-    return code;
+    return SEAM_OK;
 }
 
 static int read_array(struct row_reader *reader, struct row_column *column, struct span *span) {
     const struct seam_row_type *type = column->type;
     const uint8_t *size = take(span, 4);
-    int64_t count = size == NULL ? -1 : (int32_t)row_load32(size);
+    int64_t count = size == NULL ? -1 : (int32_t)seam_load32(size);
     const uint8_t *nulls = count < 0 ? NULL : take(span, compact_null_bytes(count));
     if (nulls == NULL || count * compact_width(type) > span->end - span->at) {
         return cut(reader, column, span);
@@ -87,23 +86,20 @@ static int read_array(struct row_reader *reader, struct row_column *column, stru
     if (compact_nested(type) && count > 0) {
         return read_nested_elements(reader, column, span, nulls, count);
     }
-    int code = SEAM_OK;
-    for (int64_t i = 0; i < count && code == SEAM_OK; i++) {
-        code = read_value(reader, column, span, seam_bit(nulls, i));
+    for (int64_t i = 0; i < count; i++) {
+        SEAM_TRY(read_value(reader, column, span, seam_bit(nulls, i)));
     }
-    return code;
+    return SEAM_OK;
 }
 
 static int read_map(struct row_reader *reader, struct row_column *column, struct span *span) {
     const uint8_t *at = span->at;
-    int code = read_array(reader, &column->children[0], span);
-    if (code == SEAM_OK) {
-        code = read_array(reader, &column->children[1], span);
-    }
-    if (code == SEAM_OK && column->children[0].length != column->children[1].length) {
+    SEAM_TRY(read_array(reader, &column->children[0], span));
+    SEAM_TRY(read_array(reader, &column->children[1], span));
+    if (column->children[0].length != column->children[1].length) {
         return row_bad(reader, column->type, at, "is a map with fewer keys or values than others");
     }
-    return code;
+    return SEAM_OK;
 }
 
 static int read_row(struct row_reader *reader, struct row_column *column, struct span *span) {
@@ -111,11 +107,10 @@ static int read_row(struct row_reader *reader, struct row_column *column, struct
     if (nulls == NULL) {
         return cut(reader, column, span);
     }
-    int code = SEAM_OK;
-    for (int32_t i = 0; i < column->n_children && code == SEAM_OK; i++) {
-        code = read_value(reader, &column->children[i], span, seam_bit(nulls, i));
+    for (int32_t i = 0; i < column->n_children; i++) {
+        SEAM_TRY(read_value(reader, &column->children[i], span, seam_bit(nulls, i)));
     }
-    return code;
+    return SEAM_OK;
 }
 
 static int read_value(struct row_reader *reader, struct row_column *column, struct span *span,
@@ -131,17 +126,16 @@ static int read_value(struct row_reader *reader, struct row_column *column, stru
     if (null) {
         return row_read_null(reader, column, at);
     }
-    int code;
     switch (column->type->kind) {
     case SEAM_ROW_ARRAY:
-        code = read_array(reader, &column->children[0], span);
-        return code == SEAM_OK ? row_append_list(column, reader->error) : code;
+        SEAM_TRY(read_array(reader, &column->children[0], span));
+        return row_append_list(column, reader->error);
     case SEAM_ROW_MAP:
-        code = read_map(reader, column, span);
-        return code == SEAM_OK ? row_append_list(column, reader->error) : code;
+        SEAM_TRY(read_map(reader, column, span));
+        return row_append_list(column, reader->error);
     case SEAM_ROW_STRUCT:
-        code = read_row(reader, column, span);
-        return code == SEAM_OK ? row_append_struct(column, reader->error) : code;
+        SEAM_TRY(read_row(reader, column, span));
+        return row_append_struct(column, reader->error);
     default:
         return read_string(reader, column, span);
     }
@@ -175,7 +169,7 @@ static int read_strings(struct row_reader *reader, struct row_block *block,
             block->used[i] = used;
             continue;
         }
-        int64_t size = left < 0 ? -1 : (int32_t)row_load32(at);
+        int64_t size = left < 0 ? -1 : (int32_t)seam_load32(at);
         if (size < 0 || size > left) {
             return row_bad_at(reader, block, column, i, used,
                               "is cut off by the end of its row or array");
@@ -208,10 +202,8 @@ static int read_singly(struct row_reader *reader, struct row_block *block,
 static int read_column(struct row_reader *reader, struct row_block *block,
                        const struct row_field *field, struct row_column *column) {
     const uint8_t *null = field->any_null ? field->null : NULL;
-    int code = row_check_nulls(reader, block, field, column);
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(row_check_nulls(reader, block, field, column));
+    int code = SEAM_OK;
     switch (column->type->kind) {
     case SEAM_ROW_FIXED:
         code = row_read_fixed(reader, block, field, column, true);
@@ -289,10 +281,8 @@ static int read_block(struct row_reader *reader, struct row_block *block) {
 int seam_compact_row_read(struct seam_allocator *allocator, const struct seam_row_type *root,
                           const struct seam_row_frames *frames, struct ArrowArray *out,
                           struct seam_error *error) {
-    int code = seam_row_type_check(root, error);
-    code = code == SEAM_OK ? compact_check(root, error) : code;
-    return code != SEAM_OK
-               ? code
-               : row_read_frames(allocator, root, frames, compact_null_bytes(root->n_children),
-                                 read_block, out, error);
+    SEAM_TRY(seam_row_type_check(root, error));
+    SEAM_TRY(compact_check(root, error));
+    return row_read_frames(allocator, root, frames, compact_null_bytes(root->n_children),
+                           read_block, out, error);
 }

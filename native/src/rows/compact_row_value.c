@@ -7,11 +7,10 @@ int compact_check(const struct seam_row_type *type, struct seam_error *error) {
                          "column '%s' is a calendar interval, which Velox does not have",
                          type->name);
     }
-    int code = SEAM_OK;
-    for (int32_t i = 0; i < type->n_children && code == SEAM_OK; i++) {
-        code = compact_check(&type->children[i], error);
+    for (int32_t i = 0; i < type->n_children; i++) {
+        SEAM_TRY(compact_check(&type->children[i], error));
     }
-    return code;
+    return SEAM_OK;
 }
 
 /* ---- sizes ---- */
@@ -108,7 +107,7 @@ static uint8_t *write_array(struct row_trouble *trouble, const struct seam_row_t
     uint8_t *nulls = out + 4;
     uint8_t *at = nulls + null_bytes;
     uint8_t *offsets = NULL;
-    row_store32(out, (uint32_t)count);
+    seam_store32(out, (uint32_t)count);
     memset(nulls, 0, (size_t)null_bytes);
     if (compact_nested(type) && count > 0) {
         offsets = at + 4;
@@ -119,11 +118,11 @@ static uint8_t *write_array(struct row_trouble *trouble, const struct seam_row_t
         uint8_t *begun = at;
         at = write_field(trouble, type, node, begin + i, nulls, i, at);
         if (offsets != NULL && !seam_bit(nulls, i)) {
-            row_store32(offsets + 4 * i, (uint32_t)(begun - offsets));
+            seam_store32(offsets + 4 * i, (uint32_t)(begun - offsets));
         }
     }
     if (offsets != NULL) {
-        row_store32(offsets - 4, (uint32_t)(at - offsets));
+        seam_store32(offsets - 4, (uint32_t)(at - offsets));
     }
     return at;
 }
@@ -133,14 +132,14 @@ static uint8_t *write_decimal(struct row_trouble *trouble, const struct seam_row
     int64_t high;
     uint64_t low;
     row_load_decimal(&leaf->view, row, &high, &low);
-    if (!row_decimal_fits(high, low, row_decimal_limit(type->precision))) {
+    if (!row_decimal_fits(high, low, seam_power_of_ten(type->precision))) {
         row_blame(trouble, SEAM_BAD_INPUT, type, "has more digits than its type");
     }
-    row_store64(at, low);
+    seam_store64(at, low);
     if (type->kind == SEAM_ROW_SHORT_DECIMAL) {
         return at + 8;
     }
-    row_store64(at + 8, (uint64_t)high);
+    seam_store64(at + 8, (uint64_t)high);
     return at + 16;
 }
 
@@ -156,7 +155,7 @@ uint8_t *compact_value_write(struct row_trouble *trouble, const struct seam_row_
     case SEAM_ROW_STRING:
     case SEAM_ROW_BINARY:
         size = seam_view_bytes(&leaf->view, row, &bytes);
-        row_store32(at, (uint32_t)size);
+        seam_store32(at, (uint32_t)size);
         memcpy(at + 4, bytes, (size_t)size);
         return at + 4 + size;
     case SEAM_ROW_ARRAY:

@@ -116,7 +116,7 @@ ROW_INLINE void put_strings(const struct row_lane *lane, const int64_t *at, bool
         }
         const uint8_t *bytes;
         int64_t size = seam_view_bytes(&view, row_of(lane, at, i), &bytes);
-        row_store32(to, (uint32_t)size);
+        seam_store32(to, (uint32_t)size);
         row_copy(to + 4, bytes, size, words);
         block->at[i] = to + 4 + size;
     }
@@ -162,8 +162,7 @@ int seam_compact_row_write(const struct seam_row_input *input, const struct seam
                            struct seam_error *error) {
     struct block block = {.trouble = {.what = NULL}};
     int64_t n_fields = input->root->n_children;
-    int code = SEAM_OK;
-    for (int64_t first = 0; first < choice->count && code == SEAM_OK; first += ROW_BLOCK) {
+    for (int64_t first = 0; first < choice->count; first += ROW_BLOCK) {
         int64_t left = choice->count - first;
         int64_t count = left < ROW_BLOCK ? left : ROW_BLOCK;
         block.ahead = compact_null_bytes(n_fields);
@@ -175,7 +174,7 @@ int seam_compact_row_write(const struct seam_row_input *input, const struct seam
             row_lane_open(&lane, input, c, choice, first, count, &block.trouble);
             put_column(&lane, &block);
         }
-        code = row_trouble_report(&block.trouble, error);
+        SEAM_TRY(row_trouble_report(&block.trouble, error));
     }
-    return code;
+    return SEAM_OK;
 }

@@ -57,12 +57,10 @@ static int64_t arrow_width(const struct seam_row_type *type) {
 static int set_capacity(struct row_builder *builder, struct seam_buffer *buffer, int64_t bytes,
                         struct seam_error *error) {
     void *block = buffer->data;
-    int code = seam_realloc(builder->allocator, &block, (size_t)bytes, error);
-    if (code == SEAM_OK) {
-        buffer->data = block;
-        buffer->capacity_bytes = bytes;
-    }
-    return code;
+    SEAM_TRY(seam_realloc(builder->allocator, &block, (size_t)bytes, error));
+    buffer->data = block;
+    buffer->capacity_bytes = bytes;
+    return SEAM_OK;
 }
 
 /* Room for `rows` in a column and in what is as long as it; and the first of its offsets. */
@@ -71,18 +69,16 @@ static int expect(struct row_builder *builder, struct row_column *column, int64_
     const struct seam_row_type *type = column->type;
     int64_t bytes = type->kind == SEAM_ROW_BOOLEAN ? (rows + 7) / 8 : rows * arrow_width(type);
     bool fields = type->kind == SEAM_ROW_STRUCT || type->kind == SEAM_ROW_CALENDAR;
-    int code = bytes == 0 ? SEAM_OK : set_capacity(builder, &column->data, bytes, error);
-    if (code == SEAM_OK && has_offsets(type)) {
-        code = set_capacity(builder, &column->offsets, 4 * (rows + 1), error);
-        if (code == SEAM_OK) {
-            row_store32(column->offsets.data, 0);
-            column->offsets.size_bytes = 4;
-        }
+    SEAM_TRY(bytes == 0 ? SEAM_OK : set_capacity(builder, &column->data, bytes, error));
+    if (has_offsets(type)) {
+        SEAM_TRY(set_capacity(builder, &column->offsets, 4 * (rows + 1), error));
+        seam_store32(column->offsets.data, 0);
+        column->offsets.size_bytes = 4;
     }
-    for (int32_t i = 0; i < column->n_children && code == SEAM_OK; i++) {
-        code = expect(builder, &column->children[i], fields ? rows : 0, error);
+    for (int32_t i = 0; i < column->n_children; i++) {
+        SEAM_TRY(expect(builder, &column->children[i], fields ? rows : 0, error));
     }
-    return code;
+    return SEAM_OK;
 }
 
 int row_builder_init(struct row_builder *builder, struct seam_allocator *allocator,
@@ -94,14 +90,11 @@ int row_builder_init(struct row_builder *builder, struct seam_allocator *allocat
                                     .n_columns = count_columns(root),
                                     .rows_total = frames->count,
                                     .bytes_left = frames->size_bytes};
-    int code = seam_alloc(allocator, (size_t)builder->n_columns * sizeof(struct row_column), &block,
-                          error);
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(seam_alloc(allocator, (size_t)builder->n_columns * sizeof(struct row_column), &block,
+                        error));
     builder->root = block;
     lay_out(builder, builder->root, root, builder->root + 1);
-    code = expect(builder, builder->root, held < frames->count ? held : frames->count, error);
+    int code = expect(builder, builder->root, held < frames->count ? held : frames->count, error);
     if (code != SEAM_OK) {
         row_builder_reset(builder);
     }
@@ -144,11 +137,11 @@ int row_grow(struct row_builder *builder, struct seam_buffer *buffer, int64_t by
 static int room_for_bit(struct row_column *column, struct seam_buffer *bits,
                         struct seam_error *error) {
     bits->size_bytes = column->length >> 3;
-    int code = row_room(column->builder, bits, 1, error);
-    if (code == SEAM_OK && (column->length & 7) == 0) {
+    SEAM_TRY(row_room(column->builder, bits, 1, error));
+    if ((column->length & 7) == 0) {
         bits->data[column->length >> 3] = 0;
     }
-    return code;
+    return SEAM_OK;
 }
 
 static void put_bit(struct seam_buffer *bits, int64_t row, bool value) {
@@ -158,33 +151,26 @@ static void put_bit(struct seam_buffer *bits, int64_t row, bool value) {
 /* The first null: all rows so far were valid. */
 static int begin_validity(struct row_column *column, struct seam_error *error) {
     int64_t bytes = (column->length + 7) / 8;
-    int code = row_room(column->builder, &column->validity, bytes + 1, error);
-    if (code == SEAM_OK) {
-        memset(column->validity.data, 0xFF, (size_t)bytes);
-        /* Bits of rows to come are put into a cleared place. */
-        if ((column->length & 7) != 0) {
-            column->validity.data[bytes - 1] = (uint8_t)((1 << (column->length & 7)) - 1);
-        }
+    SEAM_TRY(row_room(column->builder, &column->validity, bytes + 1, error));
+    memset(column->validity.data, 0xFF, (size_t)bytes);
+    /* Bits of rows to come are put into a cleared place. */
+    if ((column->length & 7) != 0) {
+        column->validity.data[bytes - 1] = (uint8_t)((1 << (column->length & 7)) - 1);
     }
-    return code;
+    return SEAM_OK;
 }
 
 static int count_row(struct row_column *column, bool valid, struct seam_error *error) {
-    int code = SEAM_OK;
     if (!valid && column->validity.data == NULL) {
-        code = begin_validity(column, error);
+        SEAM_TRY(begin_validity(column, error));
     }
-    if (code == SEAM_OK && column->validity.data != NULL) {
-        code = room_for_bit(column, &column->validity, error);
-        if (code == SEAM_OK) {
-            put_bit(&column->validity, column->length, valid);
-        }
+    if (column->validity.data != NULL) {
+        SEAM_TRY(room_for_bit(column, &column->validity, error));
+        put_bit(&column->validity, column->length, valid);
     }
-    if (code == SEAM_OK) {
-        column->length += 1;
-        column->null_count += !valid;
-    }
-    return code;
+    column->length += 1;
+    column->null_count += !valid;
+    return SEAM_OK;
 }
 
 static int too_long(const struct row_column *column, const char *what, struct seam_error *error) {
@@ -198,22 +184,20 @@ static int push_offset(struct row_column *column, int64_t offset, const char *wh
     if (offset > INT32_MAX) {
         return too_long(column, what, error);
     }
-    int code = row_room(column->builder, &column->offsets, 4, error);
-    if (code == SEAM_OK) {
-        row_store32(column->offsets.data + column->offsets.size_bytes, (uint32_t)offset);
-        column->offsets.size_bytes += 4;
-    }
-    return code;
+    SEAM_TRY(row_room(column->builder, &column->offsets, 4, error));
+    seam_store32(column->offsets.data + column->offsets.size_bytes, (uint32_t)offset);
+    column->offsets.size_bytes += 4;
+    return SEAM_OK;
 }
 
 static int push_data(struct row_column *column, const void *bytes, int64_t size_bytes,
                      struct seam_error *error) {
-    int code = row_room(column->builder, &column->data, size_bytes, error);
-    if (code == SEAM_OK && size_bytes > 0) {
+    SEAM_TRY(row_room(column->builder, &column->data, size_bytes, error));
+    if (size_bytes > 0) {
         memcpy(column->data.data + column->data.size_bytes, bytes, (size_t)size_bytes);
         column->data.size_bytes += size_bytes;
     }
-    return code;
+    return SEAM_OK;
 }
 
 int row_append_null(struct row_column *column, struct seam_error *error) {
@@ -224,7 +208,7 @@ int row_append_null(struct row_column *column, struct seam_error *error) {
         code = room_for_bit(column, &column->data, error);
     } else if (has_offsets(type)) {
         code = push_offset(
-            column, (int32_t)row_load32(column->offsets.data + column->offsets.size_bytes - 4),
+            column, (int32_t)seam_load32(column->offsets.data + column->offsets.size_bytes - 4),
             "bytes", error);
     } else {
         code = push_data(column, ZEROS, arrow_width(type), error);
@@ -241,60 +225,55 @@ int row_append_null(struct row_column *column, struct seam_error *error) {
 }
 
 int row_append_boolean(struct row_column *column, bool value, struct seam_error *error) {
-    int code = room_for_bit(column, &column->data, error);
-    if (code == SEAM_OK) {
-        put_bit(&column->data, column->length, value);
-        code = count_row(column, true, error);
-    }
-    return code;
+    SEAM_TRY(room_for_bit(column, &column->data, error));
+    put_bit(&column->data, column->length, value);
+    return count_row(column, true, error);
 }
 
 int row_append_fixed(struct row_column *column, const void *value, int32_t width_bytes,
                      struct seam_error *error) {
-    int code = push_data(column, value, width_bytes, error);
-    return code == SEAM_OK ? count_row(column, true, error) : code;
+    SEAM_TRY(push_data(column, value, width_bytes, error));
+    return count_row(column, true, error);
 }
 
 int row_append_many(struct row_column *column, const uint8_t *values, int64_t count,
                     struct seam_error *error) {
-    int code = push_data(column, values, count * column->type->width_bytes, error);
-    if (code == SEAM_OK && column->validity.data == NULL) {
+    SEAM_TRY(push_data(column, values, count * column->type->width_bytes, error));
+    if (column->validity.data == NULL) {
         column->length += count;
         return SEAM_OK;
     }
-    for (int64_t i = 0; i < count && code == SEAM_OK; i++) {
-        code = count_row(column, true, error);
+    for (int64_t i = 0; i < count; i++) {
+        SEAM_TRY(count_row(column, true, error));
     }
-    return code;
+    return SEAM_OK;
 }
 
 int row_append_decimal(struct row_column *column, int64_t high, uint64_t low,
                        struct seam_error *error) {
     uint8_t bytes[16];
-    row_store64(bytes, low);
-    row_store64(bytes + 8, (uint64_t)high);
+    seam_store64(bytes, low);
+    seam_store64(bytes + 8, (uint64_t)high);
     return row_append_fixed(column, bytes, sizeof bytes, error);
 }
 
 int row_append_bytes(struct row_column *column, const uint8_t *bytes, int64_t size_bytes,
                      struct seam_error *error) {
-    int code = push_offset(column, column->data.size_bytes + size_bytes, "bytes", error);
-    if (code == SEAM_OK) {
-        code = push_data(column, bytes, size_bytes, error);
-    }
-    return code == SEAM_OK ? count_row(column, true, error) : code;
+    SEAM_TRY(push_offset(column, column->data.size_bytes + size_bytes, "bytes", error));
+    SEAM_TRY(push_data(column, bytes, size_bytes, error));
+    return count_row(column, true, error);
 }
 
 int row_append_calendar(struct row_column *column, const uint8_t *bytes, struct seam_error *error) {
-    int code = row_append_fixed(&column->children[0], bytes, 4, error);
-    code = code == SEAM_OK ? row_append_fixed(&column->children[1], bytes + 4, 4, error) : code;
-    code = code == SEAM_OK ? row_append_fixed(&column->children[2], bytes + 8, 8, error) : code;
-    return code == SEAM_OK ? count_row(column, true, error) : code;
+    SEAM_TRY(row_append_fixed(&column->children[0], bytes, 4, error));
+    SEAM_TRY(row_append_fixed(&column->children[1], bytes + 4, 4, error));
+    SEAM_TRY(row_append_fixed(&column->children[2], bytes + 8, 8, error));
+    return count_row(column, true, error);
 }
 
 int row_append_list(struct row_column *column, struct seam_error *error) {
-    int code = push_offset(column, column->children[0].length, "elements", error);
-    return code == SEAM_OK ? count_row(column, true, error) : code;
+    SEAM_TRY(push_offset(column, column->children[0].length, "elements", error));
+    return count_row(column, true, error);
 }
 
 int row_append_struct(struct row_column *column, struct seam_error *error) {
@@ -309,54 +288,35 @@ int row_block_validity(struct row_column *column, const uint8_t *null, int64_t c
     for (int64_t i = 0; null != NULL && i < count; i++) {
         nulls += null[i];
     }
-    int code = SEAM_OK;
     if (nulls > 0 && column->validity.data == NULL) {
-        code = begin_validity(column, error);
+        SEAM_TRY(begin_validity(column, error));
     }
-    if (code == SEAM_OK && column->validity.data != NULL) {
+    if (column->validity.data != NULL) {
         int64_t bytes = (count + 7) / 8;
         column->validity.size_bytes = column->length >> 3;
-        code = row_room(column->builder, &column->validity, bytes, error);
-        for (int64_t i = 0; i < bytes && code == SEAM_OK; i++) {
+        SEAM_TRY(row_room(column->builder, &column->validity, bytes, error));
+        for (int64_t i = 0; i < bytes; i++) {
             column->validity.data[(column->length >> 3) + i] =
                 null == NULL ? 0xFF : (uint8_t)~row_pack8(null + 8 * i);
         }
     }
     column->length += count;
     column->null_count += nulls;
-    return code;
+    return SEAM_OK;
 }
 
 /* ---- into Arrow ---- */
 
 static int finish(struct row_column *column, struct ArrowArray *out, struct seam_error *error);
 
-/* A map's entries: its keys and values under one struct. */
-static int finish_entries(struct row_builder *builder, struct ArrowArray *pair, int64_t length,
-                          struct seam_error *error) {
-    void *no_validity[] = {NULL};
-    struct ArrowArray entries;
-    int code =
-        seam_array_build(builder->allocator, length, 0, 1, no_validity, 2, pair, &entries, error);
-    if (code == SEAM_OK) {
-        pair[0] = entries;
-        pair[1].release = NULL;
-    }
-    return code;
-}
-
 static int finish_children(struct row_column *column, struct ArrowArray *children,
-                           int64_t *n_children, struct seam_error *error) {
-    int code = SEAM_OK;
-    for (int32_t i = 0; i < column->n_children && code == SEAM_OK; i++) {
-        code = finish(&column->children[i], &children[i], error);
+                           struct seam_error *error) {
+    for (int32_t i = 0; i < column->n_children; i++) {
+        SEAM_TRY(finish(&column->children[i], &children[i], error));
     }
-    *n_children = column->n_children;
-    if (code == SEAM_OK && column->type->kind == SEAM_ROW_MAP) {
-        code = finish_entries(column->builder, children, column->children[0].length, error);
-        *n_children = 1;
-    }
-    return code;
+    return column->type->kind == SEAM_ROW_MAP
+               ? seam_array_build_entries(column->builder->allocator, children, error)
+               : SEAM_OK;
 }
 
 /* Gives much too large a guess back. */
@@ -368,49 +328,36 @@ static int trim(struct row_builder *builder, struct seam_buffer *buffer, struct 
 
 static int finish_column(struct row_column *column, struct ArrowArray *children,
                          struct ArrowArray *out, struct seam_error *error) {
-    int64_t n_children, n_buffers = 0;
+    int32_t kind = column->type->kind;
+    int64_t n_buffers = 0;
     void *buffers[3] = {column->validity.data};
-    bool list = column->type->kind == SEAM_ROW_ARRAY || column->type->kind == SEAM_ROW_MAP;
-    int code = finish_children(column, children, &n_children, error);
-    if (code == SEAM_OK &&
-        (column->type->kind == SEAM_ROW_STRING || column->type->kind == SEAM_ROW_BINARY)) {
-        code = trim(column->builder, &column->data, error);
+    bool list = kind == SEAM_ROW_ARRAY || kind == SEAM_ROW_MAP;
+    SEAM_TRY(finish_children(column, children, error));
+    if (kind == SEAM_ROW_STRING || kind == SEAM_ROW_BINARY) {
+        SEAM_TRY(trim(column->builder, &column->data, error));
     }
-    if (column->type->kind != SEAM_ROW_VOID) {
+    if (kind != SEAM_ROW_VOID) {
         n_buffers = 1;
         if (has_offsets(column->type)) {
             buffers[n_buffers++] = column->offsets.data;
         }
-        if (!list && column->n_children == 0 && column->type->kind != SEAM_ROW_STRUCT) {
+        if (!list && column->n_children == 0 && kind != SEAM_ROW_STRUCT) {
             buffers[n_buffers++] = column->data.data;
         }
     }
-    int64_t null_count = column->type->kind == SEAM_ROW_VOID ? column->length : column->null_count;
-    if (code == SEAM_OK) {
-        code = seam_array_build(column->builder->allocator, column->length, null_count, n_buffers,
-                                buffers, n_children, children, out, error);
-    }
-    if (code == SEAM_OK) {
-        column->validity.data = column->offsets.data = column->data.data = NULL;
-    }
-    return code;
+    int64_t null_count = kind == SEAM_ROW_VOID ? column->length : column->null_count;
+    SEAM_TRY(seam_array_build(column->builder->allocator, column->length, null_count, n_buffers,
+                              buffers, kind == SEAM_ROW_MAP ? 1 : column->n_children, children, out,
+                              error));
+    column->validity.data = column->offsets.data = column->data.data = NULL;
+    return SEAM_OK;
 }
 
 static int finish(struct row_column *column, struct ArrowArray *out, struct seam_error *error) {
-    void *block;
-    size_t size = (size_t)column->n_children * sizeof(struct ArrowArray);
-    int code = seam_alloc(column->builder->allocator, size, &block, error);
-    if (code != SEAM_OK) {
-        return code;
-    }
-    struct ArrowArray *children = block;
-    memset(children, 0, size);
-    code = finish_column(column, children, out, error);
-    for (int32_t i = 0; code != SEAM_OK && i < column->n_children; i++) {
-        seam_array_release(&children[i]);
-    }
-    seam_free(children);
-    return code;
+    struct ArrowArray *children;
+    int32_t n = column->n_children;
+    SEAM_TRY(seam_arrays_new(column->builder->allocator, n, &children, error));
+    return seam_arrays_end(children, n, finish_column(column, children, out, error));
 }
 
 int row_builder_finish(struct row_builder *builder, struct ArrowArray *out,

@@ -81,7 +81,7 @@ int row_append_struct(struct row_column *column, struct seam_error *error);
 
 /* Eight bytes of 0 or 1 as eight bits. */
 ROW_INLINE uint8_t row_pack8(const uint8_t *bytes) {
-    return (uint8_t)(row_load64(bytes) * UINT64_C(0x0102040810204080) >> 56);
+    return (uint8_t)(seam_load64(bytes) * UINT64_C(0x0102040810204080) >> 56);
 }
 
 /* Appends the validity of `count` rows; `null` NULL: none is. The column's length, a multiple of 8,

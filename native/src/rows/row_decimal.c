@@ -1,13 +1,5 @@
 #include "rows/row_internal.h"
 
-row_int128 row_decimal_limit(int32_t precision) {
-    row_int128 limit = 1;
-    for (int32_t i = 0; i < precision; i++) {
-        limit *= 10;
-    }
-    return limit;
-}
-
 /* Bits that a number needs beside its sign. */
 static int32_t magnitude_bits(int64_t high, uint64_t low) {
     uint64_t sign = (uint64_t)(high >> 63);
@@ -26,8 +18,8 @@ int32_t row_decimal_bytes(int64_t high, uint64_t low) {
 int32_t row_decimal_store(uint8_t *at, int64_t high, uint64_t low) {
     int32_t size = row_decimal_bytes(high, low);
     uint8_t bytes[16];
-    row_store64(bytes, __builtin_bswap64((uint64_t)high));
-    row_store64(bytes + 8, __builtin_bswap64(low));
+    seam_store64(bytes, __builtin_bswap64((uint64_t)high));
+    seam_store64(bytes + 8, __builtin_bswap64(low));
     memset(at, 0, (size_t)row_align8(size));
     memcpy(at, bytes + 16 - size, (size_t)size);
     return size;
@@ -37,6 +29,6 @@ void row_decimal_load(const uint8_t *at, int64_t size_bytes, int64_t *high, uint
     uint8_t bytes[16];
     memset(bytes, (at[0] & 0x80) != 0 ? 0xFF : 0, sizeof bytes);
     memcpy(bytes + 16 - size_bytes, at, (size_t)size_bytes);
-    *high = (int64_t)__builtin_bswap64(row_load64(bytes));
-    *low = __builtin_bswap64(row_load64(bytes + 8));
+    *high = (int64_t)__builtin_bswap64(seam_load64(bytes));
+    *low = __builtin_bswap64(seam_load64(bytes + 8));
 }

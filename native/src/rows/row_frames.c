@@ -11,7 +11,7 @@ int seam_row_frames_next(const struct seam_row_frames *frames, int64_t *position
                          "its 4 bytes",
                          (long long)(frames->size_bytes - at));
     }
-    *length = (int32_t)row_load_be32(frames->data + at);
+    *length = (int32_t)seam_load_be32(frames->data + at);
     *start = at + SEAM_ROW_LENGTH_BYTES;
     if (*length < 0 || *length > frames->size_bytes - *start) {
         return seam_fail(error, SEAM_BAD_INPUT, at,
@@ -29,10 +29,7 @@ int seam_row_frames_count(const uint8_t *data, int64_t size_bytes, int64_t *coun
     int64_t rows = 0;
     while (position < size_bytes) {
         int64_t start, length;
-        int code = seam_row_frames_next(&frames, &position, &start, &length, error);
-        if (code != SEAM_OK) {
-            return code;
-        }
+        SEAM_TRY(seam_row_frames_next(&frames, &position, &start, &length, error));
         rows += 1;
     }
     *count = rows;
@@ -43,11 +40,10 @@ int seam_row_frames_find(const uint8_t *data, int64_t size_bytes, int64_t count,
                          int64_t *lengths, struct seam_error *error) {
     struct seam_row_frames frames = {.data = data, .size_bytes = size_bytes};
     int64_t position = 0;
-    int code = SEAM_OK;
-    for (int64_t i = 0; i < count && code == SEAM_OK; i++) {
-        code = seam_row_frames_next(&frames, &position, &starts[i], &lengths[i], error);
+    for (int64_t i = 0; i < count; i++) {
+        SEAM_TRY(seam_row_frames_next(&frames, &position, &starts[i], &lengths[i], error));
     }
-    return code;
+    return SEAM_OK;
 }
 
 int seam_row_block_next(const struct seam_row_frames *frames, struct row_cursor *cursor,
@@ -56,12 +52,9 @@ int seam_row_block_next(const struct seam_row_frames *frames, struct row_cursor 
     block->first = cursor->row;
     block->count = left < ROW_BLOCK ? left : ROW_BLOCK;
     for (int64_t i = 0; i < block->count; i++) {
-        int64_t start, length;
+        int64_t start = 0, length = 0;
         if (frames->starts == NULL) {
-            int code = seam_row_frames_next(frames, &cursor->position, &start, &length, error);
-            if (code != SEAM_OK) {
-                return code;
-            }
+            SEAM_TRY(seam_row_frames_next(frames, &cursor->position, &start, &length, error));
         } else {
             start = frames->starts[block->first + i];
             length = frames->lengths[block->first + i];

@@ -67,27 +67,23 @@ static int check_fit(const struct seam_row_type *type, const struct seam_node *n
     default:
         return flat_fits(type, node) ? SEAM_OK : misfit(type, node, error);
     }
-    int code = fits ? SEAM_OK : misfit(type, node, error);
-    for (int32_t i = 0; i < type->n_children && code == SEAM_OK; i++) {
-        code = check_fit(&type->children[i], &parts[i], error);
+    SEAM_TRY(fits ? SEAM_OK : misfit(type, node, error));
+    for (int32_t i = 0; i < type->n_children; i++) {
+        SEAM_TRY(check_fit(&type->children[i], &parts[i], error));
     }
-    return code;
+    return SEAM_OK;
 }
 
 static int new_input(struct seam_allocator *allocator, const struct seam_row_type *root,
                      struct seam_row_input **out, struct seam_error *error) {
     void *block = NULL;
     *out = NULL;
-    int code = seam_row_type_check(root, error);
-    if (code == SEAM_OK) {
-        code = seam_alloc(allocator, sizeof(struct seam_row_input), &block, error);
-    }
-    if (code == SEAM_OK) {
-        *out = block;
-        **out = (struct seam_row_input){.root = root, .node = NULL};
-        seam_engine_column_init(&(*out)->columns, allocator);
-    }
-    return code;
+    SEAM_TRY(seam_row_type_check(root, error));
+    SEAM_TRY(seam_alloc(allocator, sizeof(struct seam_row_input), &block, error));
+    *out = block;
+    **out = (struct seam_row_input){.root = root, .node = NULL};
+    seam_engine_column_init(&(*out)->columns, allocator);
+    return SEAM_OK;
 }
 
 /* Looks at the tree that an input has, if it came to be; frees an input that is none. */
@@ -173,7 +169,7 @@ int row_trouble_report(const struct row_trouble *trouble, struct seam_error *err
 }
 
 void row_blame_decimals(const struct row_lane *lane, struct row_trouble *trouble) {
-    row_int128 limit = row_decimal_limit(lane->type->precision);
+    seam_int128 limit = seam_power_of_ten(lane->type->precision);
     for (int64_t i = 0; i < lane->count && trouble->what == NULL; i++) {
         int64_t high;
         uint64_t low;
@@ -231,7 +227,7 @@ static bool spread_nulls(const struct seam_view *view, int64_t begin, int64_t co
         /* Each bit to a byte of its own, still in its place; then to the lowest, turned. */
         uint64_t apart = (valid * UINT64_C(0x0101010101010101)) & UINT64_C(0x8040201008040201);
         uint64_t word = ~(apart + UINT64_C(0x7F7F7F7F7F7F7F7F)) >> 7 & UINT64_C(0x0101010101010101);
-        row_store64(null + i, word);
+        seam_store64(null + i, word);
         any |= word;
     }
     for (; i < count; i++) {

@@ -2,6 +2,7 @@
 #ifndef SEAM_ROW_INTERNAL_H
 #define SEAM_ROW_INTERNAL_H
 
+#include "base/words.h"
 #include "seam/engine.h"
 #include "seam/memory.h"
 #include "seam/node.h"
@@ -19,35 +20,6 @@
  * cache while each column passes over them. A multiple of 8: bitmaps of blocks begin at a byte. */
 enum { ROW_BLOCK = 128 };
 
-__extension__ typedef __int128 row_int128;
-__extension__ typedef unsigned __int128 row_uint128;
-
-/* ---- words: little-endian, at any address ---- */
-
-ROW_INLINE uint64_t row_load64(const uint8_t *at) {
-    uint64_t word;
-    memcpy(&word, at, sizeof word);
-    return word;
-}
-
-ROW_INLINE uint32_t row_load32(const uint8_t *at) {
-    uint32_t word;
-    memcpy(&word, at, sizeof word);
-    return word;
-}
-
-ROW_INLINE void row_store64(uint8_t *at, uint64_t word) {
-    memcpy(at, &word, sizeof word);
-}
-
-ROW_INLINE void row_store32(uint8_t *at, uint32_t word) {
-    memcpy(at, &word, sizeof word);
-}
-
-ROW_INLINE uint32_t row_load_be32(const uint8_t *at) {
-    return __builtin_bswap32(row_load32(at));
-}
-
 ROW_INLINE int64_t row_align8(int64_t size_bytes) {
     return (size_bytes + 7) & ~INT64_C(7);
 }
@@ -62,9 +34,9 @@ ROW_INLINE uint64_t row_load_fixed(const uint8_t *at, int32_t width_bytes) {
         memcpy(&two, at, sizeof two);
         return two;
     case 4:
-        return row_load32(at);
+        return seam_load32(at);
     default:
-        return row_load64(at);
+        return seam_load64(at);
     }
 }
 
@@ -82,17 +54,17 @@ ROW_INLINE void row_copy_padded(uint8_t *to, const uint8_t *from, int64_t size_b
         memcpy(to, from, (size_t)whole);
     } else {
         for (int64_t i = 0; i < whole; i += 8) {
-            row_store64(to + i, row_load64(from + i));
+            seam_store64(to + i, seam_load64(from + i));
         }
     }
     if (rest != 0) {
         uint64_t word = 0;
         if (end - from >= whole + 8) {
-            word = row_load64(from + whole) & ((UINT64_C(1) << (8 * rest)) - 1);
+            word = seam_load64(from + whole) & ((UINT64_C(1) << (8 * rest)) - 1);
         } else {
             memcpy(&word, from + whole, (size_t)rest);
         }
-        row_store64(to + whole, word);
+        seam_store64(to + whole, word);
     }
 }
 
@@ -101,7 +73,7 @@ ROW_INLINE void row_copy_padded(uint8_t *to, const uint8_t *from, int64_t size_b
 ROW_INLINE void row_copy_words(uint8_t *to, const uint8_t *from, int64_t size_bytes, int words) {
     for (int64_t i = 0; i < words; i++) {
         int64_t at = 8 * i < size_bytes - 8 ? 8 * i : size_bytes - 8;
-        row_store64(to + at, row_load64(from + at));
+        seam_store64(to + at, seam_load64(from + at));
     }
 }
 
@@ -112,9 +84,9 @@ ROW_INLINE void row_copy(uint8_t *to, const uint8_t *from, int64_t size_bytes, i
     } else if (size_bytes >= 8) {
         memcpy(to, from, (size_t)size_bytes);
     } else if (size_bytes >= 4) {
-        uint32_t last = row_load32(from + size_bytes - 4);
-        row_store32(to, row_load32(from));
-        row_store32(to + size_bytes - 4, last);
+        uint32_t last = seam_load32(from + size_bytes - 4);
+        seam_store32(to, seam_load32(from));
+        seam_store32(to + size_bytes - 4, last);
     } else if (size_bytes > 0) {
         uint8_t middle = from[size_bytes >> 1];
         uint8_t last = from[size_bytes - 1];
@@ -133,7 +105,7 @@ ROW_INLINE void row_copy_padded_words(uint8_t *to, const uint8_t *from, int64_t 
     for (int64_t i = 0; i < words; i++) {
         int64_t at = i < last ? i : last;
         uint64_t whole = (uint64_t)((i - last) >> 63); /* all ones before the last word */
-        row_store64(to + 8 * at, row_load64(from + 8 * at) & (mask | whole));
+        seam_store64(to + 8 * at, seam_load64(from + 8 * at) & (mask | whole));
     }
 }
 
@@ -148,12 +120,9 @@ ROW_INLINE int row_words(int64_t largest_bytes) {
 
 /* ---- decimals ---- */
 
-/* The smallest number with more digits than `precision`. */
-row_int128 row_decimal_limit(int32_t precision);
-
 /* Whether |high:low| is below `limit`. */
-ROW_INLINE bool row_decimal_fits(int64_t high, uint64_t low, row_int128 limit) {
-    row_int128 value = (row_int128)((row_uint128)(uint64_t)high << 64 | low);
+ROW_INLINE bool row_decimal_fits(int64_t high, uint64_t low, seam_int128 limit) {
+    seam_int128 value = (seam_int128)((seam_uint128)(uint64_t)high << 64 | low);
     return value < limit && value > -limit;
 }
 
@@ -223,8 +192,8 @@ ROW_INLINE const struct seam_node *row_value(const struct seam_row_type *type,
 ROW_INLINE void row_load_decimal(const struct seam_view *view, int64_t row, int64_t *high,
                                  uint64_t *low) {
     const uint8_t *at = view->data + 16 * (view->offset + row);
-    *low = row_load64(at);
-    *high = (int64_t)row_load64(at + 8);
+    *low = seam_load64(at);
+    *high = (int64_t)seam_load64(at + 8);
 }
 
 ROW_INLINE uint64_t row_load_value(const struct seam_row_type *type, const struct seam_view *view,

@@ -32,7 +32,7 @@ int row_read_bytes(struct row_reader *reader, struct row_column *column, const u
 
 int row_read_decimal(struct row_reader *reader, struct row_column *column, const uint8_t *at,
                      int64_t high, uint64_t low) {
-    if (!row_decimal_fits(high, low, row_decimal_limit(column->type->precision))) {
+    if (!row_decimal_fits(high, low, seam_power_of_ten(column->type->precision))) {
         return row_bad(reader, column->type, at, "has more digits than its type");
     }
     return row_append_decimal(column, high, low, reader->error);
@@ -40,7 +40,7 @@ int row_read_decimal(struct row_reader *reader, struct row_column *column, const
 
 int row_read_short_decimal(struct row_reader *reader, struct row_column *column,
                            const uint8_t *at) {
-    uint64_t low = row_load64(at);
+    uint64_t low = seam_load64(at);
     return row_read_decimal(reader, column, at, (int64_t)low >> 63, low);
 }
 
@@ -60,10 +60,8 @@ int row_read_frames(struct seam_allocator *allocator, const struct seam_row_type
         .data = frames->data, .end = frames->data + frames->size_bytes, .error = error};
     struct row_cursor cursor = {.row = 0};
     struct row_block block;
-    int code = row_builder_init(&reader.builder, allocator, root, frames, least_bytes, error);
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(row_builder_init(&reader.builder, allocator, root, frames, least_bytes, error));
+    int code = SEAM_OK;
     while (cursor.row < frames->count && code == SEAM_OK) {
         code = seam_row_block_next(frames, &cursor, &block, error);
         if (code == SEAM_OK) {
@@ -156,19 +154,14 @@ int row_block_strings(struct row_reader *reader, struct row_column *column, int6
                          column->type->name);
     }
     struct row_builder *builder = &reader->builder;
-    int code = row_room(builder, &column->data, total + PIECE_BYTES, reader->error);
-    if (code == SEAM_OK) {
-        code = row_room(builder, &column->offsets, 4 * count, reader->error);
-    }
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(row_room(builder, &column->data, total + PIECE_BYTES, reader->error));
+    SEAM_TRY(row_room(builder, &column->offsets, 4 * count, reader->error));
     uint8_t *begin = column->data.data + column->data.size_bytes;
     uint8_t *offsets = column->offsets.data + column->offsets.size_bytes;
     uint32_t offset = (uint32_t)column->data.size_bytes;
     for (int64_t i = 0; i < count; i++) {
         offset += (uint32_t)sizes[i];
-        row_store32(offsets + 4 * i, offset);
+        seam_store32(offsets + 4 * i, offset);
     }
     if (largest <= 16) {
         copy_strings(begin, from, sizes, count, reader->end, 16);

@@ -85,10 +85,7 @@ ROW_INLINE int row_read_fixed(struct row_reader *reader, const struct row_block 
                               bool follow) {
     int32_t width = column->type->width_bytes;
     struct seam_buffer *data = &column->data;
-    int code = row_room(&reader->builder, data, block->count * width, reader->error);
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(row_room(&reader->builder, data, block->count * width, reader->error));
     uint8_t *to = data->data + data->size_bytes;
     switch (width) {
     case 1:
@@ -112,23 +109,20 @@ ROW_INLINE int row_read_short_decimals(struct row_reader *reader, const struct r
                                        const struct row_field *field, struct row_column *column,
                                        bool follow) {
     struct seam_buffer *data = &column->data;
-    uint64_t limit = (uint64_t)row_decimal_limit(column->type->precision);
+    uint64_t limit = (uint64_t)seam_power_of_ten(column->type->precision);
     int64_t ahead = field->ahead;
     bool wrong = false;
-    int code = row_room(&reader->builder, data, block->count * 16, reader->error);
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(row_room(&reader->builder, data, block->count * 16, reader->error));
     uint8_t *to = data->data + data->size_bytes;
     for (int64_t i = 0; i < block->count; i++) {
-        uint64_t value = row_load64(row_at(block, i, ahead, follow));
+        uint64_t value = seam_load64(row_at(block, i, ahead, follow));
         value &= field->any_null ? (uint64_t)field->null[i] - 1 : UINT64_MAX;
         wrong |= value + limit - 1 > 2 * limit - 2;
-        row_store64(to + 16 * i, value);
-        row_store64(to + 16 * i + 8, (uint64_t)((int64_t)value >> 63));
+        seam_store64(to + 16 * i, value);
+        seam_store64(to + 16 * i + 8, (uint64_t)((int64_t)value >> 63));
     }
     for (int64_t i = 0; wrong && i < block->count; i++) {
-        if (row_load64(to + 16 * i) + limit - 1 > 2 * limit - 2) {
+        if (seam_load64(to + 16 * i) + limit - 1 > 2 * limit - 2) {
             return row_bad_at(reader, block, column, i,
                               row_at(block, i, ahead, follow) - block->row[i],
                               "has more digits than its type");

@@ -39,11 +39,11 @@ static int check_type(const struct seam_row_type *type, int depth, struct seam_e
     if (type->n_children != wanted || wanted < 0 || (wanted > 0 && type->children == NULL)) {
         return refuse(type, "has the wrong number of children", error);
     }
-    int code = check_flat(type, error);
-    for (int32_t i = 0; i < type->n_children && code == SEAM_OK; i++) {
-        code = check_type(&type->children[i], depth + 1, error);
+    SEAM_TRY(check_flat(type, error));
+    for (int32_t i = 0; i < type->n_children; i++) {
+        SEAM_TRY(check_type(&type->children[i], depth + 1, error));
     }
-    return code;
+    return SEAM_OK;
 }
 
 int seam_row_type_check(const struct seam_row_type *root, struct seam_error *error) {

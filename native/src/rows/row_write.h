@@ -16,7 +16,7 @@ ROW_INLINE void row_begin(const int64_t *starts, int64_t count, int64_t gap_byte
         uint8_t *row = out + starts[i];
         if (gap_bytes == SEAM_ROW_LENGTH_BYTES) {
             int64_t length = starts[i + 1] - gap_bytes - starts[i];
-            row_store32(row - SEAM_ROW_LENGTH_BYTES, __builtin_bswap32((uint32_t)length));
+            seam_store32(row - SEAM_ROW_LENGTH_BYTES, __builtin_bswap32((uint32_t)length));
         }
         rows[i] = row;
     }
@@ -100,19 +100,19 @@ ROW_INLINE bool row_put_short_decimals_at(const struct row_lane *lane, const int
                                           bool any_null, uint8_t *const *to, int64_t ahead) {
     const uint8_t *data = row_data(lane, at, 16);
     int64_t count = lane->count;
-    uint64_t limit = (uint64_t)row_decimal_limit(lane->type->precision);
+    uint64_t limit = (uint64_t)seam_power_of_ten(lane->type->precision);
     uint64_t wrong = 0;
     for (int64_t i = 0; i < count; i++) {
         uint64_t low = 0;
         uint64_t high = 0;
         if (!any_null || !lane->null[i]) {
             const uint8_t *from = data + (at == NULL ? i : at[i]) * 16;
-            low = row_load64(from);
-            high = row_load64(from + 8);
+            low = seam_load64(from);
+            high = seam_load64(from + 8);
         }
         uint64_t sign = (uint64_t)((int64_t)low >> 63);
         wrong |= (high ^ sign) | (uint64_t)(low + limit - 1 > 2 * limit - 2);
-        row_store64(to[i] + ahead, low);
+        seam_store64(to[i] + ahead, low);
     }
     return wrong == 0;
 }

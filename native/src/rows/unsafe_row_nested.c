@@ -23,7 +23,7 @@ static int read_element(struct row_reader *reader, struct row_column *column,
 static bool all_zero(const uint8_t *at, int64_t size_bytes) {
     uint64_t any = 0;
     for (int64_t i = 0; i < size_bytes; i += 8) {
-        any |= row_load64(at + i);
+        any |= seam_load64(at + i);
     }
     return any == 0;
 }
@@ -31,7 +31,7 @@ static bool all_zero(const uint8_t *at, int64_t size_bytes) {
 static int read_array(struct row_reader *reader, struct row_column *column, const uint8_t *at,
                       int64_t size_bytes) {
     const struct seam_row_type *type = column->type;
-    int64_t count = size_bytes < 8 ? -1 : (int64_t)row_load64(at);
+    int64_t count = size_bytes < 8 ? -1 : (int64_t)seam_load64(at);
     /* Compared before it is multiplied: it may be any number. Each element has a null bit. */
     bool fits = count >= 0 && count <= 8 * size_bytes;
     /* Which of both wrote an array of void, its size tells. */
@@ -47,29 +47,26 @@ static int read_array(struct row_reader *reader, struct row_column *column, cons
     }
     struct unsafe_region region = {
         .base = at, .size_bytes = size_bytes, .used_bytes = element - at + count * width};
-    int code = SEAM_OK;
-    for (int64_t i = 0; i < count && code == SEAM_OK; i++, element += width) {
-        code = read_element(reader, column, &region, element, seam_bit(nulls, i));
+    for (int64_t i = 0; i < count; i++, element += width) {
+        SEAM_TRY(read_element(reader, column, &region, element, seam_bit(nulls, i)));
     }
-    return code;
+    return SEAM_OK;
 }
 
 static int read_map(struct row_reader *reader, struct row_column *column, const uint8_t *at,
                     int64_t size_bytes) {
     struct row_column *keys = &column->children[0];
     struct row_column *values = &column->children[1];
-    int64_t key_bytes = size_bytes < 8 ? -1 : (int64_t)row_load64(at);
+    int64_t key_bytes = size_bytes < 8 ? -1 : (int64_t)seam_load64(at);
     if (key_bytes < 0 || key_bytes > size_bytes - 8) {
         return row_bad(reader, column->type, at, "is a map whose keys are longer than its bytes");
     }
-    int code = read_array(reader, keys, at + 8, key_bytes);
-    if (code == SEAM_OK) {
-        code = read_array(reader, values, at + 8 + key_bytes, size_bytes - 8 - key_bytes);
-    }
-    if (code == SEAM_OK && keys->length != values->length) {
+    SEAM_TRY(read_array(reader, keys, at + 8, key_bytes));
+    SEAM_TRY(read_array(reader, values, at + 8 + key_bytes, size_bytes - 8 - key_bytes));
+    if (keys->length != values->length) {
         return row_bad(reader, column->type, at, "is a map with fewer keys or values than others");
     }
-    return code;
+    return SEAM_OK;
 }
 
 static int read_row(struct row_reader *reader, struct row_column *column, const uint8_t *at,
@@ -80,11 +77,10 @@ static int read_row(struct row_reader *reader, struct row_column *column, const 
     }
     struct unsafe_region region = {.base = at, .size_bytes = size_bytes, .used_bytes = head};
     const uint8_t *slot = at + unsafe_null_bytes(column->n_children);
-    int code = SEAM_OK;
-    for (int32_t i = 0; i < column->n_children && code == SEAM_OK; i++, slot += 8) {
-        code = read_element(reader, &column->children[i], &region, slot, seam_bit(at, i));
+    for (int32_t i = 0; i < column->n_children; i++, slot += 8) {
+        SEAM_TRY(read_element(reader, &column->children[i], &region, slot, seam_bit(at, i)));
     }
-    return code;
+    return SEAM_OK;
 }
 
 static int read_long_decimal(struct row_reader *reader, struct row_column *column,
@@ -100,7 +96,7 @@ static int read_long_decimal(struct row_reader *reader, struct row_column *colum
 
 int unsafe_read_tail(struct row_reader *reader, struct row_column *column,
                      struct unsafe_region *region, const uint8_t *slot) {
-    uint64_t where = row_load64(slot);
+    uint64_t where = seam_load64(slot);
     const char *wrong = unsafe_slot_wrong(where, region->size_bytes, region->used_bytes);
     if (wrong != NULL) {
         return row_bad(reader, column->type, slot, wrong);
@@ -110,7 +106,6 @@ int unsafe_read_tail(struct row_reader *reader, struct row_column *column,
     if (size > 0) {
         region->used_bytes = at - region->base + size;
     }
-    int code;
     switch (column->type->kind) {
     case SEAM_ROW_STRING:
     case SEAM_ROW_BINARY:
@@ -122,13 +117,13 @@ int unsafe_read_tail(struct row_reader *reader, struct row_column *column,
                    ? row_append_calendar(column, at, reader->error)
                    : row_bad(reader, column->type, slot, "is an interval of other than 16 bytes");
     case SEAM_ROW_ARRAY:
-        code = read_array(reader, &column->children[0], at, size);
-        return code == SEAM_OK ? row_append_list(column, reader->error) : code;
+        SEAM_TRY(read_array(reader, &column->children[0], at, size));
+        return row_append_list(column, reader->error);
     case SEAM_ROW_MAP:
-        code = read_map(reader, column, at, size);
-        return code == SEAM_OK ? row_append_list(column, reader->error) : code;
+        SEAM_TRY(read_map(reader, column, at, size));
+        return row_append_list(column, reader->error);
     default:
-        code = read_row(reader, column, at, size);
-        return code == SEAM_OK ? row_append_struct(column, reader->error) : code;
+        SEAM_TRY(read_row(reader, column, at, size));
+        return row_append_struct(column, reader->error);
     }
 }

@@ -31,11 +31,11 @@ static int read_booleans(struct row_reader *reader, const struct row_block *bloc
     }
     int64_t bytes = (block->count + 7) / 8;
     column->data.size_bytes = column->length >> 3;
-    int code = row_room(&reader->builder, &column->data, bytes, reader->error);
-    for (int64_t i = 0; i < bytes && code == SEAM_OK; i++) {
+    SEAM_TRY(row_room(&reader->builder, &column->data, bytes, reader->error));
+    for (int64_t i = 0; i < bytes; i++) {
         column->data.data[column->data.size_bytes + i] = row_pack8(values + 8 * i);
     }
-    return code;
+    return SEAM_OK;
 }
 
 /* ---- columns in the tail ---- */
@@ -49,7 +49,7 @@ static int read_strings(struct row_reader *reader, struct row_block *block,
     memcpy(before, block->used, (size_t)block->count * sizeof before[0]);
     for (int64_t i = 0; i < block->count; i++) {
         const uint8_t *row = block->row[i];
-        uint64_t slot = row_load64(row + field->ahead);
+        uint64_t slot = seam_load64(row + field->ahead);
         slot &= field->any_null ? (uint64_t)field->null[i] - 1 : UINT64_MAX;
         int64_t offset = (int64_t)(slot >> 32);
         int64_t size = (int64_t)(slot & UINT32_MAX);
@@ -60,7 +60,7 @@ static int read_strings(struct row_reader *reader, struct row_block *block,
         block->used[i] = size != 0 ? offset + size : used;
     }
     for (int64_t i = 0; wrong && i < block->count; i++) {
-        uint64_t slot = row_load64(block->row[i] + field->ahead);
+        uint64_t slot = seam_load64(block->row[i] + field->ahead);
         const char *why = unsafe_slot_wrong(slot, block->length[i], before[i]);
         if (why != NULL && !(field->any_null && field->null[i])) {
             return row_bad_at(reader, block, column, i, field->ahead, why);
@@ -92,10 +92,8 @@ static int read_others(struct row_reader *reader, struct row_block *block,
 static int read_column(struct row_reader *reader, struct row_block *block,
                        const struct row_field *field, struct row_column *column) {
     const uint8_t *null = field->any_null ? field->null : NULL;
-    int code = row_check_nulls(reader, block, field, column);
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(row_check_nulls(reader, block, field, column));
+    int code = SEAM_OK;
     switch (column->type->kind) {
     case SEAM_ROW_BOOLEAN:
         code = read_booleans(reader, block, field, column);
@@ -119,28 +117,26 @@ static int read_column(struct row_reader *reader, struct row_block *block,
 static int read_block(struct row_reader *reader, struct row_block *block) {
     struct row_column *root = reader->builder.root;
     struct row_field field = {.ahead = unsafe_null_bytes(root->n_children)};
-    int code = check_rows(reader, block, unsafe_head_bytes(root->n_children));
+    SEAM_TRY(check_rows(reader, block, unsafe_head_bytes(root->n_children)));
     uint64_t nulls = 0;
-    for (int32_t c = 0; c < root->n_children && code == SEAM_OK; c++, field.ahead += 8) {
+    for (int32_t c = 0; c < root->n_children; c++, field.ahead += 8) {
         if (c % 64 == 0) {
             nulls = 0;
             for (int64_t i = 0; i < block->count; i++) {
-                nulls |= row_load64(block->row[i] + c / 8);
+                nulls |= seam_load64(block->row[i] + c / 8);
             }
         }
         field.number = c;
         field.any_null = (nulls >> (c % 64) & 1) && row_find_nulls(block, &field);
-        code = read_column(reader, block, &field, &root->children[c]);
+        SEAM_TRY(read_column(reader, block, &field, &root->children[c]));
     }
-    return code;
+    return SEAM_OK;
 }
 
 int seam_unsafe_row_read(struct seam_allocator *allocator, const struct seam_row_type *root,
                          const struct seam_row_frames *frames, struct ArrowArray *out,
                          struct seam_error *error) {
-    int code = seam_row_type_check(root, error);
-    return code != SEAM_OK
-               ? code
-               : row_read_frames(allocator, root, frames, unsafe_head_bytes(root->n_children),
-                                 read_block, out, error);
+    SEAM_TRY(seam_row_type_check(root, error));
+    return row_read_frames(allocator, root, frames, unsafe_head_bytes(root->n_children), read_block,
+                           out, error);
 }

@@ -88,7 +88,7 @@ uint64_t unsafe_slot_value(struct unsafe_writer *writer, const struct seam_row_t
         return row_load_value(type, &leaf->view, row);
     }
     row_load_decimal(&leaf->view, row, &high, &low);
-    if (!row_decimal_fits(high, low, row_decimal_limit(type->precision))) {
+    if (!row_decimal_fits(high, low, seam_power_of_ten(type->precision))) {
         row_blame(&writer->trouble, SEAM_BAD_INPUT, type, "has more digits than its type");
     }
     return low;
@@ -106,16 +106,16 @@ static int64_t write_row(struct unsafe_writer *writer, const struct seam_row_typ
         if (leaf == NULL) {
             int64_t kept = unsafe_kept_bytes(writer, field);
             at[i >> 3] = (uint8_t)(at[i >> 3] | 1 << (i & 7));
-            row_store64(slot, kept == 0 ? 0 : unsafe_kept_slot(field, tail));
+            seam_store64(slot, kept == 0 ? 0 : unsafe_kept_slot(field, tail));
             memset(at + tail, 0, (size_t)kept);
             tail += kept;
         } else if (unsafe_in_tail(field)) {
             int64_t whole = row_align8(unsafe_tail_bytes(writer, field, leaf, from, true));
             int64_t size = unsafe_tail_write(writer, field, leaf, from, true, at + tail);
-            row_store64(slot, unsafe_slot(tail, size));
+            seam_store64(slot, unsafe_slot(tail, size));
             tail += whole;
         } else {
-            row_store64(slot, unsafe_slot_value(writer, field, leaf, from));
+            seam_store64(slot, unsafe_slot_value(writer, field, leaf, from));
         }
     }
     return tail;
@@ -142,7 +142,7 @@ static int64_t write_elements(struct unsafe_writer *writer, const struct seam_ro
         } else if (unsafe_in_tail(type)) {
             int64_t whole = row_align8(unsafe_tail_bytes(writer, type, leaf, from, false));
             int64_t size = unsafe_tail_write(writer, type, leaf, from, false, at + tail);
-            row_store64(element, unsafe_slot(tail, size));
+            seam_store64(element, unsafe_slot(tail, size));
             tail += whole;
         } else {
             row_store_fixed(element, unsafe_slot_value(writer, type, leaf, from), (int32_t)width);
@@ -157,7 +157,7 @@ static int64_t write_array(struct unsafe_writer *writer, const struct seam_row_t
     int64_t head = 8 + unsafe_null_bytes(count);
     int64_t size;
     memset(at, 0, (size_t)head);
-    row_store64(at, (uint64_t)count);
+    seam_store64(at, (uint64_t)count);
     if (copies(type, node) && count > 0) {
         int64_t width = type->width_bytes;
         memcpy(at + head, node->view.data + (node->view.offset + begin) * width,
@@ -179,7 +179,7 @@ static int64_t write_map(struct unsafe_writer *writer, const struct seam_row_typ
     int64_t begin = seam_node_start(leaf, row);
     int64_t end = seam_node_start(leaf, row + 1);
     int64_t keys = write_array(writer, &type->children[0], &entries[0], begin, end, at + 8);
-    row_store64(at, (uint64_t)keys);
+    seam_store64(at, (uint64_t)keys);
     return 8 + keys +
            write_array(writer, &type->children[1], &entries[1], begin, end, at + 8 + keys);
 }
@@ -189,7 +189,7 @@ static int64_t write_decimal(struct unsafe_writer *writer, const struct seam_row
     int64_t high;
     uint64_t low;
     row_load_decimal(&leaf->view, row, &high, &low);
-    if (!row_decimal_fits(high, low, row_decimal_limit(type->precision))) {
+    if (!row_decimal_fits(high, low, seam_power_of_ten(type->precision))) {
         row_blame(&writer->trouble, SEAM_BAD_INPUT, type, "has more digits than its type");
     }
     if (in_row && writer->dialect == SEAM_UNSAFE_SPARK) {

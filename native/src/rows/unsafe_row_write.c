@@ -97,8 +97,8 @@ static void put_booleans(const struct row_lane *lane, struct block *block) {
     for (int64_t i = 0; i < lane->count; i++) {
         bool null = lane->any_null && lane->null[i];
         int64_t row = row_of(lane, lane->at, i);
-        row_store64(block->row[i] + block->slot,
-                    null ? 0 : seam_bit(view->data, view->offset + row));
+        seam_store64(block->row[i] + block->slot,
+                     null ? 0 : seam_bit(view->data, view->offset + row));
     }
 }
 
@@ -110,13 +110,13 @@ ROW_INLINE void put_strings(const struct row_lane *lane, const int64_t *at, bool
     for (int64_t i = 0; i < lane->count; i++) {
         uint8_t *row = block->row[i];
         if (any_null && lane->null[i]) {
-            row_store64(row + slot, 0);
+            seam_store64(row + slot, 0);
             continue;
         }
         const uint8_t *bytes;
         int64_t tail = block->tail[i];
         int64_t size = seam_view_bytes(&view, row_of(lane, at, i), &bytes);
-        row_store64(row + slot, unsafe_slot(tail, size));
+        seam_store64(row + slot, unsafe_slot(tail, size));
         if (words > 0 && size > 0 && end - bytes >= 8 * words) {
             row_copy_padded_words(row + tail, bytes, size, words);
         } else {
@@ -134,7 +134,7 @@ static void put_others(const struct row_lane *lane, struct block *block) {
         uint8_t *slot = block->row[i] + block->slot;
         uint8_t *at = block->row[i] + block->tail[i];
         if (lane->any_null && lane->null[i]) {
-            row_store64(slot, kept == 0 ? 0 : unsafe_kept_slot(type, block->tail[i]));
+            seam_store64(slot, kept == 0 ? 0 : unsafe_kept_slot(type, block->tail[i]));
             memset(at, 0, (size_t)kept);
             block->tail[i] += kept;
             continue;
@@ -143,7 +143,7 @@ static void put_others(const struct row_lane *lane, struct block *block) {
         int64_t whole = row_align8(unsafe_tail_bytes(writer, type, lane->leaf, row, true));
         int64_t size = unsafe_tail_write(writer, type, lane->leaf, row, true, at);
         row_blame_row(&writer->trouble, lane, i);
-        row_store64(slot, unsafe_slot(block->tail[i], size));
+        seam_store64(slot, unsafe_slot(block->tail[i], size));
         block->tail[i] += whole;
     }
 }
@@ -181,8 +181,7 @@ int seam_unsafe_row_write(const struct seam_row_input *input, enum seam_unsafe_w
     struct unsafe_writer writer = {.dialect = dialect};
     struct block block = {.writer = &writer};
     int64_t n_fields = input->root->n_children;
-    int code = SEAM_OK;
-    for (int64_t first = 0; first < choice->count && code == SEAM_OK; first += ROW_BLOCK) {
+    for (int64_t first = 0; first < choice->count; first += ROW_BLOCK) {
         int64_t left = choice->count - first;
         int64_t count = left < ROW_BLOCK ? left : ROW_BLOCK;
         block.slot = unsafe_null_bytes(n_fields);
@@ -196,7 +195,7 @@ int seam_unsafe_row_write(const struct seam_row_input *input, enum seam_unsafe_w
             row_lane_open(&lane, input, c, choice, first, count, &writer.trouble);
             put_column(&lane, &block);
         }
-        code = row_trouble_report(&writer.trouble, error);
+        SEAM_TRY(row_trouble_report(&writer.trouble, error));
     }
-    return code;
+    return SEAM_OK;
 }

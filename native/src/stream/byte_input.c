@@ -20,11 +20,8 @@ int seam_byte_input_init(struct seam_byte_input *stream, struct seam_allocator *
     /* One block: the starts, then the ranges. */
     size_t starts_bytes = (size_t)(n_ranges + 1) * sizeof(int64_t);
     void *block;
-    int code =
-        seam_alloc(allocator, starts_bytes + (size_t)n_ranges * sizeof *ranges, &block, error);
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(
+        seam_alloc(allocator, starts_bytes + (size_t)n_ranges * sizeof *ranges, &block, error));
     stream->starts = block;
     stream->ranges = (void *)((uint8_t *)block + starts_bytes);
     int64_t start = 0;
@@ -85,27 +82,25 @@ int64_t seam_byte_input_view(struct seam_byte_input *stream, int64_t wanted_byte
 
 int seam_byte_input_read(struct seam_byte_input *stream, void *out, int64_t size_bytes,
                          struct seam_error *error) {
-    int code = has(stream, size_bytes, error);
+    SEAM_TRY(has(stream, size_bytes, error));
     uint8_t *to = out;
-    while (code == SEAM_OK && size_bytes > 0) {
+    while (size_bytes > 0) {
         const uint8_t *bytes;
         int64_t taken = seam_byte_input_view(stream, size_bytes, &bytes);
         memcpy(to, bytes, (size_t)taken);
         to += taken;
         size_bytes -= taken;
     }
-    return code;
+    return SEAM_OK;
 }
 
 int seam_byte_input_number(struct seam_byte_input *stream, int32_t width_bytes, int64_t *out,
                            struct seam_error *error) {
     uint64_t value = 0;
-    int code = seam_byte_input_read(stream, &value, width_bytes, error);
-    if (code == SEAM_OK) {
-        int unused = 64 - 8 * width_bytes;
-        *out = (int64_t)(value << unused) >> unused;
-    }
-    return code;
+    SEAM_TRY(seam_byte_input_read(stream, &value, width_bytes, error));
+    int unused = 64 - 8 * width_bytes;
+    *out = (int64_t)(value << unused) >> unused;
+    return SEAM_OK;
 }
 
 int seam_byte_input_skip(struct seam_byte_input *stream, int64_t size_bytes,

@@ -52,11 +52,8 @@ static int grow_list(struct seam_byte_output *stream, struct seam_error *error) 
     }
     int32_t capacity = stream->capacity == 0 ? 4 : stream->capacity * 2;
     void *list = stream->more;
-    int code = seam_realloc(stream->arena->runs.allocator, &list,
-                            (size_t)capacity * sizeof *stream->more, error);
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(seam_realloc(stream->arena->runs.allocator, &list,
+                          (size_t)capacity * sizeof *stream->more, error));
     if (stream->more == NULL) {
         memcpy(list, &stream->first, sizeof stream->first);
     }
@@ -69,13 +66,8 @@ static int extend(struct seam_byte_output *stream, int64_t asked_bytes, struct s
     struct seam_byte_range fresh;
     int64_t wanted =
         seam_byte_output_growth(stream->room_bytes, asked_bytes, stream->arena->tiny_ranges);
-    int code = grow_list(stream, error);
-    if (code == SEAM_OK) {
-        code = seam_stream_arena_range(stream->arena, wanted, &fresh, error);
-    }
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(grow_list(stream, error));
+    SEAM_TRY(seam_stream_arena_range(stream->arena, wanted, &fresh, error));
     stream->room_bytes += fresh.size;
     fresh.size *= stream->is_bits ? 8 : 1;
     ranges_of(stream)[stream->n_ranges++] = fresh;
@@ -92,17 +84,11 @@ int seam_byte_output_set_aside(struct seam_byte_output *stream, int64_t size_byt
 static int writable(struct seam_byte_output *stream, int64_t asked, struct seam_byte_range **out,
                     struct seam_error *error) {
     int64_t asked_bytes = stream->is_bits ? (asked + 7) / 8 : asked;
-    int code = stream->n_ranges == 0 ? extend(stream, asked_bytes, error) : SEAM_OK;
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(stream->n_ranges == 0 ? extend(stream, asked_bytes, error) : SEAM_OK);
     struct seam_byte_range *range = &ranges_of(stream)[stream->current];
     if (range->position == range->size) {
         if (stream->current + 1 == stream->n_ranges) {
-            code = extend(stream, asked_bytes, error);
-            if (code != SEAM_OK) {
-                return code;
-            }
+            SEAM_TRY(extend(stream, asked_bytes, error));
         }
         range = &ranges_of(stream)[stream->current]; /* the list may have moved */
         stream->before += range->size;
@@ -129,10 +115,7 @@ int seam_byte_output_space(struct seam_byte_output *stream, int64_t wanted_bytes
                          "%lld bytes of space were asked of a stream of %s",
                          (long long)wanted_bytes, stream->is_bits ? "bits" : "bytes");
     }
-    int code = writable(stream, wanted_bytes, &range, error);
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(writable(stream, wanted_bytes, &range, error));
     int64_t left = range->size - range->position;
     *space = range->buffer + range->position;
     *room_bytes = wanted_bytes < left ? wanted_bytes : left;
@@ -144,12 +127,9 @@ int seam_byte_output_append(struct seam_byte_output *stream, const void *bytes, 
                             struct seam_error *error) {
     const uint8_t *from = bytes;
     while (size_bytes > 0) {
-        uint8_t *space;
-        int64_t room;
-        int code = seam_byte_output_space(stream, size_bytes, &space, &room, error);
-        if (code != SEAM_OK) {
-            return code;
-        }
+        uint8_t *space = NULL;
+        int64_t room = 0;
+        SEAM_TRY(seam_byte_output_space(stream, size_bytes, &space, &room, error));
         memcpy(space, from, (size_t)room);
         from += room;
         size_bytes -= room;
@@ -164,10 +144,7 @@ int seam_byte_output_append_bits(struct seam_byte_output *stream, const uint8_t 
     }
     while (begin < end) {
         struct seam_byte_range *range;
-        int code = writable(stream, end - begin, &range, error);
-        if (code != SEAM_OK) {
-            return code;
-        }
+        SEAM_TRY(writable(stream, end - begin, &range, error));
         int64_t left = range->size - range->position;
         int64_t count = end - begin < left ? end - begin : left;
         seam_copy_bits(range->buffer, range->position, bits, begin, count);
@@ -183,10 +160,7 @@ int seam_byte_output_append_bit(struct seam_byte_output *stream, bool bit, int64
     memset(pattern, bit ? 0xFF : 0, sizeof pattern);
     while (count > 0) {
         int64_t now = count < (int64_t)sizeof pattern * 8 ? count : (int64_t)sizeof pattern * 8;
-        int code = seam_byte_output_append_bits(stream, pattern, 0, now, error);
-        if (code != SEAM_OK) {
-            return code;
-        }
+        SEAM_TRY(seam_byte_output_append_bits(stream, pattern, 0, now, error));
         count -= now;
     }
     return SEAM_OK;

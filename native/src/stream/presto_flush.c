@@ -15,7 +15,7 @@ struct flush {
 };
 
 static void put_i32(struct flush *flush, int64_t value) {
-    presto_store_i32(flush->at, value);
+    seam_store32(flush->at, value);
     flush->at += 4;
 }
 

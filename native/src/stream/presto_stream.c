@@ -16,11 +16,8 @@ int seam_presto_stream_new(const struct seam_presto_program *program,
     size_t offsets_bytes = (size_t)n_offsets * sizeof(struct seam_byte_output);
     void *block;
     *out = NULL;
-    int code = seam_alloc(arena->runs.allocator, sizeof **out + columns_bytes + offsets_bytes,
-                          &block, error);
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(seam_alloc(arena->runs.allocator, sizeof **out + columns_bytes + offsets_bytes, &block,
+                        error));
     struct seam_presto_stream *stream = block;
     struct seam_byte_output *offsets = (void *)((uint8_t *)(stream + 1) + columns_bytes);
     *stream = (struct seam_presto_stream){.program = program, .flags = flags, .n_types = n_types};
@@ -50,12 +47,9 @@ int seam_presto_stream_set_aside(struct seam_presto_stream *stream, int64_t rows
         struct stream_column *column = &stream->columns[i];
         const struct presto_type *type = column->type;
         int64_t width = type->encoding == PRESTO_VARIABLE_WIDTH ? TEXT_BYTES : type->wire_bytes;
-        int code = seam_byte_output_set_aside(&column->values, rows * width, error);
-        if (code == SEAM_OK && column->offsets != NULL) {
-            code = seam_byte_output_set_aside(column->offsets, 4 * rows, error);
-        }
-        if (code != SEAM_OK) {
-            return code;
+        SEAM_TRY(seam_byte_output_set_aside(&column->values, rows * width, error));
+        if (column->offsets != NULL) {
+            SEAM_TRY(seam_byte_output_set_aside(column->offsets, 4 * rows, error));
         }
     }
     return SEAM_OK;

@@ -29,24 +29,19 @@ int seam_page_runs_add_contiguous(struct seam_page_runs *runs, int64_t n_pages,
         return seam_fail(error, SEAM_TOO_LARGE, -1, "a run of %lld pages is beyond any memory",
                          (long long)n_pages);
     }
-    int code = SEAM_OK;
     if (runs->n_runs == runs->capacity) {
         int64_t capacity = runs->capacity == 0 ? 2 : runs->capacity * 2;
         void *list = runs->runs;
-        code = seam_realloc(runs->allocator, &list, (size_t)capacity * sizeof *runs->runs, error);
-        if (code != SEAM_OK) {
-            return code;
-        }
+        SEAM_TRY(
+            seam_realloc(runs->allocator, &list, (size_t)capacity * sizeof *runs->runs, error));
         runs->runs = list;
         runs->capacity = capacity;
     }
     void *pages;
-    code = seam_alloc(runs->allocator, (size_t)(n_pages * SEAM_PAGE_BYTES), &pages, error);
-    if (code == SEAM_OK) {
-        runs->runs[runs->n_runs++] = (struct seam_page_run){.data = pages, .n_pages = n_pages};
-        runs->n_pages += n_pages;
-    }
-    return code;
+    SEAM_TRY(seam_alloc(runs->allocator, (size_t)(n_pages * SEAM_PAGE_BYTES), &pages, error));
+    runs->runs[runs->n_runs++] = (struct seam_page_run){.data = pages, .n_pages = n_pages};
+    runs->n_pages += n_pages;
+    return SEAM_OK;
 }
 
 int seam_page_runs_add(struct seam_page_runs *runs, int64_t n_pages, struct seam_error *error) {
@@ -84,12 +79,10 @@ void seam_stream_arena_clear(struct seam_stream_arena *arena) {
 
 static int large_range(struct seam_stream_arena *arena, int64_t n_pages,
                        struct seam_byte_range *out, struct seam_error *error) {
-    int code = seam_page_runs_add_contiguous(&arena->large, n_pages, error);
-    if (code == SEAM_OK) {
-        *out = (struct seam_byte_range){.buffer = arena->large.runs[arena->large.n_runs - 1].data,
-                                        .size = n_pages * SEAM_PAGE_BYTES};
-    }
-    return code;
+    SEAM_TRY(seam_page_runs_add_contiguous(&arena->large, n_pages, error));
+    *out = (struct seam_byte_range){.buffer = arena->large.runs[arena->large.n_runs - 1].data,
+                                    .size = n_pages * SEAM_PAGE_BYTES};
+    return SEAM_OK;
 }
 
 int seam_stream_arena_range(struct seam_stream_arena *arena, int64_t bytes,
@@ -105,10 +98,7 @@ int seam_stream_arena_range(struct seam_stream_arena *arena, int64_t bytes,
     }
     if (arena->run == arena->runs.n_runs) {
         int64_t taken = n_pages < SEAM_ARENA_QUANTUM_PAGES ? SEAM_ARENA_QUANTUM_PAGES : n_pages;
-        int code = seam_page_runs_add(&arena->runs, taken, error);
-        if (code != SEAM_OK) {
-            return code;
-        }
+        SEAM_TRY(seam_page_runs_add(&arena->runs, taken, error));
     }
     const struct seam_page_run *run = &arena->runs.runs[arena->run];
     int64_t left = run->n_pages * SEAM_PAGE_BYTES - arena->run_offset_bytes;

@@ -68,10 +68,7 @@ static int init_below(struct seam_text_parser *parser, int32_t index, int32_t le
         if (child >= n_columns) {
             return seam_fail(error, SEAM_BAD_ARGUMENT, -1, "a column below %d is missing", index);
         }
-        int code = seam_text_column_init(parser, child, below, n_columns, error);
-        if (code != SEAM_OK) {
-            return code;
-        }
+        SEAM_TRY(seam_text_column_init(parser, child, below, n_columns, error));
         const struct text_column *made = &parser->columns[child];
         bool struct_field = column->spec.kind == SEAM_TEXT_STRUCT;
         bool key = column->spec.kind == SEAM_TEXT_MAP && i == 0;
@@ -90,23 +87,16 @@ static int init_below(struct seam_text_parser *parser, int32_t index, int32_t le
 int seam_text_column_init(struct seam_text_parser *parser, int32_t index, int32_t level,
                           int32_t n_columns, struct seam_error *error) {
     struct text_column *column = &parser->columns[index];
-    int code = check_spec(&column->spec, index, error);
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(check_spec(&column->spec, index, error));
     column->level = level;
     column->width_bytes = width_of(column->spec.kind);
-    column->limit = 1;
-    for (int32_t i = 0; column->spec.kind == SEAM_TEXT_DECIMAL && i < column->spec.precision; i++) {
-        column->limit *= 10;
+    if (column->spec.kind == SEAM_TEXT_DECIMAL) {
+        column->limit = (seam_uint128)seam_power_of_ten(column->spec.precision);
     }
     if (column->spec.kind == SEAM_TEXT_STRUCT) {
         void *starts;
         size_t size = ((size_t)column->spec.n_fields + 1) * sizeof *column->starts;
-        code = seam_alloc(parser->allocator, size, &starts, error);
-        if (code != SEAM_OK) {
-            return code;
-        }
+        SEAM_TRY(seam_alloc(parser->allocator, size, &starts, error));
         column->starts = starts;
     }
     return init_below(parser, index, level, n_columns, error);
@@ -125,30 +115,25 @@ void seam_text_column_reset(struct text_column *column) {
 static int grow_to(struct text_column *column, int64_t capacity, struct seam_error *error) {
     int64_t extra = has_offsets(column);
     struct seam_buffer *values = &column->values, *bits = &column->validity;
-    int code = SEAM_OK;
     if (column->width_bytes > 0) {
         bool first = values->data == NULL;
         values->size_bytes = first ? 0 : (column->rows + extra) * column->width_bytes;
         int64_t wanted = (capacity + extra) * column->width_bytes;
-        code = seam_buffer_reserve(values, wanted - values->size_bytes, error);
-        if (code == SEAM_OK && first && extra) {
+        SEAM_TRY(seam_buffer_reserve(values, wanted - values->size_bytes, error));
+        if (first && extra) {
             memset(values->data, 0, 4);
         }
     }
     int64_t filled = bits->data == NULL ? 0 : bits->size_bytes;
     int64_t size = (capacity + 7) / 8;
-    if (code == SEAM_OK && size > filled) {
+    if (size > filled) {
         bits->size_bytes = filled;
-        code = seam_buffer_reserve(bits, size - filled, error);
-        if (code == SEAM_OK) {
-            memset(bits->data + filled, 0xff, (size_t)(size - filled));
-            bits->size_bytes = size;
-        }
+        SEAM_TRY(seam_buffer_reserve(bits, size - filled, error));
+        memset(bits->data + filled, 0xff, (size_t)(size - filled));
+        bits->size_bytes = size;
     }
-    if (code == SEAM_OK) {
-        column->capacity = capacity;
-    }
-    return code;
+    column->capacity = capacity;
+    return SEAM_OK;
 }
 
 static int grow_rows(struct text_column *column, struct seam_error *error) {
@@ -177,10 +162,7 @@ static int append_null(struct seam_text_parser *parser, struct text_column *colu
     }
     struct text_column *child = column + 1;
     for (int32_t i = 0; i < column->spec.n_children; i++, child += 1 + child->n_below) {
-        int code = seam_text_append(parser, child, none, error);
-        if (code != SEAM_OK) {
-            return code;
-        }
+        SEAM_TRY(seam_text_append(parser, child, none, error));
     }
     return SEAM_OK;
 }
@@ -226,14 +208,10 @@ static int append_string(const struct seam_text_parser *parser, struct text_colu
     int64_t size = piece_size(text);
     int32_t most = column->spec.precision;
     int64_t room = size + (column->spec.scale ? most : 0);
-    int code = SEAM_OK;
     if (column->bytes.data == NULL ||
         column->bytes.capacity_bytes - column->bytes.size_bytes < room || room > INT32_MAX / 2 ||
         column->bytes.size_bytes > INT32_MAX / 2) {
-        code = reserve_bytes(column, room, error);
-    }
-    if (code != SEAM_OK) {
-        return code;
+        SEAM_TRY(reserve_bytes(column, room, error));
     }
     uint8_t *out = column->bytes.data + column->bytes.size_bytes;
     if (parser->format.escape >= 0 && !parser->format.is_csv) {
@@ -319,10 +297,7 @@ static int64_t decode_base64(struct piece text, uint8_t *out) {
 
 static int append_binary(struct text_column *column, struct piece text, struct seam_error *error) {
     int64_t size = piece_size(text);
-    int code = reserve_bytes(column, size + 3, error);
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(reserve_bytes(column, size + 3, error));
     uint8_t *out = column->bytes.data + column->bytes.size_bytes;
     int64_t decoded = decode_base64(text, out);
     if (decoded <= 0 && size > 0) {
@@ -346,10 +321,7 @@ static int append_real(struct seam_text_parser *parser, struct text_column *colu
                        struct piece text, struct seam_error *error) {
     bool is_float = column->spec.kind == SEAM_TEXT_FLOAT, valid;
     double value = 0;
-    int code = seam_text_real(parser, text, is_float, &value, &valid, error);
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(seam_text_real(parser, text, is_float, &value, &valid, error));
     if (!valid) {
         return append_null(parser, column, error);
     }
@@ -407,10 +379,7 @@ static bool is_null(const struct seam_text_format *format, struct piece text) {
 int seam_text_append(struct seam_text_parser *parser, struct text_column *column, struct piece text,
                      struct seam_error *error) {
     if (column->rows == column->capacity) {
-        int code = grow_rows(column, error);
-        if (code != SEAM_OK) {
-            return code;
-        }
+        SEAM_TRY(grow_rows(column, error));
     }
     if (is_null(&parser->format, text)) {
         return append_null(parser, column, error);
@@ -448,12 +417,9 @@ static void pack_bits(struct text_column *column) {
 static int finish_one(struct seam_text_parser *parser, struct text_column *column,
                       int32_t n_children, struct ArrowArray *children, struct ArrowArray *out,
                       struct seam_error *error) {
-    int code = column->capacity == 0 ? grow_to(column, 1, error) : SEAM_OK;
-    if (code == SEAM_OK && has_bytes(column) && column->bytes.data == NULL) {
-        code = seam_buffer_reserve(&column->bytes, 1, error);
-    }
-    if (code != SEAM_OK) {
-        return code;
+    SEAM_TRY(column->capacity == 0 ? grow_to(column, 1, error) : SEAM_OK);
+    if (has_bytes(column) && column->bytes.data == NULL) {
+        SEAM_TRY(seam_buffer_reserve(&column->bytes, 1, error));
     }
     if (column->spec.kind == SEAM_TEXT_BOOL) {
         pack_bits(column);
@@ -461,18 +427,16 @@ static int finish_one(struct seam_text_parser *parser, struct text_column *colum
     void *validity = column->null_count > 0 ? column->validity.data : NULL;
     void *buffers[3] = {validity, column->values.data, column->bytes.data};
     int32_t n_buffers = has_bytes(column) ? 3 : column->width_bytes == 0 ? 1 : 2;
-    code = seam_array_build(parser->allocator, column->rows, column->null_count, n_buffers, buffers,
-                            n_children, children, out, error);
-    if (code == SEAM_OK) { /* the array has the blocks now */
-        if (validity == NULL) {
-            seam_buffer_reset(&column->validity);
-        }
-        seam_buffer_init(&column->values, parser->allocator);
-        seam_buffer_init(&column->bytes, parser->allocator);
-        seam_buffer_init(&column->validity, parser->allocator);
-        column->rows = column->capacity = column->null_count = 0;
+    SEAM_TRY(seam_array_build(parser->allocator, column->rows, column->null_count, n_buffers,
+                              buffers, n_children, children, out, error));
+    if (validity == NULL) {
+        seam_buffer_reset(&column->validity);
     }
-    return code;
+    seam_buffer_init(&column->values, parser->allocator);
+    seam_buffer_init(&column->bytes, parser->allocator);
+    seam_buffer_init(&column->validity, parser->allocator);
+    column->rows = column->capacity = column->null_count = 0;
+    return SEAM_OK;
 }
 
 static int finish_nested(struct seam_text_parser *parser, struct text_column *column,
@@ -480,28 +444,14 @@ static int finish_nested(struct seam_text_parser *parser, struct text_column *co
                          struct seam_error *error) {
     struct text_column *child = column + 1;
     int32_t count = column->spec.n_children;
-    int code = SEAM_OK;
-    for (int32_t i = 0; code == SEAM_OK && i < count; i++, child += 1 + child->n_below) {
-        code = seam_text_column_finish(parser, child, &children[i], error);
+    for (int32_t i = 0; i < count; i++, child += 1 + child->n_below) {
+        SEAM_TRY(seam_text_column_finish(parser, child, &children[i], error));
     }
-    if (code == SEAM_OK && column->spec.kind == SEAM_TEXT_MAP) {
-        void *buffers[1] = {NULL}; /* entries are never null */
-        struct ArrowArray entries;
-        code = seam_array_build(parser->allocator, children[0].length, 0, 1, buffers, 2, children,
-                                &entries, error);
-        if (code == SEAM_OK) {
-            children[0] = entries;
-            children[1].release = NULL;
-            count = 1;
-        }
+    if (column->spec.kind == SEAM_TEXT_MAP) {
+        SEAM_TRY(seam_array_build_entries(parser->allocator, children, error));
+        count = 1;
     }
-    if (code == SEAM_OK) {
-        code = finish_one(parser, column, count, children, out, error);
-    }
-    for (int32_t i = 0; code != SEAM_OK && i < column->spec.n_children; i++) {
-        seam_array_release(&children[i]);
-    }
-    return code;
+    return finish_one(parser, column, count, children, out, error);
 }
 
 int seam_text_column_finish(struct seam_text_parser *parser, struct text_column *column,
@@ -509,13 +459,8 @@ int seam_text_column_finish(struct seam_text_parser *parser, struct text_column 
     if (column->spec.kind < SEAM_TEXT_LIST) {
         return finish_one(parser, column, 0, NULL, out, error);
     }
-    void *block;
-    size_t size = ((size_t)column->spec.n_children + 1) * sizeof(struct ArrowArray);
-    int code = seam_alloc(parser->allocator, size, &block, error);
-    if (code == SEAM_OK) {
-        memset(block, 0, size); /* nothing to release yet */
-        code = finish_nested(parser, column, block, out, error);
-        seam_free(block);
-    }
-    return code;
+    struct ArrowArray *children;
+    int32_t n = column->spec.n_children;
+    SEAM_TRY(seam_arrays_new(parser->allocator, n, &children, error));
+    return seam_arrays_end(children, n, finish_nested(parser, column, children, out, error));
 }

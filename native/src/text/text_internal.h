@@ -2,14 +2,12 @@
 #ifndef SEAM_TEXT_INTERNAL_H
 #define SEAM_TEXT_INTERNAL_H
 
+#include "base/words.h"
 #include "seam/text.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
-
-__extension__ typedef __int128 seam_int128;
-__extension__ typedef unsigned __int128 seam_uint128;
 
 /* A piece of text; `begin` NULL: there is none. */
 struct piece {

@@ -13,10 +13,7 @@ static int append_list(struct seam_text_parser *parser, struct text_column *colu
     struct text_column *items = column + 1;
     for (const uint8_t *at = text.begin; text.begin < text.end;) {
         const uint8_t *end = seam_text_item_end(at, text.end, separator, format->escape);
-        int code = seam_text_append(parser, items, (struct piece){at, end}, error);
-        if (code != SEAM_OK) {
-            return code;
-        }
+        SEAM_TRY(seam_text_append(parser, items, (struct piece){at, end}, error));
         if (end == text.end) {
             break;
         }
@@ -81,10 +78,7 @@ static int is_repeated(struct text_column *map, struct seen_keys *seen, bool *re
     if (count * 2 >= seen->size) {
         int64_t size = seen->size == 0 ? FEW * 8 : seen->size * 4;
         map->table.size_bytes = 0;
-        int code = seam_buffer_reserve(&map->table, size * 4, error);
-        if (code != SEAM_OK) {
-            return code;
-        }
+        SEAM_TRY(seam_buffer_reserve(&map->table, size * 4, error));
         seen->size = size;
         memset(map->table.data, 0xff, (size_t)size * 4);
         for (int64_t row = seen->first; row < last; row++) {
@@ -122,18 +116,12 @@ static int append_entry(struct seam_text_parser *parser, struct text_column *map
     struct text_column *keys = map + 1, *values = keys + 1 + keys->n_below;
     int64_t nulls = keys->null_count;
     bool repeated = false;
-    int code = seam_text_append(parser, keys, key, error);
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(seam_text_append(parser, keys, key, error));
     if (keys->null_count > nulls) {
         forget_last(keys);
         return SEAM_OK;
     }
-    code = is_repeated(map, seen, &repeated, error);
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(is_repeated(map, seen, &repeated, error));
     if (repeated) {
         forget_last(keys);
         return SEAM_OK;
@@ -152,10 +140,7 @@ static int append_map(struct seam_text_parser *parser, struct text_column *colum
         const uint8_t *end = seam_text_item_end(at, text.end, separator, format->escape);
         const uint8_t *middle = seam_text_item_end(at, end, of_keys, format->escape);
         struct piece value = {middle == end ? NULL : middle + 1, end};
-        int code = append_entry(parser, column, (struct piece){at, middle}, value, &seen, error);
-        if (code != SEAM_OK) {
-            return code;
-        }
+        SEAM_TRY(append_entry(parser, column, (struct piece){at, middle}, value, &seen, error));
         if (end == text.end) {
             break;
         }
@@ -176,10 +161,7 @@ static int append_struct(struct seam_text_parser *parser, struct text_column *co
         int32_t field = child->spec.field;
         /* A missing field ends before it begins. */
         struct piece value = {text.begin + starts[field], text.begin + starts[field + 1] - 1};
-        int code = seam_text_append(parser, child, value, error);
-        if (code != SEAM_OK) {
-            return code;
-        }
+        SEAM_TRY(seam_text_append(parser, child, value, error));
     }
     column->rows++;
     return SEAM_OK;

@@ -209,9 +209,7 @@ static int convert(struct seam_text_parser *parser, struct piece text, bool is_f
     if (code == SEAM_OK && plain == (locale_t)0) {
         code = seam_fail(error, SEAM_NO_MEMORY, -1, "no memory for a locale");
     }
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(code);
     char *copy = (char *)scratch->data;
     memcpy(copy, text.begin, size);
     copy[size] = 0;

@@ -16,30 +16,23 @@ static int copy_format(struct seam_text_parser *parser, const struct seam_text_f
     parser->format.null_text = NULL;
     void *block;
     size_t size = format->null_text_bytes > 0 ? (size_t)format->null_text_bytes : 0;
-    int code = seam_alloc(parser->allocator, size, &block, error);
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(seam_alloc(parser->allocator, size, &block, error));
     parser->null_text = block;
     if (size > 0) {
         memcpy(block, format->null_text, size);
     }
     parser->format.null_text = parser->null_text;
-    code = seam_alloc(parser->allocator, ((size_t)format->n_fields + 1) * sizeof *parser->starts,
-                      &block, error);
-    parser->starts = code == SEAM_OK ? block : NULL;
-    return code;
+    SEAM_TRY(seam_alloc(parser->allocator, ((size_t)format->n_fields + 1) * sizeof *parser->starts,
+                        &block, error));
+    parser->starts = block;
+    return SEAM_OK;
 }
 
 static int make_columns(struct seam_text_parser *parser, const struct seam_text_column *columns,
                         int32_t n_columns, struct seam_error *error) {
     void *block;
-    size_t size = ((size_t)n_columns + 1) * sizeof *parser->columns;
-    int code = seam_alloc(parser->allocator, size, &block, error);
-    if (code != SEAM_OK) {
-        return code;
-    }
-    memset(block, 0, size);
+    SEAM_TRY(seam_alloc_zeros(parser->allocator, (int64_t)n_columns + 1, sizeof *parser->columns,
+                              &block, error));
     parser->columns = block;
     parser->n_columns = n_columns;
     for (int32_t i = 0; i < n_columns; i++) {
@@ -51,10 +44,7 @@ static int make_columns(struct seam_text_parser *parser, const struct seam_text_
         seam_buffer_init(&column->table, parser->allocator);
     }
     for (int32_t i = 0; i < n_columns; i += 1 + parser->columns[i].n_below) {
-        code = seam_text_column_init(parser, i, 1, n_columns, error);
-        if (code != SEAM_OK) {
-            return code;
-        }
+        SEAM_TRY(seam_text_column_init(parser, i, 1, n_columns, error));
         const struct seam_text_column *spec = &parser->columns[i].spec;
         bool fits = spec->field < parser->format.n_fields &&
                     (!parser->format.is_csv || spec->kind == SEAM_TEXT_STRING);
@@ -70,19 +60,14 @@ int seam_text_new(struct seam_allocator *allocator, const struct seam_text_forma
                   const struct seam_text_column *columns, int32_t n_columns,
                   struct seam_text_parser **out, struct seam_error *error) {
     *out = NULL;
-    int code = n_columns < 0 ? seam_fail(error, SEAM_BAD_ARGUMENT, -1, "%d columns", n_columns)
-                             : check_format(format, error);
+    SEAM_TRY(n_columns < 0 ? seam_fail(error, SEAM_BAD_ARGUMENT, -1, "%d columns", n_columns)
+                           : check_format(format, error));
     void *block;
-    if (code == SEAM_OK) {
-        code = seam_alloc(allocator, sizeof(struct seam_text_parser), &block, error);
-    }
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(seam_alloc(allocator, sizeof(struct seam_text_parser), &block, error));
     struct seam_text_parser *parser = block;
     *parser = (struct seam_text_parser){.allocator = allocator};
     seam_buffer_init(&parser->scratch, allocator);
-    code = copy_format(parser, format, error);
+    int code = copy_format(parser, format, error);
     if (code == SEAM_OK) {
         code = make_columns(parser, columns, n_columns, error);
     }
@@ -161,10 +146,7 @@ static int append_row(struct seam_text_parser *parser, struct piece row, struct 
                          (long long)piece_size(row));
     }
     if (format->is_csv && parser->n_columns > 0) {
-        int code = seam_text_split_csv(parser, row, error);
-        if (code != SEAM_OK) {
-            return code;
-        }
+        SEAM_TRY(seam_text_split_csv(parser, row, error));
         fields = parser->scratch.data;
     } else if (parser->n_columns > 0) {
         seam_text_split(row, format->separators[0], format->escape, format->last_takes_rest,
@@ -174,10 +156,7 @@ static int append_row(struct seam_text_parser *parser, struct piece row, struct 
         struct text_column *column = &parser->columns[i];
         int32_t field = column->spec.field;
         struct piece value = {fields + starts[field], fields + starts[field + 1] - 1};
-        int code = seam_text_append(parser, column, value, error);
-        if (code != SEAM_OK) {
-            return code;
-        }
+        SEAM_TRY(seam_text_append(parser, column, value, error));
     }
     parser->rows++;
     return SEAM_OK;
@@ -229,36 +208,22 @@ int seam_text_parse_rows(struct seam_text_parser *parser, const uint8_t *data, i
 static int finish_columns(struct seam_text_parser *parser, struct ArrowArray *children,
                           struct ArrowArray *out, struct seam_error *error) {
     int32_t n = 0;
-    int code = SEAM_OK;
-    for (int32_t i = 0; code == SEAM_OK && i < parser->n_columns;
-         i += 1 + parser->columns[i].n_below) {
-        code = seam_text_column_finish(parser, &parser->columns[i], &children[n++], error);
+    for (int32_t i = 0; i < parser->n_columns; i += 1 + parser->columns[i].n_below) {
+        SEAM_TRY(seam_text_column_finish(parser, &parser->columns[i], &children[n++], error));
     }
-    if (code == SEAM_OK) {
-        void *buffers[1] = {NULL};
-        code = seam_array_build(parser->allocator, parser->rows, 0, 1, buffers, n, children, out,
-                                error);
-    }
-    for (int32_t i = 0; code != SEAM_OK && i < parser->n_columns; i++) {
-        seam_array_release(&children[i]);
-    }
-    return code;
+    void *buffers[1] = {NULL};
+    return seam_array_build(parser->allocator, parser->rows, 0, 1, buffers, n, children, out,
+                            error);
 }
 
 int seam_text_finish(struct seam_text_parser *parser, struct ArrowArray *out,
                      struct seam_error *error) {
-    int code = refuse_broken(parser, error);
-    void *block;
-    size_t size = ((size_t)parser->n_columns + 1) * sizeof(struct ArrowArray);
-    if (code == SEAM_OK) {
-        code = seam_alloc(parser->allocator, size, &block, error);
-    }
-    if (code == SEAM_OK) {
-        memset(block, 0, size); /* nothing to release yet */
-        code = finish_columns(parser, block, out, error);
-        seam_free(block);
-        parser->broken = code != SEAM_OK;
-        parser->rows = code == SEAM_OK ? 0 : parser->rows;
-    }
+    struct ArrowArray *children;
+    int32_t n = parser->n_columns;
+    SEAM_TRY(refuse_broken(parser, error));
+    SEAM_TRY(seam_arrays_new(parser->allocator, n, &children, error));
+    int code = seam_arrays_end(children, n, finish_columns(parser, children, out, error));
+    parser->broken = code != SEAM_OK;
+    parser->rows = code == SEAM_OK ? 0 : parser->rows;
     return code;
 }

@@ -104,10 +104,7 @@ int seam_text_split_csv(struct seam_text_parser *parser, struct piece line,
     struct seam_buffer *scratch = &parser->scratch;
     int64_t size = piece_size(line);
     scratch->size_bytes = 0;
-    int code = seam_buffer_reserve(scratch, size + format->n_fields + 1, error);
-    if (code != SEAM_OK) {
-        return code;
-    }
+    SEAM_TRY(seam_buffer_reserve(scratch, size + format->n_fields + 1, error));
     uint8_t separator = format->separators[0], quote = (uint8_t)format->quote;
     uint8_t *out = scratch->data, *field = out;
     bool in_quotes = false, in_field = false;
