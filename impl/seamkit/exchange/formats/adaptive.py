@@ -29,9 +29,6 @@ class EncodeLevels:
     parts did not become smaller than nine tenths of what they were has level 0 from then on. It
     stays there: what is not encoded never gets smaller. One thread at a time.
 
-    Attributes:
-        levels: of the columns, for the next chunk.
-
     `level` is the exchange's, `ADAPTIVE` + `INTEGERS` + `STRINGS` or any part of it; `levels` are
     those of the columns for the next chunk.
     """

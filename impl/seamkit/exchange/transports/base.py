@@ -11,7 +11,7 @@ from seamkit.exchange.logic.channel import OnAnswer, OnFailure
 from seamkit.exchange.logic.messages import Answer, Request
 from seamkit.exchange.source import ExchangeSource, Reply, SourceRegistry
 from seamkit.exchange.transports.address import parse_address
-from seamkit.exchange.transports.tls import ClientTls
+from seamkit.exchange.transports.tls import ClientTls, ServerTls
 
 #: Both ends say first what they speak; the last byte is the version of the protocol.
 HELLO = b"SEAMXCH\x01"
@@ -57,6 +57,52 @@ class Server(Protocol):
     def close(self) -> None:
         """Stop listening and drop every connection. Repeatable."""
         ...
+
+
+class ServerOptions(TypedDict, total=False):
+    """Options of every server; see `RequestServer`."""
+
+    tls: ServerTls | None
+    most_bytes: int
+    beat_seconds: float
+    silence_seconds: float
+
+
+class RequestServer:
+    """What servers of a network have in common.
+
+    Args:
+        registry: where exchanges are known.
+        address: `unix:PATH` or `tcp:HOST:PORT`; port 0 for any.
+        tls: None for plain connections.
+        most_bytes: payload of one request beyond which a peer is refused. None for
+            `most_bytes_at_most`.
+        beat_seconds: how often clients are shown that the server lives, or asked whether they do.
+        silence_seconds: a sender that says nothing for so long, though it has all its answers, is
+            given up; looked at every `beat_seconds`. Its announcement is due in 10 seconds.
+    """
+
+    #: `most_bytes` unless told otherwise.
+    most_bytes_at_most: ClassVar[int]
+
+    def __init__(
+        self,
+        registry: SourceRegistry,
+        address: str,
+        *,
+        tls: ServerTls | None = None,
+        most_bytes: int | None = None,
+        beat_seconds: float = BEAT_SECONDS,
+        silence_seconds: float = SENDER_SILENCE_SECONDS,
+    ) -> None:
+        self._where = parse_address(address)
+        self._registry = registry
+        self._tls = tls
+        self._most_bytes = self.most_bytes_at_most if most_bytes is None else most_bytes
+        self._beat_seconds = beat_seconds
+        self._silence_seconds = silence_seconds
+        self.errors: list[str] = []
+        self._closed = False
 
 
 class OpenRequests:

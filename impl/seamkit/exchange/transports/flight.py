@@ -14,7 +14,7 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Unpack
 
 import pyarrow as pa
 
@@ -22,14 +22,13 @@ from seambase.errors import InputError, UnavailableError
 from seambase.wording import counted
 from seamkit.exchange.logic.messages import Answer
 from seamkit.exchange.source import SourceRegistry
-from seamkit.exchange.transports.address import parse_address
 from seamkit.exchange.transports.base import (
-    BEAT_SECONDS,
     HELLO,
     MESSAGE_BYTES_AT_MOST,
     SECONDS_TO_GREET,
-    SENDER_SILENCE_SECONDS,
     Arrivals,
+    RequestServer,
+    ServerOptions,
     note,
 )
 from seamkit.exchange.transports.flight_channel import (
@@ -39,7 +38,7 @@ from seamkit.exchange.transports.flight_channel import (
     location,
     unpack,
 )
-from seamkit.exchange.transports.tls import ServerTls, read_pem
+from seamkit.exchange.transports.tls import read_pem
 from seamkit.exchange.transports.wire import (
     BEAT,
     decode_request_with,
@@ -97,57 +96,42 @@ class _Replies:
             self._over.set()
 
 
-class FlightServer:
+class FlightServer(RequestServer):
     """Takes requests from streams and delivers them to a registry.
 
     Flight gives each stream a thread; one more shows its client that the server lives. A stream
     cannot be broken off from this side: a client that is given up hears why, its sender is lost,
     and its thread stays until the client goes or its connection ends. So streams have a bound.
 
-    Args:
-        registry: where exchanges are known.
-        address: `unix:PATH` or `tcp:HOST:PORT`; port 0 for any.
-        tls: None for plain connections.
-        most_bytes: payload of one request beyond which a peer is refused. It is looked at after the
-            request has arrived: Flight's own bound is 2 GiB.
-        beat_seconds: how often clients are shown that the server lives.
-        silence_seconds: a sender that says nothing for so long, though it has all its answers, is
-            given up; looked at every `beat_seconds`. Its announcement is due in 10 seconds.
-        most_streams: beyond these one is refused.
+    What a request has is looked at after it has arrived: Flight's own bound is 2 GiB. Beyond
+    `most_streams` one is refused. See `RequestServer`.
     """
+
+    most_bytes_at_most = FLIGHT_BYTES_AT_MOST
 
     def __init__(
         self,
         registry: SourceRegistry,
         address: str,
         *,
-        tls: ServerTls | None = None,
-        most_bytes: int = FLIGHT_BYTES_AT_MOST,
-        beat_seconds: float = BEAT_SECONDS,
-        silence_seconds: float = SENDER_SILENCE_SECONDS,
         most_streams: int = _MOST_STREAMS,
+        **options: Unpack[ServerOptions],
     ) -> None:
-        where = parse_address(address)
-        self._registry = registry
-        self._most_bytes = most_bytes
-        self._beat_seconds = beat_seconds
-        self._silence_seconds = silence_seconds
+        super().__init__(registry, address, **options)
         self._most_streams = most_streams
-        self.errors: list[str] = []
         self._streams: set[_Replies] = set()
         self._lock = threading.Lock()
-        self._closed = False
-        options: dict[str, Any] = {}
+        tls, secured = self._tls, dict[str, Any]()
         if tls is not None:
             tls.context()  # which says what is wrong with the files
-            options["tls_certificates"] = [(read_pem(tls.certificate), read_pem(tls.key))]
+            secured["tls_certificates"] = [(read_pem(tls.certificate), read_pem(tls.key))]
             if tls.client_roots is not None:
-                options |= {"verify_client": True, "root_certificates": read_pem(tls.client_roots)}
+                secured |= {"verify_client": True, "root_certificates": read_pem(tls.client_roots)}
         try:
-            self._server = _server_class()(self, location(where, tls is not None), **options)
+            self._server = _server_class()(self, location(self._where, tls is not None), **secured)
         except (pa.ArrowException, OSError) as error:
             raise UnavailableError(f"cannot listen at {address}: {error}") from error
-        self.address = str(where.with_port(self._server.port))
+        self.address = str(self._where.with_port(self._server.port))
         # Flight itself would wait, at the end of the process, for clients that nobody told to go.
         atexit.register(self.close)
 

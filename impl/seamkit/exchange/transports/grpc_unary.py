@@ -25,19 +25,19 @@ from seamkit.core.payloads import flat
 from seamkit.exchange.logic.channel import OnAnswer, OnFailure
 from seamkit.exchange.logic.messages import Answer, Request
 from seamkit.exchange.source import SourceRegistry
-from seamkit.exchange.transports.address import Address, parse_address
+from seamkit.exchange.transports.address import Address
 from seamkit.exchange.transports.base import (
-    BEAT_SECONDS,
     HELLO,
     MESSAGE_BYTES_AT_MOST,
     RPC_HTTP_MIN_SIZE,
     SECONDS_TO_GREET,
-    SENDER_SILENCE_SECONDS,
     SILENCE_SECONDS,
     Arrivals,
     ChannelOptions,
     OpenRequests,
     RequestChannel,
+    RequestServer,
+    ServerOptions,
     announcement,
     note,
 )
@@ -114,55 +114,36 @@ class _Sender:
         return self._heard + silence_seconds - time.monotonic()
 
 
-class GrpcServer:
-    """Takes requests from gRPC calls and delivers them to a registry.
+class GrpcServer(RequestServer):
+    """Takes requests from gRPC calls and delivers them to a registry; see `RequestServer`."""
 
-    Args:
-        registry: where exchanges are known.
-        address: `unix:PATH` or `tcp:HOST:PORT`; port 0 for any.
-        tls: None for plain connections.
-        most_bytes: payload of one request beyond which a peer is refused.
-        beat_seconds: how often clients are asked whether they live.
-        silence_seconds: a sender that has announced itself and then says nothing for so long,
-            though it has all its answers, is given up.
-    """
+    most_bytes_at_most = _MOST_BYTES
 
     def __init__(
-        self,
-        registry: SourceRegistry,
-        address: str,
-        *,
-        tls: ServerTls | None = None,
-        most_bytes: int = _MOST_BYTES,
-        beat_seconds: float = BEAT_SECONDS,
-        silence_seconds: float = SENDER_SILENCE_SECONDS,
+        self, registry: SourceRegistry, address: str, **options: Unpack[ServerOptions]
     ) -> None:
         self._grpc = _grpc()
-        self._silence_seconds = silence_seconds
-        self._most_bytes = most_bytes
+        super().__init__(registry, address, **options)
         # What follows belongs to the loop's thread.
         self._senders: dict[tuple[int, int], _Sender] = {}
         self._waiting: set[asyncio.Future[Any]] = set()
-        self._where = parse_address(address)
-        self._registry = registry
-        self.errors: list[str] = []
         self._loop = _Loop.get()
-        self._closed = False
-        options = [
+        settings = [
             *_OPTIONS,
             ("grpc.so_reuseport", 0),
             ("grpc.server_handshake_timeout_ms", int(SECONDS_TO_GREET * 1000)),
             (
                 "grpc.max_receive_message_length",
-                min(most_bytes, RPC_HTTP_MIN_SIZE - MESSAGE_BYTES_AT_MOST) + MESSAGE_BYTES_AT_MOST,
+                min(self._most_bytes, RPC_HTTP_MIN_SIZE - MESSAGE_BYTES_AT_MOST)
+                + MESSAGE_BYTES_AT_MOST,
             ),
             # Clients may ask as often as they like whether this side lives.
             ("grpc.http2.min_ping_interval_without_data_ms", 1),
             ("grpc.http2.max_ping_strikes", 0),
-            *_pings(beat_seconds, SILENCE_SECONDS),
+            *_pings(self._beat_seconds, SILENCE_SECONDS),
         ]
-        credentials = None if tls is None else self._credentials(tls)
-        self._server, where = self._on_loop(self._start(options, credentials))
+        credentials = None if self._tls is None else self._credentials(self._tls)
+        self._server, where = self._on_loop(self._start(settings, credentials))
         self.address = str(where)
 
     def close(self) -> None:

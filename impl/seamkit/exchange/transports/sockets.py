@@ -20,23 +20,21 @@ from seamkit.core.memory import TrackedAllocator
 from seamkit.exchange.logic.channel import OnAnswer, OnFailure
 from seamkit.exchange.logic.messages import Answer, Request
 from seamkit.exchange.source import SourceRegistry
-from seamkit.exchange.transports.address import parse_address
 from seamkit.exchange.transports.base import (
-    BEAT_SECONDS,
     SECONDS_TO_GREET,
-    SENDER_SILENCE_SECONDS,
     SILENCE_SECONDS,
     Arrivals,
     ChannelOptions,
     OpenRequests,
     RequestChannel,
+    RequestServer,
+    ServerOptions,
     announcement,
     join,
     note,
 )
 from seamkit.exchange.transports.connection import Connection
 from seamkit.exchange.transports.streams import PlainStream, Stream, TlsStream
-from seamkit.exchange.transports.tls import ServerTls
 from seamkit.exchange.transports.wire import (
     decode_answer,
     decode_request,
@@ -53,40 +51,26 @@ _MOST_CONNECTIONS = 1024
 _SECONDS_TO_RECOVER = 0.05
 
 
-class SocketServer:
-    """Takes requests from sockets and delivers them to a registry.
+class SocketServer(RequestServer):
+    """Takes requests from sockets; see `RequestServer`.
 
-    Args:
-        registry: where exchanges are known.
-        address: `unix:PATH` or `tcp:HOST:PORT`; port 0 for any.
-        tls: None for plain connections.
-        most_bytes: payload of one request beyond which a peer is refused.
-        beat_seconds: how often clients are shown that the server lives.
-        silence_seconds: a sender that says nothing for so long, though it has all its answers, is
-            given up; looked at every `beat_seconds`. Its announcement is due in 10 seconds.
-        most_connections: beyond these a peer is dropped.
+    A peer beyond `most_connections` is dropped.
     """
+
+    most_bytes_at_most = _MOST_BYTES
 
     def __init__(
         self,
         registry: SourceRegistry,
         address: str,
         *,
-        tls: ServerTls | None = None,
-        most_bytes: int = _MOST_BYTES,
-        beat_seconds: float = BEAT_SECONDS,
-        silence_seconds: float = SENDER_SILENCE_SECONDS,
         most_connections: int = _MOST_CONNECTIONS,
+        **options: Unpack[ServerOptions],
     ) -> None:
-        self._where = parse_address(address)
-        self._registry = registry
-        self._tls = None if tls is None else tls.context()
-        self._most_bytes = most_bytes
-        self._beat_seconds = beat_seconds
-        self._silence_seconds = silence_seconds
+        super().__init__(registry, address, **options)
+        self._context = None if self._tls is None else self._tls.context()
         self._most_connections = most_connections
         self.allocator = TrackedAllocator()
-        self.errors: list[str] = []
         self._listener = socket.socket(self._where.family)
         try:
             if self._where.path:
@@ -103,7 +87,6 @@ class SocketServer:
         self._connections: set[Connection] = set()
         self._served = 0
         self._lock = threading.Lock()
-        self._closed = False
         threading.Thread(target=self._accept, daemon=True).start()
 
     def close(self) -> None:
@@ -155,7 +138,7 @@ class SocketServer:
         arrivals = Arrivals(self._registry)
         reason = "its connection ended"
         try:
-            stream = _secured(sock, self._tls, server_side=True)
+            stream = _secured(sock, self._context, server_side=True)
             self._converse(Connection(stream, self._most_bytes, self.allocator), arrivals)
         except (InputError, OSError) as error:
             reason = str(error)
