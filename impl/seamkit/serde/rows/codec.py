@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -41,30 +40,26 @@ class RowBytes:
     lengths: np.ndarray[Any, Any]
 
 
-class RowCodec(ABC):
+class RowCodec:
     """One format of rows for one schema. Threads may share it; the work runs outside the GIL.
+
+    A format brings three functions of the core (`seam/compact_row.h`): what places rows, what
+    writes and what reads them.
 
     Args:
         fields: the columns, in order, with types in Spark's words; or a program made of them.
         allocator: where output comes from; None for one of its own without a limit.
     """
 
+    _layout: Callable[..., int]
+    _write: Callable[..., int]
+    _read: Callable[..., int]
+
     def __init__(
         self, fields: Sequence[SerdeField] | RowProgram, allocator: TrackedAllocator | None = None
     ) -> None:
         self.program = fields if isinstance(fields, RowProgram) else RowProgram(fields)
         self.allocator = allocator or TrackedAllocator()
-
-    @abstractmethod
-    def _layout(self, source: Any, choice: Any, gap: int, starts: Any, error: Any) -> int: ...
-
-    @abstractmethod
-    def _write(
-        self, source: Any, choice: Any, gap: int, starts: Any, out: Any, error: Any
-    ) -> int: ...
-
-    @abstractmethod
-    def _read(self, frames: Any, out: Any, error: Any) -> int: ...
 
     def sizes(self, batch: pa.RecordBatch, rows: Integers | None = None) -> Any:
         """Bytes of each row, length words not counted, as int64: exact, in one pass."""
@@ -171,7 +166,8 @@ class RowCodec(ABC):
         error = new_error()
         kept = _fill_frames(frames, view, lengths, offsets, source)
         array = ffi.new("struct ArrowArray *")
-        check(self._read(frames, array, error), error, source=source)
+        code = self._read(self.allocator.pointer, self.program.root, frames, array, error)
+        check(code, error, source=source)
         del kept
         return pa.RecordBatch._import_from_c(address(array), self.program.schema)
 

@@ -182,16 +182,6 @@ def _read_groups(codec: RowCodec, data: memoryview, options: RowOptions) -> pa.R
 class CompactRows(RowCodec):
     """CompactRows of one schema; see `RowCodec`."""
 
-    def _layout(self, source: Any, choice: Any, gap: int, starts: Any, error: Any) -> int:
-        code: int = lib.seam_compact_row_layout(source, choice, gap, starts, error)
-        return code
-
-    def _write(self, source: Any, choice: Any, gap: int, starts: Any, out: Any, error: Any) -> int:
-        code: int = lib.seam_compact_row_write(source, choice, gap, starts, out, error)
-        return code
-
-    def _read(self, frames: Any, out: Any, error: Any) -> int:
-        code: int = lib.seam_compact_row_read(
-            self.allocator.pointer, self.program.root, frames, out, error
-        )
-        return code
+    _layout = staticmethod(lib.seam_compact_row_layout)
+    _write = staticmethod(lib.seam_compact_row_write)
+    _read = staticmethod(lib.seam_compact_row_read)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 from seambase.errors import UsageError
 from seambase.serde import SerdeField
@@ -26,6 +26,8 @@ class UnsafeRows(RowCodec):
         allocator: where output comes from; None for one of its own without a limit.
     """
 
+    _read = staticmethod(lib.seam_unsafe_row_read)
+
     def __init__(
         self,
         fields: Sequence[SerdeField] | RowProgram,
@@ -35,18 +37,6 @@ class UnsafeRows(RowCodec):
         super().__init__(fields, allocator)
         if writer not in _WRITERS:
             raise UsageError(f"writer = {writer!r}: one of {', '.join(get_args(Writer))} is meant")
-        self._writer = _WRITERS[writer]
-
-    def _layout(self, source: Any, choice: Any, gap: int, starts: Any, error: Any) -> int:
-        code: int = lib.seam_unsafe_row_layout(source, self._writer, choice, gap, starts, error)
-        return code
-
-    def _write(self, source: Any, choice: Any, gap: int, starts: Any, out: Any, error: Any) -> int:
-        code: int = lib.seam_unsafe_row_write(source, self._writer, choice, gap, starts, out, error)
-        return code
-
-    def _read(self, frames: Any, out: Any, error: Any) -> int:
-        code: int = lib.seam_unsafe_row_read(
-            self.allocator.pointer, self.program.root, frames, out, error
-        )
-        return code
+        whose = _WRITERS[writer]
+        self._layout = lambda source, *rest: lib.seam_unsafe_row_layout(source, whose, *rest)
+        self._write = lambda source, *rest: lib.seam_unsafe_row_write(source, whose, *rest)
