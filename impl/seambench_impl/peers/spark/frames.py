@@ -1,8 +1,7 @@
 """A frame of Spark as a scan, and the process's session.
 
 Rows come back through Parquet files in a temporary folder: Spark 3.5 has no Arrow output of its
-own that does not hold all rows in the driver. `SparkScan.drop_rows` reads into Spark's noop sink
-instead, which times the read alone.
+own that does not hold all rows in the driver.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ import atexit
 import contextlib
 import tempfile
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -74,13 +72,6 @@ class SparkScan(PeerScan):
         super().__init__(scanner, request, schema, self._read)
         self._frame = frame
         self._log = log
-
-    def drop_rows(self) -> float:
-        """Read the columns into Spark's noop sink; the seconds that took."""
-        begin = time.perf_counter()
-        with self._failures():
-            self._wanted(self.schema.names).write.format("noop").mode("overwrite").save()
-        return time.perf_counter() - begin
 
     def answer(self, sql: str, tables: Mapping[str, Scan | Path]) -> list[tuple[Any, ...]]:
         """The rows of a query in Spark SQL; see `seambench.contracts.scan.Answering`."""

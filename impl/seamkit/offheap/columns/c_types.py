@@ -18,8 +18,6 @@ class CTypes:
     Attributes:
         types: the same, as a tuple.
         pointer: the structures, one after the other.
-
-    `pointer` is the structures, one after the other.
     """
 
     def __init__(self, types: Sequence[ColumnType]) -> None:
