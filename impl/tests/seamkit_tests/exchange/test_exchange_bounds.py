@@ -17,7 +17,6 @@ from typing import Any
 import pytest
 
 from seambase.errors import InputError, UnavailableError
-from seamkit.exchange.formats.formats import chunk_format
 from seamkit.exchange.formats.protobuf import RESULT
 from seamkit.exchange.logic.messages import Answer, Chunk, Request
 from seamkit.exchange.logic.options import ReceiverOptions, SinkOptions
@@ -28,7 +27,15 @@ from seamkit.exchange.transports.base import HELLO, announcement
 from seamkit.exchange.transports.by_name import connect, serve
 from seamkit.exchange.transports.sockets import SocketServer
 from seamkit.exchange.transports.wire import decode_answer, encode_answer, encode_request
-from seamkit_tests.samples.exchange_samples import EXCHANGE, PATIENCE, SCHEMA, sample_batch
+from seamkit_tests.samples.exchange_samples import (
+    EXCHANGE,
+    PATIENCE,
+    STREAMS,
+    known,
+    sample_batch,
+    send,
+    sink_to,
+)
 
 
 def _data(sequence: int, size: int = 1000, *, eos: bool = False, sender: int = 0) -> Request:
@@ -168,15 +175,8 @@ class _Way:
 
 
 def _sink(*ways: _Way, **options: Any) -> ExchangeSink:
-    return ExchangeSink(
-        SCHEMA,
-        ways,
-        Routing("broadcast"),
-        be_number=0,
-        format=chunk_format("arrow", SCHEMA),
-        max_transmit_batched_bytes=1,
-        **options,
-    )
+    routing = Routing("broadcast")
+    return sink_to(*ways, routing=routing, max_transmit_batched_bytes=1, **options)
 
 
 def test_a_channel_that_does_not_open_takes_the_others_with_it() -> None:
@@ -208,25 +208,17 @@ def test_nothing_leaves_after_cancel() -> None:
 
 def test_a_sender_closes_when_its_end_is_answered(tmp_path: Path) -> None:
     """A receiver that waits for the close does not wait for ever."""
-    registry, formats = SourceRegistry(), chunk_format("arrow", SCHEMA)
-    source = ExchangeSource(1, 1, formats)
-    registry.register(EXCHANGE, source)
+    registry, source = known()
     with contextlib.closing(SocketServer(registry, f"unix:{tmp_path / 's'}")) as server:
-        way = connect("sockets", server.address, EXCHANGE)
-        sink = ExchangeSink(SCHEMA, [way], Routing("single"), be_number=0, format=formats)
-        driver = sink.driver()
-        driver.write(sample_batch(0, 10))
-        driver.finish()
-        sink.wait_finished(PATIENCE)
+        sink = sink_to(connect("sockets", server.address, EXCHANGE))
+        send(sink, sample_batch(0, 10))
         _until(lambda: not server._connections)
         assert sum(len(batch) for batch in source.batches(0, PATIENCE)) == 10
 
 
 def test_rows_that_cannot_be_decoded_end_the_exchange() -> None:
     """The reader gets the reason, and so does every sender that is still waited for."""
-    source = ExchangeSource(
-        2, 1, chunk_format("arrow", SCHEMA), ReceiverOptions(unplug_threshold=1)
-    )
+    _, source = known(senders=2, unplug_threshold=1)
     answers: list[Answer] = []
     source.deliver(_data(0, sender=0), answers.append)
     with pytest.raises(InputError, match="a chunk is no Arrow IPC stream"):
@@ -293,10 +285,7 @@ _WRONG = {
     "broken protobuf": (_frame(announcement(0)) + _LIED, "not a PTransmitChunkParams"),
     "a size that lies": (struct.pack("<IQ", 10, 1 << 60), "are taken"),
     "no announcement": (_frame(_data(0)), "came before its sender was announced"),
-    "two announcements": (
-        _frame(announcement(0)) * 2,
-        "sender 0 is announced where sender 0 was before",
-    ),
+    "two announcements": (_frame(announcement(0)) * 2, "sender 0 is announced where sender 0 was"),
     "another sender's request": (
         _frame(announcement(1)) + _frame(_data(0)),
         "request 0 of sender 0 to exchange 7 came from sender 1",
@@ -318,9 +307,7 @@ def test_a_peer_that_breaks_the_protocol_hears_why(server: SocketServer, wrong: 
 
 def test_a_window_overrun_over_a_socket_is_answered(tmp_path: Path) -> None:
     """A sender that waits for no answer gets the reason; memory stays a window."""
-    registry = SourceRegistry()
-    options = ReceiverOptions(exchg_node_buffer_size_bytes=0, window=3)
-    registry.register(EXCHANGE, ExchangeSource(1, 1, chunk_format("arrow", SCHEMA), options))
+    registry, _ = known(exchg_node_buffer_size_bytes=0, window=3)
     with contextlib.closing(SocketServer(registry, f"unix:{tmp_path / 's'}")) as server:
         with _peer(server) as peer:
             peer.sendall(_frame(announcement(0)))
@@ -337,9 +324,7 @@ def test_a_window_overrun_over_a_socket_is_answered(tmp_path: Path) -> None:
 
 def test_a_sender_that_falls_silent_is_given_up(tmp_path: Path) -> None:
     """Silence has a limit, unless the sender waits for us; its reader learns of it."""
-    registry = SourceRegistry()
-    source = ExchangeSource(1, 1, chunk_format("arrow", SCHEMA))
-    registry.register(EXCHANGE, source)
+    registry, source = known()
     place = f"unix:{tmp_path / 's'}"
     server = SocketServer(registry, place, beat_seconds=0.05, silence_seconds=0.2)
     with contextlib.closing(server), _peer(server) as peer:
@@ -352,19 +337,15 @@ def test_a_sender_that_falls_silent_is_given_up(tmp_path: Path) -> None:
 
 def test_a_sender_that_is_kept_waiting_may_be_silent(tmp_path: Path) -> None:
     """An answer that is withheld is our silence, not the sender's."""
-    registry = SourceRegistry()
-    options = ReceiverOptions(exchg_node_buffer_size_bytes=0)
-    formats = chunk_format("arrow", SCHEMA)
-    source = ExchangeSource(1, 1, formats, options)
-    registry.register(EXCHANGE, source)
+    registry, source = known(exchg_node_buffer_size_bytes=0)
     place = f"unix:{tmp_path / 's'}"
     server = SocketServer(registry, place, beat_seconds=0.05, silence_seconds=0.2)
-    rows = bytes(formats.encode(sample_batch(0, 5)))
+    rows = bytes(STREAMS.encode(sample_batch(0, 5)))
     with contextlib.closing(server), _peer(server) as peer:
         peer.sendall(
             _frame(announcement(0)) + _frame(Request(0, 0, (Chunk(rows, len(rows)),), False, 0))
         )
-        time.sleep(1.0)
+        time.sleep(0.5)
         read = source.read(0, PATIENCE)
         assert read is not None
         assert len(read) == 5
@@ -460,14 +441,8 @@ class _Liar:
 
 
 _ANSWERS = {
-    "no status": (
-        RESULT(be_number=3, sequence=0).SerializeToString(),
-        "an answer without a status",
-    ),
-    "another sender": (
-        encode_answer(Answer(4, 0)),
-        "an answer to sender 4 came to sender 3",
-    ),
+    "no status": (RESULT(be_number=3, sequence=0).SerializeToString(), "answer without a status"),
+    "another sender": (encode_answer(Answer(4, 0)), "an answer to sender 4 came to sender 3"),
     "an end of the server": (encode_answer(Answer(0, -1, "no room")), "no room"),
     "a request that never left": (encode_answer(Answer(3, 9)), "request 9, which was never sent"),
 }
@@ -478,9 +453,8 @@ def test_an_answer_that_is_none_fails_the_sender(answer: str, tmp_path: Path) ->
     """Nothing but a status for an open request of this sender counts as good."""
     said, reason = _ANSWERS[answer]
     with contextlib.closing(_Liar(tmp_path / "s", said)):
-        formats = chunk_format("arrow", SCHEMA)
         way = connect("sockets", f"unix:{tmp_path / 's'}", EXCHANGE)
-        sink = ExchangeSink(SCHEMA, [way], Routing("single"), be_number=3, format=formats)
+        sink = sink_to(way, be_number=3)
         driver = sink.driver()
         driver.write(sample_batch(0, 100))
         with contextlib.suppress(ExchangeFailedError):
@@ -521,15 +495,7 @@ def test_no_thread_keeps_a_closed_sink(transport: str, tmp_path: Path) -> None:
             registry.forget(EXCHANGE)
             registry.register(EXCHANGE, ExchangeSource(1, 1, None, ReceiverOptions(0)))
             way = connect(transport, server.address, EXCHANGE)
-            formats = chunk_format("arrow", SCHEMA)
-            sink = ExchangeSink(
-                SCHEMA,
-                [way],
-                Routing("single"),
-                be_number=3,
-                format=formats,
-                max_transmit_batched_bytes=0,
-            )
+            sink = sink_to(way, be_number=3, max_transmit_batched_bytes=0)
             sink.driver().write(sample_batch(0, 100))
             sink.close()
             held = weakref.ref(sink)

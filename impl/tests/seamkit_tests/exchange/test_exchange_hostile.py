@@ -15,15 +15,20 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from seambase.errors import InputError
-from seamkit.exchange.formats.formats import chunk_format
 from seamkit.exchange.logic.messages import Chunk, Request
-from seamkit.exchange.sink import ExchangeSink, Routing
-from seamkit.exchange.source import ExchangeSource, SourceRegistry
+from seamkit.exchange.source import SourceRegistry
 from seamkit.exchange.transports.base import HELLO
 from seamkit.exchange.transports.by_name import connect
 from seamkit.exchange.transports.sockets import SocketServer
 from seamkit.exchange.transports.wire import decode_answer, decode_request, encode_request
-from seamkit_tests.samples.exchange_samples import EXCHANGE, PATIENCE, SCHEMA, sample_batch
+from seamkit_tests.samples.exchange_samples import (
+    EXCHANGE,
+    PATIENCE,
+    known,
+    sample_batch,
+    send,
+    sink_to,
+)
 
 _MANY = settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
@@ -95,25 +100,14 @@ def test_messages_are_understood_or_refused(message: bytes, attachment: bytes) -
 
 def test_a_server_serves_others_after_hostile_ones(tmp_path: Path) -> None:
     """A peer that breaks the protocol, and one that keeps half a frame back, disturb nobody."""
-    registry, formats = SourceRegistry(), chunk_format("arrow", SCHEMA)
-    source = ExchangeSource(1, 1, formats)
-    registry.register(EXCHANGE, source)
+    registry, source = known()
     server = SocketServer(registry, f"unix:{tmp_path / 's'}")
     _said_to(server, HELLO + b"\xff" * 40)
     with socket.socket(socket.AF_UNIX) as half_open:
         half_open.connect(str(tmp_path / "s"))
         half_open.sendall(HELLO + _message()[:20])
-        sink = ExchangeSink(
-            SCHEMA,
-            [connect("sockets", server.address, EXCHANGE)],
-            Routing("single"),
-            be_number=0,
-            format=formats,
-        )
-        driver = sink.driver()
-        driver.write(sample_batch(0, 100))
-        driver.finish()
-        sink.wait_finished(PATIENCE)
+        sink = sink_to(connect("sockets", server.address, EXCHANGE))
+        send(sink, sample_batch(0, 100))
         assert pa.Table.from_batches(source.batches(0, PATIENCE)).num_rows == 100
         sink.close()
     server.close()

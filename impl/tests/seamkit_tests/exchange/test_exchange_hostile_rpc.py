@@ -20,10 +20,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from seambase.errors import UnavailableError
-from seamkit.exchange.formats.formats import chunk_format
 from seamkit.exchange.logic.messages import Answer, Chunk, Request
-from seamkit.exchange.logic.options import ReceiverOptions
-from seamkit.exchange.sink import ExchangeSink, Routing
 from seamkit.exchange.source import ExchangeFailedError, ExchangeSource, SourceRegistry
 from seamkit.exchange.transports import flight as flight_transport
 from seamkit.exchange.transports.base import HELLO, Server, announcement
@@ -34,10 +31,13 @@ from seamkit.exchange.transports.wire import encode_request
 from seamkit_tests.samples.exchange_samples import (
     EXCHANGE,
     PATIENCE,
-    SCHEMA,
+    STREAMS,
     Certificates,
+    known,
     make_certificates,
     sample_batch,
+    send,
+    sink_to,
 )
 
 TRANSPORTS = pytest.mark.parametrize("transport", ["grpc", "flight"])
@@ -46,7 +46,6 @@ _FEW = settings(
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
-_BATCHES = chunk_format("arrow", SCHEMA)
 
 
 @pytest.fixture(scope="module")
@@ -66,15 +65,8 @@ class _Heard:
         self.failures.put(reason)
 
 
-def _registry(**options: Any) -> tuple[SourceRegistry, ExchangeSource]:
-    registry = SourceRegistry()
-    source = ExchangeSource(1, 1, _BATCHES, ReceiverOptions(**options))
-    registry.register(EXCHANGE, source)
-    return registry, source
-
-
 def _request(sequence: int) -> Request:
-    rows = bytes(_BATCHES.encode(sample_batch(0, 5)))
+    rows = bytes(STREAMS.encode(sample_batch(0, 5)))
     return Request(0, 0, (Chunk(rows, len(rows)),), False, sequence)
 
 
@@ -90,7 +82,7 @@ def _opened(transport: str, server: Server) -> Iterator[tuple[Any, _Heard]]:
 @TRANSPORTS
 def test_a_sender_that_falls_silent_is_given_up(transport: str, tmp_path: Path) -> None:
     """Its reader learns of it, and so does what the sender still wants to send."""
-    registry, source = _registry()
+    registry, source = known()
     limits = {"beat_seconds": 0.05, "silence_seconds": 0.3}
     server = serve(transport, registry, f"unix:{tmp_path / 's'}", **limits)
     with contextlib.closing(server), _opened(transport, server) as (channel, heard):
@@ -110,12 +102,12 @@ def test_a_sender_that_falls_silent_is_given_up(transport: str, tmp_path: Path) 
 @TRANSPORTS
 def test_a_sender_that_is_kept_waiting_may_be_silent(transport: str, tmp_path: Path) -> None:
     """An answer that is withheld is our silence, not the sender's."""
-    registry, source = _registry(exchg_node_buffer_size_bytes=0)
+    registry, source = known(exchg_node_buffer_size_bytes=0)
     limits = {"beat_seconds": 0.05, "silence_seconds": 0.3}
     server = serve(transport, registry, f"unix:{tmp_path / 's'}", **limits)
     with contextlib.closing(server), _opened(transport, server) as (channel, heard):
         channel.send(_request(0))
-        time.sleep(1.0)
+        time.sleep(0.6)
         assert heard.answers.empty()
         assert heard.failures.empty()
         read = source.read(0, PATIENCE)
@@ -128,7 +120,7 @@ def test_a_sender_that_is_kept_waiting_may_be_silent(transport: str, tmp_path: P
 @TRANSPORTS
 def test_a_server_that_closes_says_so(transport: str, tmp_path: Path) -> None:
     """What waits for an answer fails with that reason."""
-    registry, _ = _registry(exchg_node_buffer_size_bytes=0)
+    registry, _ = known(exchg_node_buffer_size_bytes=0)
     server = serve(transport, registry, f"unix:{tmp_path / 's'}")
     with contextlib.closing(server), _opened(transport, server) as (channel, heard):
         channel.send(_request(0))
@@ -161,7 +153,7 @@ def test_a_stream_without_an_announcement_has_little_time(
 
 def test_streams_of_flight_have_a_bound(tmp_path: Path) -> None:
     """Each takes a thread; one more is refused."""
-    registry, _ = _registry()
+    registry, _ = known()
     server = serve("flight", registry, f"unix:{tmp_path / 's'}", most_streams=1)
     with contextlib.closing(server):
         with _opened("flight", server) as (first, heard):
@@ -196,25 +188,22 @@ class _Attacked:
     def renew(self) -> None:
         """An exchange that no peer has spoilt yet."""
         self.registry.forget(EXCHANGE)
-        self.registry.register(EXCHANGE, ExchangeSource(1, 1, _BATCHES))
+        self.registry.register(EXCHANGE, ExchangeSource(1, 1, STREAMS))
 
 
 @pytest.fixture(params=["grpc", "grpc+tls", "flight", "flight+tls"])
 def attacked(request: pytest.FixtureRequest, certificates: Certificates) -> Iterator[_Attacked]:
     """It takes requests of at most 10,000 bytes, and must serve an honest peer in the end."""
     transport, _, tls = request.param.partition("+")
-    registry, source = _registry()
+    registry, source = known()
     registry.register(EXCHANGE + 1, source)
     options: dict[str, Any] = {"tls": certificates.server_tls} if tls else {}
     server = serve(transport, registry, "tcp:127.0.0.1:0", most_bytes=10_000, **options)
     yield _Attacked(transport, server, registry, certificates if tls else None)
     options = {"tls": certificates.client_tls} if tls else {}
     way = connect(transport, server.address, EXCHANGE + 1, **options)
-    sink = ExchangeSink(SCHEMA, [way], Routing("single"), be_number=0, format=_BATCHES)
-    driver = sink.driver()
-    driver.write(sample_batch(0, 100))
-    driver.finish()
-    sink.wait_finished(PATIENCE)
+    sink = sink_to(way)
+    send(sink, sample_batch(0, 100))
     assert sum(len(batch) for batch in source.batches(0, PATIENCE)) == 100
     sink.close()
     server.close()

@@ -9,10 +9,9 @@ import pytest
 
 from seamkit.exchange import driver as driver_module
 from seamkit.exchange.partition import DealtChunk, PartitionRule
-from seamkit.exchange.sink import ExchangeSink, Routing
-from seamkit.exchange.source import ExchangeSource, SourceRegistry
+from seamkit.exchange.sink import Routing
 from seamkit.exchange.transports.local import LocalChannel
-from seamkit_tests.samples.exchange_samples import EXCHANGE, PATIENCE, SCHEMA, sample_batch
+from seamkit_tests.samples.exchange_samples import EXCHANGE, PATIENCE, known, sample_batch, sink_to
 
 
 def _addresses(batch: pa.RecordBatch) -> list[int]:
@@ -22,17 +21,13 @@ def _addresses(batch: pa.RecordBatch) -> list[int]:
 
 def _pass(routing: Routing, receivers: int, batches: list[pa.RecordBatch]) -> list[list[int]]:
     """Addresses of what each receiver reads."""
-    registries = [SourceRegistry() for _ in range(receivers)]
-    sources = [ExchangeSource(1, 1) for _ in range(receivers)]
-    for registry, source in zip(registries, sources, strict=True):
-        registry.register(EXCHANGE, source)
-    channels = [LocalChannel(registry, EXCHANGE) for registry in registries]
-    sink = ExchangeSink(SCHEMA, channels, routing, be_number=0)
+    sides = [known(format_=None) for _ in range(receivers)]
+    sink = sink_to(*(LocalChannel(at, EXCHANGE) for at, _ in sides), routing=routing, format=None)
     driver = sink.driver()
     for batch in batches:
         driver.write(batch)
     driver.finish()
-    read = [_addresses(batch) for source in sources for batch in source.batches(0, PATIENCE)]
+    read = [_addresses(batch) for _, source in sides for batch in source.batches(0, PATIENCE)]
     sink.wait_finished(PATIENCE)
     return read
 

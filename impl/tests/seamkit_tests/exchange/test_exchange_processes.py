@@ -12,18 +12,19 @@ from typing import Any
 import psutil
 import pytest
 
-from seamkit.exchange.formats.formats import chunk_format
-from seamkit.exchange.logic.options import ReceiverOptions, SinkOptions
-from seamkit.exchange.sink import ExchangeSink, Routing
-from seamkit.exchange.source import ExchangeFailedError, ExchangeSource, SourceRegistry
+from seamkit.exchange.logic.options import SinkOptions
+from seamkit.exchange.sink import ExchangeSink
+from seamkit.exchange.source import ExchangeFailedError
 from seamkit.exchange.transports.by_name import connect, serve
+from seamkit_tests.samples.exchange_peer import Peer
 from seamkit_tests.samples.exchange_samples import (
     EXCHANGE,
     PATIENCE,
-    SCHEMA,
-    Peer,
+    known,
     make_certificates,
     sample_batch,
+    send,
+    sink_to,
 )
 
 MakePeer = Callable[..., Peer]
@@ -48,14 +49,8 @@ def make_peer() -> Iterator[MakePeer]:
 
 
 def _sink(transport: str, address: str, **options: Any) -> ExchangeSink:
-    return ExchangeSink(
-        SCHEMA,
-        [connect(transport, address, EXCHANGE, **options)],
-        Routing("single"),
-        be_number=0,
-        format=chunk_format("arrow", SCHEMA),
-        max_transmit_batched_bytes=1,
-    )
+    way = connect(transport, address, EXCHANGE, **options)
+    return sink_to(way, max_transmit_batched_bytes=1)
 
 
 # Within a process all go every way.
@@ -73,11 +68,7 @@ def test_rows_reach_another_process(
     peer = make_peer("read", transport=transport, address=address, **tls)
     options = {"tls": certificates.client_tls} if way == "tls" else {}
     sink = _sink(transport, peer.line(), **options)
-    driver = sink.driver()
-    for start in range(0, 1000, 100):
-        driver.write(sample_batch(start, 100))
-    driver.finish()
-    sink.wait_finished(PATIENCE)
+    send(sink, *(sample_batch(start, 100) for start in range(0, 1000, 100)))
     sink.close()
     assert peer.line() == f"1000 rows, sum {sum(range(1000))}"
 
@@ -90,7 +81,7 @@ def test_a_killed_receiver_fails_its_sender(make_peer: MakePeer, transport: str)
     sink = _sink(transport, address)
     driver = sink.driver()
     driver.write(sample_batch(0, 10))
-    peer.process.send_signal(signal.SIGKILL)
+    peer.signal(signal.SIGKILL)
     with pytest.raises(ExchangeFailedError, match=address):
         sink.wait_finished(PATIENCE)
     with pytest.raises(ExchangeFailedError, match=address):
@@ -105,7 +96,7 @@ def test_a_receiver_that_stops_is_given_up(make_peer: MakePeer, transport: str) 
     peer = make_peer("hold", transport=transport, address="tcp:127.0.0.1:0", **beats)
     sink = _sink(transport, peer.line(), silence_seconds=1.0)
     sink.driver().write(sample_batch(0, 10))
-    peer.process.send_signal(signal.SIGSTOP)
+    peer.signal(signal.SIGSTOP)
     with pytest.raises(ExchangeFailedError, match="request 0 to destination 0 failed"):
         sink.wait_finished(PATIENCE)
     sink.close()
@@ -114,17 +105,14 @@ def test_a_receiver_that_stops_is_given_up(make_peer: MakePeer, transport: str) 
 @pytest.mark.parametrize("transport", TRANSPORTS)
 def test_an_answer_may_be_withheld_for_longer_than_silence(transport: str) -> None:
     """What is bounded is silence of the peer, never the time that its readers take."""
-    registry = SourceRegistry()
-    limits = ReceiverOptions(exchg_node_buffer_size_bytes=0)
-    source = ExchangeSource(1, 1, chunk_format("arrow", SCHEMA), limits)
-    registry.register(EXCHANGE, source)
+    registry, source = known(exchg_node_buffer_size_bytes=0)
     beats = {} if transport == "grpc" else {"beat_seconds": 0.05}
     server = serve(transport, registry, "tcp:127.0.0.1:0", **beats)
-    sink = _sink(transport, server.address, silence_seconds=2.0)
+    sink = _sink(transport, server.address, silence_seconds=1.0)
     driver = sink.driver()
     driver.write(sample_batch(0, 10))
-    with pytest.raises(ExchangeFailedError, match=r"the sink did not finish in 2\.5 s"):
-        sink.wait_finished(2.5)
+    with pytest.raises(ExchangeFailedError, match=r"the sink did not finish in 1\.4 s"):
+        sink.wait_finished(1.4)
     found = source.read(0, PATIENCE)
     assert found is not None
     assert found.num_rows == 10
@@ -140,14 +128,11 @@ def test_a_killed_sender_fails_its_receiver(
     make_peer: MakePeer, transport: str, role: str, said: str
 ) -> None:
     """A reader that waits for a sender without an end is told of it, also before it sent."""
-    registry = SourceRegistry()
-    limits = ReceiverOptions(exchg_node_buffer_size_bytes=0)
-    source = ExchangeSource(1, 2, chunk_format("arrow", SCHEMA), limits)
-    registry.register(EXCHANGE, source)
+    registry, source = known(queues=2, exchg_node_buffer_size_bytes=0)
     server = serve(transport, registry, "tcp:127.0.0.1:0")
     peer = make_peer(role, transport=transport, address=server.address)
     assert peer.line() == said
-    peer.process.send_signal(signal.SIGKILL)
+    peer.signal(signal.SIGKILL)
     with pytest.raises(ExchangeFailedError, match="sender 3 is lost before its end"):
         source.read(1, PATIENCE)
     server.close()
@@ -163,27 +148,14 @@ def test_a_sender_stays_within_its_limit_while_its_receiver_stands_still(
     """Buffered bytes and the process itself; when the receiver goes on, so does everything."""
     peer = make_peer("gate", transport=transport, address="tcp:127.0.0.1:0")
     batch, count = sample_batch(0, 1000), 1000
-    sink = ExchangeSink(
-        SCHEMA,
-        [connect(transport, peer.line(), EXCHANGE)],
-        Routing("single"),
-        be_number=0,
-        format=chunk_format("arrow", SCHEMA),
-        options=SinkOptions(
-            pipeline_sink_brpc_dop=1 << 20,
-            pipeline_sink_buffer_size=1 << 20,
-            max_buffered_bytes=LIMIT_BYTES,
-        ),
-        max_transmit_batched_bytes=1,
+    options = SinkOptions(
+        pipeline_sink_brpc_dop=1 << 20,
+        pipeline_sink_buffer_size=1 << 20,
+        max_buffered_bytes=LIMIT_BYTES,
     )
-
-    def write() -> None:
-        driver = sink.driver()
-        for _ in range(count):
-            driver.write(batch)
-        driver.finish()
-
-    writer = threading.Thread(target=write, daemon=True)
+    way = connect(transport, peer.line(), EXCHANGE)
+    sink = sink_to(way, options=options, max_transmit_batched_bytes=1)
+    writer = threading.Thread(target=send, args=(sink, *[batch] * count), daemon=True)
     before = psutil.Process().memory_info().rss
     writer.start()
     end = time.monotonic() + seconds
@@ -193,7 +165,7 @@ def test_a_sender_stays_within_its_limit_while_its_receiver_stands_still(
         assert psutil.Process().memory_info().rss - before < 4 * LIMIT_BYTES + NOISE_BYTES
         time.sleep(0.02)
     assert writer.is_alive()
-    peer.say("go on")
+    peer.pipe.send("go on")
     writer.join(seconds + PATIENCE)
     sink.wait_finished(PATIENCE)
     assert peer.line() == f"{count * 1000} rows, sum {count * sum(range(1000))}"

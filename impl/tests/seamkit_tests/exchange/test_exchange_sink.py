@@ -26,9 +26,15 @@ from seamkit.exchange.transports import local
 from seamkit.exchange.transports.by_name import serve
 from seamkit.exchange.transports.local import LocalChannel
 from seamkit.exchange.transports.wire import decode_request, encode_request
-from seamkit_tests.samples.exchange_samples import EXCHANGE, PATIENCE, SCHEMA, sample_batch
-
-_FORMAT = chunk_format("arrow", SCHEMA)
+from seamkit_tests.samples.exchange_samples import (
+    EXCHANGE,
+    PATIENCE,
+    SCHEMA,
+    known,
+    sample_batch,
+    send,
+    sink_to,
+)
 
 
 class _Way:
@@ -63,15 +69,8 @@ class _Way:
 
 
 def _sink(ways: list[Any], routing: Routing, **options: Any) -> ExchangeSink:
-    return ExchangeSink(
-        SCHEMA,
-        ways,
-        routing,
-        be_number=3,
-        format=_FORMAT,
-        max_transmit_batched_bytes=0,
-        **options,
-    )
+    own = {"be_number": 3, "max_transmit_batched_bytes": 0}
+    return sink_to(*ways, routing=routing, **own, **options)
 
 
 def _until(condition: Callable[[], bool]) -> None:
@@ -130,8 +129,7 @@ def _addresses(batch: pa.RecordBatch) -> list[int]:
 
 @contextlib.contextmanager
 def _served(folder: Path, name: str) -> Iterator[tuple[str, ExchangeSource, SourceRegistry]]:
-    registry, source = SourceRegistry(), ExchangeSource(1, 1, _FORMAT)
-    registry.register(EXCHANGE, source)
+    registry, source = known()
     with contextlib.closing(serve("sockets", registry, f"unix:{folder / name}")) as server:
         yield server.address, source, registry
 
@@ -188,11 +186,7 @@ def test_random_rows_stay_where_a_receiver_is_near() -> None:
     for near, expected in (((1, 3), [0, 3, 0, 3, 0]), ((), [2, 1, 1, 1, 1])):
         ways = [_Way(pass_through=number in near) for number in range(5)]
         sink = _sink(ways, Routing("random"))
-        driver = sink.driver()
-        for number in range(6):
-            driver.write(sample_batch(number, 2))
-        driver.finish()
-        sink.wait_finished(PATIENCE)
+        send(sink, *(sample_batch(number, 2) for number in range(6)))
         assert [len(way.chunks) for way in ways] == expected
 
 
@@ -200,10 +194,7 @@ def test_a_measurement_of_the_network_drops_what_stays() -> None:
     """enable_exchange_perf: local destinations get their end and no row, the others everything."""
     ways = [_Way(pass_through=True), _Way()]
     sink = _sink(ways, Routing("broadcast"), options=SinkOptions(enable_exchange_perf=True))
-    driver = sink.driver()
-    driver.write(sample_batch(0, 10))
-    driver.finish()
-    sink.wait_finished(PATIENCE)
+    send(sink, sample_batch(0, 10))
     assert [len(way.chunks) for way in ways] == [0, 1]
     assert [way.sent[-1].eos for way in ways] == [True, True]
 
@@ -248,18 +239,14 @@ def test_buckets_go_to_who_has_them(unused: Any) -> None:
     buckets = Buckets([0, 1, None, 1, 0, None, 0, 1], [0, 1, 0, 2, 1, 0, 2, 0], unused)
     ways = [_Way(pass_through=True), _Way(pass_through=True)]
     sink = _sink(ways, Routing("bucket", rule, buckets))
-    driver = sink.driver()
     keys = list(range(300))
     if unused == "refuse":
-        driver.write(sample_batch(0, 300))
         with pytest.raises(RefusedError, match=r"belong to bucket [25], which no instance has"):
-            driver.finish()
+            send(sink, sample_batch(0, 300))
         with pytest.raises(ExchangeFailedError, match="no instance has"):
             sink.wait_finished(0)
         return
-    driver.write(sample_batch(0, 300))
-    driver.finish()
-    sink.wait_finished(PATIENCE)
+    send(sink, sample_batch(0, 300))
     at = dict(zip(keys, _buckets(keys, 8), strict=True))
     for number, way in enumerate(ways):
         came = [(key, chunk.driver_sequence) for chunk in way.chunks for key in _keys(chunk)]
@@ -304,10 +291,7 @@ def test_columns_stay_behind_and_keys_are_computed() -> None:
     rule = PartitionRule([pc.bit_wise_and(pc.field("k"), 1)], 2, columns=["price", "name"])
     ways = [_Way(pass_through=True), _Way(pass_through=True)]
     sink = _sink(ways, Routing("hash", rule), output_columns=["price", "name"])
-    driver = sink.driver()
-    driver.write(sample_batch(0, 40))
-    driver.finish()
-    sink.wait_finished(PATIENCE)
+    send(sink, sample_batch(0, 40))
     batches = [chunk.payload.batch() for way in ways for chunk in way.chunks]
     assert [batch.schema.names for batch in batches] == [["price", "name"]] * 2
     found = sorted([int(price) for price in batch["price"].to_pylist()] for batch in batches)
@@ -371,8 +355,7 @@ def test_a_request_for_somebody_else_fails_the_exchange(request_: Request, says:
 
 def test_what_senders_say_of_themselves_is_kept() -> None:
     """Each sender once, with its end."""
-    registry, source = SourceRegistry(), ExchangeSource(1, 1)
-    registry.register(EXCHANGE, source)
+    registry, source = known(format_=None)
     sink = _sink([LocalChannel(registry, EXCHANGE)], Routing("single"), instances=[0])
     driver = sink.driver()
     driver.write(sample_batch(0, 10))
@@ -383,8 +366,7 @@ def test_what_senders_say_of_themselves_is_kept() -> None:
 
 
 def _presto_sink(ways: list[Any], routing: Routing, **options: Any) -> ExchangeSink:
-    format_ = chunk_format("presto", SCHEMA)
-    return ExchangeSink(SCHEMA, ways, routing, be_number=3, format=format_, **options)
+    return sink_to(*ways, routing=routing, format=chunk_format("presto", SCHEMA), **options)
 
 
 @pytest.mark.parametrize("kind", ["single", "random", "broadcast"])
@@ -396,11 +378,7 @@ def test_small_batches_leave_as_one_page(kind: Any) -> None:
     ways = [_Way() for _ in range(1 if kind == "single" else 2)]
     sink = _presto_sink(ways, Routing(kind), max_transmit_batched_bytes=1 << 30)
     batches = [sample_batch(number, 20) for number in range(50)] + [sample_batch(99, 5000)]
-    driver = sink.driver()
-    for batch in batches:
-        driver.write(batch)
-    driver.finish()
-    sink.wait_finished(PATIENCE)
+    send(sink, *batches)
     decode = chunk_format("presto", SCHEMA).decode
     for way in ways if kind == "broadcast" else ways[:1]:
         found = [decode(chunk.payload) for chunk in way.chunks]

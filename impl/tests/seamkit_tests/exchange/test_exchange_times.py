@@ -6,20 +6,18 @@ import time
 from collections.abc import Callable
 from contextlib import closing, suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from seamkit.exchange.formats.formats import chunk_format
 from seamkit.exchange.logic.messages import Answer
-from seamkit.exchange.logic.options import ReceiverOptions
 from seamkit.exchange.partition import PartitionRule
-from seamkit.exchange.sink import ExchangeSink, Routing
-from seamkit.exchange.source import ExchangeSource, SourceRegistry
+from seamkit.exchange.sink import Routing
 from seamkit.exchange.times import RoundTrips, Spent
 from seamkit.exchange.transports import local
 from seamkit.exchange.transports.by_name import connect, serve
 from seamkit.exchange.transports.wire import decode_answer, encode_answer
-from seamkit_tests.samples.exchange_samples import EXCHANGE, PATIENCE, SCHEMA, sample_batch
+from seamkit_tests.samples.exchange_samples import EXCHANGE, PATIENCE, known, sample_batch, sink_to
 
 
 @pytest.fixture
@@ -98,10 +96,8 @@ def test_both_sides_say_what_they_did(
     tmp_path: Path, transport: str, routing: str, withholds: bool
 ) -> None:
     """What a way does has a time, and what it does not has none."""
-    limits = ReceiverOptions(exchg_node_buffer_size_bytes=0) if withholds else ReceiverOptions()
-    format_ = chunk_format("arrow", SCHEMA)
-    registry, source = SourceRegistry(), ExchangeSource(1, 1, format_, limits)
-    registry.register(EXCHANGE, source)
+    limits: dict[str, Any] = {"exchg_node_buffer_size_bytes": 0} if withholds else {}
+    registry, source = known(**limits)
     passes = transport == "pass-through"
     way = "sockets" if passes else transport
     with closing(serve(way, registry, f"unix:{tmp_path / 'a'}")) as server:
@@ -114,9 +110,7 @@ def test_both_sides_say_what_they_did(
         local.withdraw(server.address)
         rule = PartitionRule(["k"], 1, 1)
         to = Routing("hash", rule) if routing == "hash" else Routing("broadcast")
-        sink = ExchangeSink(
-            SCHEMA, [channel], to, be_number=1, format=format_, max_transmit_batched_bytes=0
-        )
+        sink = sink_to(channel, routing=to, max_transmit_batched_bytes=0)
         driver = sink.driver()
         for number in range(5):
             driver.write(sample_batch(number * 5000, 5000))

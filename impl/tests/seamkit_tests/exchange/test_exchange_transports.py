@@ -9,6 +9,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -22,16 +23,11 @@ from seamkit.exchange.formats.formats import ChunkFormat, chunk_format
 from seamkit.exchange.formats.protobuf import PARAMS, RESULT
 from seamkit.exchange.logic.channel import Channel
 from seamkit.exchange.logic.messages import Chunk, Request
-from seamkit.exchange.logic.options import ReceiverOptions, SinkOptions
+from seamkit.exchange.logic.options import SinkOptions
 from seamkit.exchange.partition import PartitionRule, hash_rows, parts_of
 from seamkit.exchange.sink import ExchangeSink, Routing
 from seamkit.exchange.source import ExchangeFailedError, ExchangeSource, SourceRegistry
-from seamkit.exchange.transports.base import (
-    HELLO,
-    Arrivals,
-    Server,
-    announcement,
-)
+from seamkit.exchange.transports.base import HELLO, Arrivals, Server, announcement
 from seamkit.exchange.transports.by_name import TRANSPORTS, connect, serve
 from seamkit.exchange.transports.local import LocalChannel
 from seamkit.exchange.transports.sockets import SocketServer
@@ -41,23 +37,17 @@ from seamkit_tests.samples.exchange_samples import (
     EXCHANGE,
     PATIENCE,
     SCHEMA,
+    STREAMS,
     Certificates,
+    known,
     make_certificates,
     sample_batch,
+    send,
+    sink_to,
 )
 
 #: Transport and way.
-NETWORK = [
-    "sockets+unix",
-    "sockets+tcp",
-    "sockets+tls",
-    "grpc+unix",
-    "grpc+tcp",
-    "grpc+tls",
-    "flight+unix",
-    "flight+tcp",
-    "flight+tls",
-]
+NETWORK = [f"{transport}+{way}" for transport in TRANSPORTS for way in ("unix", "tcp", "tls")]
 MakeChannel = Callable[[SourceRegistry, int], Channel]
 
 
@@ -168,10 +158,9 @@ def test_every_row_arrives_where_it_belongs(
     batches = [sample_batch(start, 40) for start in range(0, 400, 40)]
     for sender in range(2):
         channels = [make_channel(registry, EXCHANGE) for registry in receiving.registries]
-        sink = ExchangeSink(
-            SCHEMA,
-            channels,
-            Routing(kind, rule),
+        sink = sink_to(
+            *channels,
+            routing=Routing(kind, rule),
             be_number=sender,
             drivers=2,
             format=None if first.pass_through else formats,
@@ -200,26 +189,11 @@ def _check_parts(
 
 def test_a_sink_waits_while_its_receiver_reads_nothing(make_channel: MakeChannel) -> None:
     """Above the receiver's limit answers are withheld; the sink's bytes stay within its bound."""
-    formats = chunk_format("arrow", SCHEMA)
-    registry = SourceRegistry()
-    channel = make_channel(registry, EXCHANGE)
-    source = ExchangeSource(
-        1,
-        1,
-        None if channel.pass_through else formats,
-        ReceiverOptions(exchg_node_buffer_size_bytes=1),
-    )
-    registry.register(EXCHANGE, source)
+    passed = make_channel(SourceRegistry(), 0).pass_through
+    registry, source = known(format_=None if passed else STREAMS, exchg_node_buffer_size_bytes=1)
     options = SinkOptions(pipeline_sink_brpc_dop=2, max_buffered_bytes=20_000)
-    sink = ExchangeSink(
-        SCHEMA,
-        [channel],
-        Routing("single"),
-        be_number=0,
-        format=formats,
-        options=options,
-        max_transmit_batched_bytes=1,
-    )
+    channel = make_channel(registry, EXCHANGE)
+    sink = sink_to(channel, options=options, max_transmit_batched_bytes=1)
     batches = [sample_batch(start, 50) for start in range(0, 5000, 50)]
     writer = threading.Thread(target=_send, args=(sink, batches, 1), daemon=True)
     writer.start()
@@ -238,54 +212,32 @@ def test_a_sink_waits_while_its_receiver_reads_nothing(make_channel: MakeChannel
 
 def test_a_cancelled_receiver_ends_its_senders(make_channel: MakeChannel) -> None:
     """The reason reaches whoever writes, and nobody waits for what will not come."""
-    registry = SourceRegistry()
-    source = ExchangeSource(1, 1)
-    registry.register(EXCHANGE, source)
+    registry, source = known(format_=None)
     source.cancel("the query was killed")
     channel = make_channel(registry, EXCHANGE)
-    sink = ExchangeSink(
-        SCHEMA, [channel], Routing("single"), be_number=0, format=chunk_format("arrow", SCHEMA)
-    )
-    driver = sink.driver()
+    sink = sink_to(channel)
     with pytest.raises(ExchangeFailedError, match="the query was killed"):
-        _write_until_it_fails(sink, driver)
+        send(sink, sample_batch(0, 10))
     with pytest.raises(ExchangeFailedError, match="the query was killed"):
         source.read(0, PATIENCE)
     sink.close()
 
 
-def _write_until_it_fails(sink: ExchangeSink, driver: Any, rows: int = 10) -> None:
-    driver.write(sample_batch(0, rows))
-    driver.finish()
-    sink.wait_finished(PATIENCE)
-
-
 def test_an_exchange_that_is_not_known_is_an_error(make_channel: MakeChannel) -> None:
     """Rows for nobody are never dropped with a good answer."""
     channel = make_channel(SourceRegistry(), EXCHANGE)
-    sink = ExchangeSink(
-        SCHEMA, [channel], Routing("single"), be_number=0, format=chunk_format("arrow", SCHEMA)
-    )
+    sink = sink_to(channel)
     with pytest.raises(ExchangeFailedError, match="exchange 7 is not known here"):
-        _write_until_it_fails(sink, sink.driver())
+        send(sink, sample_batch(0, 10))
     sink.close()
 
 
 @pytest.mark.parametrize("transport", TRANSPORTS)
 def test_a_server_that_goes_away_fails_what_is_open(transport: str) -> None:
     """Requests without an answer fail with the address, in bounded time."""
-    registry = SourceRegistry()
-    limits = ReceiverOptions(exchg_node_buffer_size_bytes=0)
-    registry.register(EXCHANGE, ExchangeSource(1, 1, None, limits))
+    registry, _ = known(exchg_node_buffer_size_bytes=0)
     server = serve(transport, registry, "tcp:127.0.0.1:0")
-    sink = ExchangeSink(
-        SCHEMA,
-        [connect(transport, server.address, EXCHANGE)],
-        Routing("single"),
-        be_number=0,
-        format=chunk_format("arrow", SCHEMA),
-        max_transmit_batched_bytes=1,
-    )
+    sink = sink_to(connect(transport, server.address, EXCHANGE), max_transmit_batched_bytes=1)
     sink.driver().write(sample_batch(0, 10))
     server.close()
     with pytest.raises(ExchangeFailedError, match=server.address):
@@ -389,18 +341,10 @@ def test_what_is_too_large_for_a_request_is_split(
     batches = [sample_batch(0, 3000), *(sample_batch(start, 10) for start in range(3000, 4000, 10))]
     formats = chunk_format(format_name, SCHEMA)
     assert len(memoryview(formats.encode(batches[0]))) > 4 * 20_000
-    source = ExchangeSource(1, 1, formats)
-    registry = SourceRegistry()
-    registry.register(EXCHANGE, source)
+    registry, source = known(format_=formats)
     server = serve(transport, registry, "tcp:127.0.0.1:0", most_bytes=20_000)
-    sink = ExchangeSink(
-        SCHEMA,
-        [connect(transport, server.address, EXCHANGE, most_bytes=20_000, **parts)],
-        routing,
-        be_number=0,
-        format=formats,
-        max_transmit_batched_bytes=1 << 30,
-    )
+    way = connect(transport, server.address, EXCHANGE, most_bytes=20_000, **parts)
+    sink = sink_to(way, routing=routing, format=formats, max_transmit_batched_bytes=1 << 30)
     driver = sink.driver()
     for batch in batches:
         driver.write(batch)
@@ -416,16 +360,9 @@ def test_what_is_too_large_for_a_request_is_split(
 def test_a_row_that_no_request_can_carry_is_refused(tmp_path: Path) -> None:
     """With its size and the bound, rather than sent in vain."""
     server = serve("sockets", SourceRegistry(), f"unix:{tmp_path / 's'}")
-    sink = ExchangeSink(
-        SCHEMA,
-        [connect("sockets", server.address, EXCHANGE, most_bytes=100)],
-        Routing("single"),
-        be_number=0,
-        format=chunk_format("arrow", SCHEMA),
-    )
-    with pytest.raises(
-        RefusedError, match=r"one row has \d+ bytes.* carries 100: raise most_bytes"
-    ):
+    sink = sink_to(connect("sockets", server.address, EXCHANGE, most_bytes=100))
+    reason = r"one row has \d+ bytes.* carries 100: raise most_bytes"
+    with pytest.raises(RefusedError, match=reason):
         sink.driver().write(sample_batch(0, 10))
     sink.close()
     server.close()
@@ -460,15 +397,9 @@ def test_what_a_channel_did_not_expect_ends_the_query() -> None:
         def send(self, request: Request) -> None:
             raise NativeMemoryError(f"no memory for request {request.sequence}")
 
-    sink = ExchangeSink(
-        SCHEMA,
-        [Broken(SourceRegistry(), EXCHANGE)],
-        Routing("single"),
-        be_number=0,
-        format=chunk_format("arrow", SCHEMA),
-    )
+    sink = sink_to(Broken(SourceRegistry(), EXCHANGE))
     with pytest.raises(ExchangeFailedError, match="could not be sent: no memory for request 0"):
-        _write_until_it_fails(sink, sink.driver())
+        send(sink, sample_batch(0, 10))
     sink.close()
 
 
@@ -476,9 +407,7 @@ def test_many_small_chunks_are_split_by_their_number(tmp_path: Path) -> None:
     """The message beside the payloads has a bound as well, whatever the bytes of the chunks."""
     batch = pa.record_batch({"a": [1]})
     tiny = ChunkFormat("tiny", lambda _batch: b"x", lambda _data: batch)
-    source = ExchangeSource(1, 1, tiny, ReceiverOptions(most_waiting_chunks=100_000))
-    registry = SourceRegistry()
-    registry.register(EXCHANGE, source)
+    registry, source = known(format_=tiny, most_waiting_chunks=100_000)
     server = serve("sockets", registry, f"unix:{tmp_path / 's'}")
     sink = ExchangeSink(
         batch.schema,
@@ -488,11 +417,7 @@ def test_many_small_chunks_are_split_by_their_number(tmp_path: Path) -> None:
         format=tiny,
         max_transmit_batched_bytes=1 << 30,
     )
-    driver = sink.driver()
-    for _ in range(100_000):
-        driver.write(batch)
-    driver.finish()
-    sink.wait_finished(PATIENCE)
+    send(sink, *repeat(batch, 100_000))
     assert sum(1 for _ in source.batches(0, PATIENCE)) == 100_000
     sink.close()
     server.close()
@@ -503,20 +428,12 @@ def test_many_small_chunks_are_split_by_their_number(tmp_path: Path) -> None:
 @pytest.mark.parametrize("transport", ["grpc", "flight"])
 def test_a_request_above_the_servers_bound_fails(transport: str, parts: dict[str, int]) -> None:
     """Both sides may set bounds; the lower one counts, and the sender is told."""
-    registry = SourceRegistry()
-    registry.register(EXCHANGE, ExchangeSource(1, 1, chunk_format("arrow", SCHEMA)))
+    registry, _ = known()
     server = serve(transport, registry, "tcp:127.0.0.1:0", most_bytes=0)
-    sink = ExchangeSink(
-        SCHEMA,
-        [connect(transport, server.address, EXCHANGE, **parts)],
-        Routing("single"),
-        be_number=0,
-        format=chunk_format("arrow", SCHEMA),
-    )
-    with pytest.raises(
-        ExchangeFailedError, match=r"larger than max|bytes; 0 are taken|bytes, and 0 are taken"
-    ):
-        _write_until_it_fails(sink, sink.driver(), 50_000)
+    sink = sink_to(connect(transport, server.address, EXCHANGE, **parts))
+    reason = r"larger than max|bytes; 0 are taken|bytes, and 0 are taken"
+    with pytest.raises(ExchangeFailedError, match=reason):
+        send(sink, sample_batch(0, 50_000))
     sink.close()
     server.close()
 
@@ -582,8 +499,7 @@ def test_a_request_in_two_parts_is_as_large_as_it_says(
 
 def test_a_server_without_two_parts_is_named() -> None:
     """It is told apart from one that is gone; nothing is sent to it in another way."""
-    registry = SourceRegistry()
-    registry.register(EXCHANGE, ExchangeSource(1, 1, chunk_format("arrow", SCHEMA)))
+    registry, _ = known()
     server = serve("grpc", registry, "tcp:127.0.0.1:0")
     channel = connect("grpc", server.address, EXCHANGE, rpc_http_min_size=10)
     heard: list[str] = []

@@ -8,12 +8,9 @@ from __future__ import annotations
 import gzip
 import io
 import json
-import os
 import re
 import resource
 import struct
-import subprocess
-import sys
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -31,6 +28,8 @@ from seamkit.core.unpack import Bound
 from seamkit.tables.hudi.listing.hfile import read_hfile
 from seamkit_tests.hudi.test_hostile_logs import _last_block, _with_block
 from seamkit_tests.iceberg.test_manifests import _read
+from seamkit_tests.samples.apart import apart
+from seamkit_tests.samples.avro_schemas import record, zigzag
 from seamkit_tests.samples.delta_tables import edit_actions, unpack_delta
 from seamkit_tests.samples.golden_tables import unpack_table
 from seamkit_tests.samples.hfile_bytes import build_hfile
@@ -55,15 +54,7 @@ def _avro(schema: dict[str, Any], content: bytes, header: dict[str, str]) -> byt
     whole, mark = out.getvalue(), out.getvalue()[-16:]
     deflate = zlib.compressobj(9, wbits=-15)
     block = deflate.compress(content) + deflate.flush()
-    return whole + _zigzag(1) + _zigzag(len(block)) + block + mark
-
-
-def _zigzag(value: int) -> bytes:
-    value, out = value << 1, bytearray()
-    while value > 0x7F:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    return bytes([*out, value])
+    return whole + zigzag(1) + zigzag(len(block)) + block + mark
 
 
 def _hive(
@@ -78,22 +69,13 @@ def _hive(
     return make
 
 
-def _parquet(**how: Any) -> Callable[[], bytes]:
-    def make() -> bytes:
-        out = io.BytesIO()
-        pq.write_table(pa.table({"a": [_long()]}), out, **how)
-        return out.getvalue()
-
-    return make
-
-
-def _dictionary(make: Callable[[], pa.Array], **how: Any) -> Callable[[], bytes]:
-    """Some kilobytes of which each text of a dictionary is named often."""
+def _parquet(make: Callable[[], pa.Array] | None = None, **how: Any) -> Callable[[], bytes]:
+    """A long text, or some kilobytes of which each text of a dictionary is named often."""
 
     def content() -> bytes:
         out = io.BytesIO()
-        how.setdefault("compression", "zstd")
-        pq.write_table(pa.table({"a": make()}), out, **how)
+        rows = pa.table({"a": make() if make else [_long()]})
+        pq.write_table(rows, out, **{"compression": "zstd", **how})
         return out.getvalue()
 
     return content
@@ -119,12 +101,12 @@ def _orc(texts: Callable[[], pa.Array], **how: Any) -> Callable[[], bytes]:
 
 def _lying_parquet() -> bytes:
     """Its footer says that its chunk has a thousand bytes; the page's own header does not."""
-    whole = _parquet(compression="zstd", use_dictionary=False, write_statistics=False)()
+    whole = _parquet(use_dictionary=False, write_statistics=False)()
     size = pq.read_metadata(io.BytesIO(whole)).row_group(0).column(0).total_uncompressed_size
-    at = whole.rindex(_zigzag(size))
-    told = _zigzag(1000)
-    footer = int.from_bytes(whole[-8:-4], "little") - len(_zigzag(size)) + len(told)
-    rest = whole[at + len(_zigzag(size)) : -8]
+    at = whole.rindex(zigzag(size))
+    told = zigzag(1000)
+    footer = int.from_bytes(whole[-8:-4], "little") - len(zigzag(size)) + len(told)
+    rest = whole[at + len(zigzag(size)) : -8]
     return whole[:at] + told + rest + footer.to_bytes(4, "little") + b"PAR1"
 
 
@@ -228,15 +210,9 @@ _KINDS: dict[str, Callable[[Path], object]] = {
     "hive snappy": _hive("text", "a.snappy", _hadoop_snappy),
     "hive sequence": _hive("sequence", "a.seq", _sequence),
     "hive avro": _hive(
-        "avro",
-        "a.avro",
-        lambda: _avro(
-            {"type": "record", "name": "r", "fields": [{"name": "a", "type": "string"}]},
-            _zigzag(_BYTES) + _long().encode(),
-            {},
-        ),
+        "avro", "a.avro", lambda: _avro(record(a="string"), zigzag(_BYTES) + _long().encode(), {})
     ),
-    "parquet page": _hive("parquet", "a.parquet", _parquet(compression="zstd")),
+    "parquet page": _hive("parquet", "a.parquet", _parquet()),
     "parquet plain page": _hive(
         "parquet", "a.parquet", _parquet(compression="gzip", use_dictionary=False)
     ),
@@ -245,7 +221,7 @@ _KINDS: dict[str, Callable[[Path], object]] = {
     "parquet list of texts": _hive(
         "parquet",
         "a.parquet",
-        _dictionary(lambda: _in_a_list("a" * 1_000_000, _BYTES // 1_000_000)),
+        _parquet(lambda: _in_a_list("a" * 1_000_000, _BYTES // 1_000_000)),
         "array<string>",
     ),
     "delta checkpoint": _delta_checkpoint,
@@ -271,8 +247,8 @@ _KINDS: dict[str, Callable[[Path], object]] = {
 _ALIKE = ("hive json", "parquet brotli", "orc texts", "orc lists")
 
 
-def read(folder: str) -> None:
-    """Read a table with a limit; print how that ends, and by how much the process has grown."""
+def read(folder: str) -> tuple[str, int]:
+    """How reading a table with a limit ends, and by how much the process has grown."""
     import seamkit.tables.hive.table as hive
 
     pa.set_memory_pool(pa.system_memory_pool())
@@ -292,12 +268,11 @@ def read(folder: str) -> None:
         ended = "rows"
     except RefusedError as error:
         ended = str(error)
-    grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) << 10
-    sys.stdout.write(json.dumps([ended, grown]))
+    return ended, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) << 10
 
 
-def count(folder: str) -> None:
-    """Read a Hive table batch by batch, as `read` does; print rows and bytes of what came."""
+def count(folder: str) -> tuple[str, int]:
+    """Rows and bytes of what came of a Hive table batch by batch, and what `read` says, too."""
     import seamkit.tables.hive.table as hive
 
     pa.set_memory_pool(pa.system_memory_pool())
@@ -309,7 +284,7 @@ def count(folder: str) -> None:
     for batch in table.scan(memory_limit_bytes=_LIMIT, threads=1).to_reader():
         rows, size = rows + batch.num_rows, size + batch.nbytes
     grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) << 10
-    sys.stdout.write(json.dumps([f"{rows} rows of {size // 1_000_000} MB", grown]))
+    return f"{rows} rows of {size // 1_000_000} MB", grown
 
 
 def _parquet_of(rows: pa.Table) -> pa.Buffer:
@@ -327,27 +302,11 @@ def test_what_is_unpacked_is_bounded_by_the_limit(kind: str, tmp_path: Path) -> 
     folder = tmp_path / "t"
     _KINDS[kind](folder)
 
-    ended, grown = _read_apart(folder, "read")
+    ended, grown = apart(read, str(folder))
 
     assert re.search(r"(become|bytes).* may have \d+ \(memory_limit_bytes\)", ended)
     assert str(folder) in ended or kind == "hfile"
     assert grown < _LIMIT + _BESIDE
-
-
-def _read_apart(folder: Path, how: str) -> tuple[str, int]:
-    """How a process of its own ends that reads a table, and by how much it grows."""
-    code = f"from {__name__} import {how}; {how}({str(folder)!r})"
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-    assert done.returncode == 0, done.stderr[-2000:]
-    ended, grown = json.loads(done.stdout)
-    return ended, grown
 
 
 @pytest.mark.parametrize(
@@ -378,11 +337,11 @@ def test_texts_of_a_dictionary_come_in_batches_within_the_limit(
     }
     word, make = makers[kind]
     folder = tmp_path / "t"
-    content = _dictionary(make, data_page_version=version)
+    content = _parquet(make, data_page_version=version)
     _hive("parquet", "a.parquet", content, word)(folder)
     assert (folder / "a.parquet").stat().st_size < 4000
 
-    ended, grown = _read_apart(folder, "count")
+    ended, grown = apart(count, str(folder))
 
     assert ended == f"{rows} rows of {rows} MB"
     assert grown < 2 * _LIMIT + _BESIDE
@@ -395,7 +354,7 @@ def test_texts_of_a_dictionary_come_in_batches_within_the_limit(
 def test_who_allows_more_gets_it(limit: int | None, tmp_path: Path) -> None:
     """The default is a gigabyte, and a limit may be larger than what is there."""
     folder = tmp_path / "t"
-    _hive("parquet", "a.parquet", _parquet(compression="zstd"))(folder)
+    _hive("parquet", "a.parquet", _parquet())(folder)
     table = seamkit.HiveTable(str(folder), columns={"a": "string"}, file_format="parquet")
 
     assert len(table.scan(memory_limit_bytes=limit).to_table()["a"][0].as_py()) == _BYTES

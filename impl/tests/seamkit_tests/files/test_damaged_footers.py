@@ -1,20 +1,32 @@
 """Damaged footers of Parquet files are typed errors: none of them ends the process."""
 
 import io
-import subprocess
-import sys
+import itertools
+from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
+from typing import Any
 
+import duckdb
+import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from seambase.errors import InputError, RefusedError
+from seambase.errors import InputError, RefusedError, SeambenchError
 from seambench.formats.forms.footer import Binary, Footer, Listed, Number, Struct
-from seamkit.files.parquet import open_parquet
+from seamkit.command.inspected import inspect_parquet
+from seamkit.files.parquet import ParquetReader, open_parquet
+from seamkit.files.storage import Storage
+from seamkit.offheap.connector.factory import connector_scanner
+from seamkit.scan.unit_scan import UnitScan
+from seamkit.scan.units import DataFile, ReadPlan, ReadUnit
 from seamkit.tables.hive.table import HiveTable
+from seamkit_tests.samples.apart import apart
 from seamkit_tests.samples.delta_tables import unpack_delta
 
 #: Of a row group's column of texts, histograms of its repetition and of its definition levels.
@@ -24,13 +36,13 @@ _DAMAGED: dict[str, tuple[list[int], list[int]]] = {
     "definition levels": ([1], [2]),
 }
 
-_LOOK = """
-import sys
-import pyarrow as pa
-from seambase.errors import SeambenchError
-from seamkit.files.parquet import open_parquet
 
-def look(data):
+def look(path: str) -> str:
+    """How a file is opened and its chunks are looked at."""
+    return _looked_at(Path(path).read_bytes())
+
+
+def _looked_at(data: bytes) -> str:
     try:
         file = open_parquet(pa.BufferReader(data), "the file")
     except SeambenchError as error:
@@ -38,66 +50,52 @@ def look(data):
     for group in range(file.num_row_groups):
         for column in range(file.metadata.num_columns):
             chunk = file.metadata.row_group(group).column(column)
-            try:
-                chunk.encodings, chunk.compression, chunk.statistics and chunk.statistics.min
-            except (OSError, ValueError, OverflowError, pa.ArrowException):
-                pass  # an exception, which readers catch
+            # An exception is caught by readers.
+            with suppress(OSError, ValueError, OverflowError, pa.ArrowException):
+                _ = chunk.encodings, chunk.compression, chunk.statistics and chunk.statistics.min
     return "looked at"
 
-def scan(path):
-    from seamkit.offheap.connector.factory import connector_scanner
-    columns = {"required_fields": "id,name"}
+
+def scan(path: str) -> str:
+    """How the connector's scanner begins a file."""
+    told = {"data_file_path": path, "required_fields": "id,name"}
     try:
-        with connector_scanner("parquet", 9, {"data_file_path": path, **columns}) as scanner:
+        with connector_scanner("parquet", 9, told) as scanner:
             scanner.open()
             scanner.get_next_off_heap_chunk()
             return "read"
     except SeambenchError as error:
         return f"refused: {error}"
 
-def explain(path):
-    from pathlib import Path
-    from seamkit.command.inspected import inspect_parquet
+
+def explain(path: str) -> str:
+    """How a file's explanation begins."""
     try:
-        return f"{[*inspect_parquet(Path(path))][0].what}"
+        return next(iter(inspect_parquet(Path(path)))).what
     except SeambenchError as error:
         return f"refused: {error}"
 
-whole = open(sys.argv[1], "rb").read()
-if sys.argv[2] != "flipped":
-    by = {"file": lambda _: look(whole), "scanner": scan, "explanation": explain}
-    print(by[sys.argv[2]](sys.argv[1]))
-    sys.exit()
-begin = len(whole) - 8 - int.from_bytes(whole[-8:-4], "little")
-found = {"refused": 0, "looked at": 0}
-for at in range(begin, len(whole) - 8):
-    for flipped in (1 << at % 8, 0x10, 0xFF):
-        damaged = bytearray(whole)
-        damaged[at] ^= flipped
-        found[look(bytes(damaged)).split(":")[0]] += 1
-print(*found.values())
-"""
+
+def flip(path: str) -> Counter[str]:
+    """How often a file is refused or looked at with bits of its footer flipped."""
+    whole = Path(path).read_bytes()
+    begin = len(whole) - 8 - int.from_bytes(whole[-8:-4], "little")
+    found: Counter[str] = Counter()
+    for at in range(begin, len(whole) - 8):
+        for flipped in (1 << at % 8, 0x10, 0xFF):
+            damaged = bytearray(whole)
+            damaged[at] ^= flipped
+            found[_looked_at(bytes(damaged)).split(":")[0]] += 1
+    return found
 
 
-def _look(path: Path, how: str) -> str:
-    found = subprocess.run(
-        [sys.executable, "-c", _LOOK, str(path), how],
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-    )
-    assert found.returncode == 0, found.stderr
-    return found.stdout
-
-
-_READ = {"file": "looked at\n", "scanner": "read\n", "explanation": "Parquet file\n"}
+_READ: dict[Callable[[str], str], str] = {look: "looked at", scan: "read", explain: "Parquet file"}
 
 
 @pytest.mark.parametrize("by", _READ)
 @pytest.mark.parametrize("levels", [None, *_DAMAGED])
 def test_histograms_of_another_length_are_refused(
-    tmp_path: Path, levels: str | None, by: str
+    tmp_path: Path, levels: str | None, by: Callable[[str], str]
 ) -> None:
     """A damaged histogram, even in the last row group, is an InputError; a whole file is read."""
     path = tmp_path / "a.parquet"
@@ -108,11 +106,11 @@ def test_histograms_of_another_length_are_refused(
     counts = [Listed(6, [Number(6, n) for n in one]) for one in _DAMAGED.get(levels or "", _WHOLE)]
     chunk[3][16] = Struct({1: Number(6, 2), 2: counts[0], 3: counts[1]})
     path.write_bytes(footer.file())
-    found = _look(path, by)
+    found = apart(by, str(path))
     if levels is None:
         assert found == _READ[by]
     else:
-        name = "the file" if by == "file" else path
+        name = "the file" if by is look else path
         assert found.startswith(f"refused: {name}: footer: row group 2, column 1: its histogram")
         assert levels in found
 
@@ -122,9 +120,8 @@ def test_flipped_bits_end_no_process(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     rows = {"id": [1, None], "name": ["a", None], "list": [[1], []], "flag": [True, False]}
     pq.write_table(pa.table(rows), path, store_schema=False, write_page_index=True)
-    refused, looked_at = (int(count) for count in _look(path, "flipped").split())
-    assert refused
-    assert looked_at
+    found = apart(flip, str(path))
+    assert {*found} == {"refused", "looked at"}
 
 
 def _with_footer(path: Path, old: bytes, new: bytes) -> None:
@@ -176,51 +173,38 @@ _EDITS = {
         "other numbers of values than it has rows",
     ),
 }
-_OUTLETS = """
-import sys
-from functools import partial
-from pathlib import Path
-import duckdb
-import polars as pl
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
-import seamkit
-from seamkit.files.parquet import ParquetReader
-from seamkit.files.storage import Storage
-from seamkit.scan.unit_scan import UnitScan
-from seamkit.scan.units import DataFile, ReadPlan, ReadUnit
 
-folder = Path(sys.argv[1])
-schema = pq.read_schema(folder / "whole").remove_metadata()
-some = pc.field("id") > 5
 
-def open_file(name):
-    return ParquetReader(Storage(str(folder)), name)
+def outlets(folder: Path, names: list[str]) -> list[tuple[str, str, str | None]]:
+    """What each file is refused for, by each outlet, or None."""
+    schema = pq.read_schema(folder / "whole").remove_metadata()
+    some = pc.field("id") > 5
 
-def scan(name, *condition):
-    file = DataFile(name, (folder / name).stat().st_size, partial(open_file, name))
-    plan = ReadPlan("here", schema, [ReadUnit(name, [file], {})])
-    return UnitScan(plan, schema.names, *condition)
+    def scan(name: str, *condition: Any) -> UnitScan:
+        reader = partial(ParquetReader, Storage(str(folder)), name)
+        file = DataFile(name, (folder / name).stat().st_size, reader)
+        plan = ReadPlan("here", schema, [ReadUnit(name, [file], {})])
+        return UnitScan(plan, schema.names, *condition)
 
-outlets = {
-    "to_table": lambda name: scan(name).to_table(),
-    "filter": lambda name: scan(name, some).to_table(),
-    "count_rows": lambda name: scan(name, some).count_rows(),
-    "head": lambda name: scan(name).head(1),
-    "statistics": lambda name: scan(name).statistics(),
-    "dataset": lambda name: scan(name).dataset().to_table(filter=some),
-    "relation": lambda name: scan(name).relation(duckdb.connect()).filter("id > 5").fetchall(),
-    "lazy": lambda name: scan(name).lazy().filter(pl.col("id") > 5).collect(),
-}
-for name in sys.argv[2:]:
-    for outlet, call in outlets.items():
+    calls: dict[str, Callable[[str], object]] = {
+        "to_table": lambda name: scan(name).to_table(),
+        "filter": lambda name: scan(name, some).to_table(),
+        "count_rows": lambda name: scan(name, some).count_rows(),
+        "head": lambda name: scan(name).head(1),
+        "statistics": lambda name: scan(name).statistics(),
+        "dataset": lambda name: scan(name).dataset().to_table(filter=some),
+        "relation": lambda name: scan(name).relation(duckdb.connect()).filter("id > 5").fetchall(),
+        "lazy": lambda name: scan(name).lazy().filter(pl.col("id") > 5).collect(),
+    }
+    found: list[tuple[str, str, str | None]] = []
+    for name, (outlet, call) in itertools.product(names, calls.items()):
         try:
             call(name)
-        except seamkit.InputError as error:
-            print(name, outlet, "refused", error, sep="|")
+        except InputError as error:
+            found.append((name, outlet, str(error)))
         else:
-            print(name, outlet, "read", "", sep="|")
-"""
+            found.append((name, outlet, None))
+    return found
 
 
 def test_footers_that_contradict_themselves_are_refused(tmp_path: Path) -> None:
@@ -242,19 +226,11 @@ def test_footers_that_contradict_themselves_are_refused(tmp_path: Path) -> None:
         pq.write_table(rows, path, store_schema=False, use_dictionary=False, compression="none")
     for number, (old, new, _) in enumerate(_EDITS.values()):
         _with_footer(tmp_path / f"file {number}", old, new)
-    found = subprocess.run(
-        [sys.executable, "-c", _OUTLETS, str(tmp_path), *files],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert found.returncode == 0, found.stderr
-    answers = [answer.split("|") for answer in found.stdout.splitlines()]
+    answers = apart(outlets, tmp_path, [*files])
     assert len(answers) == 8 * len(files)
-    for name, outlet, word, why in answers:
-        assert (word == "refused") == bool(files[name]), (name, outlet)
-        assert files[name] in why, (name, outlet)
+    for name, outlet, why in answers:
+        assert (why is not None) == bool(files[name]), (name, outlet)
+        assert files[name] in (why or ""), (name, outlet)
 
 
 def _chunk(footer: Footer, column: int) -> Struct:

@@ -1,11 +1,8 @@
-"""Batches, certificates and processes for tests of the exchange."""
+"""Batches, ends and certificates for tests of the exchange."""
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -13,6 +10,11 @@ from typing import Any
 import pyarrow as pa
 import trustme
 
+from seamkit.exchange.formats.formats import ChunkFormat, chunk_format
+from seamkit.exchange.logic.channel import Channel
+from seamkit.exchange.logic.options import ReceiverOptions
+from seamkit.exchange.sink import ExchangeSink, Routing
+from seamkit.exchange.source import ExchangeSource, SourceRegistry
 from seamkit.exchange.transports.tls import ClientTls, ServerTls
 
 PATIENCE = 20.0
@@ -33,6 +35,32 @@ def sample_batch(start: int, rows: int) -> pa.RecordBatch:
 
 
 SCHEMA = sample_batch(0, 1).schema
+STREAMS = chunk_format("arrow", SCHEMA)
+
+
+def known(
+    senders: int = 1, queues: int = 1, format_: ChunkFormat | None = STREAMS, **limits: Any
+) -> tuple[SourceRegistry, ExchangeSource]:
+    """The source of the exchange, and a registry that knows it."""
+    registry = SourceRegistry()
+    source = ExchangeSource(senders, queues, format_, ReceiverOptions(**limits))
+    registry.register(EXCHANGE, source)
+    return registry, source
+
+
+def sink_to(*ways: Channel, routing: Routing | None = None, **options: Any) -> ExchangeSink:
+    """A sink of sample batches, which go to a single receiver as Arrow's streams."""
+    options = {"be_number": 0, "format": STREAMS, **options}
+    return ExchangeSink(SCHEMA, ways, routing or Routing("single"), **options)
+
+
+def send(sink: ExchangeSink, *batches: pa.RecordBatch) -> None:
+    """Write batches by a driver of their own, and wait until all have arrived."""
+    driver = sink.driver()
+    for batch in batches:
+        driver.write(batch)
+    driver.finish()
+    sink.wait_finished(PATIENCE)
 
 
 @dataclass(frozen=True)
@@ -65,44 +93,3 @@ def make_certificates(folder: Path) -> Certificates:
         both.write_to_path(str(path))
     trustme.CA().cert_pem.write_to_path(str(made.strange_roots))
     return made
-
-
-class Peer:
-    """A process that serves or sends; see `exchange_peer`.
-
-    Args:
-        role: what it does.
-        settings: of `exchange_peer`.
-    """
-
-    def __init__(self, role: str, **settings: Any) -> None:
-        for key, value in settings.items():
-            if isinstance(value, ServerTls | ClientTls):
-                found = {name: str(path) for name, path in asdict(value).items() if path}
-                settings[key] = found
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "seamkit_tests.samples.exchange_peer", role],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        self.say(json.dumps(settings))
-
-    def line(self) -> str:
-        """What it says next."""
-        assert self.process.stdout is not None
-        return self.process.stdout.readline().strip()
-
-    def say(self, line: str) -> None:
-        """Tell it something."""
-        assert self.process.stdin is not None
-        self.process.stdin.write(line + "\n")
-        self.process.stdin.flush()
-
-    def end(self) -> None:
-        """It is over, whatever it does."""
-        self.process.kill()
-        self.process.wait(PATIENCE)
-        for stream in (self.process.stdin, self.process.stdout):
-            assert stream is not None
-            stream.close()
