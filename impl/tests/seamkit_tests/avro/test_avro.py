@@ -8,7 +8,6 @@ import io
 import json
 import struct
 import uuid
-from collections.abc import Sequence
 from typing import Any
 
 import fastavro
@@ -25,6 +24,9 @@ from seamkit.core.border import NativeMemoryError
 from seamkit.core.memory import TrackedAllocator
 from seamkit.files.promotion import LOSSLESS
 from seamkit.tables.hudi.config.value_types import HUDI_TYPES
+from seamkit_tests.samples.avro_schemas import array, logical, map_of, optional
+from seamkit_tests.samples.avro_schemas import record as named
+from seamkit_tests.samples.hudi_log_bytes import avro_content
 
 UTC = dt.UTC
 WIDE = decimal.Context(prec=60)
@@ -35,17 +37,6 @@ def record(*fields: tuple[str, Any]) -> dict[str, Any]:
     """A record schema, as JSON."""
     listed = [{"name": name, "type": kind} for name, kind in fields]
     return {"type": "record", "name": "row", "namespace": "test", "fields": listed}
-
-
-def block_of(schema: Any, rows: Sequence[dict[str, Any]], version: int = 3) -> bytes:
-    """An Avro data block's content, written by fastavro."""
-    parsed = fastavro.parse_schema(schema)
-    out = [struct.pack(">ii", version, len(rows))]
-    for row in rows:
-        datum = io.BytesIO()
-        fastavro.schemaless_writer(datum, parsed, row)
-        out.append(struct.pack(">i", len(datum.getvalue())) + datum.getvalue())
-    return b"".join(out)
 
 
 def raw_block(*datums: bytes) -> bytes:
@@ -80,6 +71,14 @@ def _datetimes(unit: int, zone: dt.tzinfo | None) -> st.SearchStrategy[dt.dateti
     )
 
 
+def _decimal_type(precision: int, scale: int, size: int) -> dict[str, Any]:
+    """A decimal in so many bytes."""
+    fixed = {"name": f"d{size}", "size": size}
+    return logical("fixed", "decimal", **fixed, precision=precision, scale=scale)
+
+
+MILLIS, MICROS = logical("long", "timestamp-millis"), logical("long", "timestamp-micros")
+SYMBOLS = ["A", "BB", "CCC"]
 # Avro type, values as fastavro takes them and Arrow gives them back.
 FLAT: dict[str, tuple[Any, st.SearchStrategy[Any]]] = {
     "boolean": ("boolean", st.booleans()),
@@ -90,106 +89,39 @@ FLAT: dict[str, tuple[Any, st.SearchStrategy[Any]]] = {
     "string": ("string", st.text(max_size=200)),
     "bytes": ("bytes", st.binary(max_size=100)),
     "fixed": ({"type": "fixed", "name": "f5", "size": 5}, st.binary(min_size=5, max_size=5)),
-    "enum": (
-        {"type": "enum", "name": "e3", "symbols": ["A", "BB", "CCC"]},
-        st.sampled_from(["A", "BB", "CCC"]),
-    ),
-    "decimal-bytes": (
-        {"type": "bytes", "logicalType": "decimal", "precision": 38, "scale": 10},
-        _decimals(38, 10),
-    ),
-    "decimal-fixed": (
-        {
-            "type": "fixed",
-            "name": "d7",
-            "size": 7,
-            "logicalType": "decimal",
-            "precision": 15,
-            "scale": 2,
-        },
-        _decimals(15, 2),
-    ),
-    "decimal-wide": (
-        {
-            "type": "fixed",
-            "name": "d16",
-            "size": 16,
-            "logicalType": "decimal",
-            "precision": 38,
-            "scale": 0,
-        },
-        _decimals(38, 0),
-    ),
-    "date": ({"type": "int", "logicalType": "date"}, st.dates()),
-    "time-millis": ({"type": "int", "logicalType": "time-millis"}, _times(1000)),
-    "time-micros": ({"type": "long", "logicalType": "time-micros"}, _times(1)),
-    "timestamp-millis": (
-        {"type": "long", "logicalType": "timestamp-millis"},
-        _datetimes(1000, UTC),
-    ),
-    "timestamp-micros": ({"type": "long", "logicalType": "timestamp-micros"}, _datetimes(1, UTC)),
-    "local-millis": (
-        {"type": "long", "logicalType": "local-timestamp-millis"},
-        _datetimes(1000, None),
-    ),
-    "local-micros": (
-        {"type": "long", "logicalType": "local-timestamp-micros"},
-        _datetimes(1, None),
-    ),
+    "enum": ({"type": "enum", "name": "e3", "symbols": SYMBOLS}, st.sampled_from(SYMBOLS)),
+    "decimal-bytes": (logical("bytes", "decimal", precision=38, scale=10), _decimals(38, 10)),
+    "decimal-fixed": (_decimal_type(15, 2, size=7), _decimals(15, 2)),
+    "decimal-wide": (_decimal_type(38, 0, size=16), _decimals(38, 0)),
+    "date": (logical("int", "date"), st.dates()),
+    "time-millis": (logical("int", "time-millis"), _times(1000)),
+    "time-micros": (logical("long", "time-micros"), _times(1)),
+    "timestamp-millis": (MILLIS, _datetimes(1000, UTC)),
+    "timestamp-micros": (MICROS, _datetimes(1, UTC)),
+    "local-millis": (logical("long", "local-timestamp-millis"), _datetimes(1000, None)),
+    "local-micros": (logical("long", "local-timestamp-micros"), _datetimes(1, None)),
 }
-
-
-def _optional(avro: Any) -> list[Any]:
-    return ["null", avro]
 
 
 _LEAF: st.SearchStrategy[Any] = st.fixed_dictionaries(
     {"f": st.none() | st.booleans(), "s": st.text(max_size=20)}
 )
+_LEAVES = array(named("leaf", f=["boolean", "null"], s="string"))
+_LISTS = st.none() | st.lists(_LEAF, max_size=3)
 NESTED: dict[str, tuple[Any, st.SearchStrategy[Any]]] = {
     "array": (
-        {"type": "array", "items": _optional("long")},
+        array(optional("long")),
         st.lists(st.none() | st.integers(-(2**63), 2**63 - 1), max_size=5),
     ),
     "map": (
-        {"type": "map", "values": _optional("string")},
+        map_of(optional("string")),
         st.dictionaries(st.text(max_size=5), st.none() | st.text(max_size=80), max_size=4),
     ),
     "deep": (
-        {
-            "type": "record",
-            "name": "deep",
-            "fields": [
-                {
-                    "name": "m",
-                    "type": _optional(
-                        {
-                            "type": "map",
-                            "values": _optional(
-                                {
-                                    "type": "array",
-                                    "items": {
-                                        "type": "record",
-                                        "name": "leaf",
-                                        "fields": [
-                                            {"name": "f", "type": ["boolean", "null"]},
-                                            {"name": "s", "type": "string"},
-                                        ],
-                                    },
-                                }
-                            ),
-                        }
-                    ),
-                },
-                {"name": "l", "type": {"type": "array", "items": _optional("leaf")}},
-            ],
-        },
+        named("deep", m=optional(map_of(optional(_LEAVES))), l=array(optional("leaf"))),
         st.fixed_dictionaries(
             {
-                "m": st.none()
-                | st.dictionaries(
-                    st.text(max_size=3), st.none() | st.lists(_LEAF, max_size=3), max_size=3
-                ),
+                "m": st.none() | st.dictionaries(st.text(max_size=3), _LISTS, max_size=3),
                 "l": st.lists(st.none() | _LEAF, max_size=4),
             }
         ),
@@ -199,14 +131,7 @@ NESTED: dict[str, tuple[Any, st.SearchStrategy[Any]]] = {
 # A type that can be passed over only: it has a union of several types.
 SKIPPED: dict[str, tuple[Any, st.SearchStrategy[Any]]] = {
     "record": (
-        {
-            "type": "record",
-            "name": "inner",
-            "fields": [
-                {"name": "a", "type": {"type": "array", "items": "float"}},
-                {"name": "b", "type": ["null", "double", "string"]},
-            ],
-        },
+        named("inner", a=array("float"), b=["null", "double", "string"]),
         st.fixed_dictionaries(
             {"a": st.lists(st.just(0.5), max_size=3), "b": st.none() | st.text(max_size=3)}
         ),
@@ -245,15 +170,16 @@ def test_values_come_back(
     listed = [f for f in writer["fields"] if f["name"] in wanted]
     fields = {f.name: f for f in arrow_schema({**writer, "fields": listed})}
     schema = pa.schema([fields[name] for name in wanted])
-    batch = decode(writer, schema, *(block_of(writer, rows) for rows in blocks))
+    batch = decode(writer, schema, *(avro_content(writer, rows) for rows in blocks))
     expected = [{name: row[name] for name in wanted} for rows in blocks for row in rows]
     assert batch.num_rows == len(expected)
     as_arrow = pa.array(expected, pa.struct(schema))
     assert batch.to_struct_array().to_pylist() == as_arrow.to_pylist()
 
 
-DECIMAL_52 = {"type": "bytes", "logicalType": "decimal", "precision": 5, "scale": 2}
+DECIMAL_52 = logical("bytes", "decimal", precision=5, scale=2)
 D = decimal.Decimal
+LAST_1969 = dt.datetime(1969, 12, 31, 23, 59, 59, 999000, UTC)
 PROMOTIONS: list[tuple[Any, Any, pa.DataType, Any]] = [
     ("int", -5, pa.int64(), -5),
     ("int", 2**31 - 1, pa.float64(), 2147483647.0),
@@ -267,24 +193,11 @@ PROMOTIONS: list[tuple[Any, Any, pa.DataType, Any]] = [
     ("bytes", b"ok", pa.string(), "ok"),
     (DECIMAL_52, D("1.25"), pa.decimal128(7, 4), D("1.2500")),
     (DECIMAL_52, D("-999.99"), pa.decimal128(38, 35), D("-999.99") + D("0E-35")),
-    (
-        {"type": "long", "logicalType": "timestamp-millis"},
-        dt.datetime(1969, 12, 31, 23, 59, 59, 999000, UTC),
-        pa.timestamp("us", "UTC"),
-        dt.datetime(1969, 12, 31, 23, 59, 59, 999000, UTC),
-    ),
-    (
-        {"type": "long", "logicalType": "timestamp-micros"},
-        dt.datetime(1970, 1, 1, 0, 0, 1, 600_000, UTC),
-        pa.timestamp("ms", "UTC"),
-        dt.datetime(1970, 1, 1, 0, 26, 40, 0, UTC),
-    ),
-    (
-        {"type": "int", "logicalType": "time-millis"},
-        dt.time(1, 2, 3, 4000),
-        pa.time64("us"),
-        dt.time(1, 2, 3, 4000),
-    ),
+    (MILLIS, LAST_1969, pa.timestamp("us", "UTC"), LAST_1969),
+    (MICROS, dt.datetime(1970, 1, 1, 0, 0, 1, 600_000, UTC), pa.timestamp("ms", "UTC"),
+     dt.datetime(1970, 1, 1, 0, 26, 40, 0, UTC)),
+    (logical("int", "time-millis"), dt.time(1, 2, 3, 4000), pa.time64("us"),
+     dt.time(1, 2, 3, 4000)),
     ({"type": "fixed", "name": "f2", "size": 2}, b"\x00\xff", pa.binary(), b"\x00\xff"),
     ("int", -5, pa.string(), "-5"),
     ("long", 2**63 - 1, pa.string(), "9223372036854775807"),
@@ -294,20 +207,15 @@ PROMOTIONS: list[tuple[Any, Any, pa.DataType, Any]] = [
     ("double", 123456.0, pa.string(), "123456.0"),
     ("double", -0.0, pa.string(), "-0.0"),
     ("double", float("-inf"), pa.string(), "-Infinity"),
+    (array(["null", "float"]), [0.3, None], pa.list_(pa.float64()), [0.3, None]),
     (
-        {"type": "array", "items": ["null", "float"]},
-        [0.3, None],
-        pa.list_(pa.float64()),
-        [0.3, None],
-    ),
-    (
-        {"type": "array", "items": record(("gone", "int"), ("a", "int"))},
+        array(record(("gone", "int"), ("a", "int"))),
         [{"gone": 1, "a": 2}],
         pa.list_(pa.struct([("new", pa.list_(pa.int8())), ("a", pa.int64())])),
         [{"new": None, "a": 2}],
     ),
     (
-        {"type": "map", "values": ["null", record(("a", "double"))]},
+        map_of(["null", record(("a", "double"))]),
         {"x": {"a": 1.5}, "y": None},
         pa.map_(pa.string(), pa.struct([("a", pa.string()), ("b", pa.date32())])),
         [("x", {"a": "1.5", "b": None}), ("y", None)],
@@ -317,7 +225,7 @@ PROMOTIONS: list[tuple[Any, Any, pa.DataType, Any]] = [
     ("null", None, pa.list_(pa.int64()), None),
     ("null", None, pa.string(), None),
     ("null", None, pa.decimal128(4, 1), None),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("avro", "value", "target", "expected"), PROMOTIONS)
@@ -327,7 +235,7 @@ def test_promotions(avro: Any, value: Any, target: pa.DataType, expected: Any) -
     Numbers become texts as Java writes them, and a struct's missing fields are null.
     """
     writer = {**record(("x", avro)), "name": "outer"}
-    batch = decode(writer, pa.schema([("x", target)]), block_of(writer, [{"x": value}]))
+    batch = decode(writer, pa.schema([("x", target)]), avro_content(writer, [{"x": value}]))
     assert batch.column("x").to_pylist() == [expected]
 
 
@@ -337,18 +245,18 @@ REFUSED: list[tuple[Any, pa.DataType]] = [
     ("string", pa.int64()),
     ("int", pa.date32()),
     ("long", pa.timestamp("us", "UTC")),
-    ({"type": "int", "logicalType": "date"}, pa.int32()),
-    ({"type": "long", "logicalType": "timestamp-micros"}, pa.timestamp("s", "UTC")),
-    ({"type": "long", "logicalType": "local-timestamp-micros"}, pa.timestamp("us", "UTC")),
-    ({"type": "long", "logicalType": "timestamp-micros"}, pa.time64("us")),
+    (logical("int", "date"), pa.int32()),
+    (MICROS, pa.timestamp("s", "UTC")),
+    (logical("long", "local-timestamp-micros"), pa.timestamp("us", "UTC")),
+    (MICROS, pa.time64("us")),
     (DECIMAL_52, pa.decimal128(5, 1)),
     (DECIMAL_52, pa.binary()),
     ("bytes", pa.decimal128(5, 2)),
     (["null", "int", "string"], pa.string()),
-    ({"type": "array", "items": "string"}, pa.list_(pa.int32())),
-    ({"type": "array", "items": "null"}, pa.list_(pa.int32())),
-    ({"type": "map", "values": "int"}, pa.list_(pa.int32())),
-    ({"type": "map", "values": "int"}, pa.map_(pa.int32(), pa.int32())),
+    (array("string"), pa.list_(pa.int32())),
+    (array("null"), pa.list_(pa.int32())),
+    (map_of("int"), pa.list_(pa.int32())),
+    (map_of("int"), pa.map_(pa.int32(), pa.int32())),
     (record(("y", "long")), pa.struct([("y", pa.int32())])),
     (record(("y", "long")), pa.int64()),
     ("boolean", pa.string()),
@@ -365,49 +273,41 @@ def test_what_cannot_be_read_is_refused_by_name(avro: Any, target: pa.DataType) 
 
 
 @pytest.mark.parametrize(
-    ("avro", "target"),
+    ("avro", "target", "datum"),
     [
-        (DECIMAL_52, pa.decimal128(6, 4)),
-        ({"type": "long", "logicalType": "timestamp-millis"}, pa.timestamp("us", "UTC")),
+        (DECIMAL_52, pa.decimal128(6, 4), b"\x06\x01\x86\x9f"),
+        (MILLIS, pa.timestamp("us", "UTC"), b"\xfe" + b"\xff" * 8 + b"\x01"),
     ],
 )
-def test_values_that_do_not_fit_are_refused(avro: Any, target: pa.DataType) -> None:
+def test_values_that_do_not_fit_are_refused(avro: Any, target: pa.DataType, datum: bytes) -> None:
     """A value that loses digits or passes 64 bits on its way into the column is an error."""
-    datum = (
-        b"\x06\x01\x86\x9f" if target == pa.decimal128(6, 4) else b"\xfe" + b"\xff" * 8 + b"\x01"
-    )
     decoder = AvroDecoder(json.dumps(record(("x", avro))), pa.schema([("x", target)]))
     with pytest.raises(InputError, match="field 'x' of record 0"):
         decoder.decode(raw_block(datum))
 
 
 @pytest.mark.parametrize(
-    ("datum", "value"),
-    [(b"\x00", 0), (b"\x01", -1), (b"\x02", 1), (b"\x03", -2), (b"\x7f", -64), (b"\x80\x01", 64)],
-)
-def test_numbers_of_the_specification(datum: bytes, value: int) -> None:
-    """The Avro specification's examples of zigzag numbers."""
-    batch = decode(record(("x", "long")), pa.schema([("x", pa.int64())]), raw_block(datum))
-    assert batch.column(0).to_pylist() == [value]
-
-
-def test_record_of_the_specification() -> None:
-    """The specification's record {a: long, b: string} of 27 and "foo" is 36 06 66 6f 6f."""
-    schema = pa.schema([("a", pa.int64()), ("b", pa.string())])
-    batch = decode(record(("a", "long"), ("b", "string")), schema, raw_block(b"\x36\x06foo"))
-    assert batch.to_pylist() == [{"a": 27, "b": "foo"}]
-
-
-def test_array_and_union_of_the_specification() -> None:
-    """An array of longs 3, 27 is 04 06 36 00; the union [null, string] of "a" is 02 02 61."""
-    writer = record(
-        ("skip", {"type": "array", "items": "long"}),
-        ("u", ["null", "string"]),
-        ("v", ["null", "string"]),
-    )
-    schema = pa.schema([("u", pa.string()), ("v", pa.string())])
-    batch = decode(writer, schema, raw_block(b"\x04\x06\x36\x00\x02\x02a\x00"))
-    assert batch.to_pylist() == [{"u": "a", "v": None}]
+    ("fields", "datum", "columns", "row"),
+    [
+        *(
+            ({"x": "long"}, datum, {"x": pa.int64()}, {"x": value})
+            for datum, value in ((b"\0", 0), (b"\1", -1), (b"\2", 1), (b"\3", -2))
+        ),
+        ({"x": "long"}, b"\x7f", {"x": pa.int64()}, {"x": -64}),
+        ({"x": "long"}, b"\x80\x01", {"x": pa.int64()}, {"x": 64}),
+        ({"a": "long", "b": "string"}, b"\x36\x06foo", {"a": pa.int64(), "b": pa.string()},
+         {"a": 27, "b": "foo"}),
+        ({"skip": array("long"), "u": optional("string"), "v": optional("string")},
+         b"\x04\x06\x36\x00\x02\x02a\x00", {"u": pa.string(), "v": pa.string()},
+         {"u": "a", "v": None}),
+    ],
+)  # fmt: skip
+def test_examples_of_the_specification(
+    fields: dict[str, Any], datum: bytes, columns: dict[str, pa.DataType], row: dict[str, Any]
+) -> None:
+    """Zigzag numbers; a record of 27 and "foo"; an array that is passed over before two unions."""
+    batch = decode(record(*fields.items()), pa.schema(columns), raw_block(datum))
+    assert batch.to_pylist() == [row]
 
 
 @pytest.mark.parametrize(
@@ -421,28 +321,19 @@ def test_array_and_union_of_the_specification() -> None:
 )
 def test_runs_of_arrays_and_maps_are_passed_over(items: bytes) -> None:
     """A negative count is followed by the run's size, which lets a reader jump."""
-    writer = record(("skip", {"type": "array", "items": "long"}), ("x", "int"))
+    writer = record(("skip", array("long")), ("x", "int"))
     batch = decode(writer, pa.schema([("x", pa.int32())]), raw_block(items + b"\x0e"))
     assert batch.column(0).to_pylist() == [7]
 
 
 def test_names_are_resolved_also_within_themselves() -> None:
     """A type may be used again by name, with its namespace, and may hold itself where skipped."""
-    node = {
-        "type": "record",
-        "name": "node",
-        "fields": [{"name": "next", "type": ["null", "node"]}, {"name": "id", "type": "test.hash"}],
-    }
-    writer = record(
-        ("h", {"type": "fixed", "name": "hash", "size": 2}), ("list", node), ("x", "int")
-    )
-    row = {
-        "h": b"ab",
-        "list": {"next": {"next": None, "id": b"cd"}, "id": b"ef"},
-        "x": 5,
-    }
+    node = named("node", next=["null", "node"], id="test.hash")
+    two_bytes = {"type": "fixed", "name": "hash", "size": 2}
+    writer = record(("h", two_bytes), ("list", node), ("x", "int"))
+    row = {"h": b"ab", "list": {"next": {"next": None, "id": b"cd"}, "id": b"ef"}, "x": 5}
     schema = pa.schema([("x", pa.int32()), ("h", pa.binary(2))])
-    assert decode(writer, schema, block_of(writer, [row])).to_pylist() == [{"x": 5, "h": b"ab"}]
+    assert decode(writer, schema, avro_content(writer, [row])).to_pylist() == [{"x": 5, "h": b"ab"}]
 
 
 def test_columns_that_the_writer_lacks() -> None:
@@ -451,7 +342,7 @@ def test_columns_that_the_writer_lacks() -> None:
     schema = pa.schema(
         [("gone", pa.decimal128(5, 2)), ("x", pa.int32()), ("n", pa.int64()), ("s", pa.string())]
     )
-    block = block_of(writer, [{"x": 1}, {"x": 2}])
+    block = avro_content(writer, [{"x": 1}, {"x": 2}])
     batch = decode(writer, schema, block, defaults={"n": 7, "s": "d", "x": 9})
     assert batch.to_pylist() == [{"gone": None, "x": x, "n": 7, "s": "d"} for x in (1, 2)]
 
@@ -461,16 +352,14 @@ def test_columns_that_allow_no_nulls() -> None:
     schema = pa.schema([pa.field("x", pa.int32(), nullable=False)])
     writer = record(("x", ["null", "int"]))
     decoder = AvroDecoder(json.dumps(writer), schema)
-    assert decoder.decode(block_of(writer, [{"x": 1}])) == 1
+    assert decoder.decode(avro_content(writer, [{"x": 1}])) == 1
     with pytest.raises(InputError, match="field 'x' of record 1: a null"):
-        decoder.decode(block_of(writer, [{"x": 1}, {"x": None}]))
+        decoder.decode(avro_content(writer, [{"x": 1}, {"x": None}]))
     with pytest.raises(InputError, match="field 'x' is not in the writer's schema"):
         AvroDecoder(json.dumps(record(("y", "int"))), schema)
 
 
-EVERYTHING = record(
-    *((k.replace("-", "_"), ["null", a]) for k, (a, _) in (FLAT | NESTED).items()),
-)
+EVERYTHING = record(*((k.replace("-", "_"), ["null", a]) for k, (a, _) in (FLAT | NESTED).items()))
 
 
 def test_every_truncation_is_refused() -> None:
@@ -494,7 +383,7 @@ def test_every_truncation_is_refused() -> None:
         "deep": {"m": {"a": [{"f": True, "s": "x"}], "b": None}, "l": [None]},
     }
     names = [field["name"] for field in EVERYTHING["fields"]]
-    content = block_of(EVERYTHING, [{name: row.get(name) for name in names}] * 2)
+    content = avro_content(EVERYTHING, [{name: row.get(name) for name in names}] * 2)
     schema = arrow_schema(EVERYTHING)
     assert decode(EVERYTHING, schema, content).num_rows == 2
     for size in range(len(content)):
@@ -513,7 +402,9 @@ def test_damage_never_escapes(data: st.DataObject) -> None:
     values = st.fixed_dictionaries(
         {n: st.none() | s for n, (_, s) in zip(names, (FLAT | NESTED).values(), strict=True)}
     )
-    content = bytearray(block_of(EVERYTHING, data.draw(st.lists(values, min_size=1, max_size=3))))
+    content = bytearray(
+        avro_content(EVERYTHING, data.draw(st.lists(values, min_size=1, max_size=3)))
+    )
     for _ in range(data.draw(st.integers(1, 3))):
         content[data.draw(st.integers(8, len(content) - 1))] = data.draw(st.integers(0, 255))
     # Dates and times beyond what their types mean are no damage of the encoding.
@@ -556,39 +447,27 @@ def test_unknown_content_versions_are_refused(version: int) -> None:
     writer = record(("x", "int"))
     decoder = AvroDecoder(json.dumps(writer), pa.schema([("x", pa.int32())]))
     for known in (1, 2, 3):
-        decoder.decode(block_of(writer, [{"x": known}], known))
+        decoder.decode(avro_content(writer, [{"x": known}], known))
     with pytest.raises(RefusedError, match=f"version {version}"):
-        decoder.decode(block_of(writer, [{"x": 1}], version))
+        decoder.decode(avro_content(writer, [{"x": 1}], version))
 
 
 MAPPING: list[tuple[Any, pa.DataType]] = [
     ("string", pa.string()),
-    ({"type": "string", "logicalType": "uuid"}, pa.string()),
+    (logical("string", "uuid"), pa.string()),
     ({"type": "string", "avro.java.string": "String"}, pa.string()),
-    ({"type": "long", "logicalType": "timestamp-millis"}, pa.timestamp("ms", "UTC")),
-    ({"type": "long", "logicalType": "local-timestamp-micros"}, pa.timestamp("us")),
-    ({"type": "int", "logicalType": "time-millis"}, pa.time32("ms")),
-    ({"type": "string", "logicalType": "date"}, pa.string()),
-    ({"type": "int", "logicalType": "who-knows"}, pa.int32()),
+    (MILLIS, pa.timestamp("ms", "UTC")),
+    (logical("long", "local-timestamp-micros"), pa.timestamp("us")),
+    (logical("int", "time-millis"), pa.time32("ms")),
+    (logical("string", "date"), pa.string()),
+    (logical("int", "who-knows"), pa.int32()),
     (DECIMAL_52, pa.decimal128(5, 2)),
-    (
-        {"type": "fixed", "name": "d", "size": 3, "logicalType": "decimal", "precision": 6},
-        pa.decimal128(6, 0),
-    ),
+    (logical("fixed", "decimal", name="d", size=3, precision=6), pa.decimal128(6, 0)),
     ({"type": "fixed", "name": "f", "size": 3}, pa.binary(3)),
     ({"type": "enum", "name": "e", "symbols": ["A"]}, pa.string()),
-    (
-        {"type": "array", "items": ["null", "int"]},
-        pa.list_(pa.field("element", pa.int32(), True)),
-    ),
-    (
-        {"type": "map", "values": "double"},
-        pa.map_(pa.string(), pa.field("value", pa.float64(), False)),
-    ),
-    (
-        {"type": "record", "name": "r", "fields": [{"name": "a", "type": ["null", "long"]}]},
-        pa.struct([pa.field("a", pa.int64(), True)]),
-    ),
+    (array(["null", "int"]), pa.list_(pa.field("element", pa.int32(), True))),
+    (map_of("double"), pa.map_(pa.string(), pa.field("value", pa.float64(), False))),
+    (named("r", a=["null", "long"]), pa.struct([pa.field("a", pa.int64(), True)])),
 ]
 
 
@@ -603,6 +482,9 @@ def test_arrow_types(avro: Any, expected: pa.DataType, nullable: bool) -> None:
     assert schema.field("x").equals(pa.field("x", expected, nullable))
 
 
+WIDER = logical("bytes", "decimal", precision=39)
+
+
 @pytest.mark.parametrize(
     ("schema", "error", "words"),
     [
@@ -613,11 +495,7 @@ def test_arrow_types(avro: Any, expected: pa.DataType, nullable: bool) -> None:
         (record(("x", "int"), ("x", "int")), InputError, "field 'x' is defined twice"),
         (record(("x", ["int", "string"])), RefusedError, r"field 'x': a union of \[int, string\]"),
         (record(("x", ["null", "row"])), RefusedError, "field 'x': a type that holds itself"),
-        (
-            record(("x", {"type": "bytes", "logicalType": "decimal", "precision": 39})),
-            RefusedError,
-            r"field 'x': decimal\(39,0\)",
-        ),
+        (record(("x", WIDER)), RefusedError, r"field 'x': decimal\(39,0\)"),
         ("[" * 100_000, InputError, "not JSON"),
         ("[" * 101 + '"int"' + "]" * 101, InputError, "more than 100 types"),
         (record(("x", "float"), ("y", 5)), InputError, "field 'y' has no type"),
@@ -681,7 +559,7 @@ def test_memory_goes_back_and_has_a_limit() -> None:
     """Batches hold their allocator's memory until they are dropped; past its limit it refuses."""
     writer = record(("x", "string"))
     schema = pa.schema([("x", pa.string())])
-    block = block_of(writer, [{"x": str(uuid.UUID(int=i))} for i in range(1000)])
+    block = avro_content(writer, [{"x": str(uuid.UUID(int=i))} for i in range(1000)])
     with TrackedAllocator() as allocator:
         decoder = AvroDecoder(json.dumps(writer), schema, allocator)
         decoder.decode(block)
@@ -701,7 +579,7 @@ def test_parsed_schemas_are_taken_as_they_are() -> None:
     parsed = parse_schema(json.dumps(writer))
     for value in (1, 2):
         decoder = AvroDecoder(parsed, arrow_schema(parsed))
-        decoder.decode(memoryview(block_of(writer, [{"x": value}])))
+        decoder.decode(memoryview(avro_content(writer, [{"x": value}])))
         assert decoder.finish().to_pylist() == [{"x": value}]
 
 
@@ -757,7 +635,7 @@ def test_what_is_passed_over_is_judged_as_what_is_read() -> None:
         except InputError as error:
             return str(error)
 
-    good = block_of(writer, rows)
+    good = avro_content(writer, rows)
     assert outcome(last, good) == outcome(whole, good) == list(range(len(rows)))
     for at in range(8, len(good)):
         for byte in {0, 1, 0x7F, 0xFF} - {good[at]}:
@@ -776,14 +654,14 @@ def test_a_plan_is_made_once_for_columns_of_a_schema(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("seamkit.avro.decoder.Plan", counted)
     name, rows = "a_plan_of_its_own", [{"a_plan_of_its_own": 0.5}]
     writer, other = record((name, "float")), record(("before", "int"), (name, "float"))
-    block = block_of(writer, rows)
+    block = avro_content(writer, rows)
     plain, wide = (pa.schema([(name, kind)]) for kind in (pa.float32(), pa.float64()))
     for _ in range(3):
         assert decode(writer, plain, block).to_pylist() == rows
     assert len(made) == 1
     assert decode(writer, wide, block).to_pylist() == rows
     AvroDecoder(json.dumps(writer), wide, rules=LOSSLESS)
-    both = block_of(other, [{"before": 7, **rows[0]}])
+    both = avro_content(other, [{"before": 7, **rows[0]}])
     assert decode(other, plain, both).to_pylist() == rows
     never_null = pa.schema([pa.field(name, pa.float32(), nullable=False)])
     assert decode(writer, never_null, block).to_pylist() == rows

@@ -25,6 +25,7 @@ from seamkit_tests.samples.golden_tables import unpack_table
 from seamkit_tests.samples.hive_tables import unpack_hive
 from seamkit_tests.samples.iceberg_tables import unpack_iceberg
 from seamkit_tests.samples.paimon_tables import unpack_paimon
+from seamkit_tests.samples.pyiceberg_catalogs import sql_catalog
 from seamkit_tests.samples.pyspark_marks import QUIET
 
 pytestmark = QUIET
@@ -85,26 +86,20 @@ def test_a_table_is_opened_by_its_name(folder: Path, name: str) -> None:
     [
         (lambda c: c.open("keyed"), UsageError, "DATABASE.TABLE is meant, and tables"),
         (lambda c: c.open(".keyed"), UsageError, "DATABASE.TABLE is meant"),
-        (
-            lambda c: c.open("lake.keyd"),
-            InputError,
-            "no table of this folder; did you mean 'keyed'",
-        ),
+        (lambda c: c.open("lake.keyd"), InputError,
+         "no table of this folder; did you mean 'keyed'"),
         (lambda c: c.open("lake.../plain/hive"), InputError, "no table of this folder"),
         (lambda c: c.open("lake.no table"), InputError, "looks like a folder of CSV"),
         (lambda c: c.open("plain.hive", version=1), UsageError, "have no option version"),
         (lambda c: c.tables("lak"), InputError, "no database 'lak'; did you mean 'lake'"),
         (lambda c: c.tables(7), UsageError, "a name is meant"),
         (lambda c: c.register("x"), UsageError, "neither a connection of DuckDB nor a session"),
-        (
-            lambda c: c.register(duckdb.connect(), tables=["lake.keyd"]),
-            UsageError,
-            "no table there; did you mean 'lake.keyed'",
-        ),
+        (lambda c: c.register(duckdb.connect(), tables=["lake.keyd"]), UsageError,
+         "no table there; did you mean 'lake.keyed'"),
         (lambda c: c.load_table, AttributeError, r"call open\('DATABASE.TABLE'\)"),
         (lambda c: c["lake.keyed"], TypeError, r"call open\('DATABASE.TABLE'\)"),
     ],
-)
+)  # fmt: skip
 def test_misuse_names_the_right_call(
     folder: Path, call: Callable[[Any], Any], error: type[Exception], says: str
 ) -> None:
@@ -289,18 +284,7 @@ def test_the_command_tells_why_a_table_is_not_opened(
 @pytest.fixture
 def configured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """A catalog in SQLite: tables of Spark, and one of pyiceberg two namespaces down."""
-    from pyiceberg.catalog import load_catalog
-    from pyiceberg.utils.config import Config
-
-    settings = {
-        "TYPE": "sql",
-        "URI": f"sqlite:///{tmp_path}/c.db",
-        "WAREHOUSE": f"file://{tmp_path}",
-    }
-    for key, value in settings.items():
-        monkeypatch.setenv(f"PYICEBERG_CATALOG__HERE__{key}", value)
-    monkeypatch.setattr("pyiceberg.catalog._ENV_CONFIG", Config())  # it was read when imported
-    found = load_catalog("here")
+    found = sql_catalog(monkeypatch, tmp_path)
     for namespace in ("golden", "made", "made.within"):
         found.create_namespace(namespace)
     rows = pa.table({"k": [1, 2, 3], "v": ["a", "b", None]})

@@ -35,6 +35,7 @@ from seamkit_tests.samples.hive_tables import unpack_hive
 from seamkit_tests.samples.iceberg_tables import unpack_iceberg
 from seamkit_tests.samples.lacking import OrSkipped
 from seamkit_tests.samples.paimon_tables import unpack_paimon
+from seamkit_tests.samples.pyiceberg_catalogs import configure
 
 _LOGGING = Path(seamkit.__file__).parent / "jvm" / "log4j2.properties"
 _PROVIDED = {"spark.sql.sources.provider": "delta"}
@@ -318,11 +319,8 @@ def test_iceberg_tables_that_pyiceberg_registers(
 ) -> None:
     """By the catalog that pyiceberg has configured, and by the metastore's own address."""
     from pyiceberg.catalog import load_catalog
-    from pyiceberg.utils.config import Config
 
-    for name, value in {"TYPE": "hive", "URI": f"thrift://127.0.0.1:{port}"}.items():
-        monkeypatch.setenv(f"PYICEBERG_CATALOG__STORE__{name}", value)
-    monkeypatch.setattr("pyiceberg.catalog._ENV_CONFIG", Config())  # it was read when imported
+    configure(monkeypatch, "store", {"TYPE": "hive", "URI": f"thrift://127.0.0.1:{port}"})
     for name in ("positions", "equality_and_vectors"):
         folder = unpack_iceberg(name.replace("_", "-"), tmp_path)
         newest = max((folder / "metadata").glob("*.metadata.json"), key=lambda file: file.name)

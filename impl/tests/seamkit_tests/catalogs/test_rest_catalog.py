@@ -19,6 +19,7 @@ from seambench_impl.jni.jars import fetch_jars
 from seamkit.jvm.machine import JavaClasses, spark_classes
 from seamkit_tests.samples.iceberg_tables import unpack_iceberg
 from seamkit_tests.samples.lacking import OrSkipped
+from seamkit_tests.samples.pyiceberg_catalogs import configure
 
 pytestmark = pytest.mark.jvm
 
@@ -121,15 +122,10 @@ def locked(classes: JavaClasses, servlet: Any) -> Iterator[str]:
 @pytest.fixture(autouse=True)
 def configured(server: str, locked: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """`far` and `shut`, known by the environment; `login` asks for a token first."""
-    from pyiceberg.utils.config import Config
-
-    for name, uri in (("FAR", server), ("LOGIN", server), ("SHUT", locked)):
-        monkeypatch.setenv(f"PYICEBERG_CATALOG__{name}__TYPE", "rest")
-        monkeypatch.setenv(f"PYICEBERG_CATALOG__{name}__URI", uri)
-    monkeypatch.setenv("PYICEBERG_CATALOG__LOGIN__CREDENTIAL", "somebody:secret")
-    tokens = f"{server}/v1/oauth/tokens"
-    monkeypatch.setenv("PYICEBERG_CATALOG__LOGIN__OAUTH2_SERVER_URI", tokens)
-    monkeypatch.setattr("pyiceberg.catalog._ENV_CONFIG", Config())  # it was read when imported
+    token = {"CREDENTIAL": "somebody:secret", "OAUTH2_SERVER_URI": f"{server}/v1/oauth/tokens"}
+    configure(monkeypatch, "far", {"TYPE": "rest", "URI": server})
+    configure(monkeypatch, "login", {"TYPE": "rest", "URI": server, **token})
+    configure(monkeypatch, "shut", {"TYPE": "rest", "URI": locked})
 
 
 @pytest.fixture(scope="module")

@@ -20,29 +20,14 @@ from seamkit.tables.delta.log.folder import list_log
 from seamkit.tables.delta.log.snapshot import load_snapshot
 from seamkit.tables.delta.table import DeltaTable
 from seamkit.tables.table import plan_of
+from seamkit_tests.samples import made_delta
 
 _AMONG = 150
-_FIELDS: list[dict[str, Any]] = [
-    {"name": name, "type": "string", "nullable": True, "metadata": {}} for name in ("id", "p", "q")
-]
 _HEAD = (
-    {
-        "protocol": {
-            "minReaderVersion": 3,
-            "minWriterVersion": 7,
-            "readerFeatures": ["deletionVectors"],
-            "writerFeatures": ["deletionVectors"],
-        }
-    },
-    {
-        "metaData": {
-            "id": "1",
-            "format": {"provider": "parquet", "options": {}},
-            "schemaString": json.dumps({"type": "struct", "fields": _FIELDS}),
-            "partitionColumns": ["p"],
-            "configuration": {},
-        }
-    },
+    made_delta.protocol("deletionVectors"),
+    made_delta.metadata(
+        *(made_delta.field(name, "string") for name in ("id", "p", "q")), partitionColumns=["p"]
+    ),
 )
 _VECTOR = {
     "storageType": "i",

@@ -20,49 +20,23 @@ from seambase.errors import InputError, RefusedError, SeambenchError, UsageError
 from seambase.statistics import Figure
 from seamkit.tables.delta.table import DeltaTable
 from seamkit.tables.delta.vectors import decode_z85
+from seamkit_tests.samples import made_delta
+from seamkit_tests.samples.made_delta import commit as _commit
+from seamkit_tests.samples.made_delta import metadata as _metadata
+from seamkit_tests.samples.made_delta import protocol as _protocol
 
-_ID: dict[str, Any] = {"name": "id", "type": "long", "nullable": True, "metadata": {}}
-
-
-def _metadata(*fields: dict[str, Any], **further: Any) -> dict[str, Any]:
-    schema = json.dumps({"type": "struct", "fields": list(fields or (_ID,))})
-    told = {
-        "id": "1",
-        "format": {"provider": "parquet", "options": {}},
-        "schemaString": schema,
-        "partitionColumns": [],
-        "configuration": {},
-    }
-    return {"metaData": {**told, **further}}
-
-
-def _protocol(*features: str) -> dict[str, Any]:
-    if not features:
-        return {"protocol": {"minReaderVersion": 1, "minWriterVersion": 2}}
-    listed = {"readerFeatures": list(features), "writerFeatures": list(features)}
-    return {"protocol": {"minReaderVersion": 3, "minWriterVersion": 7, **listed}}
+_ID = made_delta.field("id")
 
 
 def _data(table: Path, name: str, *ids: int, path: str | None = None) -> dict[str, Any]:
     """A data file of some ids, and its add under some spelling of its path."""
     table.mkdir(exist_ok=True)
-    pq.write_table(pa.table({"id": pa.array(ids, pa.int64())}), table / name)
-    size = (table / name).stat().st_size
-    told = {"partitionValues": {}, "size": size, "modificationTime": 0, "dataChange": True}
-    return {"add": {"path": path or name, **told}}
+    rows = pa.table({"id": pa.array(ids, pa.int64())})
+    return made_delta.add_rows(table / name, rows, path)
 
 
 def _remove(path: str) -> dict[str, Any]:
     return {"remove": {"path": path, "deletionTimestamp": 1, "dataChange": True}}
-
-
-def _commit(table: Path, name: int | str, *actions: dict[str, Any]) -> Path:
-    log = table / "_delta_log"
-    log.mkdir(parents=True, exist_ok=True)
-    path = log / (f"{name:020}.json" if isinstance(name, int) else name)
-    path.parent.mkdir(exist_ok=True)
-    path.write_text("".join(json.dumps(a) + "\n" for a in actions), encoding="utf-8")
-    return path
 
 
 def _ids(table: Path, **how: Any) -> list[int]:

@@ -9,48 +9,29 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 import pytest
 
 from seamkit.tables.delta.table import DeltaTable
+from seamkit_tests.samples import made_delta
 
 
 def _table(
     folder: Path,
     features: Sequence[str],
-    fields: Sequence[Mapping[str, Any]],
+    fields: Sequence[dict[str, Any]],
     files: Sequence[tuple[pa.Table, Mapping[str, Any]]],
 ) -> DeltaTable:
     """A table of one commit: its columns, and each file's rows and statistics."""
-    schema = json.dumps({"type": "struct", "fields": [{"nullable": True, **f} for f in fields]})
-    metadata = {
-        "id": "t",
-        "format": {"provider": "parquet", "options": {}},
-        "schemaString": schema,
-        "partitionColumns": [],
-        "configuration": {},
-    }
-    protocol = {"minReaderVersion": 1, "minWriterVersion": 7, "writerFeatures": features}
-    actions: list[Mapping[str, Any]] = [{"protocol": protocol}, {"metaData": metadata}]
+    told = {"minReaderVersion": 1, "minWriterVersion": 7, "writerFeatures": features}
+    actions = [{"protocol": told}, made_delta.metadata(*fields)]
     for number, (rows, stats) in enumerate(files):
-        path = folder / f"{number}.parquet"
-        pq.write_table(rows, path)
-        add = {
-            "path": path.name,
-            "partitionValues": {},
-            "size": path.stat().st_size,
-            "modificationTime": 0,
-            "dataChange": True,
-            "stats": json.dumps({"numRecords": rows.num_rows, **stats}),
-        }
-        actions.append({"add": add})
+        known = json.dumps({"numRecords": rows.num_rows, **stats})
+        actions.append(made_delta.add_rows(folder / f"{number}.parquet", rows, stats=known))
     if "collations" in features:
         versions = json.dumps({"writeVersions": {"spark.UTF8_LCASE": ["75.1"]}})
         domain = {"domain": "collations", "configuration": versions, "removed": False}
         actions.append({"domainMetadata": domain})
-    (folder / "_delta_log").mkdir()
-    lines = "\n".join(map(json.dumps, actions))
-    (folder / "_delta_log" / f"{0:020}.json").write_text(lines, encoding="utf-8")
+    made_delta.commit(folder, 0, *actions)
     return DeltaTable(str(folder))
 
 
@@ -65,18 +46,14 @@ _IDENTITY = {
 def test_identity_columns_are_what_files_hold(tmp_path: Path) -> None:
     """Start, step and high-water mark tell a writer how to go on; values inserted by hand stay."""
     rows = pa.table({"k": pa.array([10, 7, 20], pa.int64()), "v": ["a", "by hand", "c"]})
-    fields = [
-        {"name": "k", "type": "long", "metadata": _IDENTITY},
-        {"name": "v", "type": "string", "metadata": {}},
-    ]
+    fields = [made_delta.field("k", metadata=_IDENTITY), made_delta.field("v", "string")]
     table = _table(tmp_path, ["identityColumns"], fields, [(rows, {})])
     assert table.scan().to_table().equals(rows)
 
 
 def _collated(folder: Path, stats: Sequence[Mapping[str, Any]]) -> DeltaTable:
     """Two files with a column that compares without regard to case: `B`, `a`, and `b`, `Z`."""
-    metadata = {"__COLLATIONS": {"v": "spark.UTF8_LCASE"}}
-    fields = [{"name": "v", "type": "string", "metadata": metadata}]
+    fields = [made_delta.field("v", "string", {"__COLLATIONS": {"v": "spark.UTF8_LCASE"}})]
     files = [pa.table({"v": ["B", "a"]}), pa.table({"v": ["b", "Z"]})]
     features = ["collations", "domainMetadata"]
     return _table(folder, features, fields, list(zip(files, stats, strict=True)))
@@ -108,11 +85,7 @@ def test_texts_with_a_collation_compare_by_their_bytes(binary: bool, tmp_path: P
     rows = ["B", "a", "b", "Z"]
     assert table.scan().to_table()["v"].to_pylist() == rows
     for value in ("A", "B", "Z", "a", "b", "z"):
-        for test in (
-            pc.field("v") == value,
-            pc.field("v") < value,
-            pc.field("v") >= value,
-        ):
+        for test in (pc.field("v") == value, pc.field("v") < value, pc.field("v") >= value):
             found = table.scan(filter=test).to_table()["v"].to_pylist()
             assert found == pa.table({"v": rows}).filter(test)["v"].to_pylist()
     pruned = "pruned" in table.scan(filter=pc.field("v") < "C").explain()

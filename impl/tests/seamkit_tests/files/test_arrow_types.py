@@ -19,6 +19,7 @@ import seamkit
 from seambase.errors import RefusedError
 from seambench.formats.forms.footer import Footer, Struct
 from seamkit.files.parquet import open_parquet
+from seamkit_tests.samples import made_delta
 
 _DAY = dt.date(2020, 2, 29)
 _NOON = dt.datetime(2020, 2, 29, 12, tzinfo=dt.UTC)
@@ -37,12 +38,8 @@ _COLUMNS: list[tuple[pa.DataType, str, Any, Any]] = [
     (pa.json_(), "string", None, "{}"),
     (pa.large_list(pa.string_view()), "array<string>", _TEXTS, ["x", None]),
     (pa.list_(pa.large_string(), 2), "array<string>", _TEXTS, ["x", "y"]),
-    (
-        pa.struct([("a", pa.large_string())]),
-        "struct<a:string>",
-        {"type": "struct", "fields": [_FIELD]},
-        {"a": "x"},
-    ),
+    (pa.struct([("a", pa.large_string())]), "struct<a:string>",
+     {"type": "struct", "fields": [_FIELD]}, {"a": "x"}),
     (
         pa.map_(pa.large_string(), pa.int32()),
         "map<string,int>",
@@ -56,7 +53,7 @@ _COLUMNS: list[tuple[pa.DataType, str, Any, Any]] = [
     (pa.decimal64(18, 2), "decimal(18,2)", None, Decimal("1.50")),
     (pa.decimal256(38, 2), "decimal(38,2)", None, Decimal("1.50")),
     (pa.null(), "int", None, None),
-]
+]  # fmt: skip
 #: As what columns lie in a file whose types not every Arrow writes.
 _STORED = {
     pa.string_view(): pa.string(),
@@ -100,34 +97,9 @@ def _table(folder: Path, table_format: str, values: pa.Array, hive: str, delta: 
         told = {"format": "parquet", "columns": columns}
         (folder / "_hive_table.json").write_text(json.dumps(told), encoding="utf-8")
         return folder
-    fields: list[dict[str, Any]] = [
-        {"name": name, "type": kind, "nullable": True, "metadata": {}}
-        for name, kind in (("k", "long"), ("v", delta or _NAMES.get(hive, hive)))
-    ]
-    metadata = {
-        "id": "1",
-        "format": {"provider": "parquet", "options": {}},
-        "schemaString": json.dumps({"type": "struct", "fields": fields}),
-        "partitionColumns": [],
-        "configuration": {},
-    }
-    add = {
-        "path": file.name,
-        "partitionValues": {},
-        "size": file.stat().st_size,
-        "modificationTime": 0,
-        "dataChange": True,
-    }
-    protocol = {"minReaderVersion": 1, "minWriterVersion": 2}
-    (folder / "_delta_log").mkdir()
-    (folder / "_delta_log" / f"{0:020}.json").write_text(
-        "\n".join(
-            json.dumps(action)
-            for action in ({"protocol": protocol}, {"metaData": metadata}, {"add": add})
-        ),
-        encoding="utf-8",
-    )
-    return folder
+    kinds = {"k": "long", "v": delta or _NAMES.get(hive, hive)}
+    fields = [made_delta.field(*one) for one in kinds.items()]
+    return made_delta.make(folder, fields, made_delta.add_file(file))
 
 
 def _shown(value: Any, hive: str) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ import pytest
 
 import seamkit
 from seambase.errors import InputError
+from seamkit_tests.samples import made_delta
 from seamkit_tests.samples.iceberg_tables import MadeCommit, MadeFile, MadeTable
 
 #: A file's columns: name, field id if there is one, values.
@@ -53,40 +53,21 @@ def _iceberg(folder: Path, columns: Columns) -> None:
 
 def _delta(mode: str) -> Callable[[Path, Columns], None]:
     def write(folder: Path, columns: Columns) -> None:
-        (folder / "_delta_log").mkdir(parents=True)
+        folder.mkdir(parents=True)
         _file(folder / "f.parquet", columns)
+        mapping, physical = "delta.columnMapping", _PHYSICAL
         fields = [
-            {
-                "name": name,
-                "type": "long",
-                "nullable": True,
-                "metadata": {
-                    "delta.columnMapping.id": id_,
-                    "delta.columnMapping.physicalName": _PHYSICAL[name],
-                },
-            }
+            made_delta.field(
+                *(name, "long", {f"{mapping}.id": id_, f"{mapping}.physicalName": physical[name]})
+            )
             for name, id_ in _IDS.items()
         ]
-        size = (folder / "f.parquet").stat().st_size
-        added = {"path": "f.parquet", "partitionValues": {}, "size": size, "dataChange": True}
-        actions: list[Mapping[str, object]] = [
-            {"protocol": {"minReaderVersion": 2, "minWriterVersion": 5}},
-            {
-                "metaData": {
-                    "id": "t",
-                    "format": {"provider": "parquet", "options": {}},
-                    "schemaString": json.dumps({"type": "struct", "fields": fields}),
-                    "partitionColumns": [],
-                    "configuration": {
-                        "delta.columnMapping.mode": mode,
-                        "delta.columnMapping.maxColumnId": "2",
-                    },
-                }
-            },
-            {"add": {**added, "modificationTime": 0}},
-        ]
-        text = "\n".join(map(json.dumps, actions))
-        (folder / "_delta_log" / f"{0:020}.json").write_text(text + "\n")
+        told = {f"{mapping}.mode": mode, f"{mapping}.maxColumnId": "2"}
+        made_delta.commit(
+            *(folder, 0, {"protocol": {"minReaderVersion": 2, "minWriterVersion": 5}}),
+            made_delta.metadata(*fields, configuration=told),
+            made_delta.add_file(folder / "f.parquet"),
+        )
 
     return write
 

@@ -49,13 +49,9 @@ TYPES: list[tuple[pa.DataType, pa.DataType, Any, Any]] = [
         [{"t": NOON, "gone": 1}, None],
         [{"new": None, "t": NOON.replace(tzinfo=UTC)}, None],
     ),
-    (
-        pa.map_(pa.string(), pa.int32()),
-        pa.map_(pa.string(), pa.int64()),
-        {"a": 1, "b": None},
-        {"a": 1, "b": None},
-    ),
-]
+    (pa.map_(pa.string(), pa.int32()), pa.map_(pa.string(), pa.int64()), {"a": 1, "b": None},
+     {"a": 1, "b": None}),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("have", "want", "value", "expected"), TYPES)

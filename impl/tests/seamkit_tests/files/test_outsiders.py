@@ -6,7 +6,6 @@ shallow clones and bootstraps do; it must not send a reader, and its credentials
 
 from __future__ import annotations
 
-import json
 import socket
 import threading
 import time
@@ -28,39 +27,14 @@ from seambase.errors import (
 from seamkit.files.remote import Retry
 from seamkit.files.storage import Storage
 from seamkit.tables.opening import open_table
+from seamkit_tests.samples import made_delta
 
 ROWS = pa.table({"k": [1, 2, 3]})
-SCHEMA = '{"type":"struct","fields":[{"name":"k","type":"long","nullable":true,"metadata":{}}]}'
 
 
 def _delta(folder: Path, path: str, size: int = 1) -> Path:
     """A Delta table with one file, which lies anywhere."""
-    log = folder / "_delta_log"
-    log.mkdir(parents=True)
-    actions = [
-        {"protocol": {"minReaderVersion": 1, "minWriterVersion": 2}},
-        {
-            "metaData": {
-                "id": "1",
-                "format": {"provider": "parquet", "options": {}},
-                "schemaString": SCHEMA,
-                "partitionColumns": [],
-                "configuration": {},
-            }
-        },
-        {
-            "add": {
-                "path": path,
-                "partitionValues": {},
-                "size": size,
-                "modificationTime": 0,
-                "dataChange": True,
-            }
-        },
-    ]
-    text = "\n".join(map(json.dumps, actions))
-    (log / f"{0:020}.json").write_text(text, encoding="utf-8")
-    return folder
+    return made_delta.make(folder, [made_delta.field("k")], made_delta.add(path, size))
 
 
 @pytest.fixture

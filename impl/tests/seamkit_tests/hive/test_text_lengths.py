@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-import fastavro
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -16,6 +15,7 @@ from pyarrow import orc
 
 from seambase.errors import RefusedError
 from seamkit.tables.hive.table import HiveTable
+from seamkit_tests.samples.avro_schemas import array, container, optional, record
 
 _TEXTS = ["abcdef", "ab", "äöüß", "a  ", None, "", "😀😀😀😀", "   x"]
 #: The same as Hive shows them, as `varchar(3)` and as `char(4)`.
@@ -55,20 +55,10 @@ def _duckdb(path: Path) -> None:
 
 
 def _avro(path: Path) -> None:
-    def optional(kind: Any) -> list[Any]:
-        return ["null", kind]
-
-    struct = {"n": "int", "v": "string", "c": "string"}
-    inner = [{"name": name, "type": optional(kind)} for name, kind in struct.items()]
-    kinds = {
-        **dict.fromkeys("vcw", "string"),
-        "l": {"type": "array", "items": optional("string")},
-        "s": {"type": "record", "name": "inner", "fields": inner},
-    }
-    fields = [{"name": name, "type": optional(kind)} for name, kind in kinds.items()]
-    schema = {"type": "record", "name": "rows", "fields": fields}
-    with path.open("wb") as file:
-        fastavro.writer(file, schema, _FILE.to_pylist())
+    inner = record("inner", n=optional("int"), v=optional("string"), c=optional("string"))
+    kinds = {**dict.fromkeys("vcw", "string"), "l": array(optional("string")), "s": inner}
+    schema = record("rows", **{name: optional(kind) for name, kind in kinds.items()})
+    path.write_bytes(container(schema, _FILE.to_pylist()))
 
 
 _WRITERS: dict[str, Callable[[Path], None]] = {

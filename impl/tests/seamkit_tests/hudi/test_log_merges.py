@@ -6,7 +6,6 @@ Rows are `key: (value, number, order)`; what comes out is worked out by hand fro
 from __future__ import annotations
 
 import base64
-import io
 import json
 import struct
 from collections.abc import Sequence
@@ -15,7 +14,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import fastavro
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -33,8 +31,15 @@ from seamkit.tables.hudi.merge.keys import OPERATION, LogSource
 from seamkit.tables.hudi.timeline.timeline import load_timeline
 from seamkit.tables.hudi.timeline.window import NOW
 from seamkit_tests.hudi.test_positions import array, bitmap_32, bitmap_64
+from seamkit_tests.samples.avro_schemas import optional, record
 from seamkit_tests.samples.hudi_files import properties_text
-from seamkit_tests.samples.hudi_log_bytes import INSTANT, SCHEMA, block, delete_content
+from seamkit_tests.samples.hudi_log_bytes import (
+    INSTANT,
+    SCHEMA,
+    avro_content,
+    block,
+    delete_content,
+)
 from seamkit_tests.samples.hudi_scans import slice_rows
 
 KEY = "_hoodie_record_key"
@@ -74,17 +79,8 @@ class Log:
     ) -> Log:
         """A data block of these columns; `at` are the rows' positions in a base file."""
         names = [KEY, *columns]
-        fields = [
-            {"name": name, "type": ["null", AVRO.get(name, self.order)], "default": None}
-            for name in names
-        ]
-        schema = {"type": "record", "name": "r", "fields": fields}
-        content = struct.pack(">ii", 3, len(rows))
-        for row in rows:
-            datum = io.BytesIO()
-            record = dict(zip(names, row, strict=True))
-            fastavro.schemaless_writer(datum, schema, record)
-            content += struct.pack(">i", len(datum.getvalue())) + datum.getvalue()
+        schema = record("r", **{name: optional(AVRO.get(name, self.order)) for name in names})
+        content = avro_content(schema, [dict(zip(names, row, strict=True)) for row in rows])
         header = {SCHEMA: json.dumps(schema), **_positions(at, of_base)}
         if partial:
             header[PARTIAL] = "true"
@@ -164,73 +160,70 @@ def whole(key: str, value: str | None, number: int | None, order: Any) -> Row:
     return (key, key, value, number, order)
 
 
-@PATHS
-@pytest.mark.parametrize(
-    ("partial", "expected"), [(True, ("a", "x", 2, 6)), (False, ("a", None, 2, 6))]
-)
-def test_a_missing_column_of_a_partial_block_and_of_a_whole_one(
-    tmp_path: Path, path: str, partial: bool, expected: Row
-) -> None:
-    """Case 30: a partial block leaves what it lacks as it is; a whole one has nulls there."""
-    columns = ("n", "o") if partial else ("k", "n", "o")
-    row = ("a", 2, 6) if partial else ("a", "a", 2, 6)
-    log = Log().rows(columns, row, partial=partial)
-    assert merged(tmp_path, [("a", "x", 1, 5)], log, path=path) == [expected]
-
-
-@PATHS
-def test_partial_updates_out_of_order(tmp_path: Path, path: str) -> None:
-    """An older partial update fills what newer ones lack, and loses where they have a value."""
-    log = (
+PREFIX = "hoodie.record.merge.property."
+MARKED = {
+    "hoodie.table.partial.update.mode": "FILL_UNAVAILABLE",
+    f"{PREFIX}hoodie.write.partial.update.unavailable.value": "?",
+}
+X5, Y5 = ("a", "x", 1, 5), ("b", "y", 1, 5)
+#: A log over base rows, and what both leave.
+MERGES: dict[str, tuple[Log, list[Row], list[Row], dict[str, Any]]] = {
+    "case 30: a partial block leaves what it lacks as it is": (
+        Log().rows(("n", "o"), ("a", 2, 6), partial=True),
+        [X5], [("a", "x", 2, 6)], {},
+    ),
+    "case 30: a whole block has nulls in what it lacks": (
+        Log().rows(("k", "n", "o"), ("a", "a", 2, 6)),
+        [X5], [("a", None, 2, 6)], {},
+    ),
+    "an older partial update fills what newer ones lack, and loses where they have a value": (
         Log()
         .rows(("n", "o"), ("a", 70, 7), ("b", 60, 6), partial=True)
         .rows(("v", "n", "o"), ("a", "six", 60, 6), ("b", None, 80, 8), partial=True)
-        .rows(("v", "o"), ("a", "four", 4), ("b", "old", 3), ("c", "low", 1), partial=True)
-    )
-    base = [("a", "x", 1, 5), ("b", "y", 1, 5), ("c", "z", 1, 5)]
-    assert merged(tmp_path, base, log, path=path) == [
-        ("a", "six", 70, 7),
-        ("b", None, 80, 8),
-        ("c", "z", 1, 5),
-    ]
-
-
-@PATHS
-def test_deletes_among_partial_updates(tmp_path: Path, path: str) -> None:
-    """A delete hides what lies below it: what comes after is filled by the base alone."""
-    log = (
+        .rows(("v", "o"), ("a", "four", 4), ("b", "old", 3), ("c", "low", 1), partial=True),
+        [X5, Y5, ("c", "z", 1, 5)],
+        [("a", "six", 70, 7), ("b", None, 80, 8), ("c", "z", 1, 5)], {},
+    ),
+    "a delete hides what lies below it: what comes after is filled by the base alone": (
         Log()
         .rows(("n", "o"), ("a", 60, 6), ("b", 60, 6), partial=True)
         .deletes(("a", None), ("b", ("LongWrapper", {"value": 5})))
-        .rows(("v", "o"), ("a", "new", 7), ("b", "new", 7), partial=True)
-    )
-    base = [("a", "x", 1, 5), ("b", "y", 1, 5)]
-    assert merged(tmp_path, base, log, path=path) == [("a", "new", 1, 7), ("b", "new", 60, 7)]
-
-
-@PATHS
-def test_partial_updates_in_commit_time(tmp_path: Path, path: str) -> None:
-    """The later block lies on top whatever its order."""
-    log = (
+        .rows(("v", "o"), ("a", "new", 7), ("b", "new", 7), partial=True),
+        [X5, Y5], [("a", "new", 1, 7), ("b", "new", 60, 7)], {},
+    ),
+    "in commit time the later block lies on top whatever its order": (
         Log()
         .rows(("v", "o"), ("a", "one", 9), partial=True)
-        .rows(("n", "o"), ("a", 2, 1), partial=True)
-    )
-    rows = merged(tmp_path, [("a", "x", 1, 5)], log, path=path, mode="COMMIT_TIME_ORDERING")
-    assert rows == [("a", "one", 2, 1)]
+        .rows(("n", "o"), ("a", 2, 1), partial=True),
+        [X5], [("a", "one", 2, 1)], {"mode": "COMMIT_TIME_ORDERING"},
+    ),
+    "case 11: D and -U delete, +U and I are rows; the column is a meta column of the log": (
+        Log()
+        .rows((*ALL, OPERATION), (*whole("a", "", 0, 6), "-U"), (*whole("b", "", 0, 6), "D"))
+        .rows((*ALL, OPERATION), (*whole("a", "z", 1, 7), "U"), (*whole("c", "n", 1, 1), "I")),
+        [X5, Y5], [("a", "z", 1, 7), ("c", "n", 1, 1)], {},
+    ),
+    "Hudi takes a null for Integer 0, which an `int` column can compare": (
+        Log("int").rows(ALL, whole("a", "less", 2, -1), whole("b", "more", 2, 1)),
+        [("a", "x", 1, None), ("b", "y", 1, None)],
+        [("a", "x", 1, None), ("b", "more", 2, 1)], {},
+    ),
+    "FILL_UNAVAILABLE: a marker takes the older value, a null does not; the base fills as well": (
+        Log()
+        .rows(ALL, whole("a", "?", None, 6), whole("b", "low", 9, 4))
+        .rows(ALL, whole("a", "?", 3, 7), whole("c", "?", 1, 1)),
+        [X5, ("b", "?", 1, 5)],
+        [("a", "x", 3, 7), ("b", "low", 1, 5), ("c", "?", 1, 1)], {"properties": MARKED},
+    ),
+}  # fmt: skip
 
 
 @PATHS
-def test_operations_that_the_table_schema_does_not_tell(tmp_path: Path, path: str) -> None:
-    """Case 11: D and -U delete, +U and I are rows; the column is a meta column of the log."""
-    log = (
-        Log()
-        .rows((*ALL, OPERATION), (*whole("a", "", 0, 6), "-U"), (*whole("b", "", 0, 6), "D"))
-        .rows((*ALL, OPERATION), (*whole("a", "z", 1, 7), "U"), (*whole("c", "n", 1, 1), "I"))
-    )
-    base = [("a", "x", 1, 5), ("b", "y", 1, 5)]
-    expected = [("a", "z", 1, 7), ("c", "n", 1, 1)]
-    assert merged(tmp_path, base, log, path=path) == expected
+@pytest.mark.parametrize("rule", MERGES)
+def test_a_log_lies_over_its_base(tmp_path: Path, path: str, rule: str) -> None:
+    """By the rule of docs/merge.md that each example is called by."""
+    log, base, expected, how = MERGES[rule]
+    assert merged(tmp_path, base, log, path=path, **how) == expected
 
 
 def of(order: str, value: Any) -> tuple[str, dict[str, Any]]:
@@ -247,18 +240,12 @@ DELETES: list[tuple[str, str, Any, Any, Any, bool]] = [
     ("case 8, an older row after it", "long", 5, None, 2, True),
     ("case 9, a newer row after it", "long", 5, None, 7, True),
     ("strings by code point", "string", "\uffff", of("string", "\U00010000"), None, False),
-    (
-        "strings by code point, other way",
-        "string",
-        "\U00010000",
-        of("string", "\uffff"),
-        None,
-        True,
-    ),
+    ("strings by code point, other way", "string", "\U00010000", of("string", "\uffff"), None,
+     True),
     ("NaN is the largest", "double", float("nan"), of("double", 1e300), None, True),
     ("-0.0 is less than 0.0", "double", 0.0, of("double", -0.0), None, True),
     ("-0.0 is less than 0.0, other way", "double", -0.0, of("double", 0.0), None, False),
-]
+]  # fmt: skip
 
 
 @PATHS
@@ -306,14 +293,6 @@ def test_a_null_order_is_refused_only_where_it_meets_a_value(tmp_path: Path, pat
 
 
 @PATHS
-def test_a_null_order_among_integers_is_a_zero(tmp_path: Path, path: str) -> None:
-    """Hudi takes a null for Integer 0, which an `int` column can compare."""
-    log = Log("int").rows(ALL, whole("a", "less", 2, -1), whole("b", "more", 2, 1))
-    base = [("a", "x", 1, None), ("b", "y", 1, None)]
-    assert merged(tmp_path, base, log, path=path) == [("a", "x", 1, None), ("b", "more", 2, 1)]
-
-
-@PATHS
 @pytest.mark.parametrize(
     ("log", "words"),
     [
@@ -331,27 +310,6 @@ def test_blocks_without_a_place_in_a_log_are_refused(
     """Case 33: a named error, never fewer rows."""
     with pytest.raises(RefusedError, match=words):
         merged(tmp_path, [("a", "x", 1, 5)], log, path=path)
-
-
-@PATHS
-def test_gaps_by_the_tables_mode(tmp_path: Path, path: str) -> None:
-    """FILL_UNAVAILABLE: a marker takes the older value, a null does not; the base fills as well."""
-    prefix = "hoodie.record.merge.property."
-    properties = {
-        "hoodie.table.partial.update.mode": "FILL_UNAVAILABLE",
-        f"{prefix}hoodie.write.partial.update.unavailable.value": "?",
-    }
-    log = (
-        Log()
-        .rows(ALL, whole("a", "?", None, 6), whole("b", "low", 9, 4))
-        .rows(ALL, whole("a", "?", 3, 7), whole("c", "?", 1, 1))
-    )
-    base = [("a", "x", 1, 5), ("b", "?", 1, 5)]
-    assert merged(tmp_path, base, log, path=path, properties=properties) == [
-        ("a", "x", 3, 7),
-        ("b", "low", 1, 5),
-        ("c", "?", 1, 1),
-    ]
 
 
 @pytest.mark.parametrize(

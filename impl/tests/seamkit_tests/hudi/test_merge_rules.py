@@ -48,22 +48,12 @@ PACKAGE = "org.apache.hudi.common.model."
         ({}, 9, MergeRules("event-time")),
         (MARKED, 9, MergeRules("event-time", DeleteMarker("Op", "D"))),
         ({MODE: "NONE"}, 9, MergeRules("event-time")),
-        (
-            {MODE: "IGNORE_DEFAULTS"},
-            9,
-            MergeRules("event-time", fill_rule=FillRule("defaults")),
-        ),
+        ({MODE: "IGNORE_DEFAULTS"}, 9, MergeRules("event-time", fill_rule=FillRule("defaults"))),
         ({MODE: "IGNORE_DEFAULTS"}, 8, MergeRules("event-time")),
-        (
-            {
-                MODE: "FILL_UNAVAILABLE",
-                f"{PREFIX}hoodie.write.partial.update.unavailable.value": "?",
-            },
-            9,
-            MergeRules("event-time", fill_rule=FillRule("marked", "?")),
-        ),
+        ({MODE: "FILL_UNAVAILABLE", f"{PREFIX}hoodie.write.partial.update.unavailable.value": "?"},
+         9, MergeRules("event-time", fill_rule=FillRule("marked", "?"))),
     ],
-)
+)  # fmt: skip
 def test_rules_of_properties(raw: dict[str, str], version: int, rules: MergeRules) -> None:
     """Version 9 says what payload classes did before; older versions do not know the modes."""
     assert read_merge_rules(raw, version, "event-time", "x") == rules
@@ -73,17 +63,13 @@ def test_rules_of_properties(raw: dict[str, str], version: int, rules: MergeRule
     ("payload", "rules"),
     [
         ("AWSDmsAvroPayload", MergeRules("commit-time", DeleteMarker("Op", "D"))),
-        (
-            "OverwriteNonDefaultsWithLatestAvroPayload",
-            MergeRules("commit-time", fill_rule=FillRule("defaults")),
-        ),
-        (
-            "PartialUpdateAvroPayload",
-            MergeRules("event-time", fill_rule=FillRule("defaults"), ordered_deletes=False),
-        ),
+        ("OverwriteNonDefaultsWithLatestAvroPayload",
+         MergeRules("commit-time", fill_rule=FillRule("defaults"))),
+        ("PartialUpdateAvroPayload",
+         MergeRules("event-time", fill_rule=FillRule("defaults"), ordered_deletes=False)),
         ("debezium.PostgresDebeziumAvroPayload", MergeRules("custom")),
     ],
-)
+)  # fmt: skip
 def test_rules_of_payload_classes(payload: str, rules: MergeRules) -> None:
     """Classes that come with Hudi, in tables whose version runs them; others stay custom."""
     raw = {PAYLOAD: PACKAGE + payload}
@@ -231,14 +217,10 @@ def test_a_value_of_another_type_is_none(kind: pa.DataType, value: tuple[str, An
     assert orders(kind, wrapped(*value)) == ([None], [1])
 
 
-def test_a_decimal_that_the_column_cannot_hold_is_refused() -> None:
-    """Rounding would change the order."""
+def test_what_would_change_the_order_or_has_none_is_refused() -> None:
+    """A decimal that must be rounded; bytes, which Hudi's Spark reader cannot compare."""
     with pytest.raises(RefusedError, match="the ordering column 'o' is decimal"):
         orders(pa.decimal128(10, 2), wrapped("Decimal", Decimal("0.001")))
-
-
-def test_bytes_have_no_order() -> None:
-    """Hudi's Spark reader cannot compare them."""
     with pytest.raises(RefusedError, match="cannot be compared"):
         orders(pa.binary(), wrapped("Long", 5))
 

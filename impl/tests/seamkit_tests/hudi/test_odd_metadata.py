@@ -17,6 +17,7 @@ import seamkit
 from seambase.errors import InputError, SeambenchError
 from seamkit.tables.hudi.inspection import inspect_table
 from seamkit.tables.hudi.listing.hfile import read_hfile
+from seamkit_tests.samples.avro_schemas import datum, record
 from seamkit_tests.samples.golden_tables import unpack_table
 from seamkit_tests.samples.hfile_bytes import build_hfile
 from seamkit_tests.samples.hudi_files import Table, at, base
@@ -198,8 +199,7 @@ def test_an_odd_archived_body_is_named(body: Any, tmp_path: Path) -> None:
     """The body of an archived write has the types that one of the timeline has."""
     table = Table(tmp_path, 6)
     names = ("commitTime", "actionType", "actionState", "hoodieCommitMetadata")
-    fields = [{"name": name, "type": any_type(4)} for name in names]
-    schema = {"type": "record", "name": "HoodieArchivedMetaEntry", "fields": fields}
+    schema = record("HoodieArchivedMetaEntry", **{name: any_type(4) for name in names})
     entry = dict(zip(names, (at(10), "commit", "COMPLETED", body), strict=True))
     (table.root / ".hoodie" / "archived").mkdir()
     (table.root / ".hoodie" / "archived" / ".commits_.archive.1_1-0-1").write_bytes(
@@ -216,11 +216,8 @@ def test_an_odd_archived_body_is_named(body: Any, tmp_path: Path) -> None:
 def test_an_odd_record_of_the_metadata_table_is_named(info: dict[str, Any], tmp_path: Path) -> None:
     """What a record says of a file is its size and whether it is deleted."""
     root = unpack_table("metadata-table/v9", tmp_path)
-    fields = [{"name": "filesystemMetadata", "type": any_type(3)}]
-    schema: Any = {"type": "record", "name": "r", "fields": fields}
-    datum = io.BytesIO()
-    fastavro.schemaless_writer(datum, schema, {"filesystemMetadata": {"odd": info}})
-    entries = [(b"__all_partitions__", datum.getvalue())]
+    schema = record("r", filesystemMetadata=any_type(3))
+    entries = [(b"__all_partitions__", datum(schema, {"filesystemMetadata": {"odd": info}}))]
     (path,) = (root / ".hoodie/metadata/files").glob("*.hfile")
     padding = bytes(path.stat().st_size)
     own = {b"KEY_VALUE_VERSION": b"\0\0\0\1", b"padding": padding}

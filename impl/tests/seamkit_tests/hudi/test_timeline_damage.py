@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import shutil
 from pathlib import Path
 from typing import Any
 
-import fastavro
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -19,6 +17,7 @@ from seambase.scan import Query, TableWarning
 from seamkit.tables.hudi.table import HudiTable
 from seamkit.tables.hudi.timeline.instants import checked_write, parse_write
 from seamkit.tables.hudi.timeline.window import NOW, Window, incremental_window
+from seamkit_tests.samples.avro_schemas import array, container, map_of, optional, record
 from seamkit_tests.samples.golden_tables import unpack_table
 from seamkit_tests.samples.hudi_files import Table, at, base, log, names
 
@@ -203,16 +202,10 @@ def test_a_write_may_say_nothing_or_more(body: dict[str, Any]) -> None:
 
 def _container(stats: Any, *records: Any) -> bytes:
     """A write's body in Avro, whose files have these types."""
-    fields = [{"name": name, "type": ["null", kind]} for name, kind in stats.items()]
-    stat = {"type": "record", "name": "stat", "fields": fields}
-    files = {"type": "map", "values": {"type": "array", "items": ["null", stat]}}
-    entries = [
-        {"name": "partitionToWriteStats", "type": ["null", files]},
-        {"name": "extraMetadata", "type": ["null", {"type": "map", "values": "string"}]},
-    ]
-    out = io.BytesIO()
-    fastavro.writer(out, {"type": "record", "name": "write", "fields": entries}, records)
-    return out.getvalue()
+    stat = record("stat", **{name: optional(kind) for name, kind in stats.items()})
+    files = optional(map_of(array(optional(stat))))
+    more = optional(map_of("string"))
+    return container(record("write", partitionToWriteStats=files, extraMetadata=more), records)
 
 
 _NO_FILES: Any = {"partitionToWriteStats": {}}

@@ -18,6 +18,7 @@ from seamkit.avro.decoder import AvroDecoder, whole_block
 from seamkit.tables.hudi.merge import records
 from seamkit.tables.hudi.merge.records import RecordReader
 from seamkit.tables.hudi.table import HudiTable
+from seamkit_tests.samples.avro_schemas import record
 from seamkit_tests.samples.golden_tables import unpack_table
 from seamkit_tests.samples.hudi_log_bytes import avro_content
 from seamkit_tests.samples.outlets import bag
@@ -32,11 +33,7 @@ _TABLES = [
     "mor-v9-parquet-blocks",
     "mor-v9-typed-delete",
 ]
-_SCHEMA = {
-    "type": "record",
-    "name": "r",
-    "fields": [{"name": "k", "type": "long"}, {"name": "v", "type": "string"}],
-}
+_SCHEMA = record("r", k="long", v="string")
 
 
 @pytest.fixture

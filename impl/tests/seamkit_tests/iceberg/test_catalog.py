@@ -17,29 +17,13 @@ import pyarrow.compute as pc
 import pytest
 
 import seamkit
-
-
-def _configure(patch: pytest.MonkeyPatch, name: str, settings: Mapping[str, str]) -> None:
-    """Make a catalog known by the environment."""
-    from pyiceberg.utils.config import Config
-
-    for key, value in settings.items():
-        patch.setenv(f"PYICEBERG_CATALOG__{name.upper()}__{key}", value)
-    patch.setattr("pyiceberg.catalog._ENV_CONFIG", Config())  # it was read when imported
+from seamkit_tests.samples.pyiceberg_catalogs import configure, sql_catalog
 
 
 @pytest.fixture
 def catalog(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """A catalog in SQLite, configured by the environment, with a table of a few commits."""
-    from pyiceberg.catalog import load_catalog
-
-    settings = {
-        "TYPE": "sql",
-        "URI": f"sqlite:///{tmp_path}/c.db",
-        "WAREHOUSE": f"file://{tmp_path}",
-    }
-    _configure(monkeypatch, "here", settings)
-    found = load_catalog("here")
+    found = sql_catalog(monkeypatch, tmp_path)
     found.create_namespace("ns")
     rows = pa.table({"k": [1, 2, 3], "v": ["a", "b", "c"]})
     table = found.create_table("ns.t", rows.schema)
@@ -147,8 +131,8 @@ def rest(catalog: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[type[_RestCa
     thread = threading.Thread(target=server.serve_forever, args=(0.01,))
     thread.start()
     address = {"TYPE": "rest", "URI": f"http://127.0.0.1:{server.server_port}"}
-    _configure(monkeypatch, "far", {**address, "TOKEN": _RestCatalog.token})
-    _configure(monkeypatch, "shut", {**address, "TOKEN": "another"})
+    configure(monkeypatch, "far", {**address, "TOKEN": _RestCatalog.token})
+    configure(monkeypatch, "shut", {**address, "TOKEN": "another"})
     try:
         yield handler
     finally:

@@ -98,13 +98,8 @@ def _kept_without_number(entries: Entries) -> None:
         ("vectors", 1, _set("referenced_data_file", None), InputError, "names no data file"),
         ("vectors", 1, _set("sequence_number", 0), InputError, "is older than"),
         ("vectors", 1, _set("record_count", 3), InputError, "its file says the cardinality"),
-        (
-            "vectors",
-            1,
-            _set("content_offset", 5),
-            InputError,
-            "bytes, its manifest says|ends before",
-        ),
+        ("vectors", 1, _set("content_offset", 5), InputError,
+         "bytes, its manifest says|ends before"),
         ("vectors", 1, _set("content_offset", None), InputError, "its entry gives it"),
         ("vectors", 1, _set("content_size_in_bytes", 9), InputError, "its entry gives it 9"),
         ("vectors", 1, _set("file_size_in_bytes", 9), InputError, "its manifest says 9"),
@@ -125,7 +120,7 @@ def _kept_without_number(entries: Entries) -> None:
         ("equality", 1, _set("equality_ids", [77]), RefusedError, "by the field 77"),
         ("equality", 1, _set("record_count", 7), InputError, "its manifest says 7"),
     ],
-)
+)  # fmt: skip
 def test_what_cannot_be_believed_is_refused(
     tmp_path: Path,
     table: str,
@@ -283,19 +278,15 @@ def test_manifests_may_have_any_avro_form(
         (_field(100, **{"field-id": None}), "the field 100 of an entry is missing"),
         (_field(2, **{"field-id": None}), "the field 2 of an entry is missing"),
         (_field(103, type=["null", "long"]), None),
-        (
-            _field(103, type=["null", "long", "string"]),
-            r"'?field 103'?.*union of \[null, long, str",
-        ),
+        (_field(103, type=["null", "long", "string"]),
+         r"'?field 103'?.*union of \[null, long, str"),
         (_field(103, type="double"), "the field 103 of an entry is of the type double"),
         (_field(101, **{"field-id": 100}), "is defined twice"),
-        (
-            _field(122, type="double"),
-            "field 110: the field value of an entry is of the type double",
-        ),
+        (_field(122, type="double"),
+         "field 110: the field value of an entry is of the type double"),
         (_field(110, **{"field-id": 125}), "is defined twice"),
     ],
-)
+)  # fmt: skip
 def test_a_field_is_of_its_type(
     tmp_path: Path, change: Callable[[dict[str, Any]], None], says: str | None
 ) -> None:

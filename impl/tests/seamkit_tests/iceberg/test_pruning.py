@@ -37,15 +37,11 @@ _FILTERS: list[tuple[pc.Expression, Callable[[Row], bool], int, int]] = [
     (pc.field("n") < -10, lambda r: r["n"] is not None and r["n"] < -10, 4, 0),
     (pc.field("k") == 1, lambda r: r["k"] == 1, 3, 3),
     (pc.field("k").isin([6, 7]), lambda r: r["k"] in (6, 7), 2, 4),
-    (
-        (pc.field("k") == 1) & (pc.field("p") > "b"),
-        lambda r: r["k"] == 1 and r["p"] is not None and r["p"] > "b",
-        4,
-        2,
-    ),
+    ((pc.field("k") == 1) & (pc.field("p") > "b"),
+     lambda r: r["k"] == 1 and r["p"] is not None and r["p"] > "b", 4, 2),
     ((pc.field("k") == 1) | (pc.field("p") == "f"), lambda r: r["k"] == 1 or r["p"] == "f", 0, 5),
     (~(pc.field("n") > 0), lambda r: r["n"] is not None and not r["n"] > 0, 2, 3),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("number", range(len(_FILTERS)))

@@ -11,6 +11,7 @@ import pytest
 
 from seambase.errors import RefusedError
 from seamkit.avro.data_file import read_container
+from seamkit_tests.samples.avro_schemas import container, record
 from seamkit_tests.samples.paimon_tables import rows_of_table, unpack_paimon
 
 
@@ -27,17 +28,15 @@ def test_indexes_of_searches_say_nothing_of_which_rows_there_are(
     """
     table = unpack_paimon("pk-dynamic", tmp_path)
     rows = rows_of_table(table)
-    fields = [{"name": name, "type": "long"} for name in within or ("_INDEX_FIELD_ID",)]
-    kind = {"type": "record", "name": "record_global", "fields": fields}
+    kind = record("record_global", **dict.fromkeys(within or ("_INDEX_FIELD_ID",), "long"))
     for file in table.glob("manifest/index-manifest-*"):
         content = file.read_bytes()
         schema: Any = fastavro.reader(io.BytesIO(content)).writer_schema
         named = [one for one in schema["fields"] if one["name"] != "_GLOBAL_INDEX"]
         schema["fields"] = [*named, {"name": "_GLOBAL_INDEX", "type": ["null", kind]}]
         changed = {"_INDEX_TYPE": "ivf-pq", "_GLOBAL_INDEX": within}
-        out = io.BytesIO()
-        fastavro.writer(out, schema, [one | changed for one in read_container(content, str(file))])
-        file.write_bytes(out.getvalue())
+        listed = [one | changed for one in read_container(content, str(file))]
+        file.write_bytes(container(schema, listed))
 
     if within:
         assert rows_of_table(table) == rows

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import json
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import fastavro
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -19,87 +17,27 @@ from seamkit.tables.hudi.listing.file_groups import list_slices
 from seamkit.tables.hudi.listing.files import FileSlice, Listing, list_files
 from seamkit.tables.hudi.timeline.timeline import Timeline, load_timeline
 from seamkit.tables.hudi.timeline.window import NOW, Window
+from seamkit_tests.samples.avro_schemas import array, container, map_of, optional, record
 from seamkit_tests.samples.hudi_log_bytes import SCHEMA, avro_content, block
 
-_PLAN_SCHEMA = {
-    "type": "record",
-    "name": "plan",
-    "fields": [
-        {
-            "name": "operations",
-            "type": {
-                "type": "array",
-                "items": {
-                    "type": "record",
-                    "name": "operation",
-                    "fields": [
-                        {"name": "partitionPath", "type": ["null", "string"]},
-                        {"name": "fileId", "type": "string"},
-                        {
-                            "name": "deltaFilePaths",
-                            "type": {"type": "array", "items": "string"},
-                            "default": [],
-                        },
-                    ],
-                },
-            },
-        }
-    ],
-}
-_COMMIT_SCHEMA = {
-    "type": "record",
-    "name": "commit",
-    "fields": [
-        {
-            "name": "partitionToWriteStats",
-            "type": {
-                "type": "map",
-                "values": {
-                    "type": "array",
-                    "items": {
-                        "type": "record",
-                        "name": "stat",
-                        "fields": [
-                            {"name": "fileId", "type": "string"},
-                            {"name": "path", "type": "string"},
-                        ],
-                    },
-                },
-            },
-        },
-        {
-            "name": "extraMetadata",
-            "type": ["null", {"type": "map", "values": "string"}],
-            "default": None,
-        },
-        {"name": "operationType", "type": ["null", "string"], "default": None},
-        {
-            "name": "partitionToReplaceFileIds",
-            "type": [
-                "null",
-                {"type": "map", "values": {"type": "array", "items": "string"}},
-            ],
-            "default": None,
-        },
-    ],
-}
-
-_ARCHIVED_SCHEMA = {
-    "type": "record",
-    "name": "HoodieArchivedMetaEntry",
-    "fields": [
-        {"name": "commitTime", "type": ["null", "string"]},
-        {"name": "actionType", "type": ["null", "string"]},
-        {"name": "actionState", "type": ["null", "string"]},
-        {"name": "hoodieCommitMetadata", "type": ["null", _COMMIT_SCHEMA]},
-    ],
-}
-
-
-def _container(schema: dict[str, Any], record: dict[str, Any]) -> bytes:
-    out = io.BytesIO()
-    fastavro.writer(out, schema, [record])
-    return out.getvalue()
+_OPERATION = record(
+    "operation", partitionPath=optional("string"), fileId="string", deltaFilePaths=array("string")
+)
+_PLAN_SCHEMA = record("plan", operations=array(_OPERATION))
+_COMMIT_SCHEMA = record(
+    "commit",
+    partitionToWriteStats=map_of(array(record("stat", fileId="string", path="string"))),
+    extraMetadata=optional(map_of("string")),
+    operationType=optional("string"),
+    partitionToReplaceFileIds=optional(map_of(array("string"))),
+)
+_ARCHIVED_SCHEMA = record(
+    "HoodieArchivedMetaEntry",
+    commitTime=optional("string"),
+    actionType=optional("string"),
+    actionState=optional("string"),
+    hoodieCommitMetadata=optional(_COMMIT_SCHEMA),
+)
 
 
 def properties_text(version: int, **properties: str) -> str:
@@ -142,7 +80,7 @@ class Table:
         if state in ("requested", "inflight"):
             (self.timeline / f"{requested}.{action}.{state}").touch()
         elif self.version >= 8:
-            content = _container(_COMMIT_SCHEMA, body)
+            content = container(_COMMIT_SCHEMA, [body])
             (self.timeline / f"{requested}_{state}.{action}").write_bytes(content)
         else:
             (self.timeline / f"{requested}.{action}").write_text(json.dumps(body))
@@ -150,16 +88,17 @@ class Table:
     def log_compaction(self, requested: str, completed: str, *logs: str) -> None:
         """A completed log compaction (layout 2) of some logs."""
         plan = {"operations": [{"partitionPath": "", "fileId": "f-0", "deltaFilePaths": logs}]}
-        content = _container(_PLAN_SCHEMA, plan)
+        content = container(_PLAN_SCHEMA, [plan])
         (self.timeline / f"{requested}.logcompaction.requested").write_bytes(content)
         body = {"partitionToWriteStats": {}, "operationType": "LOG_COMPACT"}
-        content = _container(_COMMIT_SCHEMA, body)
+        content = container(_COMMIT_SCHEMA, [body])
         (self.timeline / f"{requested}_{completed}.deltacommit").write_bytes(content)
 
     def compaction(self, requested: str, *file_ids: str) -> None:
         """A compaction that is scheduled and not done."""
-        plan = {"operations": [{"partitionPath": "", "fileId": f} for f in file_ids]}
-        content = _container(_PLAN_SCHEMA, plan)
+        empty = {"partitionPath": "", "deltaFilePaths": []}
+        plan = {"operations": [{**empty, "fileId": f} for f in file_ids]}
+        content = container(_PLAN_SCHEMA, [plan])
         (self.timeline / f"{requested}.compaction.requested").write_bytes(content)
 
     def files(self, *names: str) -> None:
@@ -171,7 +110,7 @@ class Table:
         """A completed replacecommit."""
         body = {"partitionToWriteStats": {}, "partitionToReplaceFileIds": {"": list(file_ids)}}
         if self.version >= 8:
-            content = _container(_COMMIT_SCHEMA, body)
+            content = container(_COMMIT_SCHEMA, [body])
             (self.timeline / f"{requested}_{completed}.replacecommit").write_bytes(content)
         else:
             (self.timeline / f"{requested}.replacecommit").write_text(json.dumps(body))
@@ -186,7 +125,7 @@ class Table:
     def _list(self, writes: Sequence[tuple[str, str, str, dict[str, Any]]]) -> None:
         folder = self.timeline / "history"
         folder.mkdir(parents=True)
-        bodies = [_container(_COMMIT_SCHEMA, {"partitionToWriteStats": {}} | w[3]) for w in writes]
+        bodies = [container(_COMMIT_SCHEMA, [{"partitionToWriteStats": {}} | w[3]]) for w in writes]
         names = ("instantTime", "completionTime", "action")
         columns = dict(
             zip(names, map(list, zip(*(w[:3] for w in writes), strict=True)), strict=True)

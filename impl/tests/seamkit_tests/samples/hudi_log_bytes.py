@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import io
 import struct
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import fastavro
+from seamkit_tests.samples.avro_schemas import array, datum, logical, optional, record
 
 MAGIC = b"#HUDI#"
 KINDS = {"command": 0, "delete": 1, "avro": 3, "hfile": 4, "parquet": 5, "cdc": 6}
@@ -59,14 +58,14 @@ def data_block(instant: str, content: bytes = b"", **header: str) -> bytes:
     return block("avro", known, content)
 
 
-def avro_content(schema: dict[str, Any], records: Sequence[Mapping[str, Any]]) -> bytes:
+def avro_content(
+    schema: dict[str, Any], records: Sequence[Mapping[str, Any]], version: int = 3
+) -> bytes:
     """The content of an Avro data block: version, count, then length and datum of each record."""
-    parsed = fastavro.parse_schema(schema)
-    out = [struct.pack(">ii", 3, len(records))]
-    for record in records:
-        datum = io.BytesIO()
-        fastavro.schemaless_writer(datum, parsed, dict(record))
-        out.append(struct.pack(">i", len(datum.getvalue())) + datum.getvalue())
+    out = [struct.pack(">ii", version, len(records))]
+    for one in records:
+        written = datum(schema, dict(one))
+        out.append(struct.pack(">i", len(written)) + written)
     return b"".join(out)
 
 
@@ -82,66 +81,26 @@ _BASES = {"date": "int", "time": "long", "timestamp": "long", "local-date": "int
 def _wrapper(word: str) -> dict[str, Any]:
     kind: Any = _BASES.get(word, word)
     if word == "decimal":
-        kind = {"type": "bytes", "logicalType": "decimal", "precision": 30, "scale": 15}
-    name = f"{word.title().replace('-', '')}Wrapper"
-    return {"type": "record", "name": name, "fields": [{"name": "value", "type": kind}]}
+        kind = logical("bytes", "decimal", precision=30, scale=15)
+    return record(f"{word.title().replace('-', '')}Wrapper", value=kind)
 
 
 _WRAPPERS = [_wrapper(word) for word in (*_SCALARS, "time", "timestamp")]
-_ARRAY = {
-    "type": "record",
-    "name": "ArrayWrapper",
-    "fields": [
-        {
-            "name": "wrappedValues",
-            "type": [
-                "null",
-                {
-                    "type": "array",
-                    "items": ["null", *(w["name"] for w in _WRAPPERS), _wrapper("local-date")],
-                },
-            ],
-        }
-    ],
-}
-DELETE_RECORD_LIST = fastavro.parse_schema(
-    {
-        "type": "record",
-        "name": "HoodieDeleteRecordList",
-        "fields": [
-            {
-                "name": "deleteRecordList",
-                "type": {
-                    "type": "array",
-                    "items": {
-                        "type": "record",
-                        "name": "HoodieDeleteRecord",
-                        "fields": [
-                            {"name": "recordKey", "type": ["null", "string"]},
-                            {"name": "partitionPath", "type": ["null", "string"]},
-                            {"name": "orderingVal", "type": ["null", *_WRAPPERS, _ARRAY]},
-                        ],
-                    },
-                },
-            }
-        ],
-    }
+_ITEMS = ["null", *(one["name"] for one in _WRAPPERS), _wrapper("local-date")]
+_DELETED = record(
+    "HoodieDeleteRecord",
+    recordKey=optional("string"),
+    partitionPath=optional("string"),
+    orderingVal=["null", *_WRAPPERS, record("ArrayWrapper", wrappedValues=optional(array(_ITEMS)))],
 )
+DELETE_RECORD_LIST = record("HoodieDeleteRecordList", deleteRecordList=array(_DELETED))
 
 
 def delete_content(
     records: Sequence[tuple[str | None, str | None, Any]], *, version: int = 3
 ) -> bytes:
     """Content of a delete block; an ordering value is None or (wrapper's name, record)."""
-    datum = io.BytesIO()
-    fastavro.schemaless_writer(
-        datum,
-        DELETE_RECORD_LIST,
-        {
-            "deleteRecordList": [
-                {"recordKey": key, "partitionPath": path, "orderingVal": value}
-                for key, path, value in records
-            ]
-        },
-    )
-    return struct.pack(">ii", version, len(datum.getvalue())) + datum.getvalue()
+    names = ("recordKey", "partitionPath", "orderingVal")
+    listed = [dict(zip(names, one, strict=True)) for one in records]
+    content = datum(DELETE_RECORD_LIST, {"deleteRecordList": listed})
+    return struct.pack(">ii", version, len(content)) + content

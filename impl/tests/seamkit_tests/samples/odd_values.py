@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator
 from typing import Any
 
-import fastavro
+from seamkit_tests.samples.avro_schemas import container, record
 
 
 def places(value: Any) -> Iterator[tuple[list[Any], Any]]:
@@ -34,10 +33,7 @@ def _depth(value: Any) -> int:
 def odd_container(body: Any) -> bytes:
     """A body as an Avro container of its own schema."""
     if isinstance(body, dict) and all(name.isidentifier() for name in body):
-        fields = [{"name": name, "type": any_type(_depth(of))} for name, of in body.items()]
-        schema: Any = {"type": "record", "name": "r", "fields": fields}
+        schema: Any = record("r", **{name: any_type(_depth(of)) for name, of in body.items()})
     else:
         schema = any_type(_depth(body))
-    file = io.BytesIO()
-    fastavro.writer(file, schema, [body])
-    return file.getvalue()
+    return container(schema, [body])

@@ -18,6 +18,7 @@ from pyarrow import orc
 from seamkit.avro.data_file import read_container
 from seamkit.tables.paimon.table import PaimonTable
 from seamkit_tests import SUITES_GOLDEN
+from seamkit_tests.samples.avro_schemas import container, logical, optional, record
 from seamkit_tests.samples.golden_tables import unpack
 
 _GOLDEN = SUITES_GOLDEN / "paimon"
@@ -102,8 +103,8 @@ def _rewritten(
     schema: Any = fastavro.reader(io.BytesIO(content)).writer_schema
     written_by(schema)
     records = list(read_container(content, str(file)))
-    for record in records:
-        change(record)
+    for one in records:
+        change(one)
     out = io.BytesIO()
     fastavro.writer(out, schema, records)
     return file.write_bytes(out.getvalue())
@@ -131,14 +132,7 @@ def files_as(table: Path, ending: str) -> None:
 
 
 def _avro(rows: pa.Table) -> bytes:
-    day = {"type": "int", "logicalType": "date"}
+    day, moment = logical("int", "date"), logical("long", "local-timestamp-micros")
     kinds = {pa.int32(): "int", pa.int64(): "long", pa.string(): "string", pa.date32(): day}
-    moment = {"type": "long", "logicalType": "local-timestamp-micros"}
-    fields = [
-        {"name": field.name, "type": ["null", kinds.get(field.type, moment)]}
-        for field in rows.schema
-    ]
-    out = io.BytesIO()
-    schema = {"type": "record", "name": "r", "fields": fields}
-    fastavro.writer(out, schema, rows.to_pylist(), codec="deflate")
-    return out.getvalue()
+    named = {field.name: optional(kinds.get(field.type, moment)) for field in rows.schema}
+    return container(record("r", **named), rows.to_pylist(), codec="deflate")

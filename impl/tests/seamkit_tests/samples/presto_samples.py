@@ -5,10 +5,6 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Any
 
-import pyarrow as pa
-
-from seambase.types import arrow_type, parse_presto
-
 _BYTES16 = [bytes(range(16)), b"\xff" * 16, None, b"\x00" * 16]
 _WORDS = ["", "a", None, "naïve 日本 😀", "x" * 300]
 _BINARY = [b"", b"\x00\xff", None, bytes(range(256))]
@@ -64,18 +60,3 @@ SAMPLES: dict[str, list[Any]] = {
         [[("l", None)]],
     ],
 }
-
-
-def sample(type_text: str, nulls: bool = True) -> pa.Array:
-    """The column of a type, with or without its null rows."""
-    target = arrow_type(parse_presto(type_text))
-    storage = target.storage_type if isinstance(target, pa.BaseExtensionType) else target
-    values = [value for value in SAMPLES[type_text] if nulls or value is not None]
-    if pa.types.is_temporal(storage):
-        array = pa.array(values, pa.int32() if storage.bit_width == 32 else pa.int64())
-        array = array.view(storage)
-    else:
-        array = pa.array(values, storage)
-    if isinstance(target, pa.BaseExtensionType):
-        return pa.ExtensionArray.from_storage(target, array)
-    return array

@@ -5,10 +5,6 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Any
 
-import pyarrow as pa
-
-from seambase.types import arrow_type, parse_spark
-
 _WORDS = ["", "1234567", None, "12345678", "naïve 日本 😀", "x" * 300]
 _MAX = 2**63 - 1
 
@@ -67,26 +63,3 @@ SAMPLES: dict[str, list[Any]] = {
         [[("l", None)]],
     ],
 }
-
-
-def sample(type_text: str, nulls: bool = True) -> pa.Array:
-    """The column of a type, with or without its null rows."""
-    target = arrow_type(parse_spark(type_text))
-    storage = target.storage_type if isinstance(target, pa.BaseExtensionType) else target
-    values = [value for value in SAMPLES[type_text] if nulls or value is not None]
-    if type_text == "array<interval>":
-        return _intervals(target, values)
-    if pa.types.is_temporal(storage):
-        counted = pa.array(values, pa.int32() if storage.bit_width == 32 else pa.int64())
-        return counted.view(storage)
-    array = pa.array(values, storage)
-    if isinstance(target, pa.BaseExtensionType):
-        return pa.ExtensionArray.from_storage(target, array)
-    return array
-
-
-def _intervals(target: pa.DataType, values: list[Any]) -> pa.Array:
-    """A list of an extension type, which Arrow makes of its storage only."""
-    stored = pa.array(values, pa.list_(target.value_type.storage_type))
-    elements = pa.ExtensionArray.from_storage(target.value_type, stored.values)
-    return pa.ListArray.from_arrays(stored.offsets, elements, type=target, mask=stored.is_null())

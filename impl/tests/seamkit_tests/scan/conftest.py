@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pytest
 
 import seamkit
 from seamkit.files import file_cache
+from seamkit_tests.samples.hudi_scans import counted_loads
 
 
 @pytest.fixture
@@ -19,3 +20,9 @@ def nothing_kept(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     yield
     seamkit.keep_at_most(0)
     seamkit.keep_at_most(file_cache.CACHE_BYTES)
+
+
+@pytest.fixture
+def loads(monkeypatch: pytest.MonkeyPatch) -> list[Sequence[str]]:
+    """The columns of each decoding of logs."""
+    return counted_loads(monkeypatch)

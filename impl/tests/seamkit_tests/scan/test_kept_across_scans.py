@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import shutil
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -20,46 +17,17 @@ from seamkit.files.file_cache import KEPT, Kept
 from seamkit.files.parquet import ParquetReader
 from seamkit.files.storage import Storage
 from seamkit_tests.samples.golden_tables import unpack_table
-from seamkit_tests.samples.hudi_scans import counted_loads
+from seamkit_tests.scan.kept import Read, by_parts, by_relation, by_stream, check_a_commit_is_seen
 
 pytestmark = pytest.mark.usefixtures("nothing_kept")
 
 
-@pytest.fixture
-def loads(monkeypatch: pytest.MonkeyPatch) -> list[Sequence[str]]:
-    """The columns of each decoding of logs."""
-    return counted_loads(monkeypatch)
+_DOORS = pytest.mark.parametrize("read", [by_relation, by_stream, by_parts])
 
 
-def _rows(table: Path) -> Counter[str]:
-    """All rows as DuckDB reads them, over a table that is opened anew."""
-    connection = duckdb.connect()
-    connection.execute("SET TimeZone = 'UTC'")
-    relation = seamkit.open_table(table).scan().relation(connection)
-    return Counter(map(repr, relation.to_arrow_table().to_pylist()))
-
-
-def _filtered(table: Path) -> Counter[str]:
-    """All rows by a stream with a filter that any row meets."""
-    opened = seamkit.open_table(table)
-    column = pc.field(opened.scan().schema.names[-1])
-    rows = opened.scan(filter=column.is_null() | column.is_valid())
-    return Counter(map(repr, rows.to_reader().read_all().to_pylist()))
-
-
-def _shared(table: Path) -> Counter[str]:
-    """What an engine is told of each part: the rows of its file that are gone, and ours."""
-    scan, told = seamkit.open_table(table).scan(), Counter[str]()
-    for number in range(scan.n_parts):
-        part = scan.masked_part(number, scan.schema.names, None)
-        told.update(map(repr, part.rows.to_table().to_pylist()))
-        told[f"gone of {part.file}"] += int(part.gone.sum())
-    return told
-
-
-@pytest.mark.parametrize("read", [_rows, _filtered, _shared])
+@_DOORS
 def test_a_second_scan_of_the_same_files_decodes_no_log(
-    tmp_path: Path, loads: list[Sequence[str]], read: Callable[[Path], Counter[str]]
+    tmp_path: Path, loads: list[Sequence[str]], read: Read
 ) -> None:
     """And has the same rows; once nothing may be kept, logs are decoded again."""
     table = unpack_table("mor-v9-types", tmp_path)
@@ -87,31 +55,16 @@ def test_streams_without_a_filter_or_within_a_limit_keep_no_rows(
     assert decoded[1] == 2 * decoded[0] > 0
 
 
-@pytest.mark.parametrize("read", [_rows, _filtered, _shared])
+@_DOORS
 @pytest.mark.parametrize("name", ["mor-v9-types", "mor-v6-types"])
-def test_a_commit_between_two_scans_is_seen(
-    tmp_path: Path, name: str, read: Callable[[Path], Counter[str]]
-) -> None:
+def test_a_commit_between_two_scans_is_seen(tmp_path: Path, name: str, read: Read) -> None:
     """As it is without anything kept: before it, after it, and once it is undone."""
     table = unpack_table(name, tmp_path)
     folder = next(f for f in (table / ".hoodie/timeline", table / ".hoodie") if f.is_dir())
     last = max(p.name.split(".")[0].split("_")[0] for p in folder.iterdir() if "commit" in p.name)
-    aside = tmp_path / "aside"
-    aside.mkdir()
     completed = [p for p in folder.glob(f"{last}*") if p.suffix == ".deltacommit"]
     assert completed
-
-    answers = []
-    for _ in range(2):
-        for path in completed:
-            shutil.move(path, aside / path.name)
-        answers.append(read(table))
-        for path in completed:
-            shutil.move(aside / path.name, path)
-        answers.append(read(table))
-    seamkit.keep_at_most(0)
-    assert answers[1] == answers[3] == read(table)
-    assert answers[0] == answers[2] != answers[1]
+    check_a_commit_is_seen(completed, tmp_path, lambda: read(table), lambda: read(table))
 
 
 def test_a_file_that_is_written_anew_is_read_anew(tmp_path: Path) -> None:

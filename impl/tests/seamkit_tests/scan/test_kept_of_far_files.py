@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -19,17 +18,11 @@ from seambench.bench.delayed_storage import DelayedFileSystem, requests
 from seamkit.files.parquet import ParquetReader
 from seamkit.files.storage import Storage
 from seamkit_tests.samples.golden_tables import unpack_table
-from seamkit_tests.samples.hudi_scans import counted_loads
+from seamkit_tests.scan.kept import Rows, check_a_commit_is_seen, relation_rows
 
 pytestmark = pytest.mark.usefixtures("nothing_kept")
 
 _HOUR = 3600
-
-
-@pytest.fixture
-def loads(monkeypatch: pytest.MonkeyPatch) -> list[Sequence[str]]:
-    """The columns of each decoding of logs."""
-    return counted_loads(monkeypatch)
 
 
 def _age(folder: Path, seconds: int = _HOUR) -> None:
@@ -39,13 +32,9 @@ def _age(folder: Path, seconds: int = _HOUR) -> None:
         os.utime(path, (then, then))
 
 
-def _rows(table: Path, options: Mapping[str, Any] | None = None) -> Counter[str]:
+def _rows(table: Path, options: Mapping[str, Any] | None = None) -> Rows:
     """All rows as DuckDB reads them, over a table far away that is opened anew."""
-    connection = duckdb.connect()
-    connection.execute("SET TimeZone = 'UTC'")
-    opened = seamkit.open_table(f"delayed://{table}", storage_options=options)
-    relation = opened.scan().relation(connection)
-    return Counter(map(repr, relation.to_arrow_table().to_pylist()))
+    return relation_rows(seamkit.open_table(f"delayed://{table}", storage_options=options).scan())
 
 
 def _marked(monkeypatch: pytest.MonkeyPatch, name: str, marks: Mapping[str, Any]) -> None:
@@ -90,17 +79,7 @@ def test_a_commit_between_two_scans_is_seen(tmp_path: Path) -> None:
     table = unpack_table("mor-v9-types", tmp_path)
     _age(tmp_path)
     completed = max((table / ".hoodie/timeline").glob("*.deltacommit"))
-    aside = tmp_path / completed.name
-
-    answers = []
-    for _ in range(2):
-        completed.rename(aside)
-        answers.append(_rows(table))
-        aside.rename(completed)
-        answers.append(_rows(table))
-    seamkit.keep_at_most(0)
-    assert answers[1] == answers[3] == _rows(table)
-    assert answers[0] == answers[2] != answers[1]
+    check_a_commit_is_seen([completed], tmp_path, lambda: _rows(table), lambda: _rows(table))
 
 
 def test_a_file_that_is_written_anew_is_read_anew(tmp_path: Path) -> None:
@@ -178,15 +157,4 @@ def test_a_write_between_two_plans_is_seen_by_the_metadata_table(tmp_path: Path)
     newest = max(path.name[:17] for path in timelines[0].glob("2*_*"))
     moved = [path for own in timelines for path in own.glob(f"{newest}_*")]
     assert len(moved) == 2
-
-    answers = []
-    for _ in range(2):
-        for path in moved:
-            path.rename(tmp_path / f"{len(path.parts)}{path.name}")
-        answers.append(_rows(table))
-        for path in moved:
-            (tmp_path / f"{len(path.parts)}{path.name}").rename(path)
-        answers.append(_rows(table))
-    seamkit.keep_at_most(0)
-    assert answers[1] == answers[3] == _rows(table)
-    assert answers[0] == answers[2] != answers[1]
+    check_a_commit_is_seen(moved, tmp_path, lambda: _rows(table), lambda: _rows(table))

@@ -8,15 +8,12 @@ import subprocess
 import sys
 import threading
 import warnings
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pytest
 
 import seamkit
@@ -26,15 +23,21 @@ from seamkit.files.kept_on_disk import Form, KeptOnDisk
 from seamkit.files.remote import RemoteFiles, Retry
 from seamkit.scan.events_cache import UnitMatches
 from seamkit.scan.units import ReadUnit
-from seamkit_tests.samples.delta_tables import unpack_delta
-from seamkit_tests.samples.golden_tables import unpack_table
+from seamkit_tests.samples.golden_tables import unpack, unpack_table
 from seamkit_tests.samples.hudi_scans import counted_loads
-from seamkit_tests.samples.iceberg_tables import unpack_iceberg
-from seamkit_tests.samples.paimon_tables import unpack_paimon
+from seamkit_tests.scan.kept import (
+    Read,
+    Rows,
+    by_dataset,
+    by_lazy_frame,
+    by_parts,
+    by_relation,
+    by_stream,
+    check_a_commit_is_seen,
+    forget,
+)
 
 pytestmark = pytest.mark.usefixtures("nothing_kept")
-
-Rows = Counter[str]
 
 
 @pytest.fixture
@@ -60,79 +63,26 @@ def worked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     return worked
 
 
-def _anew() -> None:
-    """Forget what is in memory, as a process that begins knows nothing."""
-    seamkit.keep_at_most(0)
-    seamkit.keep_at_most(1 << 28)
-
-
-def _bag(rows: pa.Table) -> Rows:
-    return Counter(map(repr, rows.to_pylist()))
-
-
-def _relation(table: Path) -> Rows:
-    connection = duckdb.connect()
-    connection.execute("SET TimeZone = 'UTC'")
-    return _bag(seamkit.open_table(table).scan().relation(connection).to_arrow_table())
-
-
-def _dataset(table: Path) -> Rows:
-    return _bag(seamkit.open_table(table).scan().dataset().to_table())
-
-
-def _lazy(table: Path) -> Rows:
-    frame = seamkit.open_table(table).scan().lazy().collect()
-    return Counter(map(repr, frame.iter_rows()))
-
-
-def _stream(table: Path) -> Rows:
-    opened = seamkit.open_table(table)
-    column = pc.field(opened.scan().schema.names[-1])
-    some = opened.scan(filter=column.is_null() | column.is_valid())
-    return _bag(some.to_reader().read_all())
-
-
-def _parts(table: Path) -> Rows:
-    """As a task of Spark asks for them."""
-    scan, told = seamkit.open_table(table).scan(), Rows()
-    for number in range(scan.n_parts):
-        part = scan.masked_part(number, scan.schema.names, None)
-        told.update(_bag(part.rows.to_table()))
-        told[f"gone of {part.file}"] += int(part.gone.sum())
-    return told
-
-
-_DOORS = [_relation, _dataset, _lazy, _stream, _parts]
-_UNPACK: dict[str, Callable[[str, Path], Path]] = {
-    "hudi": unpack_table,
-    "delta": unpack_delta,
-    "iceberg": unpack_iceberg,
-    "paimon": unpack_paimon,
-}
+_DOORS = [by_relation, by_dataset, by_lazy_frame, by_stream, by_parts]
 _KEYED = ["mor-v9-types", "mor-v6-types", "mor-v9-types-parquet-blocks"]
-_MASKED = [
-    ("delta", "vectors-update"),
-    ("iceberg", "equality-and-positions"),
-    ("iceberg", "vectors"),
-    ("paimon", "pk-levels"),
-    ("paimon", "vectors"),
-]
+_MASKED = ["delta/vectors-update", "iceberg/equality-and-positions", "iceberg/vectors"]
+_MASKED += ["paimon/pk-levels", "paimon/vectors"]
 
 
-def _held(table: Path, read: Callable[[Path], Rows], worked: list[Any]) -> None:
+def _held(table: Path, read: Read, worked: list[Any]) -> None:
     """A later process has the same rows, and does no more for them than a second read in one."""
     first = read(table)
     once = len(worked)
     assert read(table) == first
     again = len(worked) - once
     assert again < once
-    _anew()
+    forget()
     before = len(worked)
     assert read(table) == first
     assert len(worked) == before + again
 
     seamkit.keep_on_disk(None)
-    _anew()
+    forget()
     before = len(worked)
     assert read(table) == first
     assert len(worked) == before + once
@@ -142,7 +92,7 @@ def _held(table: Path, read: Callable[[Path], Rows], worked: list[Any]) -> None:
 @pytest.mark.parametrize("read", _DOORS)
 @pytest.mark.parametrize("name", _KEYED)
 def test_a_later_process_decodes_no_log(
-    name: str, read: Callable[[Path], Rows], tmp_path: Path, worked: list[Any]
+    name: str, read: Read, tmp_path: Path, worked: list[Any]
 ) -> None:
     """By any door, and its rows are those of a process that keeps nothing there."""
     _held(unpack_table(name, tmp_path), read, worked)
@@ -151,29 +101,24 @@ def test_a_later_process_decodes_no_log(
 @pytest.mark.parametrize("read", _DOORS)
 @pytest.mark.parametrize("other", _DOORS)
 def test_what_one_door_has_kept_another_may_read(
-    read: Callable[[Path], Rows],
-    other: Callable[[Path], Rows],
-    tmp_path: Path,
-    folder: Path,
+    read: Read, other: Read, tmp_path: Path, folder: Path
 ) -> None:
     """Each brings some of it; rows stay as they are without."""
     table = unpack_table("mor-v9-types", tmp_path)
     seamkit.keep_on_disk(None)
     expected = read(table)
-    _anew()
+    forget()
     seamkit.keep_on_disk(folder)
     other(table)
-    _anew()
+    forget()
     assert read(table) == expected
 
 
 @pytest.mark.usefixtures("folder")
-@pytest.mark.parametrize(("format_", "name"), _MASKED)
-def test_a_later_process_works_out_no_mask(
-    format_: str, name: str, tmp_path: Path, worked: list[Any]
-) -> None:
+@pytest.mark.parametrize("name", _MASKED)
+def test_a_later_process_works_out_no_mask(name: str, tmp_path: Path, worked: list[Any]) -> None:
     """Deletes and sorted runs are bits of the files, which a later process finds."""
-    _held(_UNPACK[format_](name, tmp_path), _relation, worked)
+    _held(unpack(name, tmp_path), by_relation, worked)
 
 
 _PROCESS = """
@@ -219,15 +164,15 @@ def test_nothing_is_written_unless_asked_for(tmp_path: Path, monkeypatch: Any) -
     monkeypatch.setattr(KeptOnDisk, "put", None)
     monkeypatch.setattr(KeptOnDisk, "get", None)
     table = unpack_table("mor-v9-types", tmp_path / "table")
-    expected = _relation(table)
+    expected = by_relation(table)
     seamkit.keep_on_disk(tmp_path / "kept")
     seamkit.keep_on_disk(None)
-    _anew()
-    assert _relation(table) == expected
+    forget()
+    assert by_relation(table) == expected
     seamkit.keep_on_disk(tmp_path / "kept")
     seamkit.keep_at_most(0)
     try:
-        assert _relation(table) == expected
+        assert by_relation(table) == expected
     finally:
         seamkit.keep_on_disk(None)
     assert not [*(tmp_path / "kept").iterdir()]
@@ -238,32 +183,32 @@ def test_a_commit_between_two_processes_is_seen(tmp_path: Path) -> None:
     """Before it, after it, and once it is undone."""
     table = unpack_table("mor-v9-types", tmp_path / "table")
     completed = max((table / ".hoodie/timeline").glob("*.deltacommit"))
-    aside = tmp_path / completed.name
-    answers = []
-    for _ in range(2):
-        completed.rename(aside)
-        answers.append(_relation(table))
-        _anew()
-        aside.rename(completed)
-        answers.append(_relation(table))
-        _anew()
-    seamkit.keep_on_disk(None)
-    assert answers[1] == answers[3] == _relation(table)
-    assert answers[0] == answers[2] != answers[1]
+
+    def later() -> Rows:
+        forget()
+        return by_relation(table)
+
+    check_a_commit_is_seen([completed], tmp_path, later, lambda: by_relation(table))
 
 
 @pytest.mark.usefixtures("folder")
 def test_another_table_under_the_same_names_is_read_anew(tmp_path: Path, worked: list[Any]) -> None:
     """Copied over the first: paths and sizes are the same, the files are others."""
     table = unpack_table("mor-v9-types", tmp_path / "table")
-    rows = _relation(table)
+    rows = by_relation(table)
     once = len(worked)
     copy = shutil.copytree(table, tmp_path / "copy")
     shutil.rmtree(table)
     copy.rename(table)
-    _anew()
-    assert _relation(table) == rows
+    forget()
+    assert by_relation(table) == rows
     assert len(worked) == 2 * once
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> KeptOnDisk:
+    """A megabyte in a folder of its own."""
+    return KeptOnDisk.at(tmp_path / "kept", 1 << 20)
 
 
 _NUMBERS = Form(
@@ -278,9 +223,8 @@ def _only(folder: Path) -> Path:
 
 
 @pytest.mark.parametrize("other", [b"", b"SEAMKEPT", b"x" * 500])
-def test_damage_anywhere_is_a_miss_that_is_removed(tmp_path: Path, other: bytes) -> None:
+def test_damage_anywhere_is_a_miss_that_is_removed(place: KeptOnDisk, other: bytes) -> None:
     """Each byte turned, each length cut, bytes at the end, another entry under the name."""
-    place = KeptOnDisk.at(tmp_path / "kept", 1 << 20)
     place.put(("a", 1), [1, 2, 3], _NUMBERS)
     path = _only(place.folder)
     whole = path.read_bytes()
@@ -302,22 +246,21 @@ def test_damage_anywhere_is_a_miss_that_is_removed(tmp_path: Path, other: bytes)
 def test_a_damaged_entry_costs_no_row(tmp_path: Path, worked: list[Any], folder: Path) -> None:
     """Whatever of it is hit, the logs are decoded again."""
     table = unpack_table("mor-v9-types", tmp_path)
-    rows, random = _relation(table), np.random.default_rng(3)
+    rows, random = by_relation(table), np.random.default_rng(3)
     for _ in range(8):
         for path in folder.iterdir():
             content = bytearray(path.read_bytes())
             content[random.integers(len(content))] ^= 1 << random.integers(8)
             path.write_bytes(content[: random.integers(1, 2 * len(content))])
         before = len(worked)
-        _anew()
-        assert _relation(table) == rows
+        forget()
+        assert by_relation(table) == rows
         assert len(worked) > before
 
 
 @pytest.mark.parametrize("what", ["folder", "pipe", "link"])
-def test_what_is_no_file_is_a_miss(tmp_path: Path, what: str) -> None:
+def test_what_is_no_file_is_a_miss(place: KeptOnDisk, tmp_path: Path, what: str) -> None:
     """Nobody waits for a pipe, or follows a link."""
-    place = KeptOnDisk.at(tmp_path / "kept", 1 << 20)
     place.put("a", [1], _NUMBERS)
     path = _only(place.folder)
     aside = path.rename(tmp_path / "aside")
@@ -343,9 +286,10 @@ def test_what_is_no_file_is_a_miss(tmp_path: Path, what: str) -> None:
         ((frozenset({"a", "b"}),), (("a", "b"),)),
     ],
 )
-def test_keys_that_differ_have_entries_of_their_own(tmp_path: Path, key: Any, other: Any) -> None:
+def test_keys_that_differ_have_entries_of_their_own(
+    place: KeptOnDisk, key: Any, other: Any
+) -> None:
     """Also where their parts look alike."""
-    place = KeptOnDisk.at(tmp_path / "kept", 1 << 20)
     place.put(key, [1], _NUMBERS)
     assert place.get(other, _NUMBERS) is None
     place.put(other, [2], _NUMBERS)
@@ -356,9 +300,8 @@ def test_keys_that_differ_have_entries_of_their_own(tmp_path: Path, key: Any, ot
 @pytest.mark.parametrize(
     "key", [object(), f"{object()}", (1, [2]), {"a": 1}], ids=["object", "place", "list", "map"]
 )
-def test_a_key_of_this_process_alone_is_not_written(tmp_path: Path, key: Any) -> None:
+def test_a_key_of_this_process_alone_is_not_written(place: KeptOnDisk, key: Any) -> None:
     """The place of an object in memory means another one elsewhere."""
-    place = KeptOnDisk.at(tmp_path / "kept", 1 << 20)
     place.put(("a", key), [1], _NUMBERS)
     assert not [*place.folder.iterdir()]
     assert place.get(("a", key), _NUMBERS) is None
@@ -376,9 +319,8 @@ def test_credentials_without_words_are_of_one_process(monkeypatch: pytest.Monkey
     assert here[2] == there[1]
 
 
-def test_another_version_finds_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_version_finds_nothing(place: KeptOnDisk, monkeypatch: pytest.MonkeyPatch) -> None:
     """It may decode otherwise."""
-    place = KeptOnDisk.at(tmp_path / "kept", 1 << 20)
     place.put("a", [1], _NUMBERS)
     monkeypatch.setattr(kept_on_disk, "_versions", lambda: "another ")
     assert place.get("a", _NUMBERS) is None
@@ -415,9 +357,8 @@ def test_what_is_larger_than_the_folder_is_not_written(tmp_path: Path) -> None:
     assert place.get("b", _NUMBERS) is None
 
 
-def test_a_full_disk_is_told_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_told_once(place: KeptOnDisk, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing fails, nothing unfinished stays, what was there is read on."""
-    place = KeptOnDisk.at(tmp_path / "kept", 1 << 20)
     place.put("a", [1], _NUMBERS)
 
     def full(_self: Path, _target: Any) -> None:
@@ -431,9 +372,8 @@ def test_a_full_disk_is_told_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert len([*place.folder.iterdir()]) == 1
 
 
-def test_a_folder_that_is_gone_is_told_once(tmp_path: Path) -> None:
+def test_a_folder_that_is_gone_is_told_once(place: KeptOnDisk) -> None:
     """As a full disk is."""
-    place = KeptOnDisk.at(tmp_path / "kept", 1 << 20)
     place.folder.rmdir()
     assert place.get("a", _NUMBERS) is None
     with pytest.warns(RuntimeWarning, match="nothing more is kept there"):
@@ -441,7 +381,7 @@ def test_a_folder_that_is_gone_is_told_once(tmp_path: Path) -> None:
     place.put("a", [1], _NUMBERS)
 
 
-def test_a_type_that_another_process_may_not_know_is_a_miss(tmp_path: Path) -> None:
+def test_a_type_that_another_process_may_not_know_is_a_miss(place: KeptOnDisk) -> None:
     """Its stored form alone would be of another type."""
 
     class Own(pa.ExtensionType):  # type: ignore[misc]  # pyarrow has no types
@@ -457,7 +397,6 @@ def test_a_type_that_another_process_may_not_know_is_a_miss(tmp_path: Path) -> N
 
     from seamkit.scan.events_cache import _COLUMN
 
-    place = KeptOnDisk.at(tmp_path / "kept", 1 << 20)
     column = pa.record_batch(
         {"a": pa.ExtensionArray.from_storage(Own(), pa.array([1], pa.int32()))}
     )
@@ -466,10 +405,9 @@ def test_a_type_that_another_process_may_not_know_is_a_miss(tmp_path: Path) -> N
     assert place.get("a", _COLUMN) is None
 
 
-def test_who_has_an_entry_keeps_it_when_it_is_removed(tmp_path: Path) -> None:
+def test_who_has_an_entry_keeps_it_when_it_is_removed(place: KeptOnDisk) -> None:
     """The mapping stays, whoever evicts the file meanwhile."""
     form = Form(_NUMBERS.pack, lambda batch: (batch, 0))
-    place = KeptOnDisk.at(tmp_path / "kept", 1 << 20)
     place.put("a", [7] * 10_000, form)
     found = place.get("a", form)
     assert found is not None

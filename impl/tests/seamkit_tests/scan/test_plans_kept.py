@@ -13,6 +13,7 @@ import pytest
 import seamkit
 from seamkit.files.storage import Storage
 from seamkit_tests.samples.golden_tables import unpack
+from seamkit_tests.samples.outlets import bag
 
 pytestmark = pytest.mark.usefixtures("nothing_kept")
 
@@ -40,7 +41,7 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def _rows(table: Path) -> Counter[str]:
-    return Counter(map(repr, seamkit.open_table(table).scan().to_table().to_pylist()))
+    return bag(seamkit.open_table(table).scan().to_table())
 
 
 def _apart(table: Path) -> Counter[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +14,7 @@ from seambench.data.tpch import TABLES, generate_part
 from seamkit.spark import NativeSpark
 from seamkit.tables.opening import open_table
 from seamkit_tests import SUITES_GOLDEN
+from seamkit_tests.samples import made_delta
 from seamkit_tests.samples.lacking import OrSkipped
 from seamkit_tests.samples.pyspark_marks import QUIET
 
@@ -51,7 +51,7 @@ def tables(spark: NativeSpark, tmp_path_factory: pytest.TempPathFactory) -> dict
 
 def _delta_table(spark: NativeSpark, folder: Path, name: str) -> Path:
     """Data files of the generator's rows, and the commit that adds them."""
-    (folder / "_delta_log").mkdir(parents=True)
+    folder.mkdir(parents=True)
     rows = pa.Table.from_batches(generate_part(name, _SCALE, 1, 1), TABLES[name].schema)
     size = -(-rows.num_rows // _FILES)
     added = []
@@ -60,17 +60,9 @@ def _delta_table(spark: NativeSpark, folder: Path, name: str) -> Path:
         if part.num_rows:
             path = folder / f"part-{number}.parquet"
             pq.write_table(part, path, row_group_size=5000)
-            about = {"path": path.name, "size": path.stat().st_size, "partitionValues": {}}
-            added.append({"add": about | {"modificationTime": 0, "dataChange": True}})
+            added.append(made_delta.add_file(path))
     schema = spark.session.read.parquet(str(folder)).schema.json()
-    meta = {"id": name, "format": {"provider": "parquet", "options": {}}, "schemaString": schema}
-    actions = [
-        {"protocol": {"minReaderVersion": 1, "minWriterVersion": 2}},
-        {"metaData": meta | {"partitionColumns": [], "configuration": {}, "createdTime": 0}},
-        *added,
-    ]
-    text = "".join(f"{json.dumps(action)}\n" for action in actions)
-    (folder / "_delta_log" / f"{0:020}.json").write_text(text, encoding="utf-8")
+    made_delta.make(folder, [], *added, schemaString=schema, createdTime=0)
     return folder
 
 
