@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -11,7 +12,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from seambase.errors import InputError, RefusedError, UsageError
-from seamkit.core.border import NativeMemoryError
 from seamkit.core.memory import TrackedAllocator
 from seamkit.offheap.columns.table import OffHeapTable
 from seamkit.offheap.columns.types import UNKNOWN, ColumnType, Kind, from_arrow, parse
@@ -19,6 +19,7 @@ from seamkit.offheap.engine.columns import EngineColumns, EngineSchema, fill, mo
 from seamkit.offheap.engine.schema import carried_type
 from seamkit_tests.samples.chain_writer import HandChain, nested_columns, write
 from seamkit_tests.samples.column_samples import VALUES
+from seamkit_tests.samples.failing import bears_failures
 
 Sample = tuple[ColumnType, list[Any]]
 
@@ -135,43 +136,27 @@ _NESTED_ROWS: list[Any] = [
 ]
 
 
-def test_every_failed_allocation_leaves_nothing_behind(allocator: TrackedAllocator) -> None:
+def test_every_failed_allocation_leaves_nothing_behind() -> None:
     """The n-th allocation fails, for every n: a clean error, and no live block."""
     column = parse(_NESTED)
     hand = _chain([(column, _NESTED_ROWS)])
     expected = EngineSchema(pa.schema([("c", carried_type(column))]), [column])
     for read in (_fill, _fill_by_columns):
-        n = 1
-        while True:
-            allocator.fail_after(n)
-            try:
-                batch = read(hand, expected, allocator)
-            except NativeMemoryError:
-                n += 1
-                assert allocator.counters().live_blocks == 0
-                continue
-            break
-        allocator.fail_after(0)
-        assert n > 20
+        batch = bears_failures(partial(read, hand, expected), least=20)
         assert batch.column(0).to_pylist() == _NESTED_ROWS
-        del batch
 
 
 @pytest.mark.parametrize(
     ("column", "wanted"),
     [
         (ColumnType.map(parse("string"), None), pa.map_(pa.string(), pa.null())),
-        (
-            ColumnType.map(None, parse("int")),
-            pa.list_(pa.struct([("key", pa.null()), ("value", pa.int32())])),
-        ),
-        (
-            ColumnType.map(None, None),
-            pa.list_(pa.struct([("key", pa.null()), ("value", pa.null())])),
-        ),
+        (ColumnType.map(None, parse("int")),
+         pa.list_(pa.struct([("key", pa.null()), ("value", pa.int32())]))),
+        (ColumnType.map(None, None),
+         pa.list_(pa.struct([("key", pa.null()), ("value", pa.null())]))),
     ],
     ids=["keys", "values", "neither"],
-)
+)  # fmt: skip
 def test_maps_without_a_side(allocator: TrackedAllocator, column: ColumnType, wanted: Any) -> None:
     """What was not asked for takes no word in the chain and is null in Arrow; offsets stay."""
     hand = _chain([(column, [[("a", 1), ("b", None)], None, []])])

@@ -17,6 +17,7 @@ from seamkit.offheap.columns.decode import column_values, slots
 from seamkit.offheap.columns.table import OffHeapTable
 from seamkit.offheap.columns.types import UNKNOWN, ColumnType, parse
 from seamkit.offheap.engine.columns import EngineSchema, fill
+from seamkit_tests.samples.failing import bears_failures
 
 ALIGNMENT = 64
 _MALLOC = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
@@ -199,14 +200,4 @@ def test_a_table_releases_after_any_error(text: str, array: Any, error: type[Exc
 @pytest.mark.parametrize("column", [*TYPES, ColumnType.variant()], ids=str)
 def test_making_a_table_may_fail_anywhere(column: ColumnType) -> None:
     """Whichever allocation of a new table fails, nothing of it is left."""
-    failures = 0
-    while True:
-        allocator = TrackedAllocator()
-        allocator.fail_after(failures + 1)
-        try:
-            OffHeapTable([column, column], 100, allocator).release()
-            break
-        except NativeMemoryError:
-            failures += 1
-        assert allocator.counters().live_blocks == 0
-    assert failures > 3
+    bears_failures(lambda owner: OffHeapTable([column, column], 100, owner).release(), least=4)

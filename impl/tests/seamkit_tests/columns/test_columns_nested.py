@@ -19,6 +19,7 @@ from seamkit.offheap.columns.decode import column_values, slots
 from seamkit.offheap.columns.table import OffHeapTable
 from seamkit.offheap.columns.types import UNKNOWN, ColumnType, parse
 from seamkit.offheap.engine.columns import EngineSchema, fill
+from seamkit_tests.samples.failing import bears_failures
 from seamkit_tests.samples.nested_samples import array_of, as_stored, columns
 
 SETTINGS = settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
@@ -305,25 +306,16 @@ def test_every_allocation_may_fail() -> None:
     rows = [[(key, value), (key * 9, None)], None, []] * 5
     plain = array_of(column, rows)
     taken = pa.DictionaryArray.from_arrays(pa.array([3, None, 0], pa.int8()), plain)
-    failures = 0
-    while True:
-        with TrackedAllocator() as allocator:
-            allocator.fail_after(failures + 1)
-            try:
-                with OffHeapTable([column], 1, allocator) as table:
-                    _append_or_nothing(table, [plain, taken])
-                break
-            except NativeMemoryError:
-                failures += 1
-    assert failures > 20
 
+    def append(allocator: TrackedAllocator) -> None:
+        rows = 0
+        with OffHeapTable([column], 1, allocator) as table:
+            for array in (plain, taken):
+                try:
+                    table.append_arrow(0, array)
+                    rows += len(array)
+                except NativeMemoryError:
+                    assert len(read_back(table, rows)[0]) == rows
+                    raise
 
-def _append_or_nothing(table: OffHeapTable, arrays: Sequence[Any]) -> None:
-    rows = 0
-    for array in arrays:
-        try:
-            table.append_arrow(0, array)
-            rows += len(array)
-        except NativeMemoryError:
-            assert len(read_back(table, rows)[0]) == rows
-            raise
+    bears_failures(append, least=21)

@@ -275,17 +275,11 @@ def test_rows_and_columns_may_take_turns_in_a_chunk() -> None:
     assert column_values(count, parse("int"), found) == [1, 2, 3, 4, None]
 
 
-@pytest.mark.parametrize(
-    ("array", "kind", "reason"),
-    [
-        (pa.array(["x"]), RefusedError, "column 'c'"),
-        (pa.array([2**40]), RefusedError, "column 'c'"),
-    ],
-)
-def test_columns_of_other_types_are_refused(array: Any, kind: type[Exception], reason: str) -> None:
+@pytest.mark.parametrize("values", [["x"], [2**40]])
+def test_columns_of_other_types_are_refused(values: list[Any]) -> None:
     """An Arrow column of another type is refused by name; nothing stays behind."""
-    scanner = _OneColumn(parse("int"), [], _by_columns(array, 0))
-    with pytest.raises(kind, match=reason):
+    scanner = _OneColumn(parse("int"), [], _by_columns(pa.array(values), 0))
+    with pytest.raises(RefusedError, match="column 'c'"):
         scanner.found()
 
 

@@ -36,6 +36,7 @@ from seamkit.offheap.connector.rows import RowScanner
 from seamkit.offheap.connector.scanner import ConnectorScanner
 from seamkit.tables.hudi.table import HudiTable
 from seamkit_tests import GOLDEN
+from seamkit_tests.samples.failing import bears_failures
 from seamkit_tests.samples.golden_tables import unpack_table
 
 
@@ -487,37 +488,16 @@ def test_an_error_at_any_step_releases(step: str) -> None:
     assert scanner.allocator.counters().live_blocks == 0
 
 
-def test_every_allocation_of_nested_rows_may_fail() -> None:
-    """If any one allocation fails, that is a memory error, and everything else comes back."""
-    for n in itertools.count(1):
-        allocator = TrackedAllocator()
-        allocator.fail_after(n)
-        chunks = 0
-        with suppress(MemoryError):
-            chunks = len(_chunks(_scanner(allocator)))
-        assert allocator.counters().live_blocks == 0
-        if chunks:
-            assert chunks == 5
-            assert allocator.counters().total_blocks < n
-            return
-
-
-def test_every_allocation_of_whole_columns_may_fail() -> None:
-    """The same by whole columns, with parts chosen."""
+def test_every_allocation_may_fail() -> None:
+    """Of nested rows, and of whole columns with parts chosen: an error, and all comes back."""
     names = dict(zip("abcd", map(parse, _NESTED), strict=True))
-    for n in itertools.count(1):
-        allocator = TrackedAllocator()
-        allocator.fail_after(n)
-        scanner = GeneratorScanner(
-            names, 9, 4, nested=["c.$0.b", "d.$1"], append="columns", allocator=allocator
-        )
-        chunks = 0
-        with suppress(MemoryError):
-            chunks = len(_chunks(scanner))
-        assert allocator.counters().live_blocks == 0
-        if chunks:
-            assert chunks == 3
-            return
+
+    def generated(allocator: TrackedAllocator) -> GeneratorScanner:
+        options: dict[str, Any] = {"nested": ["c.$0.b", "d.$1"], "append": "columns"}
+        return GeneratorScanner(names, 9, 4, **options, allocator=allocator)
+
+    assert bears_failures(lambda allocator: len(_chunks(_scanner(allocator)))) == 5
+    assert bears_failures(lambda allocator: len(_chunks(generated(allocator)))) == 3
 
 
 class _Empties(ConnectorScanner):

@@ -42,12 +42,8 @@ _OTHERS: tuple[tuple[str, pa.DataType, list[Any], dict[str, str]], ...] = (
     ("collect", pa.list_(pa.int32()), [[1, 2, 1], [], [None, 2], [3]], {"distinct": "true"}),
     ("collect", pa.list_(_ROW), [_ROWS, _ROWS[:1], []], {"distinct": "true"}),
     ("merge_map", pa.map_(pa.string(), pa.int32()), [[("a", 1)], [("a", None), ("b", 2)], []], {}),
-    (
-        "merge_map_with_keytime",
-        pa.map_(pa.string(), _ROW),
-        [[("x", row)] for row in _TIMED] + [[("x", None), ("y", _TIMED[0])]],
-        {},
-    ),
+    ("merge_map_with_keytime", pa.map_(pa.string(), _ROW),
+     [[("x", row)] for row in _TIMED] + [[("x", None), ("y", _TIMED[0])]], {}),
     ("nested_update", pa.list_(_ROW), [_ROWS, [None, *_ROWS[:1]], [], _ROWS[2:]], {}),
     ("nested_update", pa.list_(_ROW), [_ROWS[1:], [None], _ROWS[:1]], {"nested-key": "id"}),
     ("nested_update", pa.list_(_ROW), [_ROWS, _ROWS[:2], []], {"count-limit": "3"}),
@@ -57,7 +53,7 @@ _OTHERS: tuple[tuple[str, pa.DataType, list[Any], dict[str, str]], ...] = (
         for name in ("last_value", "last_non_null_value", "first_value", "first_non_null_value")
     ),
     *((name, kind, own, {}) for name in ("sum", "product") for kind, own in _NUMBERS),
-)
+)  # fmt: skip
 
 
 def _told(step: Any, *given: Any) -> Any:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
 from seambase.errors import InputError, RefusedError, UsageError
-from seambase.serde import SerdeField, SerdeRequest
 from seambench_impl.peers.presto.pages import PrestoJvmSerde
+from seamkit_tests.samples import serde_columns
 from seamkit_tests.samples.lacking import OrSkipped
-from seamkit_tests.samples.presto_samples import SAMPLES, sample
+from seamkit_tests.samples.presto_samples import SAMPLES
+from seamkit_tests.samples.serde_columns import batch, column
 
 pytestmark = pytest.mark.jvm
 
@@ -32,15 +34,12 @@ def serde() -> Iterator[PrestoJvmSerde]:
         yield PrestoJvmSerde()
 
 
-def request(*types: str, **options: object) -> SerdeRequest:
-    """Columns c0, c1, ... of the types."""
-    fields = [SerdeField(f"c{index}", text) for index, text in enumerate(types)]
-    return SerdeRequest("presto", fields, options)
+request = partial(serde_columns.request, "presto")
 
 
-def batch(*arrays: pa.Array) -> pa.RecordBatch:
-    """Columns c0, c1, ... of the arrays."""
-    return pa.RecordBatch.from_arrays(list(arrays), names=[f"c{i}" for i in range(len(arrays))])
+def sample(type_text: str, nulls: bool = True) -> pa.Array:
+    """The column of a type, with or without its null rows."""
+    return column("presto", type_text, SAMPLES[type_text], nulls)
 
 
 def test_a_page_has_the_bytes_of_the_format(serde: PrestoJvmSerde) -> None:

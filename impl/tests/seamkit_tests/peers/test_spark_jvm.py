@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
 from seambase.errors import InputError, RefusedError, UsageError
-from seambase.serde import SerdeField, SerdeRequest
 from seambench_impl.peers.spark.rows import SparkJvmSerde
+from seamkit_tests.samples import serde_columns
 from seamkit_tests.samples.lacking import OrSkipped
-from seamkit_tests.samples.spark_samples import SAMPLES, sample
+from seamkit_tests.samples.serde_columns import batch, column
+from seamkit_tests.samples.spark_samples import SAMPLES
 
 pytestmark = pytest.mark.jvm
 
@@ -25,15 +27,12 @@ def serde() -> Iterator[SparkJvmSerde]:
         yield SparkJvmSerde()
 
 
-def request(*types: str, **options: object) -> SerdeRequest:
-    """Columns c0, c1, ... of the types."""
-    fields = [SerdeField(f"c{index}", text) for index, text in enumerate(types)]
-    return SerdeRequest("unsaferow", fields, options)
+request = partial(serde_columns.request, "unsaferow")
 
 
-def batch(*arrays: pa.Array) -> pa.RecordBatch:
-    """Columns c0, c1, ... of the arrays."""
-    return pa.RecordBatch.from_arrays(list(arrays), names=[f"c{i}" for i in range(len(arrays))])
+def sample(type_text: str, nulls: bool = True) -> pa.Array:
+    """The column of a type, with or without its null rows."""
+    return column("spark", type_text, SAMPLES[type_text], nulls)
 
 
 def test_a_row_has_the_bytes_of_the_format(serde: SparkJvmSerde) -> None:

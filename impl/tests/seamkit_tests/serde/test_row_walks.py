@@ -40,18 +40,15 @@ def _accepts(reader: Any, format_: str, data: Any, fields: Any, options: Any) ->
 
 
 @pytest.mark.parametrize("name", golden_names())
-def test_golden_rows_have_the_best_grade(name: str) -> None:
-    """What Spark 3.5.9 wrote decodes, is its own bytes, and can be updated in place."""
+def test_golden_rows_are_graded_best_and_explained_whole(name: str) -> None:
+    """What Spark 3.5.9 wrote decodes, is its own bytes, and can be updated in place.
+
+    Fields explained lie within the stream, begin with its first byte and leave out padding alone.
+    """
     golden = load_golden(name)
     found = grade(golden.data, golden.fields, _options(golden))
     assert (found.decodes, found.same_bytes, found.updatable) == (True, True, True)
     assert found.oddities == ()
-
-
-@pytest.mark.parametrize("name", golden_names())
-def test_explanations_reach_from_the_first_byte_to_the_last(name: str) -> None:
-    """Fields lie within the stream, begin with its first byte and leave out padding alone."""
-    golden = load_golden(name)
     met = list(inspect_rows("unsaferow", golden.data, golden.fields, _options(golden)))
     covered = bytearray(len(golden.data))
     for field in met:
@@ -145,15 +142,11 @@ def _grade_of(types: dict[str, str], *words: int) -> Any:
         ({"a": "decimal(38,0)"}, (1, 0), False, "keeps no place"),
         ({"a": "decimal(38,0)"}, (0, 16 << 32 | 1, 5), False, "less than 16"),
         ({"a": "decimal(38,0)"}, (0, 16 << 32 | 2, 0x0500, 0), True, "more bytes than it needs"),
-        (
-            {"a": "decimal(38,0)", "b": "string"},
-            (0, 24 << 32 | 1, 32 << 32 | 1, 5, 0x41),
-            False,
-            "shares the place",
-        ),
+        ({"a": "decimal(38,0)", "b": "string"}, (0, 24 << 32 | 1, 32 << 32 | 1, 5, 0x41), False,
+         "shares the place"),
         ({"a": "interval"}, (1, 0), False, "keeps no place"),
     ],
-)
+)  # fmt: skip
 def test_oddities_are_named(
     types: dict[str, str], words: tuple[int, ...], updatable: bool, what: str
 ) -> None:
