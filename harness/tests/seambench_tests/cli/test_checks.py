@@ -187,17 +187,13 @@ def test_what_cannot_be_chosen_is_said(arguments: Sequence[str], says: str) -> N
     ("case", "says"),
     [
         (WRONG, ["2. upsert", '"log-only-deleted"  "log1"  6', '"query": {"type": "snap']),
-        (
-            "scan/hudi/damage/missing-log",
-            ["5. delete log:2  (damaged by hand)", "a refusal: InputError"],
-        ),
-        (
-            "serde/presto/bigint_1_rows/decode",
-            ['"operation": "deserialize"', "golden/presto/bigint_1_rows.json"],
-        ),
+        ("scan/hudi/damage/missing-log",
+         ["5. delete log:2  (damaged by hand)", "a refusal: InputError"]),
+        ("serde/presto/bigint_1_rows/decode",
+         ['"operation": "deserialize"', "golden/presto/bigint_1_rows.json"]),
         ("column/nested/value-matrix", ["StarRocks/starrocks#", "requirement = "]),
     ],
-)
+)  # fmt: skip
 def test_explained_cases_say_all(case: str, says: Sequence[str]) -> None:
     """Rule, source, life, request, rows and the command."""
     # A file may stand for several cases.

@@ -139,21 +139,15 @@ def test_no_package_is_installed_for_a_peer_without_one() -> None:
     ("said", "told"),
     [
         ("no such version", "no such version"),
-        (
-            "WARNING: after 'NewConnectionError(...)'\nERROR: no a (from versions: none)",
-            "the index of packages cannot be reached",
-        ),
+        ("WARNING: after 'NewConnectionError(...)'\nERROR: no a (from versions: none)",
+         "the index of packages cannot be reached"),
         ("cause: failed to lookup address information", "the index of packages cannot be reached"),
-        (
-            "WARNING: after 'NewConnectionError(...)'\nERROR: no a (from versions: 1.0)",
-            r"WARNING.*from versions: 1\.0",
-        ),
-        (
-            f"requirement a==9.9 (from versions: {', '.join(f'0.{n}' for n in range(200))})",
-            r"the index has no a==9\.9; the last of its versions: 0\.197, 0\.198, 0\.199$",
-        ),
+        ("WARNING: after 'NewConnectionError(...)'\nERROR: no a (from versions: 1.0)",
+         r"WARNING.*from versions: 1\.0"),
+        (f"requirement a==9.9 (from versions: {', '.join(f'0.{n}' for n in range(200))})",
+         r"the index has no a==9\.9; the last of its versions: 0\.197, 0\.198, 0\.199$"),
     ],
-)
+)  # fmt: skip
 def test_what_cannot_be_installed_is_unavailable(
     bare: Path, monkeypatch: pytest.MonkeyPatch, said: str, told: str
 ) -> None:

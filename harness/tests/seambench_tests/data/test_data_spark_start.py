@@ -127,26 +127,14 @@ def test_what_is_missing_is_told_before_a_folder_is_made(
         ("", "java.io.IOException: No space left on device", UnavailableError, "no space left"),
         ("java.lang.OutOfMemoryError: heap", "lost", UnavailableError, "--memory"),
         ("", ConnectionRefusedError(111, "Connection refused"), SeambenchError, "went away"),
-        (
-            "",
-            "An error occurred while calling o7.save.\n: org.x.E: first\nsecond\n\tat a.b(C.java)",
-            SeambenchError,
-            "while writing t: org.x.E: first second$",
-        ),
-        (
-            "",
-            "An error occurred while calling o7\n: E: x\n\tat a.b\nCaused by: b.F: inner\n\t... 7",
-            SeambenchError,
-            "while writing t: b.F: inner$",
-        ),
-        (
-            "",
-            "Traceback\nseambase.errors.UnavailableError: tpchgen-cli is missing\n\tat a.b",
-            SeambenchError,
-            "while writing t: tpchgen-cli is missing$",
-        ),
+        ("", "An error occurred while calling o7.save.\n: org.x.E: first\nsecond\n\tat a.b(C.java)",
+         SeambenchError, "while writing t: org.x.E: first second$"),
+        ("", "An error occurred while calling o7\n: E: x\n\tat a.b\nCaused by: b.F: inner\n\t... 7",
+         SeambenchError, "while writing t: b.F: inner$"),
+        ("", "Traceback\nseambase.errors.UnavailableError: tpchgen-cli is missing\n\tat a.b",
+         SeambenchError, "while writing t: tpchgen-cli is missing$"),
     ],
-)
+)  # fmt: skip
 def test_failures_become_one_sentence(
     printed: str,
     error: str | Exception,

@@ -68,14 +68,10 @@ def test_batches_of_changing_encodings_are_made_alike() -> None:
         ("refuse", RefusedError, "no such format"),
         ("crash", CrashError, "signal 11"),
         ("fail", CrashError, "code 7"),
-        (
-            "panic",
-            CrashError,
-            "without a last line `refused: SENTENCE`; it said: panic",
-        ),
+        ("panic", CrashError, "without a last line `refused: SENTENCE`; it said: panic"),
         ("garbage", ProtocolError, "no Arrow IPC stream"),
     ],
-)
+)  # fmt: skip
 def test_failures_of_a_command(format_: str, error: type[SeambenchError], says: str) -> None:
     """A refusal, a crash and garbage are told apart."""
     with pytest.raises(error, match=says):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from seambench.contracts.formats import TableFormat
@@ -55,11 +57,18 @@ def without(pattern: str) -> Plant:
     return plant
 
 
-def new_faults(format_: TableFormat, table: Path, plant: Plant) -> set[str]:
-    """The rules that a table breaks once something is planted, and did not before."""
-    before = {fault.rule for fault in format_.faults(table)}
+@cache
+def _own_faults(format_: TableFormat, name: str) -> set[str]:
+    """The rules that a golden table breaks as it is."""
+    with TemporaryDirectory() as folder:
+        return {fault.rule for fault in format_.faults(unpacked(format_, name, Path(folder)))}
+
+
+def new_faults(format_: TableFormat, name: str, plant: Plant, folder: Path) -> set[str]:
+    """The rules that a golden table breaks once something is planted, and did not before."""
+    table = unpacked(format_, name, folder)
     plant(table)
-    return {fault.rule for fault in format_.faults(table)} - before
+    return {fault.rule for fault in format_.faults(table)} - _own_faults(format_, name)
 
 
 def faults_by_form(

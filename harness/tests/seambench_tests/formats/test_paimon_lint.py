@@ -27,7 +27,6 @@ from seambench_tests.formats.planting import (
     faults_by_form,
     new_faults,
     put,
-    unpacked,
     without,
 )
 
@@ -350,10 +349,8 @@ FAULTS: list[tuple[str, str, Plant]] = [
 )
 def test_a_planted_fault_is_named(rule: str, table: str, plant: Plant, tmp_path: Path) -> None:
     """A table with one thing changed has the fault whose rule that breaks, and only then."""
-    path = unpacked(PAIMON, table, tmp_path)
-
     named = rule if rule.startswith("parquet.") else f"paimon.{rule}"
-    assert named in new_faults(PAIMON, path, plant)
+    assert named in new_faults(PAIMON, table, plant, tmp_path)
 
 
 @pytest.mark.parametrize(

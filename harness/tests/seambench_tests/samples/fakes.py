@@ -19,23 +19,34 @@ from seambench.contracts.scan import Scan, ScanRequest
 from seambench.engines.stream_dataset import StreamDataset
 
 
-class MemoryScan:
-    """One read of a table in memory."""
+class _TableScan:
+    """One read of some columns of a table in memory."""
 
-    def __init__(self, owner: MemoryScanner, request: ScanRequest) -> None:
-        names = list(owner.table.schema.names if request.columns is None else request.columns)
+    def __init__(self, owner: Any, request: ScanRequest, table: pa.Table) -> None:
+        names = list(table.schema.names if request.columns is None else request.columns)
         for name in names:
-            if name not in owner.table.schema.names:
+            if name not in table.schema.names:
                 raise UsageError(f"unknown column {name!r}")
-        self._owner = owner
-        self._request = request
-        self._table = owner.table.select(names)
+        self._owner, self._request = owner, request
+        self._table = table.select(names)
         self._report = ScanReport(paths={"memory": 1})
 
     @property
     def schema(self) -> pa.Schema:
         """Schema of the columns asked for."""
         return self._table.schema
+
+    def dataset(self) -> ds.Dataset:
+        """The harness's own dataset over this scanner."""
+        return StreamDataset(self._owner, self._request)
+
+    def report(self) -> ScanReport:
+        """Rows handed out so far."""
+        return self._report
+
+
+class MemoryScan(_TableScan):
+    """It counts its rows."""
 
     def to_reader(self) -> pa.RecordBatchReader:
         """The rows, in batches."""
@@ -48,14 +59,6 @@ class MemoryScan:
                 raise self._owner.fails_with
 
         return pa.RecordBatchReader.from_batches(self._table.schema, batches())
-
-    def dataset(self) -> ds.Dataset:
-        """The harness's own dataset over this scanner."""
-        return StreamDataset(self._owner, self._request)
-
-    def report(self) -> ScanReport:
-        """Rows handed out so far."""
-        return self._report
 
 
 class MemoryScanner:
@@ -80,7 +83,7 @@ class MemoryScanner:
     def open(self, request: ScanRequest) -> Scan:
         """Plan a read."""
         self.opened.append(request)
-        return MemoryScan(self, request)
+        return MemoryScan(self, request, self.table)
 
 
 class EmptyScanner(MemoryScanner):
@@ -105,38 +108,20 @@ class Suite:
 SUITE = Suite()
 
 
-class FolderScan:
+class FolderScan(_TableScan):
     """One read of the Parquet files of a folder, changed by its scanner."""
 
     def __init__(self, owner: FolderScanner, request: ScanRequest) -> None:
         whole = ds.dataset(request.table, format="parquet").to_table()
-        names = [name for name in whole.schema.names if not name.startswith("_hoodie_")]
-        asked = names if request.columns is None else list(request.columns)
-        for name in asked:
-            if name not in whole.schema.names:
-                raise UsageError(f"unknown column {name!r}")
-        self._owner = owner
-        self._request = request
-        self._table = owner.change(whole).select(asked)
-
-    @property
-    def schema(self) -> pa.Schema:
-        """Schema of the columns asked for."""
-        return self._table.schema
+        own = [name for name in whole.schema.names if not name.startswith("_hoodie_")]
+        super().__init__(owner, request, owner.change(whole.select(own)))
+        self._report = ScanReport(paths={"native": 1}, warnings=list(owner.warnings))
 
     def to_reader(self) -> pa.RecordBatchReader:
         """The rows."""
         schema, size = self._table.schema, self._request.batch_rows
         batches = self._table.to_batches(max_chunksize=size)
         return pa.RecordBatchReader.from_batches(schema, self._owner.slowly(batches))
-
-    def dataset(self) -> ds.Dataset:
-        """The harness's own dataset over this scanner."""
-        return StreamDataset(self._owner, self._request)
-
-    def report(self) -> ScanReport:
-        """One slice, and a warning if the scanner warns."""
-        return ScanReport(paths={"native": 1}, warnings=list(self._owner.warnings))
 
 
 class FolderScanner:

@@ -8,15 +8,14 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from seambase.errors import InputError
 from seambase.scan import ScanReport, ScanWarning
 from seamkit.command import main, tables
 from seamkit.scan.scan import Scan
+from seamkit_tests.samples.batch_scan import BatchScan
 
 _BATCH = pa.record_batch({"id": list(range(50))})
 
@@ -45,52 +44,16 @@ def _whole() -> Iterator[pa.RecordBatch]:
 KINDS = {"endless": _endless, "broken": _broken, "crashing": _crashing, "warning": _whole}
 
 
-class FakeScan(Scan):
+class FakeScan(BatchScan):
     """A scan of made batches that warns of twelve places."""
 
     def __init__(self, kind: str) -> None:
-        self._kind = kind
-
-    @property
-    def schema(self) -> pa.Schema:
-        """One column."""
-        return _BATCH.schema
-
-    @property
-    def whole_schema(self) -> pa.Schema:
-        """The same."""
-        return _BATCH.schema
-
-    def narrowed(self, columns: Sequence[str], condition: pc.Expression | None) -> Scan:
-        """Nobody asks."""
-        raise NotImplementedError
-
-    def to_reader(self) -> pa.RecordBatchReader:
-        """The kind's batches."""
-        return pa.RecordBatchReader.from_batches(_BATCH.schema, KINDS[self._kind]())
-
-    def dataset(self) -> Any:
-        """Nobody asks."""
-        raise NotImplementedError
+        super().__init__(_BATCH.schema, KINDS[kind])
 
     def report(self) -> ScanReport:
         """Twelve warnings."""
         made = [ScanWarning("log.3", n, "block without footer") for n in range(3, 15)]
         return ScanReport(paths={"native": 1}, warnings=made)
-
-    def explain(self, *, engine: bool = False) -> str:
-        """Nothing."""
-        return str(engine)
-
-    @property
-    def n_parts(self) -> int:
-        """One."""
-        return 1
-
-    def part(self, number: int, columns: Sequence[str], condition: pc.Expression | None) -> Scan:
-        """Itself."""
-        del number, columns, condition
-        return self
 
 
 class FakeTable:
