@@ -6,31 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
-from seambase.scan import ScanReport
 from seambench.contracts.scan import ScanRequest
-
-
-class _Everything:
-    """A table in memory, as a scan."""
-
-    def __init__(self, table: pa.Table) -> None:
-        self.schema = table.schema
-        self._table = table
-
-    def to_reader(self) -> pa.RecordBatchReader:
-        """Its rows."""
-        return self._table.to_reader()
-
-    def dataset(self) -> ds.Dataset:
-        """Its rows."""
-        return ds.dataset(self._table)
-
-    def report(self) -> ScanReport:
-        """Nothing to tell."""
-        return ScanReport()
+from seambench_suites.meta.simulated import SimulatedScan
 
 
 class _All(dict[str, bool]):
@@ -47,7 +26,7 @@ class ReadsOn:
     kind = "ours"
     capabilities = _All()
 
-    def open(self, request: ScanRequest) -> _Everything:
+    def open(self, request: ScanRequest) -> SimulatedScan:
         """The rows of those files."""
         tables = []
         for path in sorted(Path(request.table.removeprefix("local://")).glob("*.parquet")):
@@ -55,4 +34,4 @@ class ReadsOn:
                 tables.append(pq.read_table(path))
             except (OSError, pa.ArrowException):
                 continue
-        return _Everything(pa.concat_tables(tables) if tables else pa.table({"k": []}))
+        return SimulatedScan(pa.concat_tables(tables) if tables else pa.table({"k": []}), None)

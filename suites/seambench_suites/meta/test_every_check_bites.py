@@ -184,17 +184,12 @@ _SCANS = [
     ),
     Wrong(_ROWS, scans(report=lambda r: replace(r, rows=r.rows + 1)), "the report says"),
     Wrong(_WARNED, scans(report=lambda r: replace(r, warnings=[])), " expected, these came"),
-    Wrong(
-        _WARNED,
-        scans(report=lambda r: replace(r, warnings=[ScanWarning("", -1, "lost")])),
-        "names no file",
-    ),
-    Wrong(
-        "scan/hudi/slices/mixed-paths", scans(report=lambda r: replace(r, paths={"x": 1})), "paths"
-    ),
-    Wrong(
-        _ROWS, _where_asked(lambda r: r.columns == [], _opened(to_reader=_fewer)), "without columns"
-    ),
+    Wrong(_WARNED, scans(report=lambda r: replace(r, warnings=[ScanWarning("", -1, "lost")])),
+          "names no file"),
+    Wrong("scan/hudi/slices/mixed-paths", scans(report=lambda r: replace(r, paths={"x": 1})),
+          "paths"),
+    Wrong(_ROWS, _where_asked(lambda r: r.columns == [], _opened(to_reader=_fewer)),
+          "without columns"),
     Wrong(_ROWS, _where_asked(lambda r: r.batch_rows == 1, scans(table=_less)), "one row at a"),
     Wrong(_ROWS, _where_asked(lambda r: bool(r.columns), scans(table=_less)), "alone differs"),
     Wrong("to_reader", scans(dataset=_less), "the dataset differs"),
@@ -208,16 +203,12 @@ _SCANS = [
     Wrong("scan/delta/vectors/*", _states_less, "is not offered, yet it answers wrongly"),
     Wrong("scan/delta/damage/vector-magic", _reads_on, "what must be refused was answered"),
     Wrong(_ROWS, members(open=_raising(RefusedError("no"))), "refused what it offers"),
-    Wrong(
-        "scan/delta/damage/protocol-feature",
-        members(open=_raising(RefusedError("no"))),
-        "does not name",
-    ),
-    Wrong(
-        "scan/delta/damage/protocol-feature", members(open=_raising(UsageError("no"))), "instead of"
-    ),
+    Wrong("scan/delta/damage/protocol-feature", members(open=_raising(RefusedError("no"))),
+          "does not name"),
+    Wrong("scan/delta/damage/protocol-feature", members(open=_raising(UsageError("no"))),
+          "instead of"),
     Wrong("scan/delta/damage/protocol-feature", members(open=_empty_scan), "nothing was refused"),
-]
+]  # fmt: skip
 
 
 # -------------------------------------------------------------------------------------- columns
@@ -426,14 +417,10 @@ _SERDES = [
     Wrong(f"{_PAGE}re-encode", written(_doubled), "page expected"),
     Wrong(f"{_PAGE}re-encode", _given(_shorter), "is written differently"),
     Wrong(f"{_PAGE}re-encode", _asked(_unchecked, "serialize"), "marker"),
-    Wrong(
-        "serde/stream/velox-presto-1/stream", written(lambda content: content[:-1], "stream"), ""
-    ),
-    Wrong(
-        "serde/stream/unsaferow/atomic_int/stream",
-        written(lambda content: content[:-1], "stream"),
-        "other bytes were written",
-    ),
+    Wrong("serde/stream/velox-presto-1/stream", written(lambda content: content[:-1], "stream"),
+          ""),
+    Wrong("serde/stream/unsaferow/atomic_int/stream",
+          written(lambda content: content[:-1], "stream"), "other bytes were written"),
     Wrong("serde/stream/ranges/stream", written(lambda content: content[:-1], "stream"), ""),
     Wrong("serde/stream/encodings-kept/stream", _given(_plain, "stream"), "has columns"),
     Wrong(_ANY, _operates(calls=lambda made: made.calls[:-1]), "expected, "),
@@ -445,9 +432,8 @@ _SERDES = [
     Wrong(_CALLS, _operates(calls=_joined), "calls of"),
     Wrong(_CALLS, _hears(threshold_bytes=79), "calls of"),
     Wrong("serde/operators/batch-rows/*", _hears(batch_rows=3), "batches of"),
-    Wrong(
-        _ANY, _operates(batches=lambda m: [*m.batches, m.batches[0].slice(0, 0)]), "without rows"
-    ),
+    Wrong(_ANY, _operates(batches=lambda m: [*m.batches, m.batches[0].slice(0, 0)]),
+          "without rows"),
     Wrong(_ANY, _operates(batches=lambda made: made.batches[:-1]), "are missing"),
     Wrong(_ANY, _operates(batches=_swapped), "batch 0"),
     Wrong(_ANY, _operates(held=lambda _: 1), "not given back"),
@@ -465,7 +451,7 @@ _SERDES = [
     Wrong(f"{_PAGE}flip", _always(_vast), "bytes"),
     Wrong(f"{_PAGE}flip", _careless, "under a checksum"),
     Wrong("serde/unsaferow/*/truncate", read_batches(each(_shorter)), "cut to"),
-]
+]  # fmt: skip
 
 
 # ------------------------------------------------------------------------------------ exchanges
@@ -560,33 +546,18 @@ def _to_the_first(whole: Any) -> Any:
 
 
 _EXCHANGES = [
-    Wrong(
-        "exchange/rows/flat*",
-        exchanges(opened=lambda o: Bent(o, receivers=o.receivers[:-1])),
-        "receivers were asked for",
-    ),
+    Wrong("exchange/rows/flat*", exchanges(opened=lambda o: Bent(o, receivers=o.receivers[:-1])),
+          "receivers were asked for"),
     Wrong("exchange/rows/single*", exchanges(receiver={"read": _waits}), "nothing came in"),
     Wrong("exchange/rows/single*", exchanges(receiver={"read": _once_more}), "after the end"),
-    Wrong(
-        "exchange/rows/single*",
-        exchanges(sender={"write": _raising(InputError("no"))}),
-        "sender 0 failed",
-    ),
-    Wrong(
-        "exchange/rows/single*",
-        exchanges(receiver={"read": _raising(InputError("no"))}),
-        "reading part 0 failed",
-    ),
-    Wrong(
-        "exchange/faults/sender-cancels*",
-        exchanges(receiver={"read": _raising(ValueError("no"))}),
-        "no error of the seam",
-    ),
-    Wrong(
-        "exchange/faults/sender-cancels*",
-        exchanges(receiver={"read": _swallowing}),
-        "ended as if all had come",
-    ),
+    Wrong("exchange/rows/single*", exchanges(sender={"write": _raising(InputError("no"))}),
+          "sender 0 failed"),
+    Wrong("exchange/rows/single*", exchanges(receiver={"read": _raising(InputError("no"))}),
+          "reading part 0 failed"),
+    Wrong("exchange/faults/sender-cancels*",
+          exchanges(receiver={"read": _raising(ValueError("no"))}), "no error of the seam"),
+    Wrong("exchange/faults/sender-cancels*", exchanges(receiver={"read": _swallowing}),
+          "ended as if all had come"),
     Wrong(
         "exchange/faults/receiver-cancels*",
         exchanges(sender={"write": _swallowing, "finish": _swallowing}),
@@ -600,17 +571,14 @@ _EXCHANGES = [
     Wrong(_SENT, _changed(_first_again), "came 2 times"),
     Wrong("exchange/bucket/dropped*", _count(rows_of_unused_buckets=0), "were counted"),
     Wrong("exchange/mixed/hash*", _count(bytes_pass_through=0), "bytes_pass_through is 0"),
-    Wrong(
-        "exchange/partition/fnv/*",
-        exchanges(opened=lambda o: Bent(o, receivers=o.receivers[::-1])),
-        "belongs to part",
-    ),
+    Wrong("exchange/partition/fnv/*",
+          exchanges(opened=lambda o: Bent(o, receivers=o.receivers[::-1])), "belongs to part"),
     Wrong(_SENT, _open_as(keys=("s",)), "came to parts"),
     Wrong(_SENT, _changed(lambda b: b.take(list(range(b.num_rows))[::-1])), "changed their order"),
     Wrong("exchange/order/merge/4-*", exchanges(receiver={"read": _by_sender}), "is out of order"),
     Wrong("exchange/rows/random-spread*", _to_the_first, "no row came to"),
     Wrong("exchange/rows/flat*", _to_the_first, "no row came to"),
-]
+]  # fmt: skip
 
 _ALL = {
     "scan": ("auto", _SCANS),

@@ -60,11 +60,8 @@ def test_right_reader_passes() -> None:
 @pytest.mark.parametrize(
     ("reader", "found", "passed"),
     [
-        (
-            wrong_readers.BaseRowsOnly,
-            ["event-*/update", "commit-*/delete", "log-only-group/snap*"],
-            [],
-        ),
+        (wrong_readers.BaseRowsOnly, ["event-*/update", "commit-*/delete", "log-only-group/snap*"],
+         []),
         (wrong_readers.ForgetsTheFirstLog, ["event-*/update", "commit-*/older-update-wins"], []),
         (
             wrong_readers.IgnoresDeletes,
@@ -81,21 +78,12 @@ def test_right_reader_passes() -> None:
             ["event-*/tie-takes-the-later", "typed-delete/equal-to-base"],
             ["event-*/update", "commit-*/*"],
         ),
-        (
-            wrong_readers.FiltersBelowTheMerge,
-            ["event-*/filter-on-stale-value"],
-            ["event-*/all-rows", "commit-*/*"],
-        ),
-        (
-            wrong_readers.DeletesAlwaysWin,
-            ["scenarios/soft-delete@*/snapshot"],
-            ["event-*/update", "scenarios/windows@*/*"],
-        ),
-        (
-            wrong_readers.TestsBaseRowsForDeletes,
-            ["scenarios/soft-delete@*"],
-            ["event-*/*", "scenarios/windows@*/*"],
-        ),
+        (wrong_readers.FiltersBelowTheMerge, ["event-*/filter-on-stale-value"],
+         ["event-*/all-rows", "commit-*/*"]),
+        (wrong_readers.DeletesAlwaysWin, ["scenarios/soft-delete@*/snapshot"],
+         ["event-*/update", "scenarios/windows@*/*"]),
+        (wrong_readers.TestsBaseRowsForDeletes, ["scenarios/soft-delete@*"],
+         ["event-*/*", "scenarios/windows@*/*"]),
         (
             wrong_readers.SeesWhatWasUndone,
             ["scenarios/rollback@*/at-the-dead", "scenarios/crash-*/snapshot"],
@@ -120,7 +108,7 @@ def test_right_reader_passes() -> None:
         (wrong_readers.LosesTheLastBatch, ["event-*/all-rows", "slices/*-optimized"], []),
         (wrong_readers.CountsOneFewer, ["event-*/all-rows", "slices/*-optimized"], []),
     ],
-)
+)  # fmt: skip
 def test_wrong_reader_is_found(
     reader: type[SimulatedReader], found: list[str], passed: list[str]
 ) -> None:
@@ -138,21 +126,17 @@ def test_wrong_reader_is_found(
 
 
 @pytest.mark.parametrize(
-    ("reader", "timeout", "word", "reason"),
-    [
-        ("Raising", 60, "error", "ZeroDivisionError"),
-        ("Crashing", 60, "crash", "SIGABRT: the end"),
-        ("Hanging", 1, "timeout", "no answer in 1 s"),
-    ],
+    ("reader", "word", "reason"),
+    [("Raising", "error", "ZeroDivisionError"), ("Crashing", "crash", "SIGABRT: the end")],
 )
 def test_breakdowns_are_outcomes(
-    reader: str, timeout: float, word: str, reason: str, monkeypatch: pytest.MonkeyPatch
+    reader: str, word: str, reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A reader that raises, dies or hangs costs its own case, without colours; the run goes on."""
+    """A reader that raises or dies costs its own case, without colours; the run goes on."""
     monkeypatch.delenv("PYTHONFAULTHANDLER", raising=False)  # its words come last
     cases = ["scan/hudi/event-v9/update", "scan/hudi/event-v9/tie-takes-the-later"]
     name = f"seambench_suites.meta.wrong_readers:{reader}"
-    outcomes = list(Run("scan", [name], patterns=cases, limits=Limits(timeout)).check())
+    outcomes = list(Run("scan", [name], patterns=cases).check())
 
     assert [outcome.outcome for outcome in outcomes] == [word, word]
     assert all(reason in outcome.reason for outcome in outcomes)
@@ -166,16 +150,15 @@ _EVENT_TIME = ["scan/hudi/event-v9/*"]
 
 def test_a_slow_reader_is_right() -> None:
     """Slowness is no failure; how long each case took is told."""
-    cases = _EVENT_TIME[0].replace("*", "[tu]*")
-    outcomes = list(Run("scan", [f"{_WRONG}Slow"], patterns=[cases]).check())
+    [outcome] = Run("scan", [f"{_WRONG}Slow"], patterns=["scan/hudi/event-v9/update"]).check()
 
-    assert {outcome.outcome for outcome in outcomes} == {"pass"}
-    assert all(outcome.seconds >= 0.3 for outcome in outcomes)
+    assert outcome.outcome == "pass"
+    assert outcome.seconds >= 0.3
 
 
 def test_a_reader_that_often_crashes_is_judged_in_every_case() -> None:
     """A case in which it dies is a crash, every other one is judged."""
-    pattern = "scan/hudi/event-v9/[d-o]*"
+    pattern = "scan/hudi/event-v9/[d-f]*"
     run = Run("scan", [f"{_WRONG}CrashingEveryThird"], patterns=[pattern], jobs=2)
     outcomes = list(run.check())
     words = Counter(outcome.outcome for outcome in outcomes)
@@ -191,6 +174,7 @@ def test_a_reader_that_only_hangs_is_given_up() -> None:
     outcomes = list(Run("scan", [f"{_WRONG}Hanging"], patterns=_EVENT_TIME, limits=limits).check())
 
     assert [one.outcome for one in outcomes[:2]] == ["timeout", "timeout"]
+    assert all("no answer in 0.3 s" in one.reason for one in outcomes[:2])
     assert {one.outcome for one in outcomes[2:]} == {"error"}
     assert all("2 cases in a row before it had no answer" in one.reason for one in outcomes[2:])
     assert all(one.failed for one in outcomes)
@@ -242,7 +226,7 @@ def test_a_program_cannot_answer_for_the_worker(tmp_path: Path) -> None:
         "        os.write(os.open(f'{folder}/{name}', os.O_WRONLY | os.O_NONBLOCK), answer)\n"
         "    except OSError:\n"
         "        continue\n"
-        "time.sleep(1)\n"
+        "time.sleep(0.3)\n"
     )
     program.chmod(0o755)
     stated = dict.fromkeys(SimulatedReader().capabilities, True)

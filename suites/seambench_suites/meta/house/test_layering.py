@@ -41,9 +41,9 @@ def forbidden(package: str, source: str) -> list[str]:
             roots.add(node.module.partition(".")[0])
         elif (
             isinstance(node, ast.Call)
-            and ast.unparse(node.func).endswith("import_module")
             and node.args
             and isinstance(node.args[0], ast.Constant)
+            and ast.unparse(node.func).endswith("import_module")
         ):
             roots.add(str(node.args[0].value).partition(".")[0])
     return sorted(root for root in roots & set(ALLOWED) if root not in ALLOWED[package])
@@ -67,23 +67,17 @@ def test_imports_follow_the_arrows(package: str) -> None:
     ("package", "source", "bad"),
     [
         ("seambench", "import seambench_impl", ["seambench_impl"]),
-        (
-            "seambench",
-            "def f():\n    from seambench_suites.tpch import SUITE",
-            ["seambench_suites"],
-        ),
+        ("seambench", "def f():\n    from seambench_suites.tpch import SUITE",
+         ["seambench_suites"]),
         ("seambench", "importlib.import_module('seamkit.scan')", ["seamkit"]),
         ("seambench_suites", "from seamkit.scan import merge", ["seamkit"]),
         ("seamkit", "from seambench.contracts.scan import Scan", ["seambench"]),
         ("seambench_impl", "import seambench_suites.cases", ["seambench_suites"]),
         ("seambench_impl", "from seambench.contracts.scan import Scan", []),
-        (
-            "seambench_suites.history",
-            "from seambench_suites.history.kernels import feature",
-            ["seambench_suites"],
-        ),
+        ("seambench_suites.history", "from seambench_suites.history.kernels import feature",
+         ["seambench_suites"]),
     ],
-)
+)  # fmt: skip
 def test_forbidden_imports_are_seen(package: str, source: str, bad: list[str]) -> None:
     """The reader of imports itself finds what it must."""
     assert forbidden(package, source) == bad

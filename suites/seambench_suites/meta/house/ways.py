@@ -105,10 +105,11 @@ class Code:
 
     def _attribute(self, content: _Module, node: ast.Attribute) -> Iterator[Node]:
         """`module.name`, of a module that was imported whole."""
-        text = ast.unparse(node.value)
-        first = text.partition(".")[0]
-        if first in content.names and content.names[first][1] == "":
-            module = content.names[first][0] + text[len(first) :]
+        root = node.value
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        if isinstance(root, ast.Name) and content.names.get(root.id, ("", "-"))[1] == "":
+            module = content.names[root.id][0] + ast.unparse(node.value)[len(root.id) :]
             if module in self._known:
                 yield (module, node.attr)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import struct
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -156,6 +157,11 @@ def test_readers_tell_of_much_damage(format_: str, capsys: pytest.CaptureFixture
     assert code == 0, capsys.readouterr().out
 
 
+def _told(name: str, content: bytes, at: int, **others: bytes) -> str:
+    """What is said of a bit that is turned in a byte of a file."""
+    return place(Mutation(name, "flip", 8 * at), {name: content, **others})
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [("merge", " in options.a.b key"), ("5", " in fields.*.id value"), ("]", " in fields.* mark")],
@@ -164,9 +170,9 @@ def test_a_bit_of_json_is_told_by_its_place(text: str, said: str) -> None:
     """Names down to the value, so that a reason can name what it is about."""
     content = b'{"fields": [{"id": 1}, {"id": 5}], "options": {"a.b": "merge", "c": "d"}}'
     at = content.index(text.encode()) if text != "merge" else content.index(b"a.b")
-    assert place(Mutation("schema-0", "flip", 8 * at), {"schema-0": content}) == said
+    assert _told("schema-0", content, at) == said
     assert place(Mutation("schema-0", "cut", at), {"schema-0": content}) == ""
-    assert place(Mutation("data", "flip", 8), {"data": b"a text"}) == ""
+    assert _told("data", b"a text", 1) == ""
 
 
 def test_a_cut_of_avro_is_told_where_what_is_left_is_whole() -> None:
@@ -178,12 +184,10 @@ def test_a_cut_of_avro_is_told_where_what_is_left_is_whole() -> None:
     marker = content[-16:]
     ends = [at + 16 for at in range(len(content)) if content.startswith(marker, at)]
     assert len(ends) == 3
-    said = {
-        at: place(Mutation("a.avro", "cut", at), {"a.avro": content}) for at in range(len(content))
-    }
-    assert {at: one for at, one in said.items() if one} == dict.fromkeys(
-        ends[:-1], " between blocks"
-    )
+    whole = {"a.avro": content}
+    said = {at: place(Mutation("a.avro", "cut", at), whole) for at in range(len(content))}
+    found = {at: one for at, one in said.items() if one}
+    assert found == dict.fromkeys(ends[:-1], " between blocks")
 
 
 def test_a_bit_of_parquet_is_told_by_its_place() -> None:
@@ -197,10 +201,7 @@ def test_a_bit_of_parquet_is_told_by_its_place() -> None:
     page = content.index(struct.pack("<dd", 1.5, 2.5))
     header = row_group.column(1).data_page_offset
     names = content.index(b"schema")
-
-    def said(at: int) -> str:
-        return place(Mutation("a.parquet", "flip", 8 * at + 3), {"a.parquet": content})
-
+    said = partial(_told, "a.parquet", content)
     assert said(page) == said(page + 15) == said(content.index(b"abc")) == " in page"
     assert said(header) == " in header 1"
     assert said(content.index(b"second", names)) == " in footer 2.*.4"
@@ -211,14 +212,9 @@ def test_a_bit_of_parquet_is_told_by_its_place() -> None:
 
 def _avro_file(codec: str) -> bytes:
     """Two records with a union, a list and a map."""
-    fields = [
-        {"name": "path", "type": ["null", "string"]},
-        {
-            "name": "tags",
-            "type": {"type": "array", "items": {"type": "fixed", "name": "f", "size": 3}},
-        },
-        {"name": "more", "type": {"type": "map", "values": "string"}},
-    ]
+    tags = {"type": "array", "items": {"type": "fixed", "name": "f", "size": 3}}
+    kinds = {"path": ["null", "string"], "tags": tags, "more": {"type": "map", "values": "string"}}
+    fields = [{"name": name, "type": kind} for name, kind in kinds.items()]
     schema = {"type": "record", "name": "r", "fields": fields}
     rows = [
         {"path": "first", "tags": [b"abc", b"xyz"], "more": {"name": "value"}},
@@ -247,9 +243,7 @@ def test_a_bit_of_avro_is_told_by_its_place(text: bytes, said: str) -> None:
     """In an entry of the header, down to a name of the schema, or in a field of a record."""
     content = _avro_file("null")
 
-    assert (
-        place(Mutation("a", "flip", 8 * content.index(text) + 2), {"a": content}) == f" in {said}"
-    )
+    assert _told("a", content, content.index(text)) == f" in {said}"
 
 
 def test_a_bit_of_a_block_of_avro_is_told_by_its_place() -> None:
@@ -257,9 +251,7 @@ def test_a_bit_of_a_block_of_avro_is_told_by_its_place() -> None:
     content = _avro_file("deflate")
     mark = content[-16:]
     begin = content.index(mark) + 16
-
-    def said(at: int) -> str:
-        return place(Mutation("a", "flip", 8 * at), {"a": content})
+    said = partial(_told, "a", content)
 
     assert said(begin - 1) == " in header sync"
     assert said(begin) == " in block count"
@@ -297,22 +289,13 @@ def test_a_bit_of_a_log_is_told_by_its_place(text: bytes, said: str) -> None:
     record = b"\x0afirst"
     rows = struct.pack(">iii", 3, 1, len(record)) + record
     content = _log_block(3, rows, schema) + _log_block(1, b"a key", schema)
-    at = content.index(text)
-
-    assert place(Mutation("a.log.1", "flip", 8 * at), {"a.log.1": content}) == f" in {said}"
-    assert (
-        place(Mutation("a.log.1", "flip", 8 * (len(content) - 1)), {"a.log.1": content})
-        == " in block total"
-    )
     length = content.index(record) - 4
-    assert (
-        place(Mutation("a.log.1", "flip", 8 * length), {"a.log.1": content})
-        == " in length of a record"
-    )
-    assert (
-        place(Mutation("a.log.1", "flip", 8 * (length - 1)), {"a.log.1": content})
-        == " in number of records"
-    )
+    told = partial(_told, "a.log.1", content)
+
+    assert told(content.index(text)) == f" in {said}"
+    assert told(len(content) - 1) == " in block total"
+    assert told(length) == " in length of a record"
+    assert told(length - 1) == " in number of records"
 
 
 def test_a_bit_of_orc_is_told_by_its_place() -> None:
@@ -320,9 +303,7 @@ def test_a_bit_of_orc_is_told_by_its_place() -> None:
     out = io.BytesIO()
     orc.write_table(pa.table({"a_name": ["some text"]}), out, compression="uncompressed")
     content = out.getvalue()
-
-    def said(at: int) -> str:
-        return place(Mutation("a.orc", "flip", 8 * at), {"a.orc": content})
+    said = partial(_told, "a.orc", content)
 
     assert said(0) == " in magic"
     assert said(content.index(b"some text")) == " in stripes"
@@ -337,9 +318,7 @@ def test_a_bit_of_a_packed_footer_of_orc_is_told_by_its_field() -> None:
     orc.write_table(pa.table({"a_name": ["some text"]}), out, compression="snappy")
     content = out.getvalue()
     at = content.rindex(b"a_name")
-
-    def said(place_: int) -> str:
-        return place(Mutation("a.orc", "flip", 8 * place_), {"a.orc": content})
+    said = partial(_told, "a.orc", content)
 
     assert [said(at + letter) for letter in range(6)] == [" in footer 4.3"] * 6
     assert said(len(content) - 2 - content[-1]) != " in footer 4.3"
@@ -360,9 +339,8 @@ def test_dates_beyond_those_of_python_are_read() -> None:
 def test_a_bit_of_properties_is_told_by_its_place(text: str, said: str) -> None:
     """In the key or the value of a line, by the key's name."""
     content = b"#written at noon\ntable.type=COW\nversion=9\n"
-    mutation = Mutation("a.properties", "flip", 8 * content.index(text.encode()))
 
-    assert place(mutation, {"a.properties": content}) == f" in {said}"
+    assert _told("a.properties", content, content.index(text.encode())) == f" in {said}"
 
 
 def test_changed_fields_are_footers_of_the_same_length() -> None:
@@ -410,15 +388,12 @@ def test_a_bit_of_a_line_is_told_by_its_column(
 ) -> None:
     """By the columns of the table's descriptor, whatever stands between; here of a second line."""
     content = line if isinstance(line, bytes) else line.encode()
-    whole = {"_hive_table.json": json.dumps(_LINES | told).encode(), "a": b"x\n" + content + b"\n"}
+    how = {"_hive_table.json": json.dumps(_LINES | told).encode()}
+    lines = b"x\n" + content + b"\n"
 
-    def place_of(at: int) -> str:
-        return place(Mutation("a", "flip", 8 * at), whole)
-
-    assert place_of(2 + content.index(letter.encode())) == f" in {said}"
-    assert place_of(2 + len(content)) == " in mark"
-    packed = {**whole, "a.gz": content}
-    assert place(Mutation("a.gz", "flip", 8), packed) == " in compressed"
+    assert _told("a", lines, 2 + content.index(letter.encode()), **how) == f" in {said}"
+    assert _told("a", lines, 2 + len(content), **how) == " in mark"
+    assert _told("a.gz", content, 1, **how) == " in compressed"
 
 
 def _sequence(flags: bytes, *after: bytes) -> bytes:
@@ -456,7 +431,6 @@ def test_a_bit_of_a_sequence_file_is_told_by_its_place(
     content: bytes, text: bytes, said: str
 ) -> None:
     """In a part of its header, of a record, or of a block, if it is not the first one, too."""
-    whole = {"_hive_table.json": json.dumps(_LINES | {"format": "sequence"}).encode(), "a": content}
-    mutation = Mutation("a", "flip", 8 * content.rindex(text))
+    how = {"_hive_table.json": json.dumps(_LINES | {"format": "sequence"}).encode()}
 
-    assert place(mutation, whole) == f" in {said}"
+    assert _told("a", content, content.rindex(text), **how) == f" in {said}"

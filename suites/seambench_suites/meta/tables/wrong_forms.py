@@ -9,33 +9,13 @@ from typing import Any
 from urllib.parse import unquote
 
 import pyarrow as pa
-import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
-from seambase.scan import ScanReport
 from seambench.contracts.common import Kind
 from seambench.contracts.scan import ScanRequest
+from seambench_suites.meta.simulated import SimulatedScan
 
 _TYPES = {"integer": pa.int32(), "string": pa.string(), "double": pa.float64()}
-
-
-class _Scan:
-    """Rows in memory."""
-
-    def __init__(self, table: pa.Table) -> None:
-        self.schema, self._table = table.schema, table
-
-    def to_reader(self) -> pa.RecordBatchReader:
-        """Its rows."""
-        return self._table.to_reader()
-
-    def dataset(self) -> ds.Dataset:
-        """Its rows."""
-        return ds.dataset(self._table)
-
-    def report(self) -> ScanReport:
-        """How many rows there are."""
-        return ScanReport(rows=self._table.num_rows)
 
 
 class PlainDelta:
@@ -46,7 +26,7 @@ class PlainDelta:
     kind: Kind = "peer"
     capabilities: Mapping[str, bool] = {"formats.delta": True, "query.snapshot": True}
 
-    def open(self, request: ScanRequest) -> _Scan:
+    def open(self, request: ScanRequest) -> SimulatedScan:
         """The rows of the files that are left."""
         folder, files = Path(request.table), dict[str, Any]()
         schema = pa.schema([])
@@ -66,7 +46,8 @@ class PlainDelta:
             for path, add in files.items()
         ]
         table = pa.concat_tables(tables) if tables else schema.empty_table()
-        return _Scan(table if request.columns is None else table.select(list(request.columns)))
+        names = table.schema.names if request.columns is None else list(request.columns)
+        return SimulatedScan(table.select(names), None)
 
     def path(self, told: str) -> str:
         """The path that an action means."""

@@ -202,11 +202,8 @@ def test_texts_of_decimals_have_no_needless_zeros() -> None:
 
 #: Of a column its type, its values, and the parts of its chain by hand: name, and bytes.
 _TEXTS: list[tuple[str, list[Any], list[tuple[str, bytes]]]] = [
-    (
-        "date",
-        ["2000-02-29", None],
-        [("offsets", b"\0\0\0\0\n\0\0\0\n\0\0\0"), ("bytes", b"2000-02-29")],
-    ),
+    ("date", ["2000-02-29", None],
+     [("offsets", b"\0\0\0\0\n\0\0\0\n\0\0\0"), ("bytes", b"2000-02-29")]),
     (
         "timestamp",
         ["1969-12-31 23:59:59.000000", "1969-12-31 23:59:59.0000019"],
@@ -215,14 +212,11 @@ _TEXTS: list[tuple[str, list[Any], list[tuple[str, bytes]]]] = [
             ("bytes", b"1969-12-31 23:59:591969-12-31 23:59:59.000001"),
         ],
     ),
-    (
-        "decimal(9,3)",
-        ["-0.5", "7"],
-        [("offsets", b"\0\0\0\0\6\0\0\0\x0b\0\0\0"), ("bytes", b"-0.5007.000")],
-    ),
+    ("decimal(9,3)", ["-0.5", "7"],
+     [("offsets", b"\0\0\0\0\6\0\0\0\x0b\0\0\0"), ("bytes", b"-0.5007.000")]),
     ("decimal(20,0)", ["0", "-12"], [("offsets", b"\0\0\0\0\1\0\0\0\4\0\0\0"), ("bytes", b"0-12")]),
     ("int", [1, -1], [("data", b"\1\0\0\0\xff\xff\xff\xff")]),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("type_", "values", "parts"), _TEXTS)
