@@ -138,17 +138,19 @@ class Run:
             known = ", ".join(sorted(passes)) or "none"
             raise UsageError(f"the {self.seam} seam has no pass {name!r}; it has {known}")
         with ExitStack() as stack:
-            running: dict[str, Isolated] = {}
+            running: dict[tuple[str, str], Isolated] = {}
 
-            def ask(name: str, do: str, case: Case, more: Mapping[str, Any]) -> Mapping[str, Any]:
-                if name not in running:
-                    process = Isolated(self.seam, name, self.limits)
-                    running[name] = stack.enter_context(process)
-                return self._ask(running[name], do, case, more)
+            def ask(
+                name: str, do: str, case: Case, more: Mapping[str, Any], seam: str = self.seam
+            ) -> Mapping[str, Any]:
+                if (seam, name) not in running:
+                    process = Isolated(seam, name, self.limits)
+                    running[seam, name] = stack.enter_context(process)
+                return self._ask(running[seam, name], do, case, more)
 
             def outcome(name: str, case: Case, answer: Mapping[str, Any]) -> Outcome:
-                version = running[name].version if name in running else ""
-                return _outcome(case, name, version, answer)
+                process = running.get((self.seam, name))
+                return _outcome(case, name, process.version if process else "", answer)
 
             yield from passes[name](PassRun(self.implementations, self.cases(name), ask, outcome))
 
@@ -158,7 +160,8 @@ class Run:
         where = {"root": self.root, "golden": self.golden}
         paths = {key: str(value) if value else None for key, value in where.items()}
         begins = begins_of(self.patterns)
-        return process.ask({"do": do, "case": case.id, **paths, "begins": begins, **more})
+        about = {"seam": self.seam, "case": case.id, **paths, "begins": begins}
+        return process.ask({"do": do, **about, **more})
 
     def _stale(self, excuse: Xfails) -> list[Outcome]:
         """Entries that name no installed case, as far as the run is about such cases."""

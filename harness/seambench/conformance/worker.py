@@ -3,11 +3,11 @@
 `python -m seambench.conformance.worker SEAM IMPLEMENTATION` gets a socket as standard input. It
 first says whether it is ready, then reads one JSON object per line and answers each with one. A
 request has a `number`, which its answer repeats, names a case (`case`, `root`, `golden`) and what
-to `do` with it: `check`, or a request of the seam's own (`Seam.requests`). Before the first, `load`
-without a case has it read the files of cases whose ids begin with one of `begins`. An answer has
-`outcome`, `reason`, `seconds`, `difference` where wrong rows came, `answer` where one of several
-right ones did, and what that request adds. Whatever the implementation itself prints goes to
-standard error.
+to `do` with it: `check`, or a request of the seam's own (`Seam.requests`); `seam` is the case's,
+where that is another than the implementation's. Before the first, `load` without a case has it read
+the files of cases whose ids begin with one of `begins`. An answer has `outcome`, `reason`,
+`seconds`, `difference` where wrong rows came, `answer` where one of several right ones did, and
+what that request adds. Whatever the implementation itself prints goes to standard error.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ def main() -> None:
     known: dict[tuple[str, ...], Mapping[str, Case]] = {}
 
     def answer(seam: Seam, implementation: Any, request: Mapping[str, Any]) -> Mapping[str, Any]:
-        begins = request["begins"]
-        where = (request["root"] or "", request["golden"] or "", *begins)
+        seam, begins = registry.find_seam(request.get("seam", seam.name)), request["begins"]
+        where = (seam.name, request["root"] or "", request["golden"] or "", *begins)
         if where not in known:
-            root, golden = (Path(part) if part else None for part in where[:2])
+            root, golden = (Path(part) if part else None for part in where[1:3])
             known[where] = {case.id: case for case in load_cases(seam.name, root, golden, begins)}
             # They stay: collections between cases need not look at them again.
             gc.freeze()

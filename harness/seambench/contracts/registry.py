@@ -130,7 +130,10 @@ def file_of_module(name: str) -> Path | None:
 def _of_version(seam: Seam, peer: Peer, version: str) -> Any:
     """A peer in a version: itself within its environment, elsewhere a program that runs there."""
     if not is_inside(peer, version):
-        return seam.served(peer, version)
+        served = seam.served(peer, version)
+        point = pick(_announced(seam.name), peer.name, f"implementation of the {seam.name} seam")
+        served.xfails = getattr(load(point, peer.name), "xfails", None)
+        return served
     made = resolve(seam.name, peer.name)
     if str(made.version) != version:
         raise UnavailableError(f"{peer.name}@{version}: version {made.version} came instead")

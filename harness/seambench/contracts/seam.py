@@ -101,14 +101,14 @@ class PassRun:
         implementations: their names.
         cases: those chosen, in order.
         ask: puts a request to an implementation's own process: name of the implementation, what to
-            do (a key of `Seam.requests`), the case, further members. The answer has at least
-            `outcome` and `reason`.
+            do (a key of `Seam.requests`), the case, further members, and the implementation's seam
+            if that is another than the case's. The answer has at least `outcome` and `reason`.
         outcome: makes an outcome, given implementation, case, and such an answer.
     """
 
     implementations: Sequence[str]
     cases: Sequence[Any]
-    ask: Callable[[str, str, Case, Mapping[str, Any]], Mapping[str, Any]]
+    ask: Callable[..., Mapping[str, Any]]
     outcome: Callable[[str, Case, Mapping[str, Any]], Outcome]
 
 

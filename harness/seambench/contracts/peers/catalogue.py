@@ -119,7 +119,7 @@ def packages_of_peers() -> dict[str, list[str]]:
 def peer_of(seam: str, name: str) -> tuple[Peer, str] | None:
     """The peer and the version that a name `PEER@VERSION` stands for; None for other names."""
     base, at, version = name.partition(AT)
-    if not at or ":" in base:
+    if not at or ":" in base or " -> " in base:  # a pair: of its sides each is looked up
         return None
     known = catalogue()
     peer = known.get((seam, base))

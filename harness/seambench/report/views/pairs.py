@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from urllib.parse import urlencode
 
+from seambench.contracts.registry import PAIR
 from seambench.report.views.load import Shown, named
 from seambench.report.views.outcomes import KINDS, Seen, seen_in
 
 
 @dataclass
 class PairCell:
-    """A producer and a consumer: the newest outcome by case."""
+    """A producer and a consumer: the newest outcome by case; `names` as a command takes them."""
 
-    producer: str
-    consumer: str
+    seam: str
+    names: str
     link: str = ""
     outcomes: dict[str, Seen] = field(default_factory=dict)
 
@@ -30,14 +32,27 @@ class PairCell:
         return next((kind for kind in KINDS if self.counts[kind]), "none")
 
     @property
-    def failures(self) -> list[tuple[str, str, str, int]]:
-        """Kind, reason, first case and number of the cases that are not right, by reason."""
-        found: dict[tuple[str, str], list[str]] = {}
+    def failures(self) -> list[tuple[Seen, list[str]]]:
+        """What is not right, each with the cases in which that came of it, the worst first."""
+        found: dict[tuple[str, str], tuple[Seen, list[str]]] = {}
         for case, seen in self.outcomes.items():
             if seen.kind not in ("right", "off"):
-                found.setdefault((seen.kind, seen.reason), []).append(case)
-        ordered = sorted(found.items(), key=lambda item: (KINDS.index(item[0][0]), -len(item[1])))
-        return [(kind, reason, cases[0], len(cases)) for (kind, reason), cases in ordered]
+                key = (seen.kind, seen.known or seen.reason)
+                found.setdefault(key, (seen, []))[1].append(case)
+        return sorted(found.values(), key=lambda one: (KINDS.index(one[0].kind), -len(one[1])))
+
+    @property
+    def wrong(self) -> int:
+        """How many cases are not right."""
+        return sum(len(cases) for _, cases in self.failures)
+
+    def case_link(self, case: str) -> str:
+        """Where a case is told: its rule with its sources, and its steps."""
+        return "matrix.html#" + urlencode({"seam": self.seam, "case": case})
+
+    def command(self, case: str) -> str:
+        """What shows an outcome again."""
+        return f"seambench check --seam {self.seam} --impl '{self.names}' --case {case}"
 
 
 @dataclass(frozen=True)
@@ -58,8 +73,9 @@ def grids(records: Iterable[Shown]) -> list[Grid]:
             if part.consumer is None:
                 continue
             consumer = named(part.consumer.name, part.consumer.version)
+            names = f"{shown.record.implementation.name}{PAIR}{part.consumer.name}"
             cells = seams.setdefault(part.seam, {})
-            cell = cells.setdefault((shown.label, consumer), PairCell(shown.label, consumer))
+            cell = cells.setdefault((shown.label, consumer), PairCell(part.seam, names))
             cell.link = shown.link
             cell.outcomes |= dict(seen_in(shown, part))
     return [

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -30,6 +31,7 @@ class ServedScanner(CommandScanner):
     def __init__(self, peer: Peer, version: str) -> None:
         """Note what it states; its environment is made when it is first read with."""
         self._peer, self.timeout = peer, 600.0
+        self.xfails: Path | None = None
         facts = Facts(f"{peer.name}@{version}", version, peer.capabilities(version))
         DoorScanner.__init__(self, facts)
 

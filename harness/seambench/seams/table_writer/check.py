@@ -34,8 +34,6 @@ from seambench.seams.table_writer.model import (
 from seambench.seams.table_writer.several import Several
 
 _MOST_FAULTS = 5
-REFUSED = "refused: "
-"""How a reader's refusal begins among what is not offered."""
 
 
 def check_writer(case: WriterCase, writer: TableWriter) -> None:
@@ -185,7 +183,7 @@ def read_by(reader: Any, step: WriterStep, model: Model, what: str) -> None:
     except NO_REFUSAL:
         raise
     except SeambenchError as error:
-        raise NotOffered(f"{REFUSED}{error}") from error
+        raise NotOffered(f"refused: {error}") from error
 
 
 def _check_metadata(step: WriterStep, after: str) -> None:

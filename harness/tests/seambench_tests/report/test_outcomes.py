@@ -130,7 +130,9 @@ def test_pairs_are_no_verdict_of_one_implementation(tmp_path: Path) -> None:
     assert {column.seam for column in columns_of(records)} == {"scan"}
     assert grid.producers == grid.consumers == ["auto 0.1.0", "hudi-rs 0.1.0"]
     assert (cell.kind, dict(cell.counts)) == ("wrong", {"right": 2, "wrong": 1})
-    assert cell.failures == [("wrong", "1 expected, 2 came", "serde/a/two", 1)]
+    [(seen, cases)] = cell.failures
+    assert (seen.kind, seen.reason, cases) == ("wrong", "1 expected, 2 came", ["serde/a/two"])
+    assert cell.command("serde/a/two").endswith("--impl 'auto -> hudi-rs' --case serde/a/two")
 
 
 def test_a_version_that_was_asked_for_is_one_of_the_same_implementation(tmp_path: Path) -> None:
