@@ -1,5 +1,7 @@
 """Implementations of Arrow as serdes of its IPC streams: pyarrow, arro3 (Rust), nanoarrow (C).
 
+arro3 writes Parquet files, too.
+
 Batches change hands through Arrow's C stream, without a copy, so that the bytes alone are judged.
 What a library hands over is looked through before anybody uses it.
 """
@@ -10,6 +12,7 @@ import importlib
 import io
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, ClassVar
 
 import pyarrow as pa
@@ -20,7 +23,8 @@ from seambase.serde import SerdeRequest
 from seambase.types import schema_of
 from seambench.contracts.common import Kind, Stage
 from seambench.contracts.peers.catalogue import stated
-from seambench_impl.peers.peer_scan import installed_version
+from seambench_impl.peers.peer_scan import import_peer, installed_version
+from seambench_impl.peers.peer_writer import CODEC, DICTIONARY, GROUP_ROWS, FileWriter
 
 _CODECS = ("lz4", "zstd")
 _OPTIONS = frozenset({"types", "codec"})
@@ -170,6 +174,24 @@ class Arro3Serde(ForeignArrowSerde):
         return list(
             pa.RecordBatchReader.from_stream(self._module.read_ipc_stream(io.BytesIO(data)))
         )
+
+
+class Arro3Files(FileWriter):
+    """arro3: `write_parquet`, of Arrow's Rust."""
+
+    name, package = "arro3", "arro3-io"
+    keywords: ClassVar = {
+        CODEC: "compression",
+        DICTIONARY: "dictionary_enabled",
+        GROUP_ROWS: "max_row_group_size",
+    }
+
+    def write(self, rows: pa.Table, file: Path, given: Mapping[str, Any]) -> None:
+        """See `FileWriter`."""
+        level = {"gzip": "gzip(6)", "zstd": "zstd(1)"}.get(given.get("compression", ""))
+        more = {"compression": level} if level else {}  # without one it refuses these
+        module = import_peer("arro3.io", self.name, "peers")
+        module.write_parquet(rows, str(file), **{**given, **more})
 
 
 class NanoarrowSerde(ForeignArrowSerde):

@@ -1,4 +1,4 @@
-"""DuckDB over folders as Hive lays them out, and its extension for Iceberg.
+"""DuckDB over folders as Hive lays them out, its Parquet files, and its extension for Iceberg.
 
 PyPI has the extension (`duckdb-extension-iceberg`) for one version of DuckDB, which need not be the
 one that the harness uses, so no extra brings it.
@@ -6,10 +6,12 @@ one that the harness uses, so no extra brings it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import duckdb
+import pyarrow as pa
 
 from seambench.contracts.scan import ScanRequest
 from seambench_impl.peers.peer_scan import (
@@ -20,6 +22,7 @@ from seambench_impl.peers.peer_scan import (
     opened,
     quoted,
 )
+from seambench_impl.peers.peer_writer import CODEC, GROUP_ROWS, FileWriter, literal
 from seambench_impl.peers.pyarrow import described_folder
 
 
@@ -61,3 +64,17 @@ class DuckDBFolders(SnapshotReader):
             lambda names: relation.project(quoted(names)).to_arrow_table(),
         )
         return told.shown(found), read
+
+
+class DuckDBFiles(FileWriter):
+    """DuckDB: `COPY ... TO file (FORMAT parquet)`."""
+
+    name = package = "duckdb"
+    keywords: ClassVar = {CODEC: "COMPRESSION", GROUP_ROWS: "ROW_GROUP_SIZE"}
+
+    def write(self, rows: pa.Table, file: Path, given: Mapping[str, Any]) -> None:
+        """See `FileWriter`."""
+        options = ["FORMAT parquet", *(f"{word} {literal(one)}" for word, one in given.items())]
+        with duckdb.connect() as connection:
+            connection.register("new_rows", rows)
+            connection.execute(f"COPY new_rows TO {literal(str(file))} ({', '.join(options)})")

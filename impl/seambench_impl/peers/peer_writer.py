@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import datetime as dt
+import json
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
+from pathlib import Path
 from typing import Any, ClassVar
+
+import pyarrow as pa
 
 from seambase.errors import RefusedError
 from seambench.contracts.common import Kind
 from seambench.contracts.peers.catalogue import known_peer
 from seambench.contracts.peers.environments import python_of
 from seambench.contracts.table_writer import Test, WriterStep
+from seambench.formats.hive.golden import DESCRIPTOR
 from seambench.seams.table_writer.doors import CommandWriter
 from seambench_impl.peers import Named
 from seambench_impl.peers.peer_scan import foreign_errors, installed_version
@@ -46,6 +51,77 @@ class PeerWriter(Named):
         """See `seambench.contracts.table_writer.TableWriter`."""
         with refused(self.name):
             self.steps()[step.do](step)
+
+
+class FileWriter(PeerWriter):
+    """A library that writes Parquet files: a Hive table has one of no rows, and one of each append.
+
+    Attributes:
+        keywords: what the library calls those of parquet-mr's properties that it takes.
+    """
+
+    format = "hive"
+    keywords: ClassVar[Mapping[str, str]]
+
+    def write(self, rows: pa.Table, file: Path, given: Mapping[str, Any]) -> None:
+        """Write a file; what is given are values by the library's keywords."""
+        raise NotImplementedError
+
+    def steps(self) -> Mapping[str, Callable[[WriterStep], None]]:
+        """What it does."""
+        return {"create": self._create, "append": self._append}
+
+    def _create(self, step: WriterStep) -> None:
+        columns = [{"name": one.name, "type": _hive_type(one.type)} for one in step.rows.schema]
+        step.table.mkdir(parents=True)
+        told = json.dumps({"format": "parquet", "columns": columns})
+        (step.table / DESCRIPTOR).write_text(told, encoding="utf-8")
+        self._append(step)
+
+    def _append(self, step: WriterStep) -> None:
+        if strange := set(step.properties) - set(self.keywords):
+            raise RefusedError(f"{self.name} is not told {min(strange)}")
+        given = {self.keywords[n]: _PROPERTIES[n](text) for n, text in step.properties.items()}
+        file = step.table / f"part-{sum(1 for _ in step.table.glob('*.parquet'))}.parquet"
+        try:
+            self.write(step.rows, file, given)
+        except BaseException:
+            file.unlink(missing_ok=True)
+            raise
+
+
+#: Properties by which Hive tells parquet-mr how to write, and what their values are.
+CODEC, DICTIONARY = "parquet.compression", "parquet.enable.dictionary"
+GROUP_ROWS = "parquet.block.row.count.limit"
+_PROPERTIES: Mapping[str, Callable[[str], Any]] = {
+    CODEC: str,
+    DICTIONARY: lambda text: text == "true",
+    GROUP_ROWS: int,
+}
+_HIVE: Mapping[pa.DataType, str] = {
+    pa.bool_(): "boolean",
+    pa.int32(): "int",
+    pa.int64(): "bigint",
+    pa.float32(): "float",
+    pa.float64(): "double",
+    pa.string(): "string",
+    pa.binary(): "binary",
+    pa.date32(): "date",
+    pa.timestamp("us", "UTC"): "timestamp",
+}
+
+
+def _hive_type(kind: pa.DataType) -> str:
+    """An Arrow type as Hive spells it."""
+    if pa.types.is_decimal(kind):
+        return f"decimal({kind.precision},{kind.scale})"
+    if pa.types.is_map(kind):
+        return f"map<{_hive_type(kind.key_type)},{_hive_type(kind.item_type)}>"
+    if pa.types.is_list(kind):
+        return f"array<{_hive_type(kind.value_type)}>"
+    if pa.types.is_struct(kind):
+        return f"struct<{','.join(f'{one.name}:{_hive_type(one.type)}' for one in kind)}>"
+    return _HIVE[kind]
 
 
 class WriterElsewhere(Named, CommandWriter):

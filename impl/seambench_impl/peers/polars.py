@@ -1,21 +1,23 @@
-"""polars: Delta and Iceberg, whose metadata deltalake and pyiceberg hold, and IPC streams."""
+"""polars: Delta and Iceberg, whose metadata deltalake and pyiceberg hold, Parquet files, IPC."""
 
 from __future__ import annotations
 
 import io
 import os
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from pathlib import Path
+from typing import Any, ClassVar
 
 import pyarrow as pa
 
+from seambase.errors import RefusedError
 from seambench.contracts.peers.catalogue import numbers
 from seambench.contracts.scan import ScanRequest
 from seambench.contracts.table_writer import WriterStep
 from seambench_impl.peers import XFAILS
 from seambench_impl.peers.arrow_ipc import ForeignArrowSerde
 from seambench_impl.peers.peer_scan import Opened, SnapshotReader, import_peer, opened
-from seambench_impl.peers.peer_writer import PeerWriter
+from seambench_impl.peers.peer_writer import CODEC, GROUP_ROWS, FileWriter, PeerWriter
 from seambench_impl.peers.pyiceberg import PyicebergWriter, static_table
 
 
@@ -136,6 +138,19 @@ class PolarsIcebergWriter(_PolarsWriter):
 
     def _write(self, step: WriterStep, mode: str) -> None:
         self._frame(step).write_iceberg(self._below.table, mode=mode)
+
+
+class PolarsFiles(FileWriter):
+    """polars: `DataFrame.write_parquet`."""
+
+    name = package = "polars"
+    keywords: ClassVar = {CODEC: "compression", GROUP_ROWS: "row_group_size"}
+
+    def write(self, rows: pa.Table, file: Path, given: Mapping[str, Any]) -> None:
+        """See `FileWriter`."""
+        if any(pa.types.is_map(kind) for kind in rows.schema.types):
+            raise RefusedError(f"{self.name} has no maps, and would write lists")
+        import_peer("polars", self.name, "peers").from_arrow(rows).write_parquet(file, **given)
 
 
 class PolarsIpcSerde(ForeignArrowSerde):

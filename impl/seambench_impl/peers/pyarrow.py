@@ -1,4 +1,4 @@
-"""pyarrow: base files of a Hudi table, folders as Hive lays them out, and columns of values."""
+"""pyarrow: base files of a Hudi table, folders as Hive lays them out, files, columns of values."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pyarrow as pa
 import pyarrow.dataset as ds
+import pyarrow.parquet as pq
 
 from seambase.errors import InputError, RefusedError
 from seambase.scan import ScanReport
@@ -20,6 +21,7 @@ from seambench.contracts.scan import ScanRequest
 from seambench.formats.hive.golden import DESCRIPTOR
 from seambench_impl.peers import XFAILS
 from seambench_impl.peers.peer_scan import Opened, SnapshotReader, opened, select_columns
+from seambench_impl.peers.peer_writer import CODEC, DICTIONARY, GROUP_ROWS, FileWriter
 
 # A base file's name: file id, write token, instant. Log files start with a dot.
 _BASE = re.compile(r"(?P<file_id>[^.].*)_(?P<token>\d+-\d+-\d+)_(?P<instant>\d{14,17})\.parquet")
@@ -169,6 +171,22 @@ class ArrowFolders(SnapshotReader):
         )
         found, read = opened(dataset.schema, lambda names: dataset.to_table(columns=names))
         return told.shown(found), read
+
+
+class PyarrowFiles(FileWriter):
+    """pyarrow: `parquet.write_table`, of Arrow's C++."""
+
+    name = package = "pyarrow"
+    keywords: ClassVar = {
+        CODEC: "compression",
+        DICTIONARY: "use_dictionary",
+        GROUP_ROWS: "row_group_size",
+    }
+
+    def write(self, rows: pa.Table, file: Path, given: Mapping[str, Any]) -> None:
+        """See `FileWriter`."""
+        more = {"compression": "none"} if given.get("compression") == "uncompressed" else {}
+        pq.write_table(rows, file, **{**given, **more})
 
 
 class PyarrowColumns:

@@ -73,6 +73,7 @@ FORMAT = TableFormat(
     writer=writer,
     capabilities=_CAPABILITIES,
     forms="seambench.formats.hive.forms:forms",
+    lint="seambench.formats.hive.lint:lint",
     first_words=("hive.parquet",),
     first_cases="writers/*",
 )

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import datetime as dt
+import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from pathlib import Path
 from typing import Any, ClassVar
+
+import pyarrow as pa
 
 from seambase.errors import RefusedError
 from seambench.contracts.formats import resolve_format
@@ -14,7 +18,15 @@ from seambench.contracts.table_writer import WriterStep
 from seambench.contracts.tables import SparkBundle
 from seambench.formats.iceberg.writer import table_name
 from seambench.formats.paimon.writer import TABLE, catalog_of
-from seambench_impl.peers.peer_writer import PeerWriter, in_sql, literal, quoted_name
+from seambench_impl.peers.peer_writer import (
+    CODEC,
+    DICTIONARY,
+    FileWriter,
+    PeerWriter,
+    in_sql,
+    literal,
+    quoted_name,
+)
 from seambench_impl.peers.spark.frames import session_of
 
 _TICK = "`"
@@ -124,20 +136,23 @@ class SparkWriter(PeerWriter):
     @contextlib.contextmanager
     def _view(self, step: WriterStep) -> Iterator[None]:
         """The rows of a step as a view of Spark's."""
-        from pyspark.sql.pandas.types import from_arrow_schema
-
         session, _ = session_of(self._bundle())
-        # Days before 1582 as they are, where Spark would else ask which calendar is meant.
-        session.conf.set("spark.sql.parquet.datetimeRebaseModeInWrite", "CORRECTED")
-        rows = step.rows.to_pylist(maps_as_pydicts="strict")
-        names = step.rows.schema.names
-        values = [tuple(row[name] for name in names) for row in rows]
-        frame = session.createDataFrame(values, from_arrow_schema(step.rows.schema))
-        frame.coalesce(1).createOrReplaceTempView("new_rows")
+        _frame(session, step.rows).createOrReplaceTempView("new_rows")
         try:
             yield
         finally:
             session.catalog.dropTempView("new_rows")
+
+
+def _frame(session: Any, rows: pa.Table) -> Any:
+    """Rows as a frame of Spark, in one task."""
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    # Days before 1582 as they are, where Spark would else ask which calendar is meant.
+    session.conf.set("spark.sql.parquet.datetimeRebaseModeInWrite", "CORRECTED")
+    listed, names = rows.to_pylist(maps_as_pydicts="strict"), rows.schema.names
+    values = [tuple(row[name] for name in names) for row in listed]
+    return session.createDataFrame(values, from_arrow_schema(rows.schema)).coalesce(1)
 
 
 def _name(name: str) -> str:
@@ -276,3 +291,19 @@ class SparkHudiCowWriter(SparkHudiWriter):
     name = "spark-hudi-cow"
     kept = "cow"
     lacks: ClassVar = frozenset({"compact"})
+
+
+class SparkFiles(FileWriter):
+    """Spark's own writer of Parquet files, over parquet-mr."""
+
+    name, package, extra = "spark-parquet", "pyspark", "spark"
+    keywords: ClassVar = {CODEC: "compression", DICTIONARY: DICTIONARY}
+
+    def write(self, rows: pa.Table, file: Path, given: Mapping[str, Any]) -> None:
+        """See `FileWriter`."""
+        session, _ = session_of(resolve_format(self.format).bundle(None))
+        with tempfile.TemporaryDirectory(prefix="seambench-spark-file-", dir=file.parent) as folder:
+            target = Path(folder) / "rows"
+            _frame(session, rows).write.options(**given).parquet(target.as_uri())
+            [written] = target.glob("*.parquet")
+            written.rename(file)
