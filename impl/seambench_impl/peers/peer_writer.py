@@ -39,9 +39,13 @@ class PeerWriter(Named):
     kind: Kind = "peer"
 
     def __init__(self) -> None:
-        self.version = installed_version(self.package, self.name, self.extra)
+        self.version = self.released()
         words = (f"formats.{self.format}", *(f"steps.{do}" for do in self.steps()), *self.more)
         self.capabilities: Mapping[str, bool] = dict.fromkeys(words, True)
+
+    def released(self) -> str:
+        """Its version."""
+        return installed_version(self.package, self.name, self.extra)
 
     def steps(self) -> Mapping[str, Callable[[WriterStep], None]]:
         """What it does, by name."""
@@ -128,11 +132,13 @@ class WriterElsewhere(Named, CommandWriter):
     """A writer whose packages do not go with ours, in the environment of a peer's newest version.
 
     Attributes:
+        seam: of the peer in the catalogue.
         runs: `MODULE:CLASS` of the `PeerWriter` that the program there makes.
         does: the steps of that, since it cannot be made here.
     """
 
     name: str
+    seam: ClassVar[str] = "scan"
     format: ClassVar[str]
     runs: ClassVar[str]
     does: ClassVar[Sequence[str]]
@@ -140,7 +146,7 @@ class WriterElsewhere(Named, CommandWriter):
 
     def __init__(self, timeout: float = 600.0) -> None:
         """Note who it is; the environment is made when the first step comes."""
-        self._peer = known_peer("scan", self.name)
+        self._peer = known_peer(self.seam, self.name)
         self.version, self.timeout, self._running = self._peer.versions[-1], timeout, None
         words = (f"formats.{self.format}", *(f"steps.{do}" for do in self.does), *self.more)
         self.capabilities = dict.fromkeys(words, True)

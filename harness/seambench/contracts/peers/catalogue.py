@@ -1,7 +1,7 @@
 """Which peers can be had in which versions: files that packages bring, one a peer.
 
-A package announces a folder of them as an entry point of the group `seambench.peers`. A file
-`NAME.toml` says
+A package announces a folder of them as an entry point of the group `seambench.peers`; folders in it
+part peers of one name. A file `NAME.toml` says
 
     seam = "scan"                      # NAME@VERSION is an implementation of this seam
     package = "lake"                   # of PyPI; absent: the adapter fetches the version itself
@@ -103,16 +103,16 @@ def within(version: str, since: str, until: str) -> bool:
 def catalogue() -> dict[tuple[str, str], Peer]:
     """All peers that can be had in versions, by seam and name."""
     folders = {Path(point.load()) for point in entry_points(group="seambench.peers")}
-    found = [_read(file) for folder in sorted(folders) for file in sorted(folder.glob("*.toml"))]
+    found = [_read(file) for folder in sorted(folders) for file in sorted(folder.rglob("*.toml"))]
     return {(peer.seam, peer.name): peer for peer in found}
 
 
 def packages_of_peers() -> dict[str, list[str]]:
     """Packages of PyPI that peers need, each with the names of these peers."""
     found: dict[str, list[str]] = {}
-    for (_, name), peer in sorted(catalogue().items()):
-        if peer.package:
-            found.setdefault(peer.package, []).append(name)
+    for name, package in sorted({(one.name, one.package) for one in catalogue().values()}):
+        if package:
+            found.setdefault(package, []).append(name)
     return found
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from seambase.errors import UsageError
 from seambench.contracts.lint import Fault
 from seambench.formats.hive.golden import DESCRIPTOR
-from seambench.formats.lint.parquet import parquet_faults
+from seambench.formats.lint.parquet import judged
 
 
 def lint(table: Path) -> Iterator[Fault]:
@@ -24,4 +24,4 @@ def lint(table: Path) -> Iterator[Fault]:
     for file in sorted(path for path in table.rglob("*") if path.is_file()):
         place = file.relative_to(table)
         if not any(part.startswith(("_", ".")) for part in place.parts):
-            yield from parquet_faults(file, place.as_posix())
+            yield from judged(file, place.as_posix()).faults

@@ -43,7 +43,7 @@ def ask_readers(run: PassRun) -> Iterator[Outcome]:
                 table = str(Path(folder) / "table")
                 written = run.ask(name, "write", case, {"table": table})
                 if written["outcome"] != "pass":
-                    yield run.outcome(name, case, written)
+                    yield _judged(run.outcome(name, case, written), writer)
                     continue
                 ours = ""
                 for reader, one in readers.items():
@@ -78,17 +78,24 @@ def _known(found: Outcome, writer: TableWriter, reader: Scanner, ours: str) -> O
 
     Where the readers of this house are given the same wrong rows, `ours`, it is the writer.
     """
-    is_written = bool(ours) and found.digest == ours
-    side: TableWriter | Scanner = writer if is_written else reader
-    file: Path | None = getattr(side, "xfails", None)
-    if file is None or found.outcome == "pass":
+    if found.outcome == "pass":  # an entry of a reader is for tables of whoever errs
         return found
-    told = replace(found, implementation=side.name, version=side.version)
-    if not is_written:
-        return replace(load_xfails(file).judge(told), implementation=found.implementation)
-    # Its entry has the digest of the first step that shows it, not of the last.
-    entry = load_xfails(file).entry_of(told)
+    if not ours or found.digest != ours:
+        return replace(_judged(found, reader), implementation=found.implementation)
+    file: Path | None = getattr(writer, "xfails", None)
+    # Its digest is that of the first step that shows it, not of the last.
+    entry = load_xfails(file).entry_of(_by(found, writer)) if file else None
     return replace(found, outcome="xfail", known=entry.reason, came="fail") if entry else found
+
+
+def _judged(found: Outcome, side: TableWriter | Scanner) -> Outcome:
+    """An outcome in the light of what one side is known to do."""
+    file: Path | None = getattr(side, "xfails", None)
+    return load_xfails(file).judge(_by(found, side)) if file else found
+
+
+def _by(found: Outcome, side: TableWriter | Scanner) -> Outcome:
+    return replace(found, implementation=side.name, version=side.version)
 
 
 def _reads(reader: Scanner, format_: str) -> bool:

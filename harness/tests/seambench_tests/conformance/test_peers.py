@@ -22,6 +22,7 @@ from seambench.contracts.peers.catalogue import (
     Peer,
     Statement,
     catalogue,
+    packages_of_peers,
     peer_of,
     versions_of,
     within,
@@ -45,6 +46,18 @@ def test_each_peer_states_words_of_its_seam_with_a_document() -> None:
             find_seam(peer.seam).require_words(peer.capabilities(version), peer.name)
         assert all(one.link.startswith("https://") for one in peer.states), peer.name
         assert peer.name in registry.names(peer.seam)
+
+
+def test_one_name_may_be_a_peer_of_two_seams() -> None:
+    """Each has its words, its versions and its environment; a package names its peer once."""
+    reads, writes = (catalogue()[seam, "deltalake"] for seam in ("scan", "table-writer"))
+
+    assert (reads.capabilities("1.6.6").get("query.snapshot"), reads.seam) == (True, "scan")
+    assert writes.capabilities("1.6.6").get("steps.append")
+    assert environments.environment(reads, "1.6.6") != environments.environment(writes, "1.6.6")
+    assert packages_of_peers()["deltalake"] == ["deltalake"]
+    # A pair is none of them: its sides are looked up one by one.
+    assert peer_of("table-writer", "deltalake -> chdb-delta@4.4.0") is None
 
 
 def test_versions_state_what_holds_for_them() -> None:

@@ -15,7 +15,7 @@ from seambench.conformance.judge import verdict
 from seambench.conformance.load import find_case, load_cases
 from seambench.contracts.formats import resolve_format
 from seambench.contracts.registry import resolve
-from seambench_impl.peers.pyarrow import PyarrowFiles
+from seambench.contracts.table_writer import WriterStep
 
 _CASES = [case for case in load_cases("table-writer") if case.group == "hive"]
 #: By writer, the cases that it has no way to do.
@@ -47,15 +47,23 @@ def test_readers_of_files(reader: str) -> None:
     assert {verdict(case, pair).word for case in _CASES if "/parquet/" in case.id} == {"pass"}
 
 
-class Wrong(PyarrowFiles):
-    """A writer with a mistake."""
+class Wrong:
+    """A right writer of files, and a mistake."""
+
+    kind = "peer"
 
     def __init__(self, mistake: str) -> None:
-        super().__init__()
-        self._mistake = mistake
+        right = resolve("table-writer", "pyarrow")
+        self.name, self.version, self.capabilities = mistake, right.version, right.capabilities
+        self._mistake, self._do, self._write = mistake, right.step, right.write
+        right.write = self.write
+
+    def step(self, step: WriterStep) -> None:
+        """Do it, with the mistake."""
+        self._do(step)
 
     def write(self, rows: pa.Table, file: Path, given: Mapping[str, Any]) -> None:
-        """Write a file, with the mistake."""
+        """Write a file."""
         if self._mistake == "claims-order":
             pq.write_table(rows, file, sorting_columns=[pq.SortingColumn(4)], **given)
             return
@@ -63,8 +71,8 @@ class Wrong(PyarrowFiles):
             column = rows["u"].cast(pa.timestamp("ms", "UTC"), safe=False).cast(rows["u"].type)
             rows = rows.set_column(8, rows.schema.field(8), column)
         elif self._mistake == "forgets-a-null" and rows.num_rows:
-            rows = rows.filter(pa.compute.is_valid(rows["b"]))
-        super().write(rows, file, given)
+            rows = rows.filter(rows["b"].is_valid())
+        self._write(rows, file, given)
         if self._mistake == "dies" and rows.num_rows:
             raise RefusedError("no more room")
 
