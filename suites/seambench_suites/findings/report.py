@@ -86,6 +86,8 @@ def _the_case(finding: Finding, case: Case, seen: Mapping[str, Outcome]) -> Iter
     yield f"`{case.id}`: {case.requirement}.\n"
     for number, step in enumerate(about.life, 1):
         yield f"{number}. {step}"
+    if case.seam == "table-writer":
+        yield f"```toml\n{about.definition}\n```\n"
     asked = ", ".join(f"{name} {value}" for name, value in about.request.items())
     yield f"\nAsked: {asked}. Expected:\n"
     if not about.expected:

@@ -49,7 +49,9 @@ def test_every_finding_can_be_asked_again() -> None:
 
     What only hardens a reader may be a `should`.
     """
-    cases = {case.id: case for seam in ("scan", "serde") for case in load_cases(seam)}
+    cases = {
+        case.id: case for seam in ("scan", "serde", "table-writer") for case in load_cases(seam)
+    }
     for finding in _ASKED:
         peer = catalogue()[finding.seam, finding.peer]
         assert {*finding.shows, *finding.passes} <= set(peer.versions), finding.name
