@@ -3,8 +3,6 @@
 Fakes and small programs that several of them need lie in `samples`.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 SAMPLES = Path(__file__).parent / "samples"

@@ -3,8 +3,6 @@
 Importing and collecting all tests takes longer than some environments' own tests.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

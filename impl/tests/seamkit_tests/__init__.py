@@ -3,8 +3,6 @@
 Folders by subject; what several of them need lies in `samples`, bytes in `golden`.
 """
 
-from __future__ import annotations
-
 from importlib.resources import files
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What every test of the implementations is held to."""
 
-from __future__ import annotations
-
 import gc
 from collections.abc import Iterator
 from typing import Any

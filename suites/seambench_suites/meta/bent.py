@@ -4,8 +4,6 @@ A bend changes one thing of an answer on its way out: rows, types, bytes, chunks
 report says. None knows a format, so each can be tried on all.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 

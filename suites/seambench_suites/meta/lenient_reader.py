@@ -1,7 +1,5 @@
 """A reader that takes whatever it can read for the table: mutations are worth finding it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -4,8 +4,6 @@ It reads and writes pages and writes rows as the witnesses do. It is no oracle f
 bytes the witnesses made, but a second implementation against which the checks can be tried.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Mapping, Sequence
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """The cases themselves: well-formed, unique, and reaching what they claim to reach."""
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 from shutil import rmtree

@@ -1,7 +1,5 @@
 """The column cases find tables that are wrong."""
 
-from __future__ import annotations
-
 import ctypes
 import json
 from collections.abc import Callable, Mapping

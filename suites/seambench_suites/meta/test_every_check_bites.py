@@ -1,7 +1,5 @@
 """Wherever the judge finds an answer wrong, somebody who is wrong on purpose gets there."""
 
-from __future__ import annotations
-
 import ast
 import fnmatch
 import struct

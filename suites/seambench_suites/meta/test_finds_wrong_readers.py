@@ -1,7 +1,5 @@
 """The suite finds readers that are wrong, and lets one that is right pass."""
 
-from __future__ import annotations
-
 import contextlib
 import fnmatch
 import json

@@ -1,7 +1,5 @@
 """Whoever breaks a rule of rows fails in every format, and the run says so and ends with 1."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """The suite finds serdes that are wrong, and lets one that is right pass."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

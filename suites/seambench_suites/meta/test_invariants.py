@@ -1,7 +1,5 @@
 """The second pass finds readers that answer otherwise when asked otherwise, or than others do."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The pytest plugin, run as an outsider runs it."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

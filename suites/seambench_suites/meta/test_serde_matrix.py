@@ -1,7 +1,5 @@
 """The matrix finds what a round trip cancels out, and what memory is left after it."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Sequence

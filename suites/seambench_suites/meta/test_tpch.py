@@ -1,7 +1,5 @@
 """The queries derived from TPC-H and their published answers, without data of their own."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 
 import duckdb

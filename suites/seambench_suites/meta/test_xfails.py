@@ -1,7 +1,5 @@
 """Words of known failures."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator
 from contextlib import suppress

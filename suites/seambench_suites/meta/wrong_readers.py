@@ -1,7 +1,5 @@
 """Readers that are wrong on purpose: the suite is worth what it finds in them."""
 
-from __future__ import annotations
-
 import functools
 import os
 import sys

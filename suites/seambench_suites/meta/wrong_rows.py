@@ -1,7 +1,5 @@
 """A reader of all formats that breaks one rule of rows, by its name in the environment."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

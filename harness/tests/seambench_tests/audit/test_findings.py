@@ -1,7 +1,5 @@
 """What an audit concludes from a description: layout, advice, and words for it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

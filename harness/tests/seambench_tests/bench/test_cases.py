@@ -1,7 +1,5 @@
 """What is timed of a scan is judged, in the run that measures memory, too."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from types import SimpleNamespace

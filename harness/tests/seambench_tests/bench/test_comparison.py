@@ -1,7 +1,5 @@
 """The comparison judges before it times, and every reader gets a record."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """A storage of which each request waits, and how requests follow each other."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The floor under exchanges: every byte of a copy goes through the socket."""
 
-from __future__ import annotations
-
 import socket
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What is told of an exchange on Spark that failed, without Spark."""
 
-from __future__ import annotations
-
 import pytest
 
 from seambench.bench.exchange.on_spark import _reason

@@ -1,7 +1,5 @@
 """Runs for as long as one likes: they end in time, at the first problem, and tell what grew."""
 
-from __future__ import annotations
-
 import contextlib
 import subprocess
 import time

@@ -1,7 +1,5 @@
 """Timing the steps of a seam: who takes part, what counts, and what is recorded."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path

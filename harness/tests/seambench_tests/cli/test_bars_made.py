@@ -1,7 +1,5 @@
 """Records of bars: made by their commands until each stands, and held against those before."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """Commands around a check: what is shown, chosen, kept and explained."""
 
-from __future__ import annotations
-
 import errno
 import json
 import re

@@ -1,7 +1,5 @@
 """The command line: exit codes, outputs, and nothing half-written."""
 
-from __future__ import annotations
-
 import json
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path

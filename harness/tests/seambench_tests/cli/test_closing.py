@@ -1,7 +1,5 @@
 """The table at the end of a run: counts of what readers were asked, and of nothing else."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """A shell completes values: what there is, and nothing that a command would refuse."""
 
-from __future__ import annotations
-
 import shlex
 
 import pytest

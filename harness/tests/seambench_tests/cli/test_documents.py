@@ -1,7 +1,5 @@
 """The documents name what there is: modules, attributes, commands and files."""
 
-from __future__ import annotations
-
 import configparser
 import importlib
 import json

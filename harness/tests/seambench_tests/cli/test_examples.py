@@ -4,8 +4,6 @@ What takes minutes, a network or an engine of its own is not run here; its words
 command itself parses them.
 """
 
-from __future__ import annotations
-
 import datetime as dt
 import os
 import re

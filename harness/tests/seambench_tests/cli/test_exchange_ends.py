@@ -1,7 +1,5 @@
 """`seambench exchange` ends with an answer: which way is ahead, by the rows of a chunk."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from seambench.cli.exchange import who_wins

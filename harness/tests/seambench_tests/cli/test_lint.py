@@ -1,7 +1,5 @@
 """`seambench lint` names each broken rule, and its exit code tells whether one must hold."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

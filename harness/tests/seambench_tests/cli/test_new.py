@@ -1,7 +1,5 @@
 """Skeletons build, run and fail honestly: they refuse, give no rows or no table; none is right."""
 
-from __future__ import annotations
-
 import errno
 import json
 import re

@@ -1,7 +1,5 @@
 """`seambench run` and `seambench.toml`: plans, where options come from, the quick run, resuming."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The table at the end of a comparison can be read in any terminal."""
 
-from __future__ import annotations
-
 import io
 import re
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """What docs/systems.md names is there: every path, page, reader and capability of its tables."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What the command line shows, and what it leaves: safe texts, whole numbers, whole files."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os

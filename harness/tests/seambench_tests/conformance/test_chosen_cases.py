@@ -1,7 +1,5 @@
 """A pattern chooses the same cases whether all files are read or those that it may be about."""
 
-from __future__ import annotations
-
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass

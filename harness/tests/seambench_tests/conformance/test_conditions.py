@@ -1,7 +1,5 @@
 """Conditions that a seed decides: DuckDB understands all of them, over values of every type."""
 
-from __future__ import annotations
-
 import datetime as dt
 import math
 from decimal import Decimal

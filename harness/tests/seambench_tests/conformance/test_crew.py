@@ -1,7 +1,5 @@
 """Processes that share cases: each is asked by one at a time, and none outlives the question."""
 
-from __future__ import annotations
-
 import threading
 import time
 from typing import Any, cast

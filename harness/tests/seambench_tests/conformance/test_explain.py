@@ -1,7 +1,5 @@
 """Cases explained: whoever reads of a failure learns the rule, the table's life and the answer."""
 
-from __future__ import annotations
-
 import datetime as dt
 import json
 import re

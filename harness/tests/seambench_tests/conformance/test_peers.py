@@ -1,7 +1,5 @@
 """Peers in versions: what the catalogue says, names with versions, environments of their own."""
 
-from __future__ import annotations
-
 import dataclasses
 import subprocess
 from collections.abc import Sequence

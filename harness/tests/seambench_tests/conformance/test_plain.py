@@ -1,7 +1,5 @@
 """Plain values: what counts as equal, and what a case may spell."""
 
-from __future__ import annotations
-
 import datetime as dt
 import math
 import uuid

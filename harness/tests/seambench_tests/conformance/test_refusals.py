@@ -1,7 +1,5 @@
 """What becomes of an error where an answer, or a certain error, is expected."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pyarrow as pa

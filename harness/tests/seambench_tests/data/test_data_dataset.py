@@ -1,7 +1,5 @@
 """The data folder: whole or absent, one writer at a time, clear words when the disk says no."""
 
-from __future__ import annotations
-
 import errno
 import importlib
 import json

@@ -1,7 +1,5 @@
 """Expected rows on disk, queries over them, and their kept answers."""
 
-from __future__ import annotations
-
 import datetime as dt
 import decimal
 from pathlib import Path

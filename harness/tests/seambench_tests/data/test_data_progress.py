@@ -1,7 +1,5 @@
 """Progress: a line per step, and no Ctrl-C lost."""
 
-from __future__ import annotations
-
 import io
 import itertools
 import os

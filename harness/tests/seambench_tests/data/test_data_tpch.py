@@ -1,7 +1,5 @@
 """TPC-H tables: facts, counts, and generation in parts."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The pure function that decides what happens to each row."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What `spark-submit` is given runs to its end, as documents say."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

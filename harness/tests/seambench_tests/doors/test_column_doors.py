@@ -1,7 +1,5 @@
 """Off-heap columns that are commands or libraries: what they are given, and what is made of it."""
 
-from __future__ import annotations
-
 import json
 import shlex
 import subprocess

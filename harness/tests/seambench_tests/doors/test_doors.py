@@ -1,7 +1,5 @@
 """Commands and libraries give rows, refusals and failures as the contract says."""
 
-from __future__ import annotations
-
 import ctypes
 import gc
 import io

@@ -1,7 +1,5 @@
 """The command door of the exchange seam: outside senders and receivers, good and bad."""
 
-from __future__ import annotations
-
 import io
 import json
 import shlex

@@ -1,7 +1,5 @@
 """The library door of the exchange seam: senders and receivers in C, good and bad."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Functions and services give rows, refusals and failures as programs do."""
 
-from __future__ import annotations
-
 import http.server
 import json
 import subprocess

@@ -1,7 +1,5 @@
 """The other end of outside exchanges: who reads is told why nothing more comes."""
 
-from __future__ import annotations
-
 import contextlib
 import socket
 import threading

@@ -1,7 +1,5 @@
 """Serdes that are commands or libraries: what they are told, and how their failures are told."""
 
-from __future__ import annotations
-
 import ctypes
 import json
 import shlex

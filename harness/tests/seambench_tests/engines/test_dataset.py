@@ -1,7 +1,5 @@
 """Engines get the same rows through a dataset as from a plain table."""
 
-from __future__ import annotations
-
 import datetime as dt
 import decimal
 import pickle

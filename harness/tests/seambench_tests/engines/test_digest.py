@@ -1,7 +1,5 @@
 """The digest tells rows apart and nothing else."""
 
-from __future__ import annotations
-
 import datetime as dt
 import decimal
 import random

@@ -1,7 +1,5 @@
 """A filter is one expression over the table's columns, or it is refused."""
 
-from __future__ import annotations
-
 import pyarrow as pa
 import pytest
 

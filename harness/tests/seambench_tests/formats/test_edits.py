@@ -1,7 +1,5 @@
 """Recorded edits change what they name, and refuse what is not there."""
 
-from __future__ import annotations
-
 import struct
 from pathlib import Path
 

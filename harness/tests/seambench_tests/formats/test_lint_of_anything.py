@@ -1,7 +1,5 @@
 """Whatever stands in a table's files, its linter answers with faults, in words and in time."""
 
-from __future__ import annotations
-
 import io
 import json
 import random

@@ -1,7 +1,5 @@
 """A table format is known in its own folder and nowhere else in the harness."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

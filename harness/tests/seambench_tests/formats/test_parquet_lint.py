@@ -1,7 +1,5 @@
 """A Parquet file whose footer or page index says what its values are not is found, by its rule."""
 
-from __future__ import annotations
-
 import math
 import struct
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Tables at the places that their own bytes name: one at a time, and nobody waits for himself."""
 
-from __future__ import annotations
-
 import threading
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Positions of Roaring bitmaps are those that another library put in."""
 
-from __future__ import annotations
-
 import struct
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Spark's partitions of keys, worked out without Spark."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

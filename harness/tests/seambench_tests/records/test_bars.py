@@ -1,7 +1,5 @@
 """Bars: judged from records that stand, by ratios of pairs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

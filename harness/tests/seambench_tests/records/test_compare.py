@@ -1,7 +1,5 @@
 """Equal answers are equal, and any difference is told by its place."""
 
-from __future__ import annotations
-
 import datetime as dt
 import math
 import re

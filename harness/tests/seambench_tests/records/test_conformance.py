@@ -1,7 +1,5 @@
 """Outcomes of conformance become a record: every case once, with its word, small."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Records are checked, written whole, and never time a wrong answer."""
 
-from __future__ import annotations
-
 import copy
 import json
 import platform

@@ -1,7 +1,5 @@
 """Tables of figures in documents: written from records that stand, and from no others."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What records answer of the declared questions stands in words on the page and in the terminal."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import msgspec

@@ -1,7 +1,5 @@
 """Costs, queries, rates and history: worked out of samples by rules that are written down."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """History: what is called a regression, and how asv's results become curves by commit."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

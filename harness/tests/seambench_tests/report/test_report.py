@@ -1,7 +1,5 @@
 """The report's site: what its files hold, whatever the records hold."""
 
-from __future__ import annotations
-
 import csv
 import html
 import json

@@ -1,7 +1,5 @@
 """The pages in a real browser: they open from disk, react, and their addresses restore them."""
 
-from __future__ import annotations
-
 import importlib.util
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Samples in short, and the mark of a checkout that had changes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast

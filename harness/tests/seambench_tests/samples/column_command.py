@@ -4,8 +4,6 @@ Its first argument says what it does wrong: `shift` (each chain has its first tw
 over), `text` (a line that tells no chunk), `refuse`, or `nothing`.
 """
 
-from __future__ import annotations
-
 import json
 import struct
 import sys

@@ -1,7 +1,5 @@
 """Shared libraries in C, compiled for tests of the doors."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

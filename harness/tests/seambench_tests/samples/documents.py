@@ -1,7 +1,5 @@
 """What stands in this checkout's documents."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

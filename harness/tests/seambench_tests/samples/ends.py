@@ -1,7 +1,5 @@
 """How commands end: a run of `main` in this process, and rules that hold for each command."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

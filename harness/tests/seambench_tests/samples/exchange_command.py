@@ -4,8 +4,6 @@ Its first argument says what it does wrong: `lose` or `double` the second chunk,
 the first chunk), `deaf` (takes a lost sender for one that has ended), or `nothing`.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

@@ -1,7 +1,5 @@
 """A reader as a command, to test the command door: the table's name says how it behaves."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

@@ -3,8 +3,6 @@
 The numbers are invented, with the shapes seen in the field; nothing measures anything here.
 """
 
-from __future__ import annotations
-
 import json
 import random
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A serde as a command, to test its door: the bytes are the request's line and the Arrow stream."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """Types of both languages from Arrow types."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pyarrow as pa

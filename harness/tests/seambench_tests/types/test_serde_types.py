@@ -1,7 +1,5 @@
 """The type languages of pages and rows, and what they mean in Arrow."""
 
-from __future__ import annotations
-
 import pyarrow as pa
 import pytest
 

@@ -6,8 +6,6 @@ In an empty folder, with no compiler and no Java on the path, the reader beside 
 cases of the scan seam. Our own library is not there: whoever brings a reader needs no C core.
 """
 
-from __future__ import annotations
-
 import importlib.metadata
 import importlib.util
 import json

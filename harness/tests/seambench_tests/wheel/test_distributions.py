@@ -1,7 +1,5 @@
 """The three distributions: who owns which file, who asks for whom, and what advice names."""
 
-from __future__ import annotations
-
 import json
 import re
 import tomllib

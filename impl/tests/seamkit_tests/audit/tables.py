@@ -1,7 +1,5 @@
 """Tables of all formats for audits, and readers of them that are wrong in a known way."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """`seambench audit` over tables of every format that real engines wrote."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,7 +1,5 @@
 """The Avro decoder against fastavro, the specification's examples, and damage."""
 
-from __future__ import annotations
-
 import datetime as dt
 import decimal
 import io

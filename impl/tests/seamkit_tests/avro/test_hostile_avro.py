@@ -1,7 +1,5 @@
 """Avro bytes made to hang or kill a reader: named errors, in time that fits their length."""
 
-from __future__ import annotations
-
 import io
 import json
 import zlib

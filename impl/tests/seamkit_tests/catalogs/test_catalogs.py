@@ -1,7 +1,5 @@
 """Tables by the names that a folder or Iceberg's catalog gives them; metastores are met beside."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Tables by their names in a Hive metastore, against the real one inside Spark's jars."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import socket

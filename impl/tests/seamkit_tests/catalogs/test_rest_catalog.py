@@ -3,8 +3,6 @@
 Behind it stands Iceberg's catalog of a folder, so tables that Spark wrote are there as they lie.
 """
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Type strings: what StarRocks makes of them, and what is refused because of it."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 from typing import Any

@@ -1,7 +1,5 @@
 """Off-heap tables: both ways of appending, and the way back through the chain."""
 
-from __future__ import annotations
-
 import ctypes
 import struct
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The engine's side of off-heap columns: chains of any nesting, sound and broken, into Arrow."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """The memory of off-heap tables: whose it is, how much of it there is, and that it goes back."""
 
-from __future__ import annotations
-
 import ctypes
 from collections.abc import Iterator
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """Nested columns from Arrow: every row arrives, by whatever array it is told, or none does."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Callable, Sequence
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """Off-heap tables across the border to Spark's classes in this process, both ways."""
 
-from __future__ import annotations
-
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any

@@ -1,7 +1,5 @@
 """Arrow C streams into off-heap tables, and tables as a stream."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Dates, datetimes and decimals that cross as texts are read strictly, or refused by name."""
 
-from __future__ import annotations
-
 import calendar
 import ctypes
 import random

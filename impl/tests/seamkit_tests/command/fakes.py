@@ -3,8 +3,6 @@
 Whatever table the arguments name, the command finds one of `KINDS` in its place.
 """
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Iterator, Sequence

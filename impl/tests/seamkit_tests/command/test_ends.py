@@ -1,7 +1,5 @@
 """How the command ends, as a process of its own: signals, pipes, full disks, odd names."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """`seamkit page` and `seamkit inspect` over golden files and tables."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

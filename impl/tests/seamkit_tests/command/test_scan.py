@@ -1,7 +1,5 @@
 """`seamkit scan` and `seamkit plan`: rows, outputs, one sentence for what is wrong."""
 
-from __future__ import annotations
-
 import csv
 import json
 from decimal import Decimal

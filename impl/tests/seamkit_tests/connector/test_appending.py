@@ -1,7 +1,5 @@
 """Every way into a column leaves the same bytes: items, getters, Arrow's scalars, whole columns."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 from zoneinfo import ZoneInfo

@@ -1,7 +1,5 @@
 """The row-at-a-time seam: scanners, their life, and what they refuse."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, time, timedelta, timezone
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """Scanners by name: what engines state, files, slices, and the life of their tables."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import zipfile

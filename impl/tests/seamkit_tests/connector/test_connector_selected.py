@@ -1,7 +1,5 @@
 """Choosing parts of nested columns by dotted paths."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pytest

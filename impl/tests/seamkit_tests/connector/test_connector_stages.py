@@ -1,7 +1,5 @@
 """The row-at-a-time steps that are timed, and pyarrow's beside them, keep the rows."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

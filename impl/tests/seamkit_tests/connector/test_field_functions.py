@@ -1,7 +1,5 @@
 """Both readings of Paimon's aggregate functions: over columns, and one value after the other."""
 
-from __future__ import annotations
-
 import random
 from decimal import Decimal
 from typing import Any

@@ -1,7 +1,5 @@
 """The reader `native+connector`: slices with logs through the connector seam, others natively."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What of a filter goes down to a reader that may rule rows out by some columns."""
 
-from __future__ import annotations
-
 import datetime as dt
 import json
 from decimal import Decimal

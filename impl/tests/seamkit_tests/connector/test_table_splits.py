@@ -1,7 +1,5 @@
 """Splits of Paimon, Iceberg and Delta tables through the connector, a row at a time."""
 
-from __future__ import annotations
-
 import json
 from datetime import time
 from functools import partial

@@ -4,8 +4,6 @@ Each case hands the core one buffer or column that is shorter than another it go
 another type. Without a check the core reads behind its end.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Iceberg's bucket transform: the hashes that its specification works out."""
 
-from __future__ import annotations
-
 import json
 from datetime import date, datetime
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """Python's collector of cycles while plans are made."""
 
-from __future__ import annotations
-
 import gc
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Arrow bytes of others: an unsound batch is an error that names it, wherever it comes in."""
 
-from __future__ import annotations
-
 import random
 import struct
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Rows that wait in memory or on disk come back as they went, and leave nothing behind."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Freed blocks that wait for reuse: counted, below every limit, and no trap for a forked child."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

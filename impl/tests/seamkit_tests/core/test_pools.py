@@ -1,7 +1,5 @@
 """Trees of memory pools: limits above hold below, what is reserved goes back."""
 
-from __future__ import annotations
-
 import pytest
 
 from seambase.errors import UsageError

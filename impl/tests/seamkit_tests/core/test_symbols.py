@@ -1,7 +1,5 @@
 """What the built module shows to whoever loads it."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Parallel tasks: what an error refers to goes with it."""
 
-from __future__ import annotations
-
 import gc
 import threading
 import weakref

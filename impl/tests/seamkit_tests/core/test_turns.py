@@ -1,7 +1,5 @@
 """Batches that a thread reads while others are not ready for them."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Compressed bytes made whole: right, and never more room than the bytes can fill."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import lzma

@@ -1,7 +1,5 @@
 """Arrays whose indexes, run ends or offsets lead out of them are refused wherever C reads them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The change feed of golden Delta tables, against what Spark's `readChangeFeed` gave."""
 
-from __future__ import annotations
-
 import json
 import tomllib
 from collections import Counter

@@ -1,7 +1,5 @@
 """Log compactions whose commits are gone: what they still tell, and what nobody can."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

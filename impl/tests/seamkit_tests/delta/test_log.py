@@ -1,7 +1,5 @@
 """The log of a Delta table: versions, times, paths, and what a plan says."""
 
-from __future__ import annotations
-
 import datetime as dt
 import json
 import os

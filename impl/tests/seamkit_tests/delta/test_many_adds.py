@@ -4,8 +4,6 @@ Adds are taken by their columns where a file has many of them, so each form and 
 stands here among many plain ones, in a log of JSON.
 """
 
-from __future__ import annotations
-
 import json
 import pickle
 from pathlib import Path

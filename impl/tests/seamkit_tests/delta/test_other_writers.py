@@ -1,7 +1,5 @@
 """Logs as other writers spell them, and logs whose own words tell that they are damaged."""
 
-from __future__ import annotations
-
 import contextlib
 import copy
 import json

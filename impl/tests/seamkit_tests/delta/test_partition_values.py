@@ -1,7 +1,5 @@
 """Texts of partition values, by type."""
 
-from __future__ import annotations
-
 import datetime as dt
 from decimal import Decimal
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Variants that data files of Delta hold in pieces are put together, wherever they lie."""
 
-from __future__ import annotations
-
 import ast
 import json
 import re

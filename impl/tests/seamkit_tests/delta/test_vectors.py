@@ -1,7 +1,5 @@
 """Deletion vectors: every storage type, and nothing that is not what the log says."""
 
-from __future__ import annotations
-
 import json
 import random
 import zlib

@@ -1,7 +1,5 @@
 """Features that ask writers alone for something: a reader may read, and must not trust too much."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """StarRocks' chunk bytes: by specification, since no server's bytes are at hand."""
 
-from __future__ import annotations
-
 import datetime as dt
 import decimal
 import json

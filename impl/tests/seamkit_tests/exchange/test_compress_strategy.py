@@ -1,7 +1,5 @@
 """AUTO compression: when it pays, and that chunks are read whatever was chosen."""
 
-from __future__ import annotations
-
 import pyarrow as pa
 import pytest
 

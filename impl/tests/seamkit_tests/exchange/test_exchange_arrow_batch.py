@@ -1,7 +1,5 @@
 """The format arrow-batch: record batch messages without a schema, from peers nobody trusts."""
 
-from __future__ import annotations
-
 import random
 from decimal import Decimal
 

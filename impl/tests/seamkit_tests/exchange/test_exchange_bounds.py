@@ -1,7 +1,5 @@
 """What one side may do to the other: bounds of receivers and servers, and ends that say why."""
 
-from __future__ import annotations
-
 import contextlib
 import gc
 import resource

@@ -1,7 +1,5 @@
 """Bytes that no honest peer sends: servers drop them with a reason, and go on serving others."""
 
-from __future__ import annotations
-
 import contextlib
 import socket
 import struct

@@ -1,7 +1,5 @@
 """gRPC and Flight: who falls silent or breaks the protocol hears why; no bytes stop a server."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import queue

@@ -1,7 +1,5 @@
 """Local exchanges: who reads what, when writers wait, and that nothing is lost in any schedule."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from typing import Any

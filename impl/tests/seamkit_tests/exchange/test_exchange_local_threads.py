@@ -1,7 +1,5 @@
 """The local exchange between real threads: rows, order, bounds, ends and failures."""
 
-from __future__ import annotations
-
 import gc
 import threading
 from collections import Counter

@@ -1,7 +1,5 @@
 """What sender and receiver do about single events. Rules: StarRocks' SinkBuffer and SenderQueue."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

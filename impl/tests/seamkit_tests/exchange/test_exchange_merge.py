@@ -1,7 +1,5 @@
 """Merging sorted senders, against a plain stable sort of all rows."""
 
-from __future__ import annotations
-
 import math
 import threading
 from collections import deque

@@ -1,7 +1,5 @@
 """Somebody else's program over the published wire: as senders to our receivers, and the reverse."""
 
-from __future__ import annotations
-
 import json
 import shlex
 import sys

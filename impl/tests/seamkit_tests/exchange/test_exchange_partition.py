@@ -1,7 +1,5 @@
 """Where rows go. Worked hashes: StarRocks (hash_util.hpp, shuffler.h), Spark 3.5.9, Iceberg."""
 
-from __future__ import annotations
-
 import json
 import zlib
 from datetime import UTC, date, datetime

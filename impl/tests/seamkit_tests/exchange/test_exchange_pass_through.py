@@ -1,7 +1,5 @@
 """Pass-through hands batches over: what is read are the buffers that were written."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pyarrow as pa

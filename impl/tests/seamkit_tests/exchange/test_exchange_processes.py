@@ -1,7 +1,5 @@
 """Exchanges between processes: they work, and where one fails the other is told in bounded time."""
 
-from __future__ import annotations
-
 import signal
 import threading
 import time

@@ -1,7 +1,5 @@
 """Random and exhaustive courses of an exchange: no row is lost, doubled, reordered or stuck."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A sink of several drivers, near and far destinations, buckets: what leaves, and what is said."""
 
-from __future__ import annotations
-
 import contextlib
 import threading
 import zlib

@@ -1,7 +1,5 @@
 """Timed steps of the exchange: each result stands for the rows that went in."""
 
-from __future__ import annotations
-
 import pyarrow as pa
 import pytest
 

@@ -1,7 +1,5 @@
 """Where the time of an exchange goes, as both sides count it."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from contextlib import closing, suppress

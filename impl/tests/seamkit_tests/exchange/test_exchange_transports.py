@@ -1,7 +1,5 @@
 """Batches through whole exchanges: every routing, format and transport gives every row once."""
 
-from __future__ import annotations
-
 import contextlib
 import socket
 import sys

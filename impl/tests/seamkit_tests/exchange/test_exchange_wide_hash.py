@@ -1,7 +1,5 @@
 """Presto's and Velox's partition functions: a plain Python witness, and Presto's own classes."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 from typing import Any
 

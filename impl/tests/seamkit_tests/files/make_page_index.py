@@ -1,7 +1,5 @@
 """Write golden/page-index-spark.parquet, and what Spark itself reads of it: run this file."""
 
-from __future__ import annotations
-
 import json
 import tempfile
 from pathlib import Path

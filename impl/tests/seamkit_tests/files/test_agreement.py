@@ -1,7 +1,5 @@
 """What metadata says of a file's values, held against what the file says itself."""
 
-from __future__ import annotations
-
 import datetime as dt
 import io
 import os

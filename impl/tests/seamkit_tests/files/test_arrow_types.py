@@ -1,7 +1,5 @@
 """Types of a Parquet file are Parquet's own, whatever Arrow schema its writer put beside them."""
 
-from __future__ import annotations
-
 import base64
 import datetime as dt
 import io

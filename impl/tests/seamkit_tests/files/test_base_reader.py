@@ -1,7 +1,5 @@
 """What a base file tells about itself: statistics, and columns that it holds as dictionaries."""
 
-from __future__ import annotations
-
 import datetime as dt
 import re
 import struct

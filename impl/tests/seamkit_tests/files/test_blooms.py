@@ -1,7 +1,5 @@
 """Row groups whose Bloom filters lack all values of a filter are not read, and no others."""
 
-from __future__ import annotations
-
 import datetime as dt
 from pathlib import Path
 from typing import Any

@@ -3,8 +3,6 @@
 Each is read by a process of its own, whose peak memory is measured.
 """
 
-from __future__ import annotations
-
 import gzip
 import io
 import json

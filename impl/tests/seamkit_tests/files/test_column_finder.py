@@ -1,7 +1,5 @@
 """Columns of files that call them otherwise, in tables written by hand: Iceberg's, Delta's."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any

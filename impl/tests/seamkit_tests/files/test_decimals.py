@@ -1,7 +1,5 @@
 """Decimals that a Parquet file holds as bytes are those that pyarrow makes of them."""
 
-from __future__ import annotations
-
 import decimal
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Values that a filter names."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pyarrow as pa

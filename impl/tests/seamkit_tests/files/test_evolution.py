@@ -1,7 +1,5 @@
 """Columns and rows of older files in the table's types; every pair that Hudi promotes."""
 
-from __future__ import annotations
-
 import datetime as dt
 import re
 from decimal import Decimal

@@ -4,8 +4,6 @@ The rows are what they were under the names before, as the engine read them that
 Finders that are wrong on purpose must be caught by that.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """Files far away: the same bytes and rows by few requests, however they are read."""
 
-from __future__ import annotations
-
 import random
 import threading
 from collections import Counter

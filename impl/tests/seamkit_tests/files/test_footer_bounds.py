@@ -4,8 +4,6 @@ Pages without a checksum tell of a flipped bit by nothing else. Bounds are those
 describes (`Statistics`, `ColumnOrder`); what writers put into dictionaries beside is no damage.
 """
 
-from __future__ import annotations
-
 import datetime as dt
 import io
 import struct

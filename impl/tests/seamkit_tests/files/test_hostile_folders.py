@@ -1,7 +1,5 @@
 """Folders that somebody made to hang, kill or mislead a reader: named errors, at once."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Base files in Lance, written by pylance."""
 
-from __future__ import annotations
-
 import builtins
 import datetime as dt
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """Base files in ORC, written by pyarrow: types, zones, damage."""
 
-from __future__ import annotations
-
 import datetime as dt
 from pathlib import Path
 from typing import Any

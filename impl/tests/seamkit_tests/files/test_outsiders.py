@@ -4,8 +4,6 @@ A log or manifest is written by whoever wrote the table. It may name files by wh
 shallow clones and bootstraps do; it must not send a reader, and its credentials, to any host.
 """
 
-from __future__ import annotations
-
 import socket
 import threading
 import time

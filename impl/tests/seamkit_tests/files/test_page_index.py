@@ -1,7 +1,5 @@
 """Rows come the same from chosen pages as from whole row groups, and broken indexes are refused."""
 
-from __future__ import annotations
-
 import datetime as dt
 import functools
 import json

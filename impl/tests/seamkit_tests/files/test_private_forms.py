@@ -1,7 +1,5 @@
 """Forms that Arrow does not document: tried before they are used, and missed aloud."""
 
-from __future__ import annotations
-
 import decimal
 import subprocess
 import sys

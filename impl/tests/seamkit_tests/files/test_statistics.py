@@ -1,7 +1,5 @@
 """What is ruled out by statistics holds no row of the answer."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Tables on storages that fsspec reaches: the same rows as from a local folder, and patience."""
 
-from __future__ import annotations
-
 import pickle
 import sys
 import uuid

@@ -1,7 +1,5 @@
 """Tables in an S3 store that runs on this machine."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

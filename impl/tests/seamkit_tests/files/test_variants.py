@@ -1,7 +1,5 @@
 """Variants that Parquet files hold in pieces, put together at every depth."""
 
-from __future__ import annotations
-
 import json
 import random
 from pathlib import Path

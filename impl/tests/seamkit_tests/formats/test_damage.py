@@ -1,7 +1,5 @@
 """Files in each other's place, and footers of other columns: told, never other rows in silence."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path

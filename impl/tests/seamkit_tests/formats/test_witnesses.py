@@ -1,7 +1,5 @@
 """Golden tables, state by state, against what the engines that wrote them read of them."""
 
-from __future__ import annotations
-
 import json
 import re
 import tomllib

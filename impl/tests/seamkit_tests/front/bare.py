@@ -6,8 +6,6 @@ The folder holds golden tables (`FORMAT/NAME/table.zip`); of each format one is 
 would bring is refused with what to install.
 """
 
-from __future__ import annotations
-
 import importlib.metadata
 import platform
 import subprocess

@@ -1,7 +1,5 @@
 """A chain of `filter`, `select` and `limit` gives the rows that the arguments of `scan` give."""
 
-from __future__ import annotations
-
 import datetime as dt
 import itertools
 import operator

@@ -1,7 +1,5 @@
 """States and files of tables of all formats, held to what the tables' own metadata say."""
 
-from __future__ import annotations
-
 import datetime as dt
 import json
 import re

@@ -1,7 +1,5 @@
 """What importing and reading bring into a process: what they need, and nothing else."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

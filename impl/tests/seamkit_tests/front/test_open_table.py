@@ -1,7 +1,5 @@
 """`open_table`: tables by what lies in a folder, and one sentence for what is none."""
 
-from __future__ import annotations
-
 import doctest
 import json
 import pickle

@@ -1,7 +1,5 @@
 """What type checkers tell users: mistakes in their scripts are found, right ones pass."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

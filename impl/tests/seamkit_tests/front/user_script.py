@@ -1,7 +1,5 @@
 """What a user writes: type checkers are content with all of it."""
 
-from __future__ import annotations
-
 import datetime as dt
 from pathlib import Path
 

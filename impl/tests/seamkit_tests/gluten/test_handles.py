@@ -1,7 +1,5 @@
 """Native handles: who uses them, what they show, how batches change kinds, what leaks."""
 
-from __future__ import annotations
-
 import gc
 import threading
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Rows of batches in one buffer, call after call."""
 
-from __future__ import annotations
-
 import numpy as np
 import pyarrow as pa
 import pytest

@@ -4,8 +4,6 @@ Run: python make_listings.py TABLE NAME, for a table that Spark and Hudi wrote w
 `hoodie.metadata.enable` on. The result is NAME.zip beside this file.
 """
 
-from __future__ import annotations
-
 import sys
 import zipfile
 from pathlib import Path

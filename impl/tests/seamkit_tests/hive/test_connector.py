@@ -1,7 +1,5 @@
 """Files of Hive tables through the connector seam, as StarRocks' BE asks for them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pyarrow as pa

@@ -1,7 +1,5 @@
 """Damaged files of Hive tables: never fewer rows without a word, where the format can tell."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Partitions that a catalog names: each lies where it lies, and is stored in its own way."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

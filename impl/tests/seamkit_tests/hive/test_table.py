@@ -1,7 +1,5 @@
 """Hive tables described by hand: descriptors, partitions, stretches of files, properties."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from pathlib import Path

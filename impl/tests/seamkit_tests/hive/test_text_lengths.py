@@ -1,7 +1,5 @@
 """Texts of a length in files of columns; what they are comes from Hive 2.3.9's own classes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

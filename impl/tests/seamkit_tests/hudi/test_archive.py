@@ -1,7 +1,5 @@
 """Archived instants: what the active timeline no longer holds, in either layout (docs/hudi.md)."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

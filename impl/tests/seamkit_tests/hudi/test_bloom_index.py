@@ -1,7 +1,5 @@
 """Bloom filters of record keys in the metadata table."""
 
-from __future__ import annotations
-
 import base64
 import pickle
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Bootstrapped tables: the index that Hudi wrote, and two files read as one."""
 
-from __future__ import annotations
-
 import datetime as dt
 import shutil
 from collections.abc import Mapping

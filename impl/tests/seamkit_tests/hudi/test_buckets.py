@@ -1,7 +1,5 @@
 """Simple bucket indexes: keys lie in the buckets that Hudi put them into, and filters follow."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

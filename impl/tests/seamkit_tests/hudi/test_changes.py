@@ -1,7 +1,5 @@
 """Kinds of changes between two instants, over tables that Spark and Hudi wrote."""
 
-from __future__ import annotations
-
 import pickle
 from collections import Counter
 from functools import partial

@@ -1,7 +1,5 @@
 """Forms of Hudi's timelines and metadata tables: each one tells a mistaken reader from ours."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Logs whose headers, blocks or files are not what other names say: told, never lost in silence."""
 
-from __future__ import annotations
-
 import io
 import re
 from collections.abc import Callable, Iterator

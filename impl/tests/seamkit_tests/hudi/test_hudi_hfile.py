@@ -1,7 +1,5 @@
 """HFiles: every entry comes, and broken bytes are told by name."""
 
-from __future__ import annotations
-
 import zipfile
 from contextlib import suppress
 

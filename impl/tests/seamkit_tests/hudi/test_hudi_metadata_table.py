@@ -1,7 +1,5 @@
 """Slices by the metadata table: the same as by folders, on tables that Spark and Hudi wrote."""
 
-from __future__ import annotations
-
 import shutil
 import zipfile
 from pathlib import Path

@@ -3,8 +3,6 @@
 What Spark with Hudi 1.2.0 answers for tables of these forms is the rule.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import date
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """Scans of real Hudi tables: push-down, vanishing files, memory limits."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import duckdb

@@ -1,7 +1,5 @@
 """From a listing and a timeline to file slices: rules of Hudi's file-system view (docs/hudi.md)."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Bloom filters of record keys in footers that Hudi wrote."""
 
-from __future__ import annotations
-
 import base64
 import struct
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Log files of Hudi: layout, damage as Hudi 1.2.0 judges it, delete blocks, and real bytes."""
 
-from __future__ import annotations
-
 import datetime as dt
 import json
 import struct

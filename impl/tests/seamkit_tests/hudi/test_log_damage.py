@@ -1,7 +1,5 @@
 """Whatever happened to a log: named errors alone, nothing missed in silence, no memory kept."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from random import Random

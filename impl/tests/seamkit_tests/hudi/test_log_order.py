@@ -1,7 +1,5 @@
 """The order in which blocks of a slice apply: rollbacks, validity, log compactions."""
 
-from __future__ import annotations
-
 import pytest
 
 from seambase.errors import RefusedError

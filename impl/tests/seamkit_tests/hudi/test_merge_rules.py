@@ -1,7 +1,5 @@
 """Merge rules of a table: from its properties, and what they make of rows and deletes."""
 
-from __future__ import annotations
-
 import datetime as dt
 from decimal import Decimal
 from typing import Any

@@ -1,7 +1,5 @@
 """Column statistics of the metadata table."""
 
-from __future__ import annotations
-
 import pickle
 from collections.abc import Mapping
 from pathlib import Path

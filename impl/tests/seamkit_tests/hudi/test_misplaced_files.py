@@ -1,7 +1,5 @@
 """Base files in another's place: rows name the file that they lie in."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pyarrow as pa

@@ -1,7 +1,5 @@
 """Metadata whose values are of other kinds than Hudi writes: errors with a name, nothing raw."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

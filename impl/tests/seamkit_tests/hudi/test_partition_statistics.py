@@ -1,7 +1,5 @@
 """Statistics of whole partitions in the metadata table."""
 
-from __future__ import annotations
-
 import pickle
 import shutil
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """Record positions: the bitmap of a block's header, and reading by position."""
 
-from __future__ import annotations
-
 import base64
 import struct
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Properties that were cut, changed or are none: the backup, a named error, never other rows."""
 
-from __future__ import annotations
-
 import itertools
 import zlib
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What tells records apart: typed columns, the key's text, or text made of the key fields."""
 
-from __future__ import annotations
-
 import datetime as dt
 from decimal import Decimal
 from types import SimpleNamespace

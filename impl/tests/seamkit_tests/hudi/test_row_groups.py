@@ -3,8 +3,6 @@
 What is expected is the plain read of the table as Hudi wrote it, filtered by pyarrow.
 """
 
-from __future__ import annotations
-
 import itertools
 import random
 import zlib

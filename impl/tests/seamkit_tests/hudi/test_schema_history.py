@@ -1,7 +1,5 @@
 """Renamed columns: the history that Hudi keeps, and files under the names that columns have now."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

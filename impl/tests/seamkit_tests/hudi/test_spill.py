@@ -1,7 +1,5 @@
 """Logs that are larger than the memory of a read: the same rows, through the local disk."""
 
-from __future__ import annotations
-
 import struct
 from dataclasses import replace
 from pathlib import Path

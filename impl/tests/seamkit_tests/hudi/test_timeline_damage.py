@@ -1,7 +1,5 @@
 """Damaged timelines: a named error or the same answer, whatever byte broke."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

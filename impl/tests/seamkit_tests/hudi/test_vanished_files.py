@@ -1,7 +1,5 @@
 """A cleaner beside a reader: files that are gone when a planned scan comes to them."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Records of logs that are passed over by their keys, on tables that Spark and Hudi wrote."""
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Callable
 from functools import reduce

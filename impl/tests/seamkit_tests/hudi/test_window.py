@@ -1,7 +1,5 @@
 """What a read sees of a table's history: as of an instant, and between two (docs/hudi.md)."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -3,8 +3,6 @@
 Real servers, which need Java, are met in `seamkit_tests/catalogs`.
 """
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """What changed between snapshots: told apart from what Spark read before and after each."""
 
-from __future__ import annotations
-
 import gzip
 import itertools
 import json

@@ -1,7 +1,5 @@
 """Metadata that say one thing in two places: refused where no writer does so, else warned of."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import re

@@ -1,7 +1,5 @@
 """Plans of Iceberg tables, as JSON from elsewhere, that say too little."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Equality deletes however a scan is run: batches, threads, parts, memory, engines."""
 
-from __future__ import annotations
-
 import pickle
 from pathlib import Path
 

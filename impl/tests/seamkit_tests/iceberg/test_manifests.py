@@ -1,7 +1,5 @@
 """Manifests that say what no reader may believe: Spark's own ones, with entries changed."""
 
-from __future__ import annotations
-
 import copy
 import io
 import json

@@ -1,7 +1,5 @@
 """Tables as their own readers read them: hints, addresses, old lists, types of version 3."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a filter leaves unread by partitions, buckets and manifest lists; rows are never fewer."""
 
-from __future__ import annotations
-
 import datetime as dt
 import json
 from collections import Counter

@@ -1,7 +1,5 @@
 """Partitions that two writers spell in two ways are one partition, and old ones are not pruned."""
 
-from __future__ import annotations
-
 import datetime as dt
 import uuid
 from decimal import Decimal

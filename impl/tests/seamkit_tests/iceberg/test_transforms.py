@@ -1,7 +1,5 @@
 """What values of partitions say of the rows in them, held against pyiceberg's own transforms."""
 
-from __future__ import annotations
-
 import datetime as dt
 import random
 from collections import defaultdict

@@ -1,7 +1,5 @@
 """Which snapshot is meant, and what was appended between two of them."""
 
-from __future__ import annotations
-
 import datetime as dt
 import json
 import tomllib

@@ -1,7 +1,5 @@
 """UUIDs are handed out as Arrow's `arrow.uuid`, whatever form a file keeps them in."""
 
-from __future__ import annotations
-
 import json
 import uuid
 from pathlib import Path

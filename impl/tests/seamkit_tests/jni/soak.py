@@ -7,8 +7,6 @@ or comes to its end. A whole one must have all rows, any other must fail with a 
 none may keep a block. The process must live.
 """
 
-from __future__ import annotations
-
 import argparse
 import random
 import sys

@@ -1,7 +1,5 @@
 """Java's garbage collector and Python's run each by itself in a JVM that was started here."""
 
-from __future__ import annotations
-
 import gc
 
 import pytest

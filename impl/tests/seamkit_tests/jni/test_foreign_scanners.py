@@ -5,8 +5,6 @@ its blocks from the natives that StarRocks' classes ask for. So they share a lay
 no class.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Files that Hive's own input formats and serdes read in a JVM give the rows that ours give."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Slices that Hudi's own reader merges in a JVM give the rows that our merge path gives."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Scanners written in Java hand their rows over, and leave nothing behind whatever happens."""
 
-from __future__ import annotations
-
 import contextlib
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path

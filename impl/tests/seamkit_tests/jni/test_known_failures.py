@@ -1,7 +1,5 @@
 """What is known to fail behind JNI is told: no failure of our own stands in a data file alone."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Sections that Paimon's own core merges in a JVM give the rows that our merge gives."""
 
-from __future__ import annotations
-
 import pickle
 from base64 import urlsafe_b64encode
 from collections.abc import Mapping

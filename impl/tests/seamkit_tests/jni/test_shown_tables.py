@@ -1,7 +1,5 @@
 """What a scanner's author appended can be read back in Java, by rows and as a picture."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -5,8 +5,6 @@ Python's faulthandler, switched off and on again as test runners do at their end
 handlers in their place: the next fault then ends the process.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

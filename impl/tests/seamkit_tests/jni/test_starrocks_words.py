@@ -1,7 +1,5 @@
 """A scanner in the words of StarRocks' package is one of ours but for the name of the package."""
 
-from __future__ import annotations
-
 import datetime as dt
 from decimal import Decimal
 from pathlib import Path

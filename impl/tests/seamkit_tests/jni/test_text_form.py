@@ -1,7 +1,5 @@
 """By the reader `jni-text` dates and decimals cross from formats' own Java as texts."""
 
-from __future__ import annotations
-
 import pickle
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Scanners that users bring as Java classes: found, judged and refused by name."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

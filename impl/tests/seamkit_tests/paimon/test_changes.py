@@ -1,7 +1,5 @@
 """Queries of changes and branches, against what Paimon's core read of the same tables."""
 
-from __future__ import annotations
-
 import json
 import tomllib
 from collections import Counter

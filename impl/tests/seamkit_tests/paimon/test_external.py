@@ -1,7 +1,5 @@
 """A data file that lies outside of its table's folder, as its manifest says."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Aggregate functions over whole columns give what they give row by row."""
 
-from __future__ import annotations
-
 import math
 import random
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """Buckets whose files are cut: the form tells mistaken readers from ours."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What functions of arrays, maps and sets in bytes refuse; what they do, golden tables tell."""
 
-from __future__ import annotations
-
 import random
 import sys
 from decimal import localcontext

@@ -1,7 +1,5 @@
 """Index files of Paimon: which of them a reader may leave unread."""
 
-from __future__ import annotations
-
 import io
 from pathlib import Path
 from typing import Any

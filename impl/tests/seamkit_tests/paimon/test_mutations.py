@@ -1,7 +1,5 @@
 """Damaged Paimon tables: the same rows, a warning, or a typed error; never other rows unseen."""
 
-from __future__ import annotations
-
 import itertools
 import json
 from collections.abc import Callable

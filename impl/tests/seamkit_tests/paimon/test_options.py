@@ -1,7 +1,5 @@
 """Options of a table that contradict each other or its columns."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

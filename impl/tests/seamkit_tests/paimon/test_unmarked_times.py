@@ -1,7 +1,5 @@
 """Numbers in Parquet are times where their column always was one: so Paimon 0.6 writes them."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Golden Paimon tables by every way to read."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """Other implementations of Arrow: what they write they read, and what is broken is an error."""
 
-from __future__ import annotations
-
 import pyarrow as pa
 import pytest
 

@@ -1,7 +1,5 @@
 """Paimon's own core as a peer, alone and in Spark: what a request becomes, what is refused."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Peers: chosen files, refusals by name, and nothing foreign imported before it is needed."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Presto's own classes as a serde: bytes that the format fixes, values that come back, refusals."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 from functools import partial

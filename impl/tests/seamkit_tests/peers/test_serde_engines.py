@@ -1,7 +1,5 @@
 """Our pages and rows against the engines' own classes, over random columns."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Spark's Hive support as a peer: a descriptor becomes the statement that a user writes."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

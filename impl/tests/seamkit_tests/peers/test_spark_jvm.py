@@ -1,7 +1,5 @@
 """Spark's own classes as a serde: bytes that the format fixes, values that come back, refusals."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from decimal import Decimal
 from functools import partial

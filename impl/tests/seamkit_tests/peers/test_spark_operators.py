@@ -1,7 +1,5 @@
 """Operators between columns and rows, Spark's and ours, are timed on the same batches."""
 
-from __future__ import annotations
-
 import pytest
 
 from seambench.bench import throughput

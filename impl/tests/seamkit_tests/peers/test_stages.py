@@ -1,7 +1,5 @@
 """Steps that can be timed stand for the rows that went in."""
 
-from __future__ import annotations
-
 import pyarrow as pa
 import pytest
 

@@ -1,7 +1,5 @@
 """Plans that are damaged: each is refused in one typed sentence that names the place."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import replace

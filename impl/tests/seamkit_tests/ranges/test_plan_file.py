@@ -1,7 +1,5 @@
 """Planned scans as JSON: any process reads from them what the one that planned would have read."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """A reader that leaves out whatever changes rows of data files, in every table format."""
 
-from __future__ import annotations
-
 import copy
 from dataclasses import replace
 

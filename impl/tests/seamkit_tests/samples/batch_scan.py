@@ -1,7 +1,5 @@
 """A scan of batches that are there already, each a part of its own."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 
 import pyarrow as pa

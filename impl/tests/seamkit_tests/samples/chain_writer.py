@@ -3,8 +3,6 @@
 Buffers are bytes in the chain's order, None for a word of 0. Under a NULL stands junk, as in Java.
 """
 
-from __future__ import annotations
-
 import ctypes
 import struct
 from collections.abc import Callable, Sequence

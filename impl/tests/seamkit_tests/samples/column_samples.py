@@ -1,7 +1,5 @@
 """Rows of every flat kind, for property tests."""
 
-from __future__ import annotations
-
 from datetime import date, datetime, time
 from decimal import Decimal
 from typing import Any

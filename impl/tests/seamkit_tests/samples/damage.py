@@ -1,7 +1,5 @@
 """Damage to the files of a table: which of it changes the rows without a word."""
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter
 from collections.abc import Callable

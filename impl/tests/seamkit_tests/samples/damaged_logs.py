@@ -1,7 +1,5 @@
 """Real logs with random damage, and what must hold whatever the damage is."""
 
-from __future__ import annotations
-
 from random import Random
 
 from seambase.errors import SeambenchError

@@ -1,7 +1,5 @@
 """Tables that Spark and Delta wrote, unpacked from the suites' golden files, and their rows."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

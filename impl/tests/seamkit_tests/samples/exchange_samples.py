@@ -1,7 +1,5 @@
 """Batches, ends and certificates for tests of the exchange."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path

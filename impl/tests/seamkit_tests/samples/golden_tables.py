@@ -1,7 +1,5 @@
 """Tables that real writers wrote, unpacked from the suites' golden files; names of Hudi's."""
 
-from __future__ import annotations
-
 import zipfile
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """HFiles built from the documented layout, to be read back and to be broken."""
 
-from __future__ import annotations
-
 import gzip
 import struct
 import zlib

@@ -1,7 +1,5 @@
 """Hive tables, unpacked from the suites' golden files, and tables of texts written here."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Folders of tables made of empty files: enough for everything that does not touch rows."""
 
-from __future__ import annotations
-
 import json
 import zlib
 from collections.abc import Sequence

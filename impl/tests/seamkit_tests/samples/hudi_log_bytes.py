@@ -1,7 +1,5 @@
 """Builds Hudi log files byte by byte, from the layout alone."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Scans of Hudi tables on any path, the connector path among them, and of single slices."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any

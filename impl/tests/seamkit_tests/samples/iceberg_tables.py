@@ -1,7 +1,5 @@
 """Tables that Spark and Iceberg wrote, unpacked from the suites' golden files, and made ones."""
 
-from __future__ import annotations
-
 import io
 import json
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Tests of what a machine may lack."""
 
-from __future__ import annotations
-
 import pytest
 
 from seambase.errors import UnavailableError

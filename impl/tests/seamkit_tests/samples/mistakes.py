@@ -1,7 +1,5 @@
 """Readers of ours with a mistake in them, which a form of a table must show."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """Random nested columns: types, rows, and Arrow arrays that mean them in roundabout ways."""
 
-from __future__ import annotations
-
 from datetime import datetime, time
 from typing import Any
 

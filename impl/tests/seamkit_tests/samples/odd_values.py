@@ -1,7 +1,5 @@
 """JSON values of any kind, their parts, and Avro containers that hold them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -7,8 +7,6 @@ end), `skip` a sequence number, `deaf` (takes a lost sender for one that has end
 came), or `nothing`.
 """
 
-from __future__ import annotations
-
 import base64
 import contextlib
 import io

@@ -1,7 +1,5 @@
 """Tables that Spark and Paimon wrote, unpacked from the suites' golden files, and their rows."""
 
-from __future__ import annotations
-
 import io
 import json
 import tomllib

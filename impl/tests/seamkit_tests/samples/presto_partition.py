@@ -1,7 +1,5 @@
 """Presto's own partitioning, run in this process: which part a row of keys goes to."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

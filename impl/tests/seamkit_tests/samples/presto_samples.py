@@ -1,7 +1,5 @@
 """Columns of every Presto type, as Arrow arrays with corner values and nulls."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What pyspark warns of in tests of its process."""
 
-from __future__ import annotations
-
 import pytest
 
 #: Sockets that it leaves to the garbage collector among them.

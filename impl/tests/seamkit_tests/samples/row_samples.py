@@ -1,7 +1,5 @@
 """Golden rows and random batches for the tests of both row formats."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from typing import Any

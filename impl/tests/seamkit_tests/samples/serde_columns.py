@@ -1,7 +1,5 @@
 """Requests, batches and columns of corner values, as the engines' own serdes are asked for them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pyarrow as pa

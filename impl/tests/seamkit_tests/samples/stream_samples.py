@@ -1,7 +1,5 @@
 """Random batches of nested and encoded columns, made from a seed."""
 
-from __future__ import annotations
-
 from random import Random
 from typing import Any
 

@@ -4,8 +4,6 @@ A value is None, a truth, a dict (an object), a list (an array) or a `Leaf`: not
 library's, so that one can be held against the other.
 """
 
-from __future__ import annotations
-
 import decimal
 import itertools
 import random

@@ -1,7 +1,5 @@
 """What Presto's and Velox's hashes are, in plain Python over plain values: a witness for tests."""
 
-from __future__ import annotations
-
 import math
 import struct
 from collections.abc import Sequence

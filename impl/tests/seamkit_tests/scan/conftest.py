@@ -1,7 +1,5 @@
 """What several tests of scans begin with."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 import pytest

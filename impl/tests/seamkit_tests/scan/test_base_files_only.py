@@ -1,7 +1,5 @@
 """A reader of data files alone fails in just the cases that need what it leaves out."""
 
-from __future__ import annotations
-
 import fnmatch
 import time
 from collections import Counter

@@ -1,7 +1,5 @@
 """DuckDB orders joins by about how many rows a table has, whoever reads them."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from collections.abc import Callable

@@ -3,8 +3,6 @@
 What a column of such a file becomes is stated by plain values, and so is which rows meet a filter.
 """
 
-from __future__ import annotations
-
 import datetime as dt
 import math
 import operator

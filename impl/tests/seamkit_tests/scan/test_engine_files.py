@@ -1,7 +1,5 @@
 """Scans in DuckDB and Polars: files without changes go to the engine's own reader."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """DuckDB reads files under masks: what deletes and sorted runs leave of them, in any state."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path

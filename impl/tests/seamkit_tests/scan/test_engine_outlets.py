@@ -1,7 +1,5 @@
 """Rows that leave through Polars and DuckDB: filters as each engine means them, odd names."""
 
-from __future__ import annotations
-
 import datetime as dt
 from collections import Counter
 from contextlib import nullcontext

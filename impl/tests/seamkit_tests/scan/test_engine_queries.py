@@ -3,8 +3,6 @@
 Whatever a query asks of columns that only we read, every row comes once, from one of both readers.
 """
 
-from __future__ import annotations
-
 import copy
 import math
 from collections import Counter

@@ -1,7 +1,5 @@
 """A dataset that keeps decoded events answers as one that reads anew, whatever was asked before."""
 
-from __future__ import annotations
-
 import functools
 from pathlib import Path
 from typing import Any

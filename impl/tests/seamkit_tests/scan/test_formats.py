@@ -1,7 +1,5 @@
 """Tables of all formats behind the readers of the scan seam: one list of formats serves all."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What scans keep for each other never outlives a change of the files that it was made of."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

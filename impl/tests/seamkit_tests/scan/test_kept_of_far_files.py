@@ -1,7 +1,5 @@
 """What is kept of files far away goes by what the listings of their folders say of them."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections import Counter

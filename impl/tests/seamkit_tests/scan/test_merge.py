@@ -1,7 +1,5 @@
 """Merging batches: the core against a fold over plain dictionaries, written here from the rules."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

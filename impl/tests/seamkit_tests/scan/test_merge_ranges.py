@@ -1,7 +1,5 @@
 """A slice that several threads merge gives the rows that one thread gives, in the same order."""
 
-from __future__ import annotations
-
 import contextlib
 import gc
 from pathlib import Path

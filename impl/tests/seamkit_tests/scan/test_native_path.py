@@ -1,7 +1,5 @@
 """The native path: what statistics rule out, what a filter leaves, and files cut at row groups."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

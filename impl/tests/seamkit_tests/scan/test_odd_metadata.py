@@ -1,7 +1,5 @@
 """Metadata in JSON with values of other kinds than a writer's ends in a typed error, or is read."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a table says of itself is read once, and never taken from before a change of its files."""
 
-from __future__ import annotations
-
 import shutil
 from collections import Counter
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Progress of long reads: told to a terminal that wants it, and to nobody else."""
 
-from __future__ import annotations
-
 import io
 import sys
 import threading

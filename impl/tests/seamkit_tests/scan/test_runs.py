@@ -1,7 +1,5 @@
 """Sorted runs of every type of key, cut in every way, against a merge in plain Python."""
 
-from __future__ import annotations
-
 import datetime as dt
 import itertools
 import random

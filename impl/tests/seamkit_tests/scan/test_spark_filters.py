@@ -1,7 +1,5 @@
 """Filters of Spark's become conditions that never leave out a row which passes."""
 
-from __future__ import annotations
-
 import datetime as dt
 import json
 from decimal import Decimal

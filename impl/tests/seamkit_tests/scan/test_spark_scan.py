@@ -1,7 +1,5 @@
 """Scans whose slices tasks of Spark read: the same rows, warnings and refusals as here."""
 
-from __future__ import annotations
-
 import datetime as dt
 import operator
 import os

@@ -1,7 +1,5 @@
 """What tasks of Spark are handed: plans in JSON, or numbers where a scan has no such plan."""
 
-from __future__ import annotations
-
 import json
 import pickle
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What scans tell of their rows before reading, held against the rows that they then give."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence

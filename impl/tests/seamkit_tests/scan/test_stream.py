@@ -1,7 +1,5 @@
 """Slices as parallel tasks: nothing lost, errors raised, no thread left."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import threading

@@ -1,7 +1,5 @@
 """Nothing is passed over in silence: what a scan skips is told through Python's warnings."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable
 from pathlib import Path

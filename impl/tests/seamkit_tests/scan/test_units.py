@@ -1,7 +1,5 @@
 """The contract between formats and scans, by a format of Parquet files with masks."""
 
-from __future__ import annotations
-
 import pickle
 from collections.abc import Collection, Sequence
 from dataclasses import replace

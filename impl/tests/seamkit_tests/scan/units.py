@@ -1,7 +1,5 @@
 """The smallest table format there is: Parquet files in a folder, with masks, as read units."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path

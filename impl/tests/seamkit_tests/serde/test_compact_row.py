@@ -1,7 +1,5 @@
 """CompactRows against bytes worked out by hand from Velox's description and code."""
 
-from __future__ import annotations
-
 import contextlib
 import struct
 from typing import Any

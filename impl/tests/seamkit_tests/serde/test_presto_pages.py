@@ -1,7 +1,5 @@
 """Presto's pages: golden bytes of Presto 0.296, both ways, and what pages alone decide."""
 
-from __future__ import annotations
-
 import random
 import struct
 from collections.abc import Iterator

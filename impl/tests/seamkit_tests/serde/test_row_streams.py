@@ -1,7 +1,5 @@
 """Streams of rows: framings, groups, options, and the buffers of converters."""
 
-from __future__ import annotations
-
 import struct
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Explanations and grades of rows: a second reader, in plain Python, against the core."""
 
-from __future__ import annotations
-
 import struct
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Random schemas, nulls, encodings and selections against witnesses that share no code with us."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """UnsafeRows against Spark's own bytes, and against what must be refused."""
 
-from __future__ import annotations
-
 import struct
 from typing import Any
 

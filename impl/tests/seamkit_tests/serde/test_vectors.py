@@ -1,7 +1,5 @@
 """Constant, biased and lazy columns: written as their plain values, loaded only where needed."""
 
-from __future__ import annotations
-
 import io
 from typing import Any
 

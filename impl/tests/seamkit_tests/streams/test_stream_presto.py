@@ -1,7 +1,5 @@
 """The iterative Presto serializer against a plain writer, and pages read from any ranges."""
 
-from __future__ import annotations
-
 import io
 import struct
 from collections.abc import Mapping

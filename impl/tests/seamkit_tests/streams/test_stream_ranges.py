@@ -1,7 +1,5 @@
 """Arenas and byte streams from Python: ranges, growth, going back, any cut of what is read."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

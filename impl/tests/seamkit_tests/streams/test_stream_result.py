@@ -1,7 +1,5 @@
 """A result that is read into again: right rows, and no fresh memory."""
 
-from __future__ import annotations
-
 import io
 from random import Random
 from typing import Any

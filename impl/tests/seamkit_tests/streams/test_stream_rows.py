@@ -1,7 +1,5 @@
 """Serializers of rows by the stream against a plain writer, and the registry of all serdes."""
 
-from __future__ import annotations
-
 import io
 from random import Random
 from typing import Any

@@ -1,7 +1,5 @@
 """What Velox made of single columns, and read of pages one behind the other."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The oracle of plans finds rows that are lost, doubled, changed, or at two workers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """An exchange between the executors of a cluster: barrier tasks on local-cluster."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

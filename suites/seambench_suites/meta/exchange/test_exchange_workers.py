@@ -1,7 +1,5 @@
 """Plans over real workers: processes that exchange rows give what the generator says."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import os

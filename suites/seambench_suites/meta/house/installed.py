@@ -1,7 +1,5 @@
 """Packages from outside as they are installed: their metadata, beside modules that are there."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The house by its folders: no packages that wait for each other, and none too full to look at."""
 
-from __future__ import annotations
-
 import ast
 import functools
 import importlib.util

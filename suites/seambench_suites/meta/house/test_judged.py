@@ -1,7 +1,5 @@
 """Mistakes put into the judge: each changes its text once; one that no test finds is told."""
 
-from __future__ import annotations
-
 import contextlib
 import importlib
 import subprocess

@@ -1,7 +1,5 @@
 """Who may import whom: implementations know the harness, never the other way round."""
 
-from __future__ import annotations
-
 import ast
 import importlib.util
 from pathlib import Path

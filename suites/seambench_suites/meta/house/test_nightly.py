@@ -1,7 +1,5 @@
 """The long run: every step runs to its end, is recorded, and is held against the run before."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What the harness takes of a case is its own: neither the implementation's, nor too little."""
 
-from __future__ import annotations
-
 import time
 import zlib
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """A table format, brought by a package from outside, is checked and measured like the others."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Nothing in the library for tests alone: every public class lies on a way that users go."""
 
-from __future__ import annotations
-
 import functools
 from importlib.metadata import distribution
 from pathlib import Path

@@ -1,8 +1,6 @@
 """A table format as an outside package would bring it: `toy.json` lists the Parquet files."""
 
 # ruff: noqa: ARG002 - a toy does without most of what it is told
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """A fifth seam as an outside package would bring it: something adds two whole numbers."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

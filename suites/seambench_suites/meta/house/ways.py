@@ -7,8 +7,6 @@ what its other strings name there. Names in type hints count: what a signature a
 makes.
 """
 
-from __future__ import annotations
-
 import ast
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping

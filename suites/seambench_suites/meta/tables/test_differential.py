@@ -1,7 +1,5 @@
 """The differential over random tables finds readers that answer otherwise than the writer."""
 
-from __future__ import annotations
-
 import json
 import sys
 import zipfile

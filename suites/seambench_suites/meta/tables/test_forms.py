@@ -1,7 +1,5 @@
 """Tables in other forms: these change what they say, keep the rows, and find bad readers."""
 
-from __future__ import annotations
-
 import io
 import json
 import zlib

@@ -1,7 +1,5 @@
 """A copied Iceberg table names its own files, for readers that believe every path."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import zipfile

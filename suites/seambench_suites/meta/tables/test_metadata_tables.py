@@ -1,7 +1,5 @@
 """Metadata tables that the suites make list what lies in the folders."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

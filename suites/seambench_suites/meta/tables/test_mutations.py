@@ -1,7 +1,5 @@
 """Damaged golden tables: each mutation is read as before, told, or refused by name."""
 
-from __future__ import annotations
-
 import io
 import json
 import struct

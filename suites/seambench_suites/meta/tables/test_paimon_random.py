@@ -1,7 +1,5 @@
 """Random Paimon tables, where a reader agrees with the core, and how reading them is measured."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Random tables: a seed means one declaration, and our readers agree with Spark about it."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The suite of reads: any engine can answer it, and an answer tells what was read."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

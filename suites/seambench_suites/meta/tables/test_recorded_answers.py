@@ -1,7 +1,5 @@
 """The two witnesses of golden tables: rows that cases declare, and what an engine itself read."""
 
-from __future__ import annotations
-
 import pytest
 
 from seambench.conformance.load import load_cases

@@ -1,7 +1,5 @@
 """A rule of one version of Hudi is the reason for a difference that it explains, and no other."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A plain reader of Delta tables, and ones that are right only of tables in their writer's form."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Recorded answers of engines to exchanges are what their cases state; each is about a case."""
 
-from __future__ import annotations
-
 import pytest
 
 from seambench.conformance.answered import Answered, answers_of, digest_of, engine_of

@@ -1,7 +1,5 @@
 """The oracle of off-heap columns agrees with what StarRocks wrote; its cases are well-formed."""
 
-from __future__ import annotations
-
 import ctypes
 from pathlib import Path
 from typing import Any

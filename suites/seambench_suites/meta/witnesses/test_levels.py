@@ -1,7 +1,5 @@
 """Rules about damage that the format's own engine of today does not keep are disputed."""
 
-from __future__ import annotations
-
 from importlib.metadata import entry_points
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The golden bytes and the witnesses agree, so that each vouches for the other."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from dataclasses import replace

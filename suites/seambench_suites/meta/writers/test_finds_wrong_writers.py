@@ -1,7 +1,5 @@
 """A writer that does one thing wrong is found by the state, by its metadata, or by its answers."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Who wrote and who reads are told apart: a pair is judged by what its reader reads alone."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

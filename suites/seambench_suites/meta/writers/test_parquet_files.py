@@ -1,7 +1,5 @@
 """Who writes Parquet files is judged as who writes a Hive table: by its rows and its footers."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

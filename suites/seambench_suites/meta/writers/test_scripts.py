@@ -1,7 +1,5 @@
 """Scripts mean what a plain model says of them; those at random are drawn alike each time."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

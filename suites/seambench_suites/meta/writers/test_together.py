@@ -1,7 +1,5 @@
 """Two writers at once, and one that is killed: who loses, doubles or halves a step is found."""
 
-from __future__ import annotations
-
 import functools
 
 import pytest

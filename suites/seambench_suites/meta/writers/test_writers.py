@@ -1,7 +1,5 @@
 """Installed writers do a sample of the scripts as they should, but for what is known of them."""
 
-from __future__ import annotations
-
 import zlib
 
 import pytest

@@ -3,8 +3,6 @@
 Each runs as a program, so that it is made without arguments.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 from typing import NoReturn

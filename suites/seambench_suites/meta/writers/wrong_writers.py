@@ -1,7 +1,5 @@
 """Mistakes of writers: each does a step, over one that does it right, with one thing wrong."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
