@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,9 +13,37 @@ from seambench.contracts.formats import TableFormat
 from seambench.contracts.tables import Form
 from seambench.formats.forms.containers import put_file
 from seambench.formats.golden import golden_table
+from seambench.formats.lint import Rules
 
 SUITES = Path(__file__).resolve().parents[4] / "suites" / "seambench_suites"
 Plant = Callable[[Path], object]
+
+
+@dataclass(frozen=True)
+class Planted:
+    """What is known of a format's linter.
+
+    Attributes:
+        faults: rules without the format's name, tables, and plants after which they are broken.
+        known: rules that golden tables break, by fault of their writers.
+        elsewhere: rules that other tests break, or that no table here can.
+        levels: of the rules of its own that golden tables must keep.
+        tables: those that are brought into each form.
+        earlier: takes the newest state of a table away; whether there was one before.
+    """
+
+    name: str
+    rules: Rules
+    faults: Sequence[tuple[str, str, Plant]]
+    known: Mapping[str, Sequence[str]]
+    elsewhere: Sequence[str] = ()
+    levels: Sequence[str] = ("must",)
+    tables: Sequence[str] = ()
+    earlier: Callable[[Path], bool] = lambda _: False
+
+    def full(self, rule: str) -> str:
+        """A rule's whole name."""
+        return rule if rule.startswith("parquet.") else f"{self.name}.{rule}"
 
 
 def places(value: Any) -> Iterator[tuple[Any, Any]]:

@@ -259,7 +259,7 @@ def _file_faults(table: _Table) -> Iterator[Fault]:
         if instants.has_completed(instant):
             groups[match[1]].add(file.parent.relative_to(table.path).as_posix())
             yield from _one_faults(table, file, match)
-    yield from RULES.faults(partial(_folder_findings, table, folders, groups), "file.form", "files")
+    yield from map(RULES.fault, _folder_findings(table, folders, groups))
 
 
 def _one_faults(table: _Table, file: Path, match: re.Match[str]) -> Iterator[Fault]:

@@ -16,7 +16,7 @@ RULES = Rules(
             "should": "file. group",
         },
         "Technical Specification, Timeline": {
-            "must": "timeline. form name action completion states unreadable",
+            "must": "timeline. name action completion states unreadable",
             "should": "timeline. requested",
         },
         "HoodieCommitMetadata": {
@@ -24,10 +24,7 @@ RULES = Rules(
             " unreadable",
             "should": "commit. write-errors",
         },
-        "Technical Specification, Data Files": {
-            "must": "file. form",
-            "should": "file. name instant",
-        },
+        "Technical Specification, Data Files": {"should": "file. name instant"},
         "Technical Specification, Table Types": {"must": "file. log"},
         "HoodiePartitionMetadata": {"must": "partition. mark"},
         "Technical Specification, Meta Fields": {

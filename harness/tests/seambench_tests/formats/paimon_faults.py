@@ -1,4 +1,4 @@
-"""A fault planted in a Paimon table is named by its rule, and tables of the engines have none."""
+"""Faults of Paimon tables, and how each is planted."""
 
 from __future__ import annotations
 
@@ -13,33 +13,11 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-import pytest
 
-from seambench.contracts.formats import resolve_format
-from seambench.contracts.tables import Form
 from seambench.formats.forms.containers import put_file, read_avro, write_avro
-from seambench.formats.golden import golden_table, table_folders
 from seambench.formats.paimon.damage import FILES
-from seambench_tests.formats.planting import (
-    SUITES,
-    Plant,
-    changed_bytes,
-    faults_by_form,
-    new_faults,
-    put,
-    without,
-)
-
-PAIMON = resolve_format("paimon")
-
-#: Faults of golden tables that are the writers' own.
-KNOWN = {
-    # pypaimon counts no rows that take back, where `_DELETE_ROW_COUNT` says whether a file can be
-    # read without a merge (`DataSplit.rawConvertible`): readers that do so show deleted rows.
-    ("pypaimon-retracted", "paimon.file.delete-rows"),
-    # It writes by pyarrow 19, which counts no nulls of a struct's field where the list is null.
-    ("pypaimon-types", "parquet.statistics.null-count"),
-}
+from seambench.formats.paimon.lint.rules import RULES
+from seambench_tests.formats.planting import Plant, Planted, changed_bytes, put, without
 
 
 def _number(file: Path) -> int:
@@ -218,6 +196,11 @@ def _empty(row: Any) -> None:
     row["_FILE"]["_VALUE_STATS"]["_MIN_VALUES"] = struct.pack(">i", 9) + bytes(80)
 
 
+def _narrow_partitions(row: Any) -> None:
+    stats = row["_PARTITION_STATS"]
+    stats["_MIN_VALUES"] = stats["_MAX_VALUES"]
+
+
 MANIFESTS = "manifest/manifest-[!l]*"
 KEYED, LIST, CORE = "pk-buckets", "append-partitions", "core-append"
 #: The fields of the first vector of an index file lie here: size, magic, and bitmap.
@@ -263,6 +246,14 @@ FAULTS: list[tuple[str, str, Plant]] = [
     ("schema.options", KEYED, _options(row_tracking__enabled="true")),
     ("schema.options", LIST, _options(data_evolution__enabled="true")),
     ("schema.options", KEYED, _options(rowkind__field="gone")),
+    ("form", KEYED, _snapshot(timeMillis="x")),
+    ("form", KEYED, _field(0, id="x")),
+    ("manifest-list.unreadable", KEYED,
+     changed_bytes("manifest/manifest-list-*", lambda data: data[:-30])),
+    ("index-manifest.missing", "vectors", without("manifest/index-manifest-*")),
+    ("index-manifest.unreadable", "vectors",
+     changed_bytes("manifest/index-manifest-*", lambda data: data[:-30])),
+    ("manifest-list.partition-stats", LIST, _each("manifest-list", _narrow_partitions)),
     ("manifest-list.missing", KEYED, without("manifest/manifest-list-*")),
     ("manifest.missing", KEYED, without(MANIFESTS)),
     ("manifest.unreadable", KEYED, changed_bytes(MANIFESTS, lambda data: data[:-30])),
@@ -306,6 +297,8 @@ FAULTS: list[tuple[str, str, Plant]] = [
         _MIN_KEY=row["_FILE"]["_MIN_KEY"][:12] + struct.pack("<q", -(2**31) & 0xFFFFFFFF)))),
     ("key-stats.min-values", KEYED, _stats("_KEY_STATS", _MIN_VALUES="_MAX_VALUES")),
     ("key-stats.max-values", KEYED, _stats("_KEY_STATS", _MAX_VALUES="_MIN_VALUES")),
+    ("key-stats.columns", KEYED, _each("manifest", lambda row: row["_FILE"]["_KEY_STATS"].update(
+        _MIN_VALUES=struct.pack(">i", 9) + bytes(80)))),
     ("key-stats.null-counts", KEYED, _nulls("_KEY_STATS", 1)),
     *(
         (f"value-stats.{rule}", table, plant)
@@ -344,37 +337,30 @@ FAULTS: list[tuple[str, str, Plant]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("rule", "table", "plant"), FAULTS, ids=[f"{n}-{rule}" for n, (rule, *_) in enumerate(FAULTS)]
-)
-def test_a_planted_fault_is_named(rule: str, table: str, plant: Plant, tmp_path: Path) -> None:
-    """A table with one thing changed has the fault whose rule that breaks, and only then."""
-    named = rule if rule.startswith("parquet.") else f"paimon.{rule}"
-    assert named in new_faults(PAIMON, table, plant, tmp_path)
+def _earlier(table: Path) -> bool:
+    """Take the newest snapshot away; whether one is left."""
+    files = sorted((table / "snapshot").glob("snapshot-*"), key=_number)
+    for newest in files[-1:]:
+        newest.unlink()
+    return len(files) > 1
 
 
-@pytest.mark.parametrize(
-    "folder", [pytest.param(one, id=one.name) for one in table_folders(SUITES, "paimon")]
-)
-def test_tables_of_the_engines_have_no_fault(folder: Path, tmp_path: Path) -> None:
-    """No snapshot of Paimon's own breaks a rule that it must keep, but for what is known of it."""
-    golden_table(PAIMON, folder).unpack(tmp_path)
-
-    found = set()
-    while [*(tmp_path / "snapshot").glob("snapshot-*")]:
-        found |= {one.rule for one in PAIMON.faults(tmp_path) if one.level == "must"}
-        _newest(tmp_path, "snapshot").unlink()
-
-    assert found == {rule for name, rule in KNOWN if name == folder.name}
-
-
-@pytest.mark.parametrize("form", [pytest.param(one, id=one.name) for one in PAIMON.known_forms()])
-def test_other_forms_have_no_fault(form: Form, tmp_path: Path) -> None:
-    """What other writers are free to do breaks no rule that a table must keep."""
-    tables = (
+PAIMON = Planted(
+    "paimon",
+    RULES,
+    FAULTS,
+    {
+        # pypaimon counts no rows that take back, where `_DELETE_ROW_COUNT` says whether a file can
+        # be read without a merge (`DataSplit.rawConvertible`): who does shows deleted rows.
+        "file.delete-rows": ["pypaimon-retracted"],
+        # It writes by pyarrow 19, which counts no nulls of a struct's field in a null list.
+        "parquet.statistics.null-count": ["pypaimon-types"],
+    },
+    elsewhere=("file.unread",),
+    tables=(
         "pk-key-types",
         "pk-partitions",
-        *(f"append-types-{f}" for f in ("parquet", "orc", "avro")),
-    )
-
-    assert faults_by_form(PAIMON, form, tables, tmp_path) == []
+        *(f"append-types-{one}" for one in ("parquet", "orc", "avro")),
+    ),
+    earlier=_earlier,
+)

@@ -1,35 +1,20 @@
-"""A fault planted in a Delta table is named by its rule, and tables of the engines have none."""
+"""Faults of Delta tables, and how each is planted."""
 
 from __future__ import annotations
 
+import base64
 import json
+import struct
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
-import pytest
 
-from seambench.contracts.formats import resolve_format
+from seambench.formats.delta.lint.rules import RULES
 from seambench.formats.forms.containers import put_file
-from seambench.formats.golden import golden_table, table_folders
-from seambench_tests.formats.planting import (
-    SUITES,
-    Plant,
-    changed_bytes,
-    new_faults,
-    put,
-    without,
-)
+from seambench_tests.formats.planting import Plant, Planted, changed_bytes, put, without
 
-DELTA = resolve_format("delta")
-
-#: Faults of golden tables that are the writers' own.
-KNOWN = {
-    # delta-rs tells decimal bounds as doubles: the bound is greater than the value by 2.6 million.
-    ("deltalake-types", "delta.stats.min-values"),
-    ("polars-types", "delta.stats.min-values"),
-}
 Body = dict[str, Any]
 
 
@@ -147,6 +132,18 @@ def _of_first(word: str) -> Plant:
     return changed_bytes("_delta_log/*0.json", lambda data: data.replace(old, b'"txn"'))
 
 
+def _with_vector(table: Path) -> None:
+    """Add the newest file again, with a vector of the row 9999."""
+    file = max((table / "_delta_log").glob("*.json"))
+    added = [json.loads(line)["add"] for line in file.read_text().splitlines() if '{"add"' in line]
+    bitmap = struct.pack("<iqiIIHHIH", 1681511377, 1, 0, 12346, 1, 0, 0, 16, 9999)
+    text = base64.b85encode(bitmap + bytes(2)).translate(bytes.maketrans(_B85, _Z85)).decode()
+    vector = {"storageType": "i", "pathOrInlineDv": text, "sizeInBytes": 34, "cardinality": 1}
+    _line(json.dumps({"add": {**added[-1], "deletionVector": vector}}))(table)
+
+
+_B85 = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~"
+_Z85 = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
 _CHECKPOINT = "_delta_log/*.checkpoint.parquet"
 _LAST, _CRC, _VECTORS = "_delta_log/_last_checkpoint", "_delta_log/*.crc", "deletion_vector_*.bin"
 FAULTS: list[tuple[str, str, Plant]] = [
@@ -203,26 +200,29 @@ FAULTS: list[tuple[str, str, Plant]] = [
     ("stats.max-values", "types", _stats(_in("maxValues", day="0001-01-01"))),
     ("stats.max-values", "types", _stats(_in("maxValues", m=-1e20))),
     ("stats.max-values", "types", _stats(_in("maxValues", l="many"))),
+    ("form", "evolution", _action("add", _set(size="7"))),
+    ("form", "evolution", _action("add", _set(deletionVector="7"))),
+    ("commit.time", "evolution", _action(
+        "metaData", _set(configuration={"delta.enableInCommitTimestamps": "true"}))),
+    ("commit.remove-absent", "evolution", _line('{"remove": {"path": "x", "dataChange": false}}')),
+    ("checkpoint.unreadable", "checkpoint-classic", changed_bytes(_CHECKPOINT, put(4, bytes(99)))),
+    ("checkpoint.metadata", "checkpoint-classic", _action("metaData", _set(name="x"), 0)),
+    ("checkpoint.protocol", "checkpoint-classic", _action("protocol", _set(minWriterVersion=6), 0)),
+    ("checksum.json", "evolution", changed_bytes(_CRC, lambda _: b"{")),
+    ("checksum.json", "evolution", changed_bytes(_CRC, lambda _: b"[]")),
+    ("checksum.metadata", "evolution", _action("metaData", _set(name="x"))),
+    ("checksum.protocol", "evolution", _action("protocol", _set(minWriterVersion=6))),
+    ("file.twice", "evolution", _with_vector),
+    ("vector.position", "evolution", _with_vector),
     ("vector.cardinality", "vectors-several", _action("add", _in("deletionVector", cardinality=9))),
     ("vector.broken", "vectors-several", changed_bytes(_VECTORS, put(9, b"\0"))),
     ("vector.broken", "vectors-several", without(_VECTORS)),
     ("vector.broken", "vectors-several", changed_bytes(_VECTORS, put(0, b"\2"))),
 ]  # fmt: skip
-
-
-@pytest.mark.parametrize(("rule", "table", "plant"), FAULTS)
-def test_a_planted_fault_is_named(rule: str, table: str, plant: Plant, tmp_path: Path) -> None:
-    """A table with one thing changed has the fault whose rule that breaks, and only then."""
-    assert f"delta.{rule}" in new_faults(DELTA, table, plant, tmp_path)
-
-
-@pytest.mark.parametrize(
-    "folder", [pytest.param(one, id=one.name) for one in table_folders(SUITES, "delta")]
+DELTA = Planted(
+    "delta",
+    RULES,
+    FAULTS,
+    # delta-rs tells decimal bounds as doubles: the bound is greater than the value by 2.6 million.
+    {"stats.min-values": ["deltalake-types", "polars-types"]},
 )
-def test_tables_of_the_engines_have_no_fault(folder: Path, tmp_path: Path) -> None:
-    """No table of Delta's own breaks a rule that it must keep, but for what is known of it."""
-    golden_table(DELTA, folder).unpack(tmp_path / "t")
-
-    found = {fault.rule for fault in DELTA.faults(tmp_path / "t") if fault.level == "must"}
-
-    assert found == {rule for name, rule in KNOWN if name == folder.name}
