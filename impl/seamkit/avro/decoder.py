@@ -48,7 +48,7 @@ def new_native_decoder(plan: Plan, allocator: TrackedAllocator, source: str) -> 
     """Compile a plan in the core; the result frees itself."""
     given = allocator.pointer, *plan.native_nodes, *plan.native_columns
     make, free = lib.seam_avro_new, lib.seam_avro_free
-    return made("seam_avro_decoder", make, free, *given, source=source)
+    return made(ffi.new("struct seam_avro_decoder **"), make, free, *given, source=source)
 
 
 def finish_native_decoder(decoder: Any, schema: pa.Schema, source: str) -> pa.RecordBatch:

@@ -71,14 +71,13 @@ def call(function: Callable[..., int], *arguments: Any, source: str = "", begin:
 
 
 def made(
-    kind: str,
+    out: Any,
     make: Callable[..., int],
     free: Callable[..., None],
     *arguments: Any,
     source: str = "",
 ) -> Any:
-    """A thing of the core's, which `make` puts behind a pointer to it; it frees itself."""
-    out = ffi.new(f"struct {kind} **")
+    """A thing of the core's, to which `make` puts a pointer in `out`; it frees itself."""
     call(make, *arguments, out, source=source)
     return ffi.gc(out[0], free)
 

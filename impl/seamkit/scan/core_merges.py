@@ -78,7 +78,7 @@ class LogIndex:
         self._source = source
         given = allocator.pointer, self._events()
         make, free = lib.seam_merge_new, lib.seam_merge_free
-        self._merge = made("seam_merge", make, free, *given, source=source)
+        self._merge = made(ffi.new("struct seam_merge **"), make, free, *given, source=source)
 
     def _events(self) -> Any:
         events = ffi.new("struct seam_events *")
@@ -97,8 +97,8 @@ class LogIndex:
     def fork(self, allocator: TrackedAllocator) -> LogIndex:
         """The same folded events for another read; this index has met no base row, nor will it."""
         fork = copy.copy(self)
-        given = allocator.pointer, self._merge
-        fork._merge = made("seam_merge", lib.seam_merge_fork, lib.seam_merge_free, *given)
+        out, free = ffi.new("struct seam_merge **"), lib.seam_merge_free
+        fork._merge = made(out, lib.seam_merge_fork, free, allocator.pointer, self._merge)
         fork._origin = self
         return fork
 
@@ -151,8 +151,8 @@ class _Plan:
 
     def __init__(self, sources: RowNumbers, allocator: TrackedAllocator) -> None:
         buffer = ffi.from_buffer("int32_t[]", np.ascontiguousarray(sources, dtype=np.int32))
-        given = allocator.pointer, buffer, len(sources)
-        self.pointer = made("seam_plan", lib.seam_plan_new, lib.seam_plan_free, *given)
+        out, free = ffi.new("struct seam_plan **"), lib.seam_plan_free
+        self.pointer = made(out, lib.seam_plan_new, free, allocator.pointer, buffer, len(sources))
         self.allocator = allocator
         self.rows = int(lib.seam_plan_rows(self.pointer))
         self.changes = int(
@@ -301,8 +301,8 @@ class RunMerge:
         options.ignores_retracts, options.pick = ignores_retracts, _PICKS[pick]
         self._source = source
         self._held: dict[int, tuple[Any, ...]] = {}
-        given = allocator.pointer, options
-        self._pointer = made("seam_runs", lib.seam_runs_new, lib.seam_runs_free, *given)
+        out, free = ffi.new("struct seam_runs **"), lib.seam_runs_free
+        self._pointer = made(out, lib.seam_runs_new, free, allocator.pointer, options)
 
     @property
     def wants(self) -> int | None:

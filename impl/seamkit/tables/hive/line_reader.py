@@ -82,7 +82,7 @@ class TextParser:
         self._allocator = TrackedAllocator()
         given = self._allocator.pointer, native, columns, len(specs)
         make, free = lib.seam_text_new, lib.seam_text_free
-        return made("seam_text_parser", make, free, *given, source=self._source)
+        return made(ffi.new("struct seam_text_parser **"), make, free, *given, source=self._source)
 
     @staticmethod
     def line_end(text: bytes, begin: int, *, last: bool) -> int:
