@@ -23,6 +23,7 @@ _FORMER: dict[str, tuple[str, ...]] = {
     "seambase.serde": ("seambench.seams",),
     "seambase.type_fields": ("seambench.serde_fields",),
     "seamkit": ("seambench_impl",),
+    "seamkit.avro.decoder": ("seamkit.avro", "seambench_impl.avro"),
     "seamkit.core.border": ("seamkit.core.arrow_data", "seambench_impl.arrow_c"),
     "seamkit.core.memory": ("seambench_impl.memory",),
     "seamkit.offheap.columns": ("seambench_impl.columns",),
@@ -134,7 +135,7 @@ class AvroDecode(Kernel):
     rows, loops = 20_000, 10
 
     def __init__(self, columns: str) -> None:
-        avro = feature("seamkit.avro", "AvroDecoder")
+        avro = feature("seamkit.avro.decoder", "AvroDecoder")
         schema, self._block, self._expected = _avro_block(self.rows)
         wanted = self._expected.schema
         if columns == "two":
