@@ -7,10 +7,9 @@ import importlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pyarrow as pa
-import pyarrow.dataset as ds
 
 from seambase.errors import (
     InputError,
@@ -24,8 +23,11 @@ from seambase.scan import ScanReport
 from seambench.contracts.common import Kind
 from seambench.contracts.peers.catalogue import known_peer
 from seambench.contracts.scan import Scanner, ScanRequest
-from seambench.engines.stream_dataset import StreamDataset
 from seambench_impl.peers import Named
+
+if TYPE_CHECKING:
+    # Brings pandas in, which takes longer than all else that a writer's process needs to start.
+    import pyarrow.dataset as ds
 
 Batches = Callable[[list[str]], Iterable[pa.RecordBatch]]
 
@@ -124,6 +126,8 @@ class PeerScan:
 
     def dataset(self) -> ds.Dataset:
         """The harness's dataset: columns go to the reader, filters are applied above it."""
+        from seambench.engines.stream_dataset import StreamDataset
+
         return StreamDataset(self._scanner, self._request, self._schema)
 
     def report(self) -> ScanReport:
