@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from seamkit.core._seam import ffi, lib
-from seamkit.core.border import check, new_error
+from seamkit.core.border import made
 from seamkit.core.memory import Block, TrackedAllocator
 
 _PIECE_BYTES = ffi.sizeof("struct seam_piece")
@@ -20,10 +20,9 @@ class ArrowPieces:
     """
 
     def __init__(self, allocator: TrackedAllocator, schema: Any, array: Any) -> None:
-        out, error = ffi.new("struct seam_ipc_message **"), new_error()
-        check(lib.seam_ipc_message_new(allocator.pointer, schema, array, out, error), error)
+        make, free = lib.seam_ipc_message_new, lib.seam_ipc_message_free
         self._allocator = allocator
-        self._pointer = ffi.gc(out[0], lib.seam_ipc_message_free)
+        self._pointer = made("seam_ipc_message", make, free, allocator.pointer, schema, array)
         self.nbytes = int(lib.seam_ipc_message_bytes(self._pointer))
 
     def pieces(self) -> tuple[Any, int]:

@@ -23,8 +23,10 @@ from seamkit.core.border import (
     ExportedBatch,
     address,
     batch_without_views,
+    call,
     check,
     exported_schema,
+    made,
     new_array,
     new_error,
 )
@@ -119,19 +121,18 @@ def _bind(rule: PartitionRule, schema: pa.Schema) -> _Bound:
 def hash_rows(batch: pa.RecordBatch, rule: PartitionRule) -> npt.NDArray[Any]:
     """Each row's hash over the rule's keys: of 64 bits for `presto` and `velox`, else of 32."""
     batch = batch_without_views(batch)
-    bound, error = _bind(rule, batch.schema), new_error()
+    bound = _bind(rule, batch.schema)
     exported = ExportedBatch(bound.columns.arrange(batch))
     wide = FUNCTIONS[rule.function][1] == "own"
     hashes = np.empty(batch.num_rows, dtype=np.uint64 if wide else np.uint32)
-    code = (lib.seam_partition_wide_hash if wide else lib.seam_partition_hash)(
+    call(
+        lib.seam_partition_wide_hash if wide else lib.seam_partition_hash,
         TrackedAllocator().pointer,
         bound.struct,
         exported.schema,
         exported.array,
         ffi.cast("uint64_t *" if wide else "uint32_t *", hashes.ctypes.data),
-        error,
     )
-    check(code, error)
     return hashes
 
 
@@ -221,12 +222,9 @@ class Partitioner:
         self.plain = plain_schema(pa.schema(dealt, schema.metadata))
         self._plain_in_c = exported_schema(self.plain)
         self._schema_in_c: Any = None  # of batches, once there was one
-        out = ffi.new("struct seam_partitioner **")
-        check(
-            lib.seam_partitioner_new(self.allocator.pointer, self._bound.struct, out, self._error),
-            self._error,
-        )
-        self._pointer = ffi.gc(out[0], lib.seam_partitioner_free)
+        make, free = lib.seam_partitioner_new, lib.seam_partitioner_free
+        given = self.allocator.pointer, self._bound.struct
+        self._pointer = made("seam_partitioner", make, free, *given)
 
     def append(self, batch: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:
         """Deal the rows of a batch; chunks that are full come back with their part.

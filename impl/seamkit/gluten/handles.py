@@ -35,6 +35,7 @@ from seamkit.core.border import (
     ExportedBatch,
     address,
     batch_of,
+    call,
     check,
     exported_schema,
     new_array,
@@ -282,10 +283,10 @@ class HandleRegistry(Closing):
             schema = pa.schema([column.with_nullable(True) for column in schema])
             types = CTypes([from_arrow(column.type) for column in schema])
             engine = EngineSchema(schema)
-        number, error = ffi.new("int32_t *"), new_error()
+        number = ffi.new("int32_t *")
         slots, count = (engine.slots, len(engine.types)) if engine else (ffi.NULL, 0)
         exported = exported_schema(schema)
-        check(lib.seam_batches_form(self.pointer, exported, slots, count, number, error), error)
+        call(lib.seam_batches_form, self.pointer, exported, slots, count, number)
         self._forms.append(_Form(number[0], schema, engine, types))
         return int(number[0])
 
@@ -304,13 +305,10 @@ class HandleRegistry(Closing):
     def _table_handle(self, batch: pa.RecordBatch) -> int:
         form = self._forms[self.form(batch.schema, table=True)]
         assert form.types is not None
-        handle, error = ffi.new("int64_t *"), new_error()
+        handle = ffi.new("int64_t *")
         with OffHeapTable(form.types, batch.num_rows, self.allocator) as table:
             table.append_batch(batch)
-            code = lib.seam_batches_hold_table(
-                self.pointer, form.number, table.pointer, handle, error
-            )
-            check(code, error)
+            call(lib.seam_batches_hold_table, self.pointer, form.number, table.pointer, handle)
         return int(handle[0])
 
     def hold(self, batch: pa.RecordBatch) -> NativeBatch:
@@ -322,9 +320,9 @@ class HandleRegistry(Closing):
 
     def _array_handle(self, batch: pa.RecordBatch) -> int:
         number = self.form(batch.schema)
-        exported, handle, error = new_array(), ffi.new("int64_t *"), new_error()
+        exported, handle = new_array(), ffi.new("int64_t *")
         batch._export_to_c(address(exported))
-        check(lib.seam_batches_hold(self.pointer, number, exported, handle, error), error)
+        call(lib.seam_batches_hold, self.pointer, number, exported, handle)
         return int(handle[0])
 
     def _opened(

@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 from seambase.errors import InputError, SeambenchError, UsageError
 from seambase.serde import SerdeField
 from seamkit.core._seam import ffi, lib
-from seamkit.core.border import address, check, new_error
+from seamkit.core.border import address, call
 from seamkit.engines.spark_source import condition_of
 from seamkit.gluten.handles import HandleRegistry
 from seamkit.jvm.machine import start
@@ -167,11 +167,8 @@ class NativeCalls:
         """A converter of the core for a task, which ends it."""
         program = self._program(names, types)
         form = self._handles.form(program.schema)
-        made, error = ffi.new("struct seam_row_converter **"), new_error()
-        code = lib.seam_row_converter_new(
-            self._handles.pointer, program.root, form, threshold, made, error
-        )
-        check(code, error)
+        made = ffi.new("struct seam_row_converter **")
+        call(lib.seam_row_converter_new, self._handles.pointer, program.root, form, threshold, made)
         return int(ffi.cast("intptr_t", made[0]))
 
     def _program(self, names: Sequence[Any], types: Sequence[Any]) -> RowProgram:

@@ -18,7 +18,7 @@ from seambase.errors import InputError, RefusedError
 from seambase.extras import needs
 from seambase.wording import counted
 from seamkit.core._seam import ffi, lib
-from seamkit.core.border import check, new_error
+from seamkit.core.border import call
 from seamkit.core.memory import TrackedAllocator
 from seamkit.exchange.formats.adaptive import INTEGERS
 from seamkit.exchange.formats.chunk_bytes import (
@@ -316,8 +316,8 @@ class _OpenChunk:
 
     def read(self, columns: Any, places: _Places, rows: int) -> _ReadChain:
         """The next columns as a chain, which lives until the next call."""
-        found, error = ffi.new("struct seam_chunk_place[]", places), new_error()
-        check(lib.seam_chunk_read(self._reader, columns, found, len(found), rows, error), error)
+        found = ffi.new("struct seam_chunk_place[]", places)
+        call(lib.seam_chunk_read, self._reader, columns, found, len(found), rows)
         texts = [self._text(self._reader.texts[i]) for i in range(self._reader.n_texts)]
         return _ReadChain(self._reader, found, texts)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from seamkit.core._seam import ffi, lib
-from seamkit.core.border import check, new_error
+from seamkit.core.border import call
 from seamkit.offheap.columns.types import ColumnType
 
 
@@ -39,10 +39,8 @@ class CTypes:
             if column.children:
                 struct.children = self.pointer + free
                 free += len(column.children)
-        error = new_error()
         for index, column in enumerate(self.types):
-            code = lib.seam_column_type_check(self.pointer + index, error)
-            check(code, error, source=f"column type {column}")
+            call(lib.seam_column_type_check, self.pointer + index, source=f"column type {column}")
 
 
 def _breadth_first(types: Sequence[ColumnType]) -> list[tuple[str | None, ColumnType]]:

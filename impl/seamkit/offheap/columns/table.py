@@ -10,7 +10,14 @@ import pyarrow as pa
 
 from seambase.errors import RefusedError, UsageError
 from seamkit.core._seam import ffi, lib
-from seamkit.core.border import ExportedBatch, batch_without_views, check, new_error, without_views
+from seamkit.core.border import (
+    ExportedBatch,
+    batch_without_views,
+    call,
+    check,
+    new_error,
+    without_views,
+)
 from seamkit.core.memory import TrackedAllocator
 from seamkit.offheap.columns.c_types import CTypes
 from seamkit.offheap.columns.types import ColumnType
@@ -183,14 +190,12 @@ class OffHeapTable:
 
 def append_arrow(vector: Any, values: Any, name: str) -> None:
     """Append a `pyarrow.Array` or `ChunkedArray` to a `struct seam_vector *`, or nothing of it."""
-    error = new_error()
     rows = vector.rows
     chunks = values.chunks if isinstance(values, pa.ChunkedArray) else [values]
     try:
         for chunk in chunks:
             found = ExportedBatch(without_views(chunk))
-            code = lib.seam_vector_append_arrow(vector, found.schema, found.array, error)
-            check(code, error, source=name)
+            call(lib.seam_vector_append_arrow, vector, found.schema, found.array, source=name)
     except BaseException:
         lib.seam_vector_truncate(vector, rows, ffi.NULL)
         raise

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seamkit.core._seam import ffi, lib
-from seamkit.core.border import check, new_error
+from seamkit.core.border import call
 from seamkit.offheap.columns.table import append_arrow
 from seamkit.offheap.columns.types import ColumnType, Kind
 
@@ -112,10 +112,10 @@ def _append_entries(
         append_array(child_vector, part, own, column.children[at], zone, f"{name}.{child}")
     lengths = pc.fill_null(pc.list_value_length(lists), 0).cast(pa.int64())
     counts = ffi.from_buffer("int64_t[]", lengths.to_numpy())
-    error = new_error()
     flags = _null_flags(lists)
-    code = lib.seam_vector_append_entries(vector, counts, flags, len(lists), error)
-    check(code, error, source=f"column '{name}'")
+    call(
+        lib.seam_vector_append_entries, vector, counts, flags, len(lists), source=f"column '{name}'"
+    )
 
 
 def _append_struct(
@@ -128,6 +128,5 @@ def _append_struct(
             child_vector = lib.seam_vector_child(vector, at)
             own = source.children[place]
             append_array(child_vector, parts[place], own, child, zone, f"{name}.{field}")
-    error = new_error()
     flags = _null_flags(array)
-    check(lib.seam_vector_append_structs(vector, flags, len(array), error), error, source=name)
+    call(lib.seam_vector_append_structs, vector, flags, len(array), source=name)

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from seambase.errors import UsageError
-from seamkit.core._seam import ffi, lib
-from seamkit.core.border import check, new_error
+from seamkit.core._seam import lib
+from seamkit.core.border import made
 from seamkit.jvm.machine import JavaClasses
 from seamkit.jvm.sources import compiled_package
 
@@ -34,7 +34,6 @@ class JniLoader:
 
     def __init__(self, classes: JavaClasses) -> None:
         self.classes = classes
-        out, error = ffi.new("struct seam_jni_loader **"), new_error()
+        make, free = lib.seam_jni_loader_new, lib.seam_jni_loader_release
         with classes.inside():
-            check(lib.seam_jni_loader_new(out, error), error)
-        self.pointer = ffi.gc(out[0], lib.seam_jni_loader_release)
+            self.pointer = made("seam_jni_loader", make, free)

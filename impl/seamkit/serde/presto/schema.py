@@ -13,7 +13,7 @@ from seambase.serde import SerdeField, SerdeRequest
 from seambase.types import SerdeType, arrow_type, parse_schema, schema_of
 from seambase.wording import counted
 from seamkit.core._seam import ffi, lib
-from seamkit.core.border import check, new_error
+from seamkit.core.border import made
 from seamkit.core.memory import TrackedAllocator
 from seamkit.serde.selection import Rows
 from seamkit.serde.vectors import Columns, plain_arrays
@@ -98,13 +98,9 @@ class PageSchema:
         types = ffi.new("struct seam_presto_type[]", max(len(rows), 1))
         for slot, row in zip(types, rows, strict=False):
             slot.kind, slot.size, slot.hashed, slot.n_children, slot.name = row
-        out = ffi.new("struct seam_presto_program **")
-        error = new_error()
-        code = lib.seam_presto_program_new(
-            TrackedAllocator().pointer, types, len(rows), len(self.fields), out, error
-        )
-        check(code, error)
-        return ffi.gc(out[0], lib.seam_presto_program_free)
+        make, free = lib.seam_presto_program_new, lib.seam_presto_program_free
+        given = TrackedAllocator().pointer, types, len(rows), len(self.fields)
+        return made("seam_presto_program", make, free, *given)
 
     def check_batch(self, schema: pa.Schema) -> None:
         """Compare a batch's columns with these.

@@ -13,7 +13,7 @@ from seambase.errors import InputError, UsageError
 from seambase.serde import SerdeField
 from seambase.wording import counted
 from seamkit.core._seam import ffi, lib
-from seamkit.core.border import ExportedBatch, address, check, new_error
+from seamkit.core.border import ExportedBatch, address, call, check, new_error
 from seamkit.core.memory import Block, TrackedAllocator
 from seamkit.serde.rows.framing import GROUP_HEADER
 from seamkit.serde.rows.program import RowProgram
@@ -192,16 +192,14 @@ class _Source:
             self.choice.rows = _int64s(self._rows)
         self._exported = ExportedBatch(batch)
         out = ffi.new("struct seam_row_input **")
-        error = new_error()
-        code = lib.seam_row_input_new(
+        call(
+            lib.seam_row_input_new,
             allocator.pointer,
             program.root,
             self._exported.schema,
             self._exported.array,
             out,
-            error,
         )
-        check(code, error)
         self.pointer: Any = out[0]
 
     def __enter__(self) -> _Source:
@@ -227,7 +225,7 @@ def find_rows(data: Buffer, *, base: int = 0) -> tuple[Any, Any]:
     check(code, error)
     starts, lengths = np.empty(count[0], np.int64), np.empty(count[0], np.int64)
     pointers = _int64s(starts), _int64s(lengths)
-    check(lib.seam_row_frames_find(view, len(view), count[0], *pointers, error), error)
+    call(lib.seam_row_frames_find, view, len(view), count[0], *pointers)
     starts += base
     return starts, lengths
 
@@ -274,8 +272,7 @@ def _fill_frames(
         if offsets is not None:
             raise UsageError("offsets of rows need the lengths that go with them")
         count = ffi.new("int64_t *")
-        error: Any = new_error()
-        check(lib.seam_row_frames_count(view, len(view), count, error), error, source=source)
+        call(lib.seam_row_frames_count, view, len(view), count, source=source)
         frames.count = count[0]
         return []
     sizes = _whole_numbers(lengths, "lengths")

@@ -12,7 +12,7 @@ from seambase.serde import SerdeField, SerdeRequest
 from seambase.types import SerdeType, parse_schema, schema_of
 from seambase.wording import counted
 from seamkit.core._seam import ffi, lib
-from seamkit.core.border import check, new_error
+from seamkit.core.border import call
 
 # Levels of columns that the core follows, below the row itself (SEAM_NODE_DEPTH).
 _DEEPEST = 63
@@ -77,8 +77,7 @@ class RowProgram:
         self.root.name = self._text("row")
         children = [(f.name, t, f.nullable) for f, t in zip(fields, self.types, strict=True)]
         self._fill_children(self.root, children)
-        error = new_error()
-        check(lib.seam_row_type_check(self.root, error), error)
+        call(lib.seam_row_type_check, self.root)
 
     def _text(self, text: str) -> Any:
         kept = ffi.new("char[]", text.encode("utf-8", "replace").replace(b"\0", b"?"))

@@ -19,7 +19,7 @@ from seambase.serde import SerdeField
 from seambase.types import parse_presto
 from seambase.wording import counted
 from seamkit.core._seam import ffi, lib
-from seamkit.core.border import ExportedBatch, address, check, new_error
+from seamkit.core.border import ExportedBatch, address, call, check, made, new_error
 from seamkit.core.memory import Block, TrackedAllocator
 from seamkit.serde.compression import Skipper
 from seamkit.serde.presto.layout import HEADER_BYTES, PageHeader, read_header
@@ -53,12 +53,9 @@ class OpenBatch:
         self.schema = schema
         self.num_rows: int = batch.num_rows
         self._exported = ExportedBatch(batch)
-        exported, out, error = self._exported, ffi.new("struct seam_presto_source **"), new_error()
-        code = lib.seam_presto_source_new(
-            allocator.pointer, schema.program, exported.schema, exported.array, out, error
-        )
-        check(code, error)
-        self.pointer: Any = ffi.gc(out[0], lib.seam_presto_source_free)
+        make, free = lib.seam_presto_source_new, lib.seam_presto_source_free
+        given = allocator.pointer, schema.program, self._exported.schema, self._exported.array
+        self.pointer = made("seam_presto_source", make, free, *given)
 
 
 class PrestoIterativeSerializer:
@@ -77,12 +74,9 @@ class PrestoIterativeSerializer:
         self.arena = arena
         self._skipper = Skipper()
         self._error = new_error()
-        out = ffi.new("struct seam_presto_stream **")
-        code = lib.seam_presto_stream_new(
-            schema.program, arena.pointer, options.flags, out, self._error
-        )
-        check(code, self._error)
-        self.pointer: Any = ffi.gc(out[0], lib.seam_presto_stream_free)
+        make, free = lib.seam_presto_stream_new, lib.seam_presto_stream_free
+        given = schema.program, arena.pointer, options.flags
+        self.pointer = made("seam_presto_stream", make, free, *given)
         if rows:
             code = lib.seam_presto_stream_set_aside(self.pointer, rows, self._error)
             check(code, self._error, by_caller=True)
@@ -274,8 +268,8 @@ class PrestoVectorSerde:
         arena = StreamArena(self._allocator)
         serializer = self.iterative([field], options, arena)
         serializer.append(pa.RecordBatch.from_arrays([column], names=[field.name]))
-        size, error = ffi.new("int64_t *"), new_error()
-        check(lib.seam_presto_stream_column_size(serializer.pointer, 0, size, error), error)
+        size = ffi.new("int64_t *")
+        call(lib.seam_presto_stream_column_size, serializer.pointer, 0, size)
         block = Block(self._allocator, size[0])
         lib.seam_presto_stream_write_column(serializer.pointer, 0, block.pointer)
         serializer.clear()
