@@ -149,6 +149,7 @@ _LAST, _CRC, _VECTORS = "_delta_log/_last_checkpoint", "_delta_log/*.crc", "dele
 FAULTS: list[tuple[str, str, Plant]] = [
     ("log.empty", "empty", without("_delta_log/*.*")),
     ("log.gap", "evolution", without("_delta_log/00000000000000000001.json")),
+    ("log.gap", "empty", lambda table: (table / f"_delta_log/{'9' * 20}.json").touch()),
     ("commit.json", "empty", _line("{")),
     ("commit.json", "empty", _line('{"add": {}, "remove": {}}')),
     ("commit.unknown", "empty", _line('{"subtract": {}}')),

@@ -207,6 +207,8 @@ KEYED, LIST, CORE = "pk-buckets", "append-partitions", "core-append"
 SIZE, MAGIC, BITMAP = 1, 5, 9
 FAULTS: list[tuple[str, str, Plant]] = [
     ("snapshot.gap", "core-changes", without("snapshot/snapshot-3")),
+    ("snapshot.gap", KEYED, lambda table: copyfile(
+        table / "snapshot/snapshot-1", table / f"snapshot/snapshot-{10**15}")),
     ("snapshot.hint", "core-changes", changed_bytes("snapshot/LATEST", lambda _: b"3")),
     ("snapshot.json", KEYED, changed_bytes("snapshot/snapshot-1", lambda data: data[:40])),
     ("snapshot.id", KEYED, _snapshot(id=77)),

@@ -215,10 +215,8 @@ def _stat_faults(table: _Table, instant: str, partition: str, told: Row) -> Iter
             yield rule, says
     if (real := size_of(file)) is None:
         if file.name not in table.removed:
-            yield (
-                "missing",
-                "there is no such file, and no clean, rollback or restore says that it went",
-            )
+            says = "there is no such file, and no clean, rollback or restore says that it went"
+            yield "missing", says
         return
     size = told.get("fileSizeInBytes")
     if size is not None and (size > real if log and table.version < LAYOUT_2 else size != real):

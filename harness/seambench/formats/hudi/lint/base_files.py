@@ -26,7 +26,6 @@ _TIME, _KEY, _PARTITION, _FILE = (
 )
 _LEAST, _GREATEST = b"hoodie_min_record_key", b"hoodie_max_record_key"
 _FILTER = b"org.apache.hudi.bloomfilter"
-_DYNAMIC = b"DYNAMIC_V0"
 #: Types whose values are spelled alike by everybody.
 _PLAIN = (pa.types.is_string, pa.types.is_integer)
 Wrong = Iterator[tuple[str, str, str]]

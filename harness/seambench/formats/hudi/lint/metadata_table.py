@@ -75,28 +75,29 @@ def _files_faults(table: Path, there: There, records: Sequence[Record]) -> Wrong
 def _column_faults(table: Path, there: There, records: Sequence[Record]) -> Wrong:
     """Bounds and counts of columns of base files, by which readers leave files unread."""
     folders = {name: partition for partition, names in there.items() for name in names}
-    newest = {}
+    newest: dict[str, dict[str, Any]] = defaultdict(dict)
     for _, record in records:
         if told := record.get("ColumnStatsMetadata"):
-            newest[told["fileName"], told["columnName"]] = told
-    for (name, column), told in newest.items():
-        file = table / folders.get(name, "") / name
-        if told["isDeleted"] or name not in folders or file.suffix != ".parquet":
-            continue
-        with pq.ParquetFile(file) as opened:
-            if column not in opened.schema_arrow.names:
-                continue
-            values = opened.read([column])[column]
-        at = f"{name} {column}"
-        for field, real in (("nullCount", values.null_count), ("valueCount", len(values))):
-            if told[field] != real:
-                yield "column-counts", at, f"{field} is {told[field]}, and must be {real}"
-        ends = pc.min_max(values).as_py() if _is_plain(values.type) else {"min": None, "max": None}
-        for end, real in ends.items():
-            said: Any = (told[f"{end}Value"] or {}).get("value")
-            outside = None not in (said, real) and (said > real if end == "min" else said < real)
-            if outside:
-                yield "column-bounds", at, f"{end}Value is {said!r}, and {real!r} is there"
+            newest[told["fileName"]][told["columnName"]] = told
+    for name in (one for one in newest if one in folders and one.endswith(".parquet")):
+        with pq.ParquetFile(table / folders[name] / name) as opened:
+            names = {*opened.schema_arrow.names} & {*newest[name]}
+            rows = opened.read([one for one in names if not newest[name][one]["isDeleted"]])
+        for column in rows.column_names:
+            yield from _bounds_faults(f"{name} {column}", newest[name][column], rows[column])
+
+
+def _bounds_faults(at: str, told: Mapping[str, Any], values: pa.ChunkedArray) -> Wrong:
+    """Bounds and counts of one column of one file."""
+    for field, real in (("nullCount", values.null_count), ("valueCount", len(values))):
+        if told[field] != real:
+            yield "column-counts", at, f"{field} is {told[field]}, and must be {real}"
+    ends = pc.min_max(values).as_py() if _is_plain(values.type) else {"min": None, "max": None}
+    for end, real in ends.items():
+        said: Any = (told[f"{end}Value"] or {}).get("value")
+        outside = None not in (said, real) and (said > real if end == "min" else said < real)
+        if outside:
+            yield "column-bounds", at, f"{end}Value is {said!r}, and {real!r} is there"
 
 
 def _is_plain(type_: pa.DataType) -> bool:

@@ -134,23 +134,14 @@ def _partition(
     keys = true.distinct() if transform.startswith("bucket") else {true.low, true.high} - {None}
     try:
         wanted = {transformed(transform, kind, key) for key in keys}
-    except (
-        KeyError,
-        ValueError,
-        TypeError,
-        ZeroDivisionError,
-    ):  # no transform that the specification knows
-        return
-    wanted |= ({None} if true.nulls else set()) | (
-        {NAN} if true.nans and transform == "identity" else set()
-    )
+    except (KeyError, ValueError, TypeError, ZeroDivisionError):
+        return  # no transform that the specification knows
+    wanted |= {None} if true.nulls else set()
+    wanted |= {NAN} if true.nans and transform == "identity" else set()
     told = stored_key(result, one.file[102].get(part["field-id"]))
     if wanted - {told} and transform != "void":
-        yield (
-            "file.partition",
-            one.place,
-            f"{part.get('name')} is {told!r}, its rows are of {wanted!r:.120}",
-        )
+        says = f"{part.get('name')} is {told!r}, its rows are of {wanted!r:.120}"
+        yield "file.partition", one.place, says
 
 
 def _positions(one: Entry, held: Mapping[int, Held], rows: dict[str, int]) -> Iterator[Finding]:
@@ -169,11 +160,8 @@ def _positions(one: Entry, held: Mapping[int, Held], rows: dict[str, int]) -> It
     for path in named:
         most = pc.max(pairs.filter(pc.equal(pairs["path"], path))["pos"]).as_py()
         if most >= rows.get(path, most + 1):
-            yield (
-                "deletes.positions",
-                one.place,
-                f"{most} is beyond the {rows[path]} rows of {path}",
-            )
+            says = f"{most} is beyond the {rows[path]} rows of {path}"
+            yield "deletes.positions", one.place, says
 
 
 def _vector(one: Entry, file: Path, rows: dict[str, int]) -> Iterator[Finding]:
@@ -208,10 +196,7 @@ def _vector(one: Entry, file: Path, rows: dict[str, int]) -> Iterator[Finding]:
     if end != length - 4 or np.any(np.diff(positions) <= 0):
         yield "vector.blob", one.place, "its bitmap does not ascend to the end of the blob"
     if len(positions) != one.file[103]:
-        yield (
-            "vector.cardinality",
-            one.place,
-            f"record_count is {one.file[103]}, not {len(positions)}",
-        )
+        says = f"record_count is {one.file[103]}, not {len(positions)}"
+        yield "vector.cardinality", one.place, says
     if len(positions) and positions.max() >= rows.get(str(about), _POS):
         yield "vector.positions", one.place, f"{positions.max()} is beyond the rows of {about}"

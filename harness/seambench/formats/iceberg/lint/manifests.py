@@ -177,11 +177,8 @@ class Tree:
             if given < (reached or 0):
                 yield "list.first-row-id", here, f"{given} is below {reached}, which is assigned"
             if given + _unassigned(manifest) > self.table.said["next-row-id"]:
-                yield (
-                    "metadata.next-row-id",
-                    here,
-                    f"rows of it reach {given + _unassigned(manifest)}",
-                )
+                says = f"rows of it reach {given + _unassigned(manifest)}"
+                yield "metadata.next-row-id", here, says
 
 
 def _misfits(manifest: AvroFile, place: str) -> Iterator[Finding]:
@@ -324,21 +321,16 @@ def _partitions(table: Table, row: Row, manifest: AvroFile, here: str) -> Iterat
         if (None in keys and not one[509]) or (NAN in keys and one.get(518) is False):
             yield "list.partitions", at, "contains_null or contains_nan is false, and there is one"
         try:
-            low, high = (
-                data if data is None else bound_key(kind, data)
-                for data in (one.get(510), one.get(511))
-            )
+            ends = (one.get(510), one.get(511))
+            low, high = (None if data is None else bound_key(kind, data) for data in ends)
         except (ValueError, TypeError) as error:
             yield "list.partitions", at, f"a bound is none of {kind}: {error}"
             continue
         if {type(low), type(high)} - kinds - {type(None)} and kinds:
             continue  # another type than the table's now
         if plain and (low is None or high is None or min(plain) < low or max(plain) > high):
-            yield (
-                "list.partitions",
-                at,
-                f"{low!r} to {high!r} leave {min(plain)!r} or {max(plain)!r} out",
-            )
+            says = f"{low!r} to {high!r} leave {min(plain)!r} or {max(plain)!r} out"
+            yield "list.partitions", at, says
 
 
 def partition_kind(table: Table, part: dict[str, Any]) -> str:
@@ -384,20 +376,14 @@ def _live(live: list[Entry], place: str) -> Iterator[Finding]:
         if of is None:
             yield "vector.reference", one.place, f"{one.file.get(143)} is no live data file"
         elif of.sequence > one.sequence or (of.spec, of.file[102]) != (one.spec, one.file[102]):
-            yield (
-                "vector.reference",
-                one.place,
-                "it is older than its file, or of another partition",
-            )
+            says = "it is older than its file, or of another partition"
+            yield "vector.reference", one.place, says
     known = [one for one in data.values() if one.first_row_id is not None]
     reached = 0
     for one in sorted(known, key=lambda each: each.first_row_id or 0):
         if (one.first_row_id or 0) < reached:
-            yield (
-                "entry.row-ids",
-                one.place,
-                f"its rows from {one.first_row_id} on are another's too",
-            )
+            says = f"its rows from {one.first_row_id} on are another's too"
+            yield "entry.row-ids", one.place, says
         reached = (one.first_row_id or 0) + one.file[103]
 
 

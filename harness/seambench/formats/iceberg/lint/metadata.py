@@ -77,11 +77,8 @@ def refused(table: Table) -> Iterator[Finding]:
         return
     old = {"schema": (dict, 1), "partition-spec": (list, 1)} if version == 1 else {}
     for name in lacking(said, {**_TABLE, **old}, version):
-        yield (
-            "metadata.required",
-            name,
-            f"{said.get(name)!r:.80} is not what version {version} asks",
-        )
+        says = f"{said.get(name)!r:.80} is not what version {version} asks"
+        yield "metadata.required", name, says
     for at, one in enumerate(said.get("snapshots") or []):
         for name in lacking(one, _SNAPSHOT, version):
             # Snapshots of version 1 stay as they are when a table is upgraded.
@@ -126,11 +123,8 @@ def _schemas(table: Table) -> Iterator[Finding]:
         table.schemas[schema.get("schema-id", 0)] = fields
         for number, count in Counter(one.id for one in fields).items():
             if count > 1 or number > _RESERVED:
-                yield (
-                    "schema.ids",
-                    f"{place}: id {number}",
-                    f"{count} fields have it, or it is reserved",
-                )
+                says = f"{count} fields have it, or it is reserved"
+                yield "schema.ids", f"{place}: id {number}", says
             if number > most:
                 yield "metadata.last-column-id", place, f"a field has the id {number} above {most}"
         for one in fields:
