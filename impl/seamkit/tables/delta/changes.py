@@ -113,8 +113,8 @@ def _require_shown(older: TableSchema, last: TableSchema, version: int, root: st
     """Refuse a window in which a column, or a field in one, went away, or partitions changed."""
     if gone := _gone(older.fields, last.fields):
         raise RefusedError(
-            f"{root}: version {version} has the column {gone!r}, which is gone at the "
-            "end of the window, so its changes cannot be shown: end the window before that"
+            f"{root}: version {version} has the column {gone!r}, which is gone at the end of the "
+            "window or of another type, so its changes cannot be shown: end the window before that"
         )
     if [older.by_name[name].physical for name in older.partition_columns] != [
         last.by_name[name].physical for name in last.partition_columns
@@ -127,14 +127,22 @@ def _require_shown(older: TableSchema, last: TableSchema, version: int, root: st
 
 
 def _gone(older: Sequence[Field], last: Sequence[Field]) -> str | None:
-    """The dotted name of a field, at any depth, that later ones are without, if there is one."""
+    """The dotted name of a field, at any depth, that later ones are without, if there is one.
+
+    One of a type that the older does not promote to is another field.
+    """
     own = {field.physical: field for field in last}
     for field in older:
-        if field.physical not in own:
+        now = own.get(field.physical)
+        if now is None or not (field.children or _becomes(field.type, now.type)):
             return field.name
-        if below := _gone(field.children, own[field.physical].children):
+        if below := _gone(field.children, now.children):
             return f"{field.name}.{below}"
     return None
+
+
+def _becomes(have: pa.DataType, want: pa.DataType) -> bool:
+    return have == want or DeltaTypes(widens=True).promotes(have, want)
 
 
 def _inferred(

@@ -204,11 +204,16 @@ def test_a_commit_that_is_gone_is_refused(feed: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("columns", "gone"),
-    [(["k"], "v"), (["k", "v"], "l"), (["k", "v", "l"], "l.element.b")],
+    ("columns", "inner", "kind", "gone"),
+    [
+        ("k", "ab", "string", "v"),
+        ("kv", "ab", "string", "l"),
+        ("kvl", "a", "string", "l.element.b"),
+        ("kvl", "ab", "double", "v"),
+    ],
 )
 def test_a_column_or_field_that_went_away_within_the_window_is_refused(
-    feed: Path, columns: list[str], gone: str
+    feed: Path, columns: str, inner: str, kind: str, gone: str
 ) -> None:
     """Its changes cannot be shown."""
     path = commit_path(feed, 0)
@@ -216,22 +221,21 @@ def test_a_column_or_field_that_went_away_within_the_window_is_refused(
     meta = next(line["metaData"] for line in lines if "metaData" in line)
     flat = json.loads(meta["schemaString"])["fields"]
 
-    def told(fields: list[str], kept: list[str]) -> dict[str, Any]:
-        inner = [{**flat[1], "name": name} for name in fields]
-        item = {"type": "struct", "fields": inner}
-        kind = {"type": "array", "elementType": item, "containsNull": True}
-        all_ = [*flat, {**flat[1], "name": "l", "type": kind}]
+    def told(kept: str, fields: str, kind: str) -> dict[str, Any]:
+        item = {"type": "struct", "fields": [{**flat[1], "name": name} for name in fields]}
+        lists = {"type": "array", "elementType": item, "containsNull": True}
+        all_ = [flat[0], {**flat[1], "type": kind}, {**flat[1], "name": "l", "type": lists}]
         schema = {"type": "struct", "fields": [one for one in all_ if one["name"] in kept]}
         return {"metaData": meta | {"schemaString": json.dumps(schema)}}
 
     def begin(action: dict[str, Any]) -> None:
         if "metaData" in action:
-            action |= told(["a", "b"], ["k", "v", "l"])
+            action |= told("kvl", "ab", "string")
 
     def drop(action: dict[str, Any]) -> None:
         if "commitInfo" in action:
             action.clear()
-            action |= told(["a"], columns)
+            action |= told(columns, inner, kind)
 
     edit_actions(feed, 0, begin)
     edit_actions(feed, 4, drop)
