@@ -31,12 +31,29 @@ from seamkit.tables.paimon.metadata.schemas import (
     TableSchema,
 )
 
-#: All classes of these modules that have a name.
 FUNCTIONS: Mapping[str, Callable[[pa.Array, FieldOptions, str], Function]] = {
     one.name: one
-    for module in (functions, nested, sketches)
-    for one in vars(module).values()
-    if isinstance(one, type) and issubclass(one, Function) and hasattr(one, "name")
+    for one in (
+        functions.LastValue,
+        functions.LastNonNull,
+        functions.FirstValue,
+        functions.FirstNonNull,
+        functions.Max,
+        functions.Min,
+        functions.Sum,
+        functions.Product,
+        functions.BoolAnd,
+        functions.BoolOr,
+        functions.ListAgg,
+        nested.Collect,
+        nested.MergeMap,
+        nested.MergeMapWithKeyTime,
+        nested.NestedUpdate,
+        nested.NestedPartialUpdate,
+        sketches.ThetaSketch,
+        sketches.HllSketch,
+        sketches.Bitmap32,
+    )
 } | {"first_not_null_value": functions.FirstNonNull}
 
 
