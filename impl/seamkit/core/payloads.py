@@ -22,7 +22,9 @@ class ArrowPieces:
     def __init__(self, allocator: TrackedAllocator, schema: Any, array: Any) -> None:
         make, free = lib.seam_ipc_message_new, lib.seam_ipc_message_free
         self._allocator = allocator
-        self._pointer = made("seam_ipc_message", make, free, allocator.pointer, schema, array)
+        self._pointer = made(
+            ffi.new("struct seam_ipc_message **"), make, free, allocator.pointer, schema, array
+        )
         self.nbytes = int(lib.seam_ipc_message_bytes(self._pointer))
 
     def pieces(self) -> tuple[Any, int]:

@@ -224,7 +224,7 @@ class Partitioner:
         self._schema_in_c: Any = None  # of batches, once there was one
         make, free = lib.seam_partitioner_new, lib.seam_partitioner_free
         given = self.allocator.pointer, self._bound.struct
-        self._pointer = made("seam_partitioner", make, free, *given)
+        self._pointer = made(ffi.new("struct seam_partitioner **"), make, free, *given)
 
     def append(self, batch: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:
         """Deal the rows of a batch; chunks that are full come back with their part.

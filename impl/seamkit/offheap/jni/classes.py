@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from seambase.errors import UsageError
-from seamkit.core._seam import lib
+from seamkit.core._seam import ffi, lib
 from seamkit.core.border import made
 from seamkit.jvm.machine import JavaClasses
 from seamkit.jvm.sources import compiled_package
@@ -36,4 +36,4 @@ class JniLoader:
         self.classes = classes
         make, free = lib.seam_jni_loader_new, lib.seam_jni_loader_release
         with classes.inside():
-            self.pointer = made("seam_jni_loader", make, free)
+            self.pointer = made(ffi.new("struct seam_jni_loader **"), make, free)

@@ -100,7 +100,7 @@ class PageSchema:
             slot.kind, slot.size, slot.hashed, slot.n_children, slot.name = row
         make, free = lib.seam_presto_program_new, lib.seam_presto_program_free
         given = TrackedAllocator().pointer, types, len(rows), len(self.fields)
-        return made("seam_presto_program", make, free, *given)
+        return made(ffi.new("struct seam_presto_program **"), make, free, *given)
 
     def check_batch(self, schema: pa.Schema) -> None:
         """Compare a batch's columns with these.

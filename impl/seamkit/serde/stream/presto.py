@@ -55,7 +55,7 @@ class OpenBatch:
         self._exported = ExportedBatch(batch)
         make, free = lib.seam_presto_source_new, lib.seam_presto_source_free
         given = allocator.pointer, schema.program, self._exported.schema, self._exported.array
-        self.pointer = made("seam_presto_source", make, free, *given)
+        self.pointer = made(ffi.new("struct seam_presto_source **"), make, free, *given)
 
 
 class PrestoIterativeSerializer:
@@ -76,7 +76,7 @@ class PrestoIterativeSerializer:
         self._error = new_error()
         make, free = lib.seam_presto_stream_new, lib.seam_presto_stream_free
         given = schema.program, arena.pointer, options.flags
-        self.pointer = made("seam_presto_stream", make, free, *given)
+        self.pointer = made(ffi.new("struct seam_presto_stream **"), make, free, *given)
         if rows:
             code = lib.seam_presto_stream_set_aside(self.pointer, rows, self._error)
             check(code, self._error, by_caller=True)
