@@ -177,6 +177,8 @@ class SnapshotReader(Named):
         """Hold a request to what is offered; the number of the snapshot that is asked for."""
         if request.query != "snapshot" or request.where is not None or request.strict:
             raise RefusedError(f"{self.name} takes neither {request.query}, a filter, nor strict")
+        if request.as_of is not None and not request.as_of.isdecimal():
+            raise RefusedError(f"{self.name} takes the number of a snapshot, not {request.as_of}")
         return None if request.as_of is None else int(request.as_of)
 
     def _table(self, module: Any, request: ScanRequest, snapshot: int | None) -> Opened:
