@@ -89,8 +89,8 @@ def resolve(seam: str, name: str) -> Any:
     if arrow:
         return found.pair(resolve(seam, first), resolve(found.reader or seam, second))
     first, plus, second = name.partition(BESIDE)
-    if plus and (beside := getattr(found, "beside", None)) is not None:
-        return beside(resolve(seam, first), resolve(seam, second))
+    if plus and type(found).beside is not Seam.beside:  # elsewhere a command may have that word
+        return found.beside(resolve(seam, first), resolve(seam, second))
     versioned = peer_of(seam, name)
     kind, colon, rest = name.partition(":")
     if versioned is not None:

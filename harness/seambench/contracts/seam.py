@@ -252,6 +252,14 @@ class Seam(ABC):
         """
         raise UsageError(f"the {self.name} seam has no pairs: {first.name} -> {second.name}")
 
+    def beside(self, first: Any, second: Any) -> Any:
+        """One implementation made of two that are asked at once, named `FIRST + SECOND`.
+
+        Raises:
+            UsageError: the seam has no such questions.
+        """
+        raise UsageError(f"the {self.name} seam asks one at a time: {first.name} + {second.name}")
+
     def pair_names(self, name: str, against: str) -> list[str]:
         """Names of the pairs that two implementations make.
 

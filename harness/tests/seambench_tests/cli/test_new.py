@@ -216,7 +216,6 @@ def test_a_template_of_a_writer_becomes_one_by_a_line(tmp_path: Path) -> None:
         (["scanner", "--lang", "cobol"], "no template of 'scanner' in 'cobol'"),
         (["serde", "--format", "delta"], "--format goes with scanner and writer"),
         (["writer", "--lang", "c"], "no template of 'writer' in 'c'; there are python, rust, go"),
-        (["writer", "--format", "hive"], "no installed case of the seam table-writer is of Hive"),
         (["serde", "--lang", "java"], "no template of 'serde' in 'java'"),
         (["scanner", "--format", "csv"], "unknown table format 'csv'"),
         (["scanner", "taken"], "taken is there already, and not empty"),

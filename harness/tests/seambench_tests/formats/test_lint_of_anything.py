@@ -12,6 +12,7 @@ import fastavro
 import pytest
 
 from seambench.contracts.formats import resolve_format
+from seambench.formats.forms.containers import avro_content
 from seambench.formats.forms.footer import Footer, Number
 from seambench_tests.formats.planting import places, unpacked
 
@@ -55,9 +56,9 @@ def _fields(schema: Any) -> list[Any]:
 
 def _odd_avro(data: bytes, chance: random.Random) -> bytes:
     """An Avro file in which a field of all records has another type."""
-    reader = fastavro.reader(io.BytesIO(data))
-    rows, schema = list(reader), json.loads(reader.metadata["avro.schema"])
-    kept = {key: text for key, text in reader.metadata.items() if not key.startswith("avro.")}
+    content = avro_content(data)
+    schema = json.loads(fastavro.reader(io.BytesIO(data)).metadata["avro.schema"])
+    rows = content.rows
     fields = [one for holder, key in places([schema]) for one in _fields(holder[key])]
     name = chance.choice(fields)["name"]
     value, kind = chance.choice([(None, "null"), (-1, "long"), (2**62, "long"), ("x", "string")])
@@ -69,7 +70,7 @@ def _odd_avro(data: bytes, chance: random.Random) -> bytes:
             holder[key] = value
     out = io.BytesIO()
     try:
-        fastavro.writer(out, fastavro.parse_schema(schema), rows, metadata=kept)
+        fastavro.writer(out, fastavro.parse_schema(schema), rows, metadata=content.metadata)
     except Exception:  # a type that others name, and is gone
         return _odd_bytes(data, chance)
     return out.getvalue()
