@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import pyarrow as pa
 
 from seambase.errors import RefusedError, UnavailableError
-from seambase.written import cache_folder
+from seambase.written import cache_folder, whole_file
 from seambench_impl.peers.peer_writer import CODEC, DICTIONARY, GROUP_ROWS, FileWriter
 
 _SOURCE = Path(__file__).parent
@@ -53,10 +53,11 @@ def _program() -> Path:
     program = cache_folder() / "go" / f"arrow-go-{hashlib.sha256(text).hexdigest()[:12]}"
     if not program.exists():
         program.parent.mkdir(parents=True, exist_ok=True)
-        command = ["go", "build", "-mod=readonly", "-o", str(program), "."]
-        built = subprocess.run(
-            command, cwd=_SOURCE, capture_output=True, text=True, timeout=_SECONDS, check=False
-        )
-        if built.returncode:
-            raise UnavailableError(f"arrow-go cannot be built: {built.stderr.strip()[-400:]}")
+        with whole_file(program) as made:  # others may build it at the same time
+            command = ["go", "build", "-mod=readonly", "-o", str(made), "."]
+            built = subprocess.run(
+                command, cwd=_SOURCE, capture_output=True, text=True, timeout=_SECONDS, check=False
+            )
+            if built.returncode:
+                raise UnavailableError(f"arrow-go cannot be built: {built.stderr.strip()[-400:]}")
     return program
