@@ -11,7 +11,8 @@ A file is given on the command line, or named by the implementation's attribute 
     since = "0.4.0"                 # first version of it that was seen to fail; absent: any
     until = "0.5.0"                 # last one
     without = ["0.4.1"]             # versions between these that pass
-    outcomes = ["fail", "crash"]    # words that it ends with; absent: a wrong answer or a refusal
+    outcomes = ["fail", "crash"]    # words that it ends with; absent: a wrong answer or a refusal;
+                                    # "pass" among them: by chance it is right
     digests = ["0123456789ab"]      # what comes, in one version or another: `refusal`, or a digest
                                     # of the wrong answer; absent: any
 
@@ -41,7 +42,8 @@ class Xfail:
         since: first version that was seen to fail; empty for any.
         until: last version that was.
         without: versions between these that were not.
-        outcomes: words that it ends with: a wrong answer excuses no crash.
+        outcomes: words that it ends with: a wrong answer excuses no crash. `pass` is one where it
+            depends on chance, as the order of threads, whether the answer is right.
         digests: of what comes (`Outcome.digest`), in one version or another; none where it differs
             from run to run.
     """
@@ -52,7 +54,7 @@ class Xfail:
     since: str = ""
     until: str = ""
     without: Sequence[str] = ()
-    outcomes: Sequence[Literal["fail", "error", "timeout", "crash"]] = ("fail",)
+    outcomes: Sequence[Literal["pass", "fail", "error", "timeout", "crash"]] = ("fail",)
     digests: Sequence[str] = ()
 
     def holds_for(self, version: str) -> bool:
@@ -81,7 +83,7 @@ class Xfails:
         entry = self.entry_of(outcome)
         if entry is None:
             return outcome
-        if outcome.outcome == "pass":
+        if outcome.outcome == "pass" and "pass" not in entry.outcomes:
             reason = f"passes, but {self.source.name} expects a failure: {entry.reason}"
             return replace(outcome, outcome="xpass", reason=reason, known=entry.reason)
         if not outcome.failed and outcome.outcome != "fail":
