@@ -18,6 +18,7 @@ from seamkit.core.unpack import Bound
 from seamkit.files.blooms.split_block import groups_that_may_hold
 from seamkit.files.expressions import named_values
 from seamkit.files.file_cache import KEPT
+from seamkit.files.footers.calendars import check_calendar, check_int96, first_of_int96
 from seamkit.files.footers.chunks import (
     NullCounts,
     check_chunks,
@@ -103,6 +104,8 @@ def open_parquet(
         raise InputError(f"{where}: not readable as Parquet ({error})") from error
     check_names(names, where)
     _check_rows(file.metadata, where)
+    if not is_known:
+        check_calendar(file.metadata, where)
     return file
 
 
@@ -300,11 +303,15 @@ class ParquetReader(FileReader):
         kept = dictionary_columns(self._file, schema, wanted.encoded)
         file, schema = self._encoded(schema, kept, long, row_groups)
         rows, nulls = 0, NullCounts(self._file.metadata, row_groups)
+        first_day = first_of_int96(self._file.metadata)
+        times = () if first_day is None else self.int96_columns(present)
         held = FooterBounds(self._file.metadata, self.name) if self.is_strict else None
         try:
             for group, batch in self._pieces(file, present, wanted):
                 rows += batch.num_rows
                 nulls.add(batch)
+                for name in times:
+                    check_int96(batch.column(name), first_day or 0, name, self.name)
                 batch = decimals_of(batch, self._decimals)
                 if held is not None and group is not None:
                     held.check(batch, group)

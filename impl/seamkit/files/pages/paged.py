@@ -25,6 +25,7 @@ from seamkit.core._seam import ffi, lib
 from seamkit.core.border import batch_of, call
 from seamkit.core.unpack import Bound
 from seamkit.files.file_cache import KEPT
+from seamkit.files.footers.calendars import check_int96, first_of_int96
 from seamkit.files.footers.chunks import paths_twice
 from seamkit.files.pages.bounds import (
     ColumnPages,
@@ -200,6 +201,10 @@ class PagedFile:
     def _names(self) -> frozenset[str]:
         return frozenset(self._schema.names)
 
+    @functools.cached_property
+    def _first_day(self) -> int | None:
+        return first_of_int96(self._footer)
+
     def _batches(
         self, columns: Sequence[_Column], row_group: int, positions: Integers, batch_rows: int
     ) -> Iterator[pa.RecordBatch]:
@@ -240,6 +245,8 @@ class PagedFile:
         values = file.read_row_group(0, use_threads=False).column(0)
         if len(values) != whole:
             raise InputError(f"{where}: pages have {len(values)} of {counted(whole, 'row')}")
+        if chunk.physical_type == "INT96" and self._first_day is not None:
+            check_int96(values, self._first_day, column.name, self._where)
         # Where a row is among those of the pages.
         begins = np.cumsum(rows) - rows
         at = np.searchsorted(pages.first_rows, positions, "right") - 1

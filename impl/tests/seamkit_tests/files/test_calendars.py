@@ -1,0 +1,165 @@
+"""Days and times that Spark numbered by the Julian calendar are refused, all others are read."""
+
+import datetime as dt
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+from seambase.errors import RefusedError
+from seamkit.files.parquet import ParquetReader, open_parquet
+from seamkit.files.storage import Storage
+from seamkit.scan.native_path import native_rows
+from seamkit.scan.units import Wanted
+
+_MARKS = {"version": "3.5.9", "legacyDateTime": "", "legacyINT96": "", "timeZone": "UTC"}
+_GREGORIAN, _OFFSETS = dt.datetime(1582, 10, 15), dt.datetime(1900, 1, 1)
+_JUST = dt.timedelta(milliseconds=1)
+_WITHIN: dict[str, tuple[Any, Any]] = {
+    "flat": (lambda leaf: leaf, lambda value: value),
+    "list": (pa.list_, lambda value: [value]),
+    "struct": (lambda leaf: pa.struct([("x", leaf)]), lambda value: {"x": value}),
+    "map": (lambda leaf: pa.map_(pa.string(), leaf), lambda value: [("a", value)]),
+}
+
+
+def _write(
+    folder: Path, column: pa.Array, marks: Mapping[str, str] = _MARKS, **options: Any
+) -> Path:
+    """A file with the keys that Spark writes."""
+    own = {f"org.apache.spark.{key}": value for key, value in marks.items()}
+    table = pa.table({"k": range(len(column)), "c": column}).replace_schema_metadata(own)
+    pq.write_table(table, folder / "a.parquet", **options)
+    return folder / "a.parquet"
+
+
+def _values(file: Path) -> list[Any]:
+    reader = ParquetReader(Storage(str(file.parent)), file.name, int96_unit="us")
+    batches = reader.batches(reader.schema, 2, use_threads=False)
+    return [value for batch in batches for value in batch.column("c").to_pylist()]
+
+
+@pytest.mark.parametrize("within", _WITHIN)
+@pytest.mark.parametrize("zone", ["UTC", "Europe/Berlin", None])
+@pytest.mark.parametrize("kind", ["date", "ms", "us", "INT96"])
+def test_times_from_a_day_on_mean_the_same_to_all(
+    tmp_path: Path, kind: str, zone: str | None, within: str
+) -> None:
+    """Days do so from 1582-10-15 on, times, which hang on offsets of zones, from 1900 on."""
+    kept = {key: value for key, value in _MARKS.items() if key != "timeZone"}
+    marks = kept if zone is None else {**kept, "timeZone": zone}
+    type_ = {"date": pa.date32(), "ms": pa.timestamp("ms", "UTC"), "INT96": pa.timestamp("us")}.get(
+        kind, pa.timestamp("us", "UTC")
+    )
+    first = _GREGORIAN if zone == "UTC" or kind == "date" else _OFFSETS
+    nest, value = _WITHIN[within]
+    how = {"use_deprecated_int96_timestamps": kind == "INT96"}
+    if kind != "INT96" or first != _GREGORIAN:  # pyarrow writes INT96 from 1677 on
+        written = pa.array([None, value(first)], nest(type_))
+        assert _values(_write(tmp_path, written, marks, **how)) == written.to_pylist()
+    before = first - (dt.timedelta(1) if kind == "date" else _JUST)
+    if kind == "INT96" and first == _GREGORIAN:
+        return
+    file = _write(tmp_path, pa.array([None, value(before)], nest(type_)), marks, **how)
+    with pytest.raises(RefusedError, match=r"a\.parquet: column c\S* may have days before 1582"):
+        _values(file)
+
+
+@pytest.mark.parametrize(
+    ("marks", "is_read"),
+    [
+        ({}, True),
+        ({"version": "3.5.9"}, True),
+        ({"version": "3.1.0"}, True),
+        ({"legacyDateTime": "", "legacyINT96": ""}, True),  # what Spark itself does not heed
+        ({"version": "2.4.8"}, False),
+        ({"version": "4.0.0", "legacyDateTime": "", "legacyINT96": ""}, False),
+    ],
+)
+@pytest.mark.parametrize("kind", ["date", "us", "INT96"])
+def test_footers_say_whose_calendar_it_is(
+    tmp_path: Path, kind: str, marks: Mapping[str, str], is_read: bool
+) -> None:
+    """By the version of Spark, or by a mark beside it."""
+    type_ = {"date": pa.date32(), "INT96": pa.timestamp("us")}.get(kind, pa.timestamp("us", "UTC"))
+    column = pa.array([dt.datetime(1880 if kind == "INT96" else 1000, 1, 1)] * 3, type_)
+    file = _write(tmp_path, column, marks, use_deprecated_int96_timestamps=kind == "INT96")
+    if is_read:
+        assert _values(file) == column.to_pylist()
+        return
+    with pytest.raises(RefusedError, match="column c may have days"):
+        _values(file)
+
+
+@pytest.mark.parametrize(
+    ("mark", "version", "kind"),
+    [
+        ("legacyDateTime", "3.5.9", "INT96"),
+        ("legacyINT96", "3.5.9", "date"),
+        ("timeZone", "3.0.3", "date"),
+    ],
+)
+def test_a_mark_speaks_of_its_own_columns(
+    tmp_path: Path, mark: str, version: str, kind: str
+) -> None:
+    """Times of INT96 have one to themselves, and a version from which on it is needed."""
+    type_ = pa.date32() if kind == "date" else pa.timestamp("us")
+    column = pa.array([dt.datetime(1880 if kind == "INT96" else 1000, 1, 1)], type_)
+    marks = {"version": version, mark: ""}
+    file = _write(tmp_path, column, marks, use_deprecated_int96_timestamps=kind == "INT96")
+    assert _values(file) == column.to_pylist()
+
+
+def test_times_of_int96_follow_the_old_calendar_until_31(tmp_path: Path) -> None:
+    """Spark 3.0 wrote them so without a mark."""
+    column = pa.array([dt.datetime(1880, 1, 1)], pa.timestamp("us"))
+    file = _write(tmp_path, column, {"version": "3.0.3"}, use_deprecated_int96_timestamps=True)
+    with pytest.raises(RefusedError, match="column c may have days"):
+        _values(file)
+
+
+@pytest.mark.parametrize(
+    ("column", "is_read"),
+    [
+        (pa.array([None, None], pa.date32()), True),
+        (pa.array([1, 2], pa.date32()), False),
+        (pa.array([dt.datetime(1000, 1, 1)], pa.timestamp("us")), True),  # one without a zone
+        (pa.array([-200_000], pa.int32()), True),
+    ],
+)
+def test_what_ranges_do_not_rule_out_may_be_there(
+    tmp_path: Path, column: pa.Array, is_read: bool
+) -> None:
+    """A file without ranges is refused, but for nulls, and for what has no days of the kind."""
+    if is_read:
+        assert _values(_write(tmp_path, column)) == column.to_pylist()
+    file = _write(tmp_path, column, write_statistics=False)
+    if pa.types.is_date(column.type):
+        with pytest.raises(RefusedError, match="column c may have days"):
+            open_parquet(pa.OSFile(str(file)), str(file))
+    else:
+        assert _values(file) == column.to_pylist()
+
+
+def test_chosen_pages_are_held_to_it(tmp_path: Path) -> None:
+    """Where a filter of another column leaves a page with such a time of INT96, or none."""
+    times = [dt.datetime(1880 if n == 50 else 1990, 1, 1) for n in range(4000)]
+    column = pa.array(times, pa.timestamp("us"))
+    marks = {**_MARKS, "timeZone": "Asia/Tokyo"}
+    small: dict[str, Any] = {"data_page_size": 100, "write_batch_size": 20, "use_dictionary": False}
+    small |= {"use_deprecated_int96_timestamps": True, "write_page_index": True}
+    file = _write(tmp_path, column, marks, **small)
+    reader = ParquetReader(Storage(str(tmp_path)), file.name, int96_unit="us")
+
+    def read(number: int) -> int:
+        condition = pc.field("k") == number
+        wanted = Wanted(reader.schema, ["k", "c"], condition, ["k"], {}, batch_rows=1000)
+        return sum(b.num_rows for b in native_rows(reader, wanted, range(1), use_threads=False))
+
+    assert read(3000) == 1  # of its page alone
+    with pytest.raises(RefusedError, match="column c may have days"):
+        read(51)
