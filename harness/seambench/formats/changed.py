@@ -1,4 +1,4 @@
-"""Layouts of data sets that differ in where changed rows are left: one choice, an ordering, shares.
+"""Data sets that differ in where changed rows are left: one choice, an ordering, shares.
 
 Such a layout's name is `<format>-<changes>-<ordering>-u<ratio>-s<share>`, for example
 `delta-dv-event-u20-s100`: 20 % of the rows changed in each group of rows that is changed at all,
@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, cast, get_args
 
-from seambase.errors import UsageError
-from seambench.contracts.tables import Layout, Ordering
+from seambase.errors import SeambenchError, UsageError
+from seambench.contracts.tables import Design, Layout, Ordering, Step
 
 _PERCENT = r"(\d{1,3}(?:\.\d{1,2})?)"
 
@@ -91,3 +91,35 @@ class ChangedLayouts:
 
 def _listed(words: tuple[str, ...]) -> str:
     return ", ".join(words)
+
+
+def by_groups(frame: Any, design: Design) -> Any:
+    """A frame each of whose partitions is a group of a design's rows, and becomes a file."""
+    from pyspark.sql.functions import col
+
+    return frame.repartition(design.slices, *(col(key).cast("bigint") for key in design.keys))
+
+
+def group_of(path: str, named: re.Pattern[str]) -> int:
+    """Group of a data file, by the number of the partition that it was."""
+    match = named.fullmatch(path.rpartition("/")[2])
+    if match is None:
+        raise SeambenchError(f"{path} is not named like a data file that Spark wrote")
+    return int(match[1])
+
+
+def merge_by_key(step: Step, frame: Any, design: Design, table: str) -> None:
+    """Merge rows by key into a table that Spark's SQL knows by a name.
+
+    Under event-time ordering a row counts only if its `ts` is not older than the one it meets.
+    """
+    session = frame.sparkSession
+    frame.createOrReplaceTempView("changes")
+    same = " AND ".join(f"t.`{key}` = c.`{key}`" for key in design.keys)
+    newer = " AND c.ts >= t.ts" if design.layout.ordering == "event" else ""
+    then = {"upsert": "UPDATE SET *", "delete": "DELETE"}[step]
+    insert = " WHEN NOT MATCHED THEN INSERT *" if step == "upsert" else ""
+    session.sql(
+        f"MERGE INTO {table} t USING changes c ON {same} WHEN MATCHED{newer} THEN {then}{insert}"
+    )
+    session.catalog.dropTempView("changes")

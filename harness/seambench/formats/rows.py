@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from seambench.conformance.plain import typed
+from seambench.conformance.plain import canonical, typed
+
+#: Of larger tables the witness keeps the number of rows alone.
+_WITNESSED_ROWS = 100
 
 
 def data_frame(session: Any, columns: Mapping[str, str], rows: Sequence[Mapping[str, Any]]) -> Any:
@@ -29,6 +32,14 @@ def _for_spark(value: Any) -> Any:
     return [_for_spark(item) for item in value]
 
 
+def witness(frame: Any) -> dict[str, Any]:
+    """The rows of a frame of Spark's in the words of cases; of a large table their number."""
+    names, count = frame.columns, frame.count()
+    if count > _WITNESSED_ROWS:
+        return {"columns": names, "count": count}
+    return {"columns": names, "rows": in_words(frame.collect())}
+
+
 def plain_value(value: Any) -> Any:
     """Spark's Python value as cases compare it: entries of maps are pairs, variants their parts."""
     if type(value).__name__ == "VariantVal":  # Spark 4 has the class
@@ -42,3 +53,10 @@ def plain_value(value: Any) -> Any:
     if isinstance(value, dict):
         return [(plain_value(key), plain_value(inner)) for key, inner in value.items()]
     return value
+
+
+def in_words(
+    rows: Iterable[Iterable[Any]], plain: Callable[[Any], Any] = plain_value
+) -> list[list[str]]:
+    """Rows of Spark's in the words of cases, in order."""
+    return sorted([canonical(plain(value)) for value in row] for row in rows)

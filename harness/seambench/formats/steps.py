@@ -1,15 +1,17 @@
-"""Declarations of golden tables whose steps are carried out one by one, without variants."""
+"""Golden tables step by step: declarations without variants, and how Spark carries steps out."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import datetime as dt
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from seambase.errors import UsageError
 from seambench.contracts.data_files import build
-from seambench.contracts.tables import CommitRequest
+from seambench.contracts.tables import CommitRequest, Written
 from seambench.formats.golden import read_declaration
 
 
@@ -40,18 +42,84 @@ class SteppedTable:
 _Table = TypeVar("_Table", bound=SteppedTable)
 
 
-def load_stepped(kind: type[_Table], title: str, folder: Path, file: Path | None) -> _Table:
-    """Read what a golden table is; `title` is the format's, for messages."""
-
-    def variant(name: str, file: Path) -> Mapping[str, Any]:
-        raise UsageError(f"{file}: golden {title} tables have no variants, such as {name!r}")
-
-    file, data = read_declaration(folder, file, variant)
-    spec: _Table = build(kind, data, file)
-    return spec
+def _settled(table: Path) -> None:
+    """Nothing: an archive holds all of a table."""
 
 
-def stepped_needs(spec: SteppedTable, request: CommitRequest) -> list[str]:
-    """Its features, and partitions."""
-    del request
-    return [*spec.features, *(["partitioned"] if spec.partition else [])]
+@dataclass(frozen=True)
+class SteppedGolden(Generic[_Table]):
+    """The golden tables of a format; see `seambench.contracts.formats.Golden`.
+
+    Attributes:
+        kind: what its declarations are.
+        title: the format's, for messages.
+        settle: puts right what an archive cannot hold.
+    """
+
+    kind: type[_Table]
+    title: str
+    settle: Callable[[Path], None] = _settled
+
+    def load_table(self, folder: Path, file: Path | None = None) -> _Table:
+        """Read what a golden table is."""
+        file, data = read_declaration(folder, file, self._variant)
+        spec: _Table = build(self.kind, data, file)
+        return spec
+
+    def needs(self, spec: SteppedTable, request: CommitRequest) -> list[str]:
+        """Its features, and partitions."""
+        del request
+        return [*spec.features, *(["partitioned"] if spec.partition else [])]
+
+    def _variant(self, name: str, file: Path) -> Mapping[str, Any]:
+        raise UsageError(f"{file}: golden {self.title} tables have no variants, such as {name!r}")
+
+
+@contextmanager
+def settings(told: Mapping[str, str], *confs: Any) -> Iterator[None]:
+    """Settings that hold for a while, in configurations of Spark's or Hadoop's."""
+    for name, value in told.items():
+        for conf in confs:
+            conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name in told:
+            for conf in confs:
+                conf.unset(name)
+
+
+def carry_out(
+    steps: Iterable[Any],
+    do: Callable[[Any], object],
+    note: Callable[[Written], None],
+    *,
+    lenient: bool,
+    needed: int = 1,
+) -> Written:
+    """Carry out steps one by one, and note what came of each.
+
+    Args:
+        steps: in the words of the table's format.
+        do: carries one out.
+        note: is told after each what became of those before.
+        lenient: go on after a step that fails, with the table as it then is.
+        needed: so many steps at the beginning must not fail.
+    """
+    done = Written()
+    for number, step in enumerate(steps, 1):
+        try:
+            do(step)
+        except Exception as error:
+            if not lenient or number <= needed:
+                raise
+            done.failures[number] = str(error)[:500]
+        note(done)
+    return done
+
+
+def moment(millis: int) -> str:
+    """A time in milliseconds since 1970, in words."""
+    found = dt.datetime.fromtimestamp(millis // 1000, dt.UTC)
+    found += dt.timedelta(milliseconds=millis % 1000)
+    return found.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -9,9 +9,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from seambench.conformance.plain import canonical
 from seambench.contracts.scan import ScanRequest
-from seambench.formats.rows import plain_value
+from seambench.formats.rows import in_words
 
 Answer = dict[str, Any]
 """A request's keys, and `columns` and `rows` (each value as `canonical` text) or `error`."""
@@ -51,8 +50,7 @@ def ask_spark(spark: Any, table: Path, request: Mapping[str, Any]) -> Answer:
         rows = frame.select(*(f"`{name}`" for name in names)).collect()
     except Exception as error:  # whatever comes through from Java
         return {**request, "error": str(error)[:500]}
-    found = sorted([canonical(plain_value(value)) for value in row] for row in rows)
-    return {**request, "columns": names, "rows": found}
+    return {**request, "columns": names, "rows": in_words(rows)}
 
 
 def scan_request(table: Path, answer: Mapping[str, Any]) -> ScanRequest:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from seambench.contracts.formats import TableFormat
 from seambench.contracts.tables import SparkBundle
-from seambench.formats.delta import damage, golden, writer
+from seambench.formats.delta import writer
+from seambench.formats.delta.damage import DAMAGE
+from seambench.formats.delta.golden import GOLDEN
 from seambench.formats.delta.writer import LAYOUTS
 
 __all__ = ["FORMAT", "bundle"]
@@ -41,17 +41,13 @@ def bundle(version: str | None = None) -> SparkBundle:
     )
 
 
-def _recognises(folder: Path) -> bool:
-    return (folder / "_delta_log").is_dir()
-
-
 FORMAT = TableFormat(
     name="delta",
     title="Delta",
-    recognises=_recognises,
+    recognises=lambda folder: (folder / "_delta_log").is_dir(),
     bundle=bundle,
-    golden=golden,
-    damage=damage,
+    golden=GOLDEN,
+    damage=DAMAGE,
     layouts=LAYOUTS,
     writer=writer,
     capabilities=_CAPABILITIES,

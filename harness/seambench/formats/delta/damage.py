@@ -7,9 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from seambench.formats.plain_damage import name_parts, position
-
-__all__ = ["FILES", "name_parts", "position"]
+from seambench.formats.plain_damage import PlainDamage
 
 
 def _in_log(pattern: str, table: Path) -> Sequence[Path]:
@@ -34,3 +32,5 @@ FILES: Mapping[str, Callable[[Path], Sequence[Path]]] = {
     "data": partial(_outside, "*.parquet"),
     "vector": partial(_outside, "deletion_vector_*.bin"),
 }
+
+DAMAGE = PlainDamage(FILES)

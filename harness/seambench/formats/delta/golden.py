@@ -13,10 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from seambench.formats.steps import SteppedTable, load_stepped
-from seambench.formats.steps import stepped_needs as needs
-
-__all__ = ["TableSpec", "load_table", "needs", "settle"]
+from seambench.formats.steps import SteppedGolden, SteppedTable
 
 #: The folder of a golden table while it is written.
 _WRITTEN_AT = re.compile(r"file:/+(?:[^\"/]+/)+golden-delta/[^\"/]+/")
@@ -43,11 +40,6 @@ class TableSpec(SteppedTable):
     feed_from: int | None = None
     hidden: Mapping[str, str] = field(default_factory=dict)
     hidden_from: int = 1
-
-
-def load_table(folder: Path, file: Path | None = None) -> TableSpec:
-    """Read what a golden table is; see `seambench.formats.steps.load_stepped`."""
-    return load_stepped(TableSpec, "Delta", folder, file)
 
 
 def settle(table: Path) -> None:
@@ -78,3 +70,6 @@ def _stated_millis(file: Path) -> int | None:
         if "commitInfo" in action:
             return int(action["commitInfo"]["timestamp"])
     return None
+
+
+GOLDEN = SteppedGolden(TableSpec, "Delta", settle)

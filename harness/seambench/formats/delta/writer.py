@@ -10,55 +10,42 @@ Replaced rows are marked in deletion vectors (`dv`), or changed files are writte
 
 from __future__ import annotations
 
-import datetime as dt
 import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
-from seambase.errors import SeambenchError
-from seambench.conformance.plain import canonical
 from seambench.contracts.tables import Design, Groups, Step, Written
-from seambench.formats.changed import ChangedLayout, ChangedLayouts
+from seambench.formats.changed import (
+    ChangedLayout,
+    ChangedLayouts,
+    by_groups,
+    group_of,
+    merge_by_key,
+)
 from seambench.formats.murmur import partition_numbers as groups
-from seambench.formats.rows import plain_value
+from seambench.formats.rows import witness
+from seambench.formats.steps import carry_out, moment, settings
 
 __all__ = ["check", "groups", "write", "write_table", "writer_version"]
 
 _DATA_FILE = re.compile(r"part-(\d{5})-.*\.parquet")
-#: Of larger golden tables the witness keeps the number of rows alone.
-_WITNESSED_ROWS = 100
 
 
 def write(step: Step, frame: Any, design: Design, path: Path) -> None:
-    """One commit: a new table, or rows merged into it by key.
-
-    Under event-time ordering a row counts only if its `ts` is not older than the one it meets.
-    """
+    """One commit: a new table, or rows merged into it by key."""
     layout = design.layout
     assert isinstance(layout, DeltaLayout)
     if step == "create":
-        from pyspark.sql.functions import col
-
-        keys = [col(key).cast("bigint") for key in design.keys]
-        writer = frame.repartition(design.slices, *keys).write.format("delta").mode("overwrite")
+        writer = by_groups(frame, design).write.format("delta").mode("overwrite")
         vectors = str(layout.kept == "dv").lower()
         writer.option("delta.enableDeletionVectors", vectors).save(str(path))
         return
-    session = frame.sparkSession
-    frame.createOrReplaceTempView("changes")
-    same = " AND ".join(f"t.`{key}` = c.`{key}`" for key in design.keys)
-    newer = " AND c.ts >= t.ts" if layout.ordering == "event" else ""
-    then = {"upsert": "UPDATE SET *", "delete": "DELETE"}[step]
-    insert = " WHEN NOT MATCHED THEN INSERT *" if step == "upsert" else ""
     table = str(path).replace("`", "``")
-    session.sql(
-        f"MERGE INTO delta.`{table}` t USING changes c ON {same} "
-        f"WHEN MATCHED{newer} THEN {then}{insert}"
-    )
-    session.catalog.dropTempView("changes")
+    merge_by_key(step, frame, design, f"delta.`{table}`")
 
 
 def check(path: Path, groups: Groups) -> None:
@@ -68,18 +55,10 @@ def check(path: Path, groups: Groups) -> None:
     for number, file in enumerate(sorted((path / "_delta_log").glob("*.json"))):
         for action in map(json.loads, file.read_text(encoding="utf-8").splitlines()):
             if number == 0 and "add" in action:
-                created[action["add"]["path"]] = _group(action["add"]["path"])
+                created[action["add"]["path"]] = group_of(action["add"]["path"], _DATA_FILE)
             elif "remove" in action:
                 touched |= {created[p] for p in [action["remove"]["path"]] if p in created}
     groups.check(path.name, created.values(), touched)
-
-
-def _group(name: str) -> int:
-    """Group of a data file, by the number of the partition that it was."""
-    match = _DATA_FILE.fullmatch(name)
-    if match is None:
-        raise SeambenchError(f"{name} is not named like a data file that Spark wrote")
-    return int(match[1])
 
 
 def writer_version(spec: Any) -> str | None:
@@ -92,29 +71,16 @@ def write_table(session: Any, spec: Any, table: Path, *, lenient: bool = False) 
 
     `lenient` goes on after a step that fails, with the table as it then is.
     """
-    hadoop = session.sparkContext._jsc.hadoopConfiguration()
-    for name, value in spec.settings.items():
-        session.conf.set(name, value)
-        hadoop.set(name, value)  # the Parquet writer's own settings
-    done = Written()
-    try:
-        for number, step in enumerate(spec.steps, 1):
-            try:
-                _carry_out(session, step, table)
-            except Exception as error:
-                if not lenient or number == 1:
-                    raise
-                done.failures[number] = str(error)[:500]
-            _note(session, spec, table, done)
-    finally:
-        session.sql("DROP TABLE IF EXISTS golden")
-        for name in spec.settings:
-            session.conf.unset(name)
-            hadoop.unset(name)
-    return done
+    hadoop = session.sparkContext._jsc.hadoopConfiguration()  # the Parquet writer's own settings
+    do, note = partial(_carry_out, session, table), partial(_note, session, spec, table)
+    with settings(spec.settings, session.conf, hadoop):
+        try:
+            return carry_out(spec.steps, do, note, lenient=lenient)
+        finally:
+            session.sql("DROP TABLE IF EXISTS golden")
 
 
-def _carry_out(session: Any, step: Any, table: Path) -> None:
+def _carry_out(session: Any, table: Path, step: Any) -> None:
     if isinstance(step, str):
         session.sql(step.replace("{path}", str(table)))
         return
@@ -155,17 +121,17 @@ def _note(session: Any, spec: Any, table: Path, done: Written) -> None:
     if spec.hidden and step >= spec.hidden_from:
         hidden = [f"{expression} AS {name}" for name, expression in spec.hidden.items()]
         frame = frame.selectExpr("*", *hidden)
-    witness = _read(frame)
+    found = witness(frame)
     if spec.feed_from is not None and step >= spec.feed_from:
-        witness |= {"feed": _feed(session, table, done.instants[spec.feed_from - 1])}
-    done.witness.append(witness)
+        found |= {"feed": _feed(session, table, done.instants[spec.feed_from - 1])}
+    done.witness.append(found)
 
 
 def _feed(session: Any, table: Path, first: str) -> dict[str, Any]:
     """The change feed from a version on as Spark reads it, or why it does not."""
     reader = session.read.format("delta").option("readChangeFeed", "true")
     try:
-        return _read(reader.option("startingVersion", first).load(str(table)))
+        return witness(reader.option("startingVersion", first).load(str(table)))
     except Exception as error:
         return {"refused": str(error).strip().splitlines()[0]}
 
@@ -174,19 +140,7 @@ def _time(commit: Path) -> str:
     """When a commit was made, as its commitInfo says."""
     lines = commit.read_text(encoding="utf-8").splitlines()
     [info] = [json.loads(line)["commitInfo"] for line in lines if '"commitInfo"' in line]
-    millis = info.get("inCommitTimestamp", info["timestamp"])
-    moment = dt.datetime.fromtimestamp(millis // 1000, dt.UTC)
-    moment += dt.timedelta(milliseconds=millis % 1000)
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def _read(frame: Any) -> dict[str, Any]:
-    """The rows as Spark reads them, in the words of cases; of a large table their number."""
-    names, count = frame.columns, frame.count()
-    if count > _WITNESSED_ROWS:
-        return {"columns": names, "count": count}
-    rows = [[canonical(plain_value(value)) for value in row] for row in frame.collect()]
-    return {"columns": names, "rows": sorted(rows)}
+    return moment(info.get("inCommitTimestamp", info["timestamp"]))
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from seambench.contracts.formats import TableFormat
 from seambench.contracts.tables import SparkBundle
-from seambench.formats.hive import damage, golden, writer
+from seambench.formats.hive import writer
+from seambench.formats.hive.damage import DAMAGE
+from seambench.formats.hive.golden import DESCRIPTOR, GOLDEN
 
 __all__ = ["FORMAT", "bundle"]
 
@@ -58,17 +58,13 @@ def bundle(version: str | None = None) -> SparkBundle:
     )
 
 
-def _recognises(folder: Path) -> bool:
-    return (folder / golden.DESCRIPTOR).is_file()
-
-
 FORMAT = TableFormat(
     name="hive",
     title="Hive",
-    recognises=_recognises,
+    recognises=lambda folder: (folder / DESCRIPTOR).is_file(),
     bundle=bundle,
-    golden=golden,
-    damage=damage,
+    golden=GOLDEN,
+    damage=DAMAGE,
     layouts=None,
     writer=writer,
     capabilities=_CAPABILITIES,

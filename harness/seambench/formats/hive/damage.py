@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from seambench.formats.plain_damage import name_parts, position
-
-__all__ = ["FILES", "name_parts", "position"]
+from seambench.formats.plain_damage import PlainDamage
 
 
 def _data_files(table: Path) -> Sequence[Path]:
@@ -22,3 +20,5 @@ def _data_files(table: Path) -> Sequence[Path]:
 
 #: Kinds of files that edits name.
 FILES: Mapping[str, Callable[[Path], Sequence[Path]]] = {"data": _data_files}
+
+DAMAGE = PlainDamage(FILES)

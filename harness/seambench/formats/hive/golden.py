@@ -7,13 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
-from seambench.formats.steps import SteppedTable, load_stepped
-from seambench.formats.steps import stepped_needs as needs
-
-__all__ = ["DESCRIPTOR", "TableSpec", "load_table", "needs", "settle"]
+from seambench.formats.steps import SteppedGolden, SteppedTable
 
 DESCRIPTOR = "_hive_table.json"
 """The file in a table's folder that says in place of a metastore what the table is."""
@@ -36,11 +32,4 @@ class TableSpec(SteppedTable):
     witnessed: bool = True
 
 
-def load_table(folder: Path, file: Path | None = None) -> TableSpec:
-    """Read what a golden table is; see `seambench.formats.steps.load_stepped`."""
-    return load_stepped(TableSpec, "Hive", folder, file)
-
-
-def settle(table: Path) -> None:
-    """Nothing: an archive holds all of a table."""
-    del table
+GOLDEN = SteppedGolden(TableSpec, "Hive")

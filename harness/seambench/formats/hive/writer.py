@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from seambase.errors import UsageError
-from seambench.conformance.plain import canonical
 from seambench.contracts.tables import Design, Groups, Step, Written
 from seambench.formats.hive.golden import DESCRIPTOR, TableSpec
-from seambench.formats.rows import plain_value
+from seambench.formats.rows import in_words, plain_value
+from seambench.formats.steps import carry_out, settings
 
 
 def write(step: Step, frame: Any, design: Design, path: Path) -> None:
@@ -46,31 +47,26 @@ def write_table(session: Any, spec: Any, table: Path, *, lenient: bool = False) 
     `lenient` goes on after a step that fails; what cannot be read is noted as its `error`.
     """
     assert isinstance(spec, TableSpec)
-    done = Written()
-    for name, value in spec.settings.items():
-        session.conf.set(name, value)
-    try:
-        for number, step in enumerate(spec.steps, 1):
-            try:
-                _carry_out(session, step, table)
-            except Exception as error:
-                if not lenient:
-                    raise
-                done.failures[number] = str(error)[:500]
-            done.instants.append(str(number))
-        if spec.witnessed:
-            done.witness.append(_witness(session, lenient))
-    finally:
-        session.sql("DROP TABLE IF EXISTS golden")
-        session.sql("RESET")
-        for name in spec.settings:
-            session.conf.unset(name)
+    do = partial(_carry_out, session, table)
+    with settings(spec.settings, session.conf):
+        try:
+            done = carry_out(spec.steps, do, _note, lenient=lenient, needed=0)
+            if spec.witnessed:
+                done.witness.append(_witness(session, lenient))
+        finally:
+            session.sql("DROP TABLE IF EXISTS golden")
+            session.sql("RESET")
     text = json.dumps(spec.descriptor, indent=2, ensure_ascii=False)
     (table / DESCRIPTOR).write_text(text + "\n", encoding="utf-8")
     return done
 
 
-def _carry_out(session: Any, step: Any, table: Path) -> None:
+def _note(done: Written) -> None:
+    """A folder has no commits: a step is called by its number."""
+    done.instants.append(str(len(done.instants) + 1))
+
+
+def _carry_out(session: Any, table: Path, step: Any) -> None:
     if isinstance(step, str):
         session.sql(step.replace("{path}", str(table)))
         return
@@ -84,12 +80,12 @@ def _witness(session: Any, lenient: bool) -> Mapping[str, Any]:
     """The rows as Hive's classes read them, in the words of cases."""
     try:
         frame = session.sql("SELECT * FROM golden")
-        rows = [[canonical(_plain(value)) for value in row] for row in frame.collect()]
+        rows = in_words(frame.collect(), _plain)
     except Exception as error:
         if not lenient:
             raise
         return {"error": str(error)[:500]}
-    return {"columns": frame.columns, "rows": sorted(rows)}
+    return {"columns": frame.columns, "rows": rows}
 
 
 def _plain(value: Any) -> Any:

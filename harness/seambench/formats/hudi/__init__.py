@@ -51,10 +51,6 @@ def bundle(version: str | None = None) -> SparkBundle:
     )
 
 
-def _is_meta(column: str) -> bool:
-    return column.startswith("_hoodie_")
-
-
 def _recognises(path: Path) -> bool:
     if not path.is_file():
         return (path / ".hoodie").is_dir()
@@ -66,7 +62,7 @@ FORMAT = TableFormat(
     name="hudi",
     title="Hudi",
     meta_columns=_META_COLUMNS,
-    is_meta=_is_meta,
+    is_meta=lambda column: column.startswith("_hoodie_"),
     recognises=_recognises,
     bundle=bundle,
     golden=golden,

@@ -21,6 +21,7 @@ from seambench.contracts.tables import Design, Groups, Step, Written
 from seambench.formats.hudi.golden import Operation, TableSpec, WriteSpec
 from seambench.formats.hudi.layouts import HudiLayout
 from seambench.formats.rows import data_frame
+from seambench.formats.steps import settings
 
 __all__ = ["check", "groups", "save", "table_files", "write", "write_table", "writer_version"]
 
@@ -130,17 +131,14 @@ def _carry_out(
 
 def _run_sql(spark: Any, text: str, options: dict[str, str], table: Path) -> None:
     """A statement over the table, which is called `golden`; options hold for it alone."""
-    for name, value in options.items():
-        spark.conf.set(name, value)
-    try:
-        spark.sql("DROP TABLE IF EXISTS golden")
-        if not text.lstrip().upper().startswith("CREATE TABLE"):
-            spark.sql(f"CREATE TABLE golden USING hudi LOCATION '{table}'")
-        spark.sql(text).collect()
-    finally:
-        spark.sql("DROP TABLE IF EXISTS golden")
-        for name in options:
-            spark.conf.unset(name)
+    with settings(options, spark.conf):
+        try:
+            spark.sql("DROP TABLE IF EXISTS golden")
+            if not text.lstrip().upper().startswith("CREATE TABLE"):
+                spark.sql(f"CREATE TABLE golden USING hudi LOCATION '{table}'")
+            spark.sql(text).collect()
+        finally:
+            spark.sql("DROP TABLE IF EXISTS golden")
 
 
 def _timeline(table: Path) -> Path:

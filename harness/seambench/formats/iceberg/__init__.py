@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from seambench.contracts.formats import TableFormat
 from seambench.contracts.tables import SparkBundle
-from seambench.formats.iceberg import damage, golden, writer
+from seambench.formats.iceberg import writer
+from seambench.formats.iceberg.damage import DAMAGE
+from seambench.formats.iceberg.golden import GOLDEN
 from seambench.formats.iceberg.writer import LAYOUTS
 
 __all__ = ["FORMAT", "bundle"]
 
+_META_COLUMNS = ("_row_id", "_last_updated_sequence_number")
 _CAPABILITIES = {
     "iceberg.v1": "tables of format version 1",
     "iceberg.v2": "tables of format version 2",
@@ -39,26 +40,14 @@ def bundle(version: str | None = None) -> SparkBundle:
     )
 
 
-def _is_meta(column: str) -> bool:
-    """Whether a column is one of those that every table has besides the user's."""
-    return column in _META
-
-
-_META = ("_row_id", "_last_updated_sequence_number")
-
-
-def _recognises(folder: Path) -> bool:
-    return any((folder / "metadata").glob("*.metadata.json"))
-
-
 FORMAT = TableFormat(
     name="iceberg",
     title="Iceberg",
-    is_meta=_is_meta,
-    recognises=_recognises,
+    is_meta=lambda column: column in _META_COLUMNS,
+    recognises=lambda folder: any((folder / "metadata").glob("*.metadata.json")),
     bundle=bundle,
-    golden=golden,
-    damage=damage,
+    golden=GOLDEN,
+    damage=DAMAGE,
     layouts=LAYOUTS,
     writer=writer,
     home=writer.location,

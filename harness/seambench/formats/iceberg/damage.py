@@ -10,9 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from seambench.formats.plain_damage import name_parts, position
-
-__all__ = ["FILES", "name_parts", "position"]
+from seambench.formats.plain_damage import PlainDamage
 
 
 def _below(folder: str, pattern: str, table: Path) -> Sequence[Path]:
@@ -45,3 +43,5 @@ FILES: Mapping[str, Callable[[Path], Sequence[Path]]] = {
     "deletes": _deletes,
     "vectors": partial(_below, "data", "*.puffin"),
 }
+
+DAMAGE = PlainDamage(FILES)

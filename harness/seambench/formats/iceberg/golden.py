@@ -7,12 +7,8 @@ the metadata file that was the newest then.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
-from seambench.formats.steps import SteppedTable, load_stepped
-from seambench.formats.steps import stepped_needs as needs
-
-__all__ = ["TableSpec", "load_table", "needs", "settle"]
+from seambench.formats.steps import SteppedGolden, SteppedTable
 
 
 @dataclass(frozen=True)
@@ -25,11 +21,4 @@ class TableSpec(SteppedTable):
     """
 
 
-def load_table(folder: Path, file: Path | None = None) -> TableSpec:
-    """Read what a golden table is; see `seambench.formats.steps.load_stepped`."""
-    return load_stepped(TableSpec, "Iceberg", folder, file)
-
-
-def settle(table: Path) -> None:
-    """Nothing: an archive holds all that counts."""
-    del table
+GOLDEN = SteppedGolden(TableSpec, "Iceberg")

@@ -19,13 +19,13 @@ file and commits both at once. Like Flink's upserts, keys are deleted whether a 
 
 from __future__ import annotations
 
-import datetime as dt
 import gzip
 import json
 import re
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -34,19 +34,23 @@ import fastavro
 import pyarrow.parquet as pq
 
 from seambase.errors import SeambenchError
-from seambench.conformance.plain import canonical
 from seambench.contracts.tables import Design, Groups, Step, Written
-from seambench.formats.changed import ChangedLayout, ChangedLayouts
+from seambench.formats.changed import (
+    ChangedLayout,
+    ChangedLayouts,
+    by_groups,
+    group_of,
+    merge_by_key,
+)
 from seambench.formats.iceberg.java import OPERATIONS, Files, load
 from seambench.formats.iceberg.relocate import relocate
 from seambench.formats.murmur import partition_numbers as groups
-from seambench.formats.rows import plain_value
+from seambench.formats.rows import witness
+from seambench.formats.steps import carry_out, moment, settings
 
 __all__ = ["check", "groups", "location", "table_name", "write", "write_table", "writer_version"]
 
 _DATA_FILE = re.compile(r"(\d{5})-\d+-.*\.parquet")
-#: Of larger golden tables the witness keeps the number of rows alone.
-_WITNESSED_ROWS = 100
 
 
 def table_name(session: Any, path: Path) -> str:
@@ -66,39 +70,25 @@ def _catalog(session: Any, path: Path) -> str:
 
 
 def write(step: Step, frame: Any, design: Design, path: Path) -> None:
-    """One commit: a new table, or rows merged into it by key.
-
-    Under event-time ordering a row counts only if its `ts` is not older than the one it meets.
-    """
+    """One commit: a new table, or rows merged into it by key."""
     layout = design.layout
     assert isinstance(layout, IcebergLayout)
     session = frame.sparkSession
     table = table_name(session, path)
     if step == "create":
-        from pyspark.sql.functions import col
-
-        keys = [col(key).cast("bigint") for key in design.keys]
-        writer = frame.repartition(design.slices, *keys).writeTo(table).using("iceberg")
+        writer = by_groups(frame, design).writeTo(table).using("iceberg")
         for name, value in _properties(layout).items():
             writer = writer.tableProperty(name, value)
         writer.create()
         return
     relocate(path)
     if layout.kept == "eq":
-        merge(step, frame, design, path, table_name)
+        _replace_keys(step, frame, design, path)
         return
     # A data file may have one deletion vector. Iceberg sends all changes of a file to one task, and
     # Spark would cut what is long for a task in pieces.
     session.conf.set("spark.sql.adaptive.optimizeSkewsInRebalancePartitions.enabled", "false")
-    frame.createOrReplaceTempView("changes")
-    same = " AND ".join(f"t.`{key}` = c.`{key}`" for key in design.keys)
-    newer = " AND c.ts >= t.ts" if layout.ordering == "event" else ""
-    then = {"upsert": "UPDATE SET *", "delete": "DELETE"}[step]
-    insert = " WHEN NOT MATCHED THEN INSERT *" if step == "upsert" else ""
-    session.sql(
-        f"MERGE INTO {table} t USING changes c ON {same} WHEN MATCHED{newer} THEN {then}{insert}"
-    )
-    session.catalog.dropTempView("changes")
+    merge_by_key(step, frame, design, table)
 
 
 def _properties(layout: IcebergLayout) -> Mapping[str, str]:
@@ -120,7 +110,7 @@ def check(path: Path, groups: Groups) -> None:
         for entry in _entries(snapshot):
             file = entry["data_file"]
             if number == 0:
-                created[file["file_path"]] = _group(file["file_path"])
+                created[file["file_path"]] = group_of(file["file_path"], _DATA_FILE)
             elif file.get("content") == 1:
                 touched |= {created[p] for p in _pointed(file) if p in created}
             elif file.get("content") == 2:
@@ -163,14 +153,6 @@ def _meeting(table: Path, file: Mapping[str, Any], data: Iterable[str]) -> set[s
     return {one for one in data if one.removeprefix("file:") in plain}
 
 
-def _group(path: str) -> int:
-    """Group of a data file, by the number of the partition that it was."""
-    match = _DATA_FILE.fullmatch(path.rpartition("/")[2])
-    if match is None:
-        raise SeambenchError(f"{path} is not named like a data file that Spark wrote")
-    return int(match[1])
-
-
 def writer_version(spec: Any) -> str | None:
     """Golden Iceberg tables are all written by the default version."""
     del spec
@@ -182,25 +164,12 @@ def write_table(session: Any, spec: Any, table: Path, *, lenient: bool = False) 
 
     `lenient` goes on after a step that fails, with the table as it then is.
     """
-    for name, value in spec.settings.items():
-        session.conf.set(name, value)
-    done = Written()
-    try:
-        for number, step in enumerate(spec.steps, 1):
-            try:
-                _do(session, step, table)
-            except Exception as error:
-                if not lenient or number == 1:
-                    raise
-                done.failures[number] = str(error)[:500]
-            _note(session, table, done)
-    finally:
-        for name in spec.settings:
-            session.conf.unset(name)
-    return done
+    do, note = partial(_do, session, table), partial(_note, session, table)
+    with settings(spec.settings, session.conf):
+        return carry_out(spec.steps, do, note, lenient=lenient)
 
 
-def _do(session: Any, step: Any, table: Path) -> None:
+def _do(session: Any, table: Path, step: Any) -> None:
     name = table_name(session, table)
     if isinstance(step, str):
         words = {
@@ -243,15 +212,8 @@ def _note(session: Any, table: Path, done: Written) -> None:
     known = {one["snapshot-id"]: one for one in metadata.get("snapshots", ())}
     snapshot = known.get(current)
     done.instants.append("" if snapshot is None else str(current))
-    done.completions.append("" if snapshot is None else _time(snapshot["timestamp-ms"]))
-    witness = {"metadata": _newest_file(table).name, **_read(session, table)}
-    done.witness.append(witness)
-
-
-def _time(millis: int) -> str:
-    moment = dt.datetime.fromtimestamp(millis // 1000, dt.UTC)
-    moment += dt.timedelta(milliseconds=millis % 1000)
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    done.completions.append("" if snapshot is None else moment(snapshot["timestamp-ms"]))
+    done.witness.append({"metadata": _newest_file(table).name, **_read(session, table)})
 
 
 def _read(session: Any, table: Path) -> Mapping[str, Any]:
@@ -260,16 +222,10 @@ def _read(session: Any, table: Path) -> Mapping[str, Any]:
     Where Spark cannot read what Iceberg's own API wrote, the witness says with what it failed.
     """
     frame = session.table(table_name(session, table))
-    names = frame.columns
     try:
-        count = frame.count()
-        found = frame.collect() if count <= _WITNESSED_ROWS else None
+        return witness(frame)
     except Exception as error:
-        return {"columns": names, "fails": _cause(str(error))}
-    if found is None:
-        return {"columns": names, "count": count}
-    rows = [[canonical(plain_value(value)) for value in row] for row in found]
-    return {"columns": names, "rows": sorted(rows)}
+        return {"columns": frame.columns, "fails": _cause(str(error))}
 
 
 def _cause(text: str) -> str:
@@ -290,14 +246,8 @@ class IcebergLayout(ChangedLayout):
 LAYOUTS = ChangedLayouts(IcebergLayout, "Iceberg")
 
 
-def merge(
-    step: Step,
-    frame: Any,
-    design: Design,
-    path: Path,
-    table_name: Callable[[Any, Path], str],
-) -> None:
-    """Commit one upsert or delete by key; see `seambench.contracts.formats.Writer.write`."""
+def _replace_keys(step: Step, frame: Any, design: Design, path: Path) -> None:
+    """Commit one upsert or delete by key, with an equality delete file."""
     session = frame.sparkSession
     # With it on, Spark was seen to read equality deletes otherwise than a new session does.
     session.conf.set("spark.sql.iceberg.executor-cache.enabled", "false")
@@ -320,13 +270,12 @@ def _that_count(step: Step, frame: Any, design: Design, table: Any) -> Any:
     """
     from pyspark.sql.functions import col
 
-    keys = list(design.keys)
+    keys = [*design.keys]
     stored = table.select(*keys, col("ts").alias("stored_ts"))
     met = frame.join(stored, keys, "left" if step == "upsert" else "inner")
     if design.layout.ordering == "event":
         met = met.where("stored_ts IS NULL OR ts >= stored_ts")
-    by = [col(key).cast("bigint") for key in keys]
-    return met.select(*frame.columns).repartition(design.slices, *by)
+    return by_groups(met.select(*frame.columns), design)
 
 
 def _commit(session: Any, name: str, beside: str, keys: Sequence[str], *, with_rows: bool) -> None:

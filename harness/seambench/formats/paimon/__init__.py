@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from seambench.contracts.formats import TableFormat
 from seambench.contracts.tables import SparkBundle
-from seambench.formats.paimon import damage, golden, writer
+from seambench.formats.paimon import writer
+from seambench.formats.paimon.damage import DAMAGE
+from seambench.formats.paimon.golden import GOLDEN
 from seambench.formats.paimon.writer import LAYOUTS
 
 __all__ = ["FORMAT", "bundle"]
@@ -58,18 +58,14 @@ def _is_meta(column: str) -> bool:
     return column in _META_COLUMNS or column.startswith("_KEY_")
 
 
-def _recognises(folder: Path) -> bool:
-    return (folder / "schema" / "schema-0").is_file()
-
-
 FORMAT = TableFormat(
     name="paimon",
     title="Paimon",
     is_meta=_is_meta,
-    recognises=_recognises,
+    recognises=lambda folder: (folder / "schema" / "schema-0").is_file(),
     bundle=bundle,
-    golden=golden,
-    damage=damage,
+    golden=GOLDEN,
+    damage=DAMAGE,
     layouts=LAYOUTS,
     writer=writer,
     capabilities=_CAPABILITIES,

@@ -6,9 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from seambench.formats.plain_damage import name_parts, position
-
-__all__ = ["FILES", "name_parts", "position"]
+from seambench.formats.plain_damage import PlainDamage
 
 
 def _below(pattern: str, table: Path) -> Sequence[Path]:
@@ -30,3 +28,5 @@ FILES: Mapping[str, Callable[[Path], Sequence[Path]]] = {
     "vectors": partial(_below, "index/index-*"),
     "data": partial(_below, "**/bucket-*/data-*"),
 }
+
+DAMAGE = PlainDamage(FILES)

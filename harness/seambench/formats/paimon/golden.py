@@ -6,12 +6,8 @@ Beside archive and origin a table has `witness.json`: what Spark itself read aft
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
-from seambench.formats.steps import SteppedTable, load_stepped
-from seambench.formats.steps import stepped_needs as needs
-
-__all__ = ["TableSpec", "load_table", "needs", "settle"]
+from seambench.formats.steps import SteppedGolden, SteppedTable
 
 
 @dataclass(frozen=True)
@@ -28,11 +24,4 @@ class TableSpec(SteppedTable):
     core: str = ""
 
 
-def load_table(folder: Path, file: Path | None = None) -> TableSpec:
-    """Read what a golden table is; see `seambench.formats.steps.load_stepped`."""
-    return load_stepped(TableSpec, "Paimon", folder, file)
-
-
-def settle(table: Path) -> None:
-    """Nothing: an archive holds all of a table."""
-    del table
+GOLDEN = SteppedGolden(TableSpec, "Paimon")

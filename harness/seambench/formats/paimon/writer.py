@@ -27,7 +27,6 @@ its witness is what the core reads with these options of a scan, each row behind
 
 from __future__ import annotations
 
-import datetime as dt
 import json
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -41,16 +40,14 @@ import numpy as np
 import numpy.typing as npt
 
 from seambase.errors import SeambenchError, UsageError
-from seambench.conformance.plain import canonical
 from seambench.contracts.tables import Design, Groups, Step, Written
-from seambench.formats.changed import ChangedLayout, ChangedLayouts
+from seambench.formats.changed import ChangedLayout, ChangedLayouts, merge_by_key
 from seambench.formats.murmur import finish, halves, mix
-from seambench.formats.rows import plain_value
+from seambench.formats.rows import witness
+from seambench.formats.steps import carry_out, moment, settings
 
 __all__ = ["check", "groups", "write", "write_table", "writer_version"]
 
-#: Of larger golden tables the witness keeps the number of rows alone.
-_WITNESSED_ROWS = 100
 TABLE = "golden"
 
 
@@ -74,10 +71,7 @@ def catalog_of(session: Any, table: Path) -> Iterator[None]:
 
 
 def write(step: Step, frame: Any, design: Design, path: Path) -> None:
-    """One commit, and for layouts without runs its compaction; a new table is compacted once.
-
-    Under event-time ordering a row counts only if its `ts` is not older than the one it meets.
-    """
+    """One commit, and for layouts without runs its compaction; a new table is compacted once."""
     layout = design.layout
     assert isinstance(layout, PaimonLayout)
     session = frame.sparkSession
@@ -86,11 +80,7 @@ def write(step: Step, frame: Any, design: Design, path: Path) -> None:
         if step == "create":
             session.sql(_creation(frame, design, layout))
         if step == "delete":
-            same = " AND ".join(f"t.`{key}` = c.`{key}`" for key in design.keys)
-            newer = " AND c.ts >= t.ts" if layout.ordering == "event" else ""
-            session.sql(
-                f"MERGE INTO {TABLE} t USING changes c ON {same} WHEN MATCHED{newer} THEN DELETE"
-            )
+            merge_by_key(step, frame, design, TABLE)
         else:
             session.table("changes").writeTo(TABLE).append()
         if layout.kept == "compacted" or (step == "create" and layout.kept == "runs"):
@@ -160,23 +150,11 @@ def write_table(session: Any, spec: Any, table: Path, *, lenient: bool = False) 
     """
     if spec.core:
         return _write_by_core(session, spec, table, lenient=lenient)
-    for name, value in spec.settings.items():
-        session.conf.set(name, value)
-    done = Written()
-    try:
-        with catalog_of(session, table):
-            for number, step in enumerate(spec.steps, 1):
-                try:
-                    session.sql(step).collect()
-                except Exception as error:
-                    if not lenient or number == 1:
-                        raise
-                    done.failures[number] = str(error)[:500]
-                _note(table, done, partial(_read, session))
-    finally:
-        for name in spec.settings:
-            session.conf.unset(name)
-    return done
+    note = partial(_note, table, partial(_read, session))
+    with settings(spec.settings, session.conf), catalog_of(session, table):
+        return carry_out(
+            spec.steps, lambda step: session.sql(step).collect(), note, lenient=lenient
+        )
 
 
 def _write_by_core(session: Any, spec: Any, table: Path, *, lenient: bool) -> Written:
@@ -185,7 +163,7 @@ def _write_by_core(session: Any, spec: Any, table: Path, *, lenient: bool) -> Wr
     for number, step in enumerate(spec.steps, 1):
         try:
             core.carry_out(step)
-            _note(table, done, partial(core.read, step))
+            _note(table, partial(core.read, step), done)
         except Exception as error:
             if not lenient or number == 1:
                 raise
@@ -196,7 +174,7 @@ def _write_by_core(session: Any, spec: Any, table: Path, *, lenient: bool) -> Wr
     return done
 
 
-def _note(table: Path, done: Written, read: Callable[[], Mapping[str, Any]]) -> None:
+def _note(table: Path, read: Callable[[], Mapping[str, Any]], done: Written) -> None:
     """Note the newest snapshot, when it was made, and the rows that the engine reads of it."""
     snapshots = {int(f.name.rpartition("-")[2]): f for f in table.glob("snapshot/snapshot-*")}
     newest = max(snapshots, default=None)
@@ -207,30 +185,18 @@ def _note(table: Path, done: Written, read: Callable[[], Mapping[str, Any]]) -> 
 
 def _time(snapshot: Path) -> str:
     """When a snapshot was made."""
-    millis = int(json.loads(snapshot.read_text(encoding="utf-8"))["timeMillis"])
-    moment = dt.datetime.fromtimestamp(millis // 1000, dt.UTC)
-    moment += dt.timedelta(milliseconds=millis % 1000)
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return moment(int(json.loads(snapshot.read_text(encoding="utf-8"))["timeMillis"]))
 
 
 def _read(session: Any) -> Mapping[str, Any]:
     """The rows as Spark reads them, in the words of cases; of a large table their number."""
     session.catalog.clearCache()
     frame = session.table(TABLE)
-    names = frame.columns
     try:
-        count = frame.count()
-        if count > _WITNESSED_ROWS:
-            return {"columns": names, "count": count}
-        rows = [[canonical(plain_value(value)) for value in row] for row in frame.collect()]
+        return witness(frame)
     except Exception as error:
         # A later step may make the rows of this one readable again.
-        return {"columns": names, "error": _first_line(error)}
-    return {"columns": names, "rows": sorted(rows)}
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).splitlines()[0][:300]
+        return {"columns": frame.columns, "error": str(error).splitlines()[0][:300]}
 
 
 @dataclass(frozen=True)
