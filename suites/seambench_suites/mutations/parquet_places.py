@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
+from typing import Any
 
 import pyarrow.parquet as pq
 
-from seambench_suites.mutations.avro_places import varint
+from seambench.formats.forms.footer import Reader, struct_to_end
 
 _TAIL_BYTES = 8
-_COMPRESSED_SIZE = "3"
-#: Kinds of values in the compact protocol.
-_TRUE, _FALSE, _BYTE, _DOUBLE, _BINARY, _LIST, _SET, _STRUCT = 1, 2, 3, 7, 8, 9, 10, 12
-_WHOLE = (4, 5, 6)
+_COMPRESSED_SIZE = 3
 
 
 def parquet_place(content: bytes, at: int) -> str:
@@ -29,10 +27,10 @@ def parquet_place(content: bytes, at: int) -> str:
         return "tail"
     footer = len(content) - _TAIL_BYTES - int.from_bytes(content[-8:-4], "little")
     if at >= footer:
-        return f"footer {_Struct(content, footer).path_of(at)}"
+        return f"footer {_path(content, footer, at)}"
     for begin, pages, end in _pages(content):
         if begin <= at < end:
-            return "page" if at >= pages else f"header {_Struct(content, begin).path_of(at)}"
+            return "page" if at >= pages else f"header {_path(content, begin, at)}"
     return "rest"
 
 
@@ -45,60 +43,31 @@ def _pages(content: bytes) -> Iterator[tuple[int, int, int]]:
             at = chunk.dictionary_page_offset or chunk.data_page_offset
             last = at + chunk.total_compressed_size
             while at < last:
-                header = _Struct(content, at)
-                end = header.end + header.numbers[_COMPRESSED_SIZE]
-                yield at, header.end, end
+                header, begin = struct_to_end(content, at)
+                end = begin + header.whole(_COMPRESSED_SIZE)
+                yield at, begin, end
                 at = end
 
 
-class _Struct:
-    """A struct of the compact protocol from `at` to `end`, with all that lies in it."""
+def _path(content: bytes, begin: int, at: int) -> str:
+    """Numbers of the fields down to a byte of a struct, the innermost that holds it last."""
+    places = _Places(content, begin)
+    places.struct()
+    within = [(end - begin, path) for begin, end, path in places.spans if begin <= at < end]
+    return min(within, default=(0, "end"))[1]
+
+
+class _Places(Reader):
+    """Notes where each field of a struct lies, and each item of a list."""
 
     def __init__(self, content: bytes, at: int) -> None:
-        self._content = content
-        self._spans: list[tuple[int, int, str]] = []
-        self.numbers: dict[str, int] = {}
-        self.end = self._fields(at, "")
+        super().__init__(content, at)
+        self.spans: list[tuple[int, int, str]] = []
+        self._path: tuple[str, ...] = ()
 
-    def path_of(self, at: int) -> str:
-        """Numbers of the fields down to a byte, the innermost that holds it last."""
-        within = [(end - begin, path) for begin, end, path in self._spans if begin <= at < end]
-        return min(within, default=(0, "end"))[1]
-
-    def _fields(self, at: int, above: str) -> int:
-        number = 0
-        while head := self._content[at]:
-            begin, at = at, at + 1
-            if head >> 4:
-                number += head >> 4
-            else:
-                number, at = varint(self._content, at)
-                number = (number >> 1) ^ -(number & 1)
-            path = f"{above}.{number}" if above else str(number)
-            at = at if head & 15 in (_TRUE, _FALSE) else self._value(at, head & 15, path)
-            self._spans.append((begin, at, path))
-        return at + 1
-
-    def _value(self, at: int, kind: int, path: str) -> int:
-        if kind in _WHOLE:
-            number, at = varint(self._content, at)
-            self.numbers[path] = (number >> 1) ^ -(number & 1)
-            return at
-        if kind == _BINARY:
-            length, at = varint(self._content, at)
-            return at + length
-        if kind in (_LIST, _SET):
-            return self._items(at, f"{path}.*")
-        if kind == _STRUCT:
-            return self._fields(at, path)
-        return at + {_DOUBLE: 8}.get(kind, 1)
-
-    def _items(self, at: int, path: str) -> int:
-        head, at = self._content[at], at + 1
-        count = head >> 4
-        if count == 15:
-            count, at = varint(self._content, at)
-        for _ in range(count):
-            begin, at = at, self._value(at, head & 15, path)
-            self._spans.append((begin, at, path))
-        return at
+    def member(self, begin: int, name: str, kind: int, *, listed: bool) -> Any:
+        above, self._path = self._path, (*self._path, name)
+        value = super().member(begin, name, kind, listed=listed)
+        self.spans.append((begin, self.at, ".".join(self._path)))
+        self._path = above
+        return value

@@ -51,11 +51,14 @@ class Struct(dict[int, Any]):
         return int(self[field].value) if field in self else default
 
 
-class _Reader:
+class Reader:
+    """Reads a struct of the compact protocol, value after value."""
+
     def __init__(self, data: bytes, at: int) -> None:
         self.data, self.at = data, at
 
     def varint(self) -> int:
+        """A number in groups of seven bits."""
         shift = value = 0
         while shift < 70:
             byte = self.data[self.at]
@@ -67,12 +70,19 @@ class _Reader:
         raise ValueError(f"a number at {self.at} has more than ten bytes")
 
     def bytes(self, size: int) -> bytes:
+        """So many bytes."""
         begin, self.at = self.at, self.at + size
         if self.at > len(self.data):
             raise IndexError(f"{size} bytes at {begin} end beyond the end")
         return self.data[begin : self.at]
 
-    def value(self, kind: int, *, listed: bool = False) -> Any:
+    def member(self, begin: int, name: str, kind: int, *, listed: bool) -> Any:
+        """A field by its number, which begins at its head; or an item of a list, called `*`."""
+        del begin, name
+        return self.value(kind, listed=listed)
+
+    def value(self, kind: int, *, listed: bool) -> Any:
+        """A value of a kind; booleans of lists have a byte of their own."""
         if kind in (_TRUE, _FALSE):
             if listed:
                 kind = self.data[self.at]
@@ -86,23 +96,26 @@ class _Reader:
             head = self.data[self.at]
             self.at += 1
             size = head >> 4 if head >> 4 < 15 else self.varint()
-            return Listed(head & 15, [self.value(head & 15, listed=True) for _ in range(size)])
+            kind = head & 15
+            items = [self.member(self.at, "*", kind, listed=True) for _ in range(size)]
+            return Listed(kind, items)
         if kind == _STRUCT:
             return self.struct()
         raw = self.varint()
         return Number(kind, raw >> 1 ^ -(raw & 1))
 
     def struct(self) -> Struct:
+        """Fields to the end of a struct."""
         found, field = Struct(), 0
         while head := self.data[self.at]:
-            self.at += 1
+            begin, self.at = self.at, self.at + 1
             delta, kind = head >> 4, head & 15
             if delta:
                 field += delta
             else:
                 raw = self.varint()
                 field = raw >> 1 ^ -(raw & 1)
-            found[field] = self.value(kind)
+            found[field] = self.member(begin, str(field), kind, listed=False)
         self.at += 1
         return found
 
@@ -114,7 +127,7 @@ def read_struct(data: bytes, at: int = 0) -> Struct:
 
 def struct_to_end(data: bytes, at: int) -> tuple[Struct, int]:
     """The struct that begins at an offset, and where it ends."""
-    reader = _Reader(data, at)
+    reader = Reader(data, at)
     return reader.struct(), reader.at
 
 
