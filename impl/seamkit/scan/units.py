@@ -20,9 +20,9 @@ openers and loaders are functions of modules or `functools.partial` of such, not
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, overload
+from typing import Literal, Protocol, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -41,7 +41,7 @@ from seamkit.files.roaring import Positions
 from seamkit.files.statistics import ColumnRange, FileStatistics
 from seamkit.scan.core_merges import RowNumbers
 
-_FIRST_UNITS = 64
+_FIRST_UNITS, _GROWTH = 64, 4
 
 
 def unknown() -> Hashable | None:
@@ -415,12 +415,14 @@ class ReadUnit:
     made: bool = False
 
     def __post_init__(self) -> None:
+        if self.changes is None:
+            return
         if isinstance(self.changes, Mask | KeyMask) and len(self.files) != 1:
             raise ValueError(f"{self.name}: a mask goes with one file, not {len(self.files)}")
         if isinstance(self.changes, Runs):
             if sum(map(len, self.changes.runs)) != len(self.files):
                 raise ValueError(f"{self.name}: its files are not those of its runs")
-        elif self.changes is not None and len(self.files) > 1:
+        elif len(self.files) > 1:
             raise ValueError(f"{self.name}: events go with one file, not {len(self.files)}")
 
     @property
@@ -435,31 +437,31 @@ class ReadUnit:
 
 
 class UnitsInTime(Sequence[ReadUnit]):
-    """Units of a plan, each made of its file when it is asked for first: a plan may have very many.
+    """Units of a plan, made when they are asked for first: a plan may have very many.
 
-    What may be wrong with a file is to be told before: `make` raises nothing. `read_bytes` says of
-    a file what its unit would, so that parts are dealt out before any is made.
+    What may be wrong with one is to be told before: `make`, which gives those of some numbers,
+    raises nothing. `read_bytes` gives those of all, so that parts are dealt out before any is made.
     """
 
     def __init__(
         self,
-        files: Sequence[Any],
-        make: Callable[[Any], ReadUnit],
-        read_bytes: Callable[[Any], int],
+        count: int,
+        make: Callable[[Sequence[int]], Iterable[ReadUnit]],
+        read_bytes: Callable[[], list[int]],
     ) -> None:
-        self._files = files
+        self._numbers = range(count)
         self._make = make
-        self._read_bytes = read_bytes
         self._made: dict[int, ReadUnit] = {}
+        self.read_bytes = read_bytes
 
     def __len__(self) -> int:
-        return len(self._files)
+        return len(self._numbers)
 
     def __iter__(self) -> Iterator[ReadUnit]:
         # In batches that grow: who stops early has made few.
         begin = 0
         while begin < len(self):
-            batch = self[begin : 2 * begin + _FIRST_UNITS]
+            batch = self[begin : _GROWTH * begin + _FIRST_UNITS]
             yield from batch
             begin += len(batch)
 
@@ -470,19 +472,15 @@ class UnitsInTime(Sequence[ReadUnit]):
     def __getitem__(self, at: slice) -> Sequence[ReadUnit]: ...
 
     def __getitem__(self, at: int | slice) -> ReadUnit | Sequence[ReadUnit]:
-        numbers = range(len(self))[at]
-        if isinstance(numbers, range):
-            with gc_paused():
-                return [self._made.get(number) or self._one(number) for number in numbers]
-        return self._made.get(numbers) or self._one(numbers)
-
-    def _one(self, number: int) -> ReadUnit:
-        # Of threads that meet here all have the one that came first.
-        return self._made.setdefault(number, self._make(self._files[number]))
-
-    def read_bytes(self) -> list[int]:
-        """Those of each unit; none is made for it."""
-        return list(map(self._read_bytes, self._files))
+        asked = self._numbers[at]
+        numbers = [asked] if isinstance(asked, int) else asked
+        with gc_paused():
+            new = [number for number in numbers if number not in self._made]
+            for number, unit in zip(new, self._make(new), strict=True):
+                # Of threads that meet here all have the one that came first.
+                self._made.setdefault(number, unit)
+            found = [self._made[number] for number in numbers]
+        return found[0] if isinstance(asked, int) else found
 
     def __reduce__(self) -> tuple[type[list[ReadUnit]], tuple[list[ReadUnit]]]:
         return list, (list(self),)

@@ -9,7 +9,7 @@ values of maps are Parquet's own levels and have neither.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
@@ -34,12 +34,15 @@ from seamkit.tables.delta.log.actions import (
     TableFiles,
     has_feature,
 )
+from seamkit.tables.delta.log.adds import FIELDS, AddedFiles
 from seamkit.tables.delta.log.folder import LOG
 from seamkit.tables.delta.partition_values import partition_value
 from seamkit.tables.delta.row_ids import RowTracking, find_with_row_ids
 from seamkit.tables.delta.schema import DeltaTypes, Field, TableSchema
 from seamkit.tables.delta.stats import file_statistics, stated_counts, stated_rows
 from seamkit.tables.delta.vectors import read_vector, stored_vector, vector_identity
+
+_Partition = tuple[Mapping[str, pa.Scalar], str]
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,7 @@ class Planner:
     protocol: Protocol
     schema: TableSchema
     tracking: RowTracking | None = None
-    _partitions: dict[object, tuple[Mapping[str, pa.Scalar], str]] = field(default_factory=dict)
+    _partitions: dict[object, _Partition] = field(default_factory=dict)
 
     @cached_property
     def types(self) -> DeltaTypes:
@@ -70,30 +73,36 @@ class Planner:
         """The table, for messages."""
         return self.files.storage.root
 
-    def units(self, adds: Sequence[AddFile]) -> Sequence[ReadUnit]:
+    def units(self, files: AddedFiles) -> Sequence[ReadUnit]:
         """Those of all live files; what is wrong with one is told at once."""
-        for add in {id(add.partition_values): add for add in adds}.values():
-            self._partition(add)
-        units = UnitsInTime(adds, self.live, self._read_bytes)
-        for at, add in enumerate(adds):
-            if add.vector is not None:
+        told = dict(zip(map(id, files.partition_values), range(len(files)), strict=True))
+        held = {
+            which: self._partition(files.partition_values[at], files.paths[at])
+            for which, at in told.items()
+        }
+
+        def live(numbers: Sequence[int]) -> Iterable[ReadUnit]:
+            for own in files.take(numbers).each(partial(LiveFile, table=self._table)):
+                partition = held[id(own.partition_values)]
+                if own.vector is None:
+                    yield self._unit(own, partition)
+                    continue
+                reason = f"its vector deletes {counted(own.vector.cardinality, 'row')}"
+                yield self._unit(own, partition, self.vector_mask(own), reason)
+
+        units = UnitsInTime(len(files), live, lambda: list(map(self._read_bytes, files)))
+        for at, vector in enumerate(files.vectors):
+            if vector is not None:
                 _ = units[at]
         return units
-
-    def live(self, add: AddFile) -> ReadUnit:
-        """The rows of a file that its deletion vector leaves."""
-        reason = ""
-        if add.vector is not None:
-            reason = f"its vector deletes {counted(add.vector.cardinality, 'row')}"
-        return self.unit(add, self.vector_mask(add), reason)
 
     def unit(
         self,
         add: AddFile,
         changes: Mask | None,
-        reason: str = "",
+        reason: str,
         *,
-        known: Mapping[str, pa.Scalar] | None = None,
+        known: Mapping[str, pa.Scalar],
         own: Sequence[Field] = (),
     ) -> ReadUnit:
         """Some rows of a file: all but those that `changes` leaves out.
@@ -101,31 +110,29 @@ class Planner:
         `known` are columns with one value for all rows, beside those of its partition; `own` are
         columns that the file has beside the table's.
         """
-        live = opened = LiveFile(add, self._table)
+        table = self._table
         if own:
             schema = replace(self.schema, fields=[*self.schema.fields, *own])
-            opened = LiveFile(add, replace(self._table, schema=schema))
-        partition, group = self._partition(add)
-        return ReadUnit(
-            name=add.path,
-            files=[
-                DataFile(
-                    self.files.place(add.path),
-                    add.size_bytes,
-                    opened.open,
-                    rows=stated_rows(add),
-                    statistics=live.statistics,
-                    identity=live.identity,
-                )
-            ],
-            partition={**partition, **known} if known else partition,
-            changes=changes,
-            reason=reason,
-            changed_by=[]
-            if add.vector is None
-            else [stored_vector(self.files, add.vector, add.path)],
-            group=group,
+            table = replace(table, schema=schema)
+        live = LiveFile(**{name: getattr(add, name) for name in FIELDS}, table=table)
+        values, group = self._partition(add.partition_values, add.path)
+        return self._unit(live, ({**values, **known}, group), changes, reason)
+
+    def _unit(
+        self, live: LiveFile, partition: _Partition, changes: Mask | None = None, reason: str = ""
+    ) -> ReadUnit:
+        path, vector = live.path, live.vector
+        file = DataFile(
+            self.files.place(path),
+            live.size_bytes,
+            live.open,
+            stated_rows(live),
+            live.statistics,
+            identity=live.identity,
         )
+        by = () if vector is None else (stored_vector(self.files, vector, path),)
+        values, group = partition
+        return ReadUnit(path, (file,), values, changes, reason, changed_by=by, group=group)
 
     def _read_bytes(self, add: AddFile) -> int:
         if add.vector is None:
@@ -147,31 +154,29 @@ class Planner:
             partial(vector_identity, self.files, add.vector),
         )
 
-    def _partition(self, add: AddFile) -> tuple[Mapping[str, pa.Scalar], str]:
+    def _partition(self, texts: Mapping[str, str | None], path: str) -> _Partition:
         """The values of a file's partition, and its name: one object for all files of it."""
-        key = tuple(add.partition_values.items())
+        key = tuple(texts.items())
         if key not in self._partitions:
             group = "/".join(f"{name}={value}" for name, value in key)
-            self._partitions[key] = self._values(add), group
+            self._partitions[key] = self._values(texts, path), group
         return self._partitions[key]
 
-    def _values(self, add: AddFile) -> Mapping[str, pa.Scalar]:
+    def _values(self, texts: Mapping[str, str | None], path: str) -> Mapping[str, pa.Scalar]:
         columns = [self.schema.by_name[name] for name in self.schema.partition_columns]
-        if others := add.partition_values.keys() - {column.physical for column in columns}:
+        if others := texts.keys() - {column.physical for column in columns}:
             for field in self.schema.fields:
                 if field.physical in others:
                     raise InputError(
-                        f"{self.root}/{LOG}: {add.path}: the log has a partition value of "
+                        f"{self.root}/{LOG}: {path}: the log has a partition value of "
                         f"{field.name!r}, which is none of metaData's partitionColumns"
                     )
         values = {}
         for column in columns:
-            where = f"{self.root}/{LOG}: {add.path}, column {column.name!r}"
-            if column.physical not in add.partition_values:
+            where = f"{self.root}/{LOG}: {path}, column {column.name!r}"
+            if column.physical not in texts:
                 raise InputError(f"{where}: the log has no partition value")
-            values[column.name] = partition_value(
-                add.partition_values[column.physical], column.type, where
-            )
+            values[column.name] = partition_value(texts[column.physical], column.type, where)
         return values
 
 
@@ -186,24 +191,23 @@ class OpenTable:
 
 
 @value_class
-class LiveFile:
+class LiveFile(AddFile):
     """A data file, and what its unit asks of it."""
 
-    add: AddFile
-    table: OpenTable
+    table: OpenTable = field(kw_only=True)
 
     def open(self) -> FileReader:
         """Open it."""
         table = self.table
-        return open_data_file(table.files, self.add, table.schema, table.types, table.tracking)
+        return open_data_file(table.files, self, table.schema, table.types, table.tracking)
 
     def statistics(self, names: Collection[str]) -> FileStatistics:
         """What the log says of some of its columns."""
-        return file_statistics(self.add, self.table.schema.plain, names)
+        return file_statistics(self, self.table.schema.plain, names)
 
     def identity(self) -> Hashable | None:
         """What tells it from any other."""
-        storage, plain = self.table.files.locate(self.add.path)
+        storage, plain = self.table.files.locate(self.path)
         return storage.file_identity(plain)
 
 

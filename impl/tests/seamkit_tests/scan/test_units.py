@@ -194,7 +194,7 @@ def test_units_in_time_are_made_once_and_few_where_few_are_asked_for() -> None:
         made.append(number)
         return ReadUnit(str(number), [])
 
-    units = UnitsInTime(range(1000), make, lambda number: number)
+    units = UnitsInTime(1000, partial(map, make), lambda: list(range(1000)))
 
     scan = UnitScan(replace(plan(_TABLE.schema), units=units), ["id"])
     assert scan.part_bytes() == [1, *range(1, 1000)]

@@ -66,8 +66,19 @@ class TableFiles:
         return self.storage.place(_decoded(path))
 
 
-FileKey = tuple[str, str | None]
-"""A logical file: its canonical path, and the identity of its deletion vector."""
+FileKey = str | tuple[str, str]
+"""A logical file: its canonical path, and the identity of its deletion vector if it has one."""
+
+
+def file_key(path: str, vector: VectorDescriptor | None) -> FileKey:
+    """What tells a logical file from others."""
+    return canonical(path) if vector is None else (canonical(path), vector.identity)
+
+
+def path_of(key: FileKey) -> str:
+    """The canonical path of a logical file."""
+    return key if isinstance(key, str) else key[0]
+
 
 #: Names of those that the protocol knows.
 ACTIONS = frozenset(
@@ -129,7 +140,7 @@ class AddFile:
     @property
     def key(self) -> FileKey:
         """What tells this logical file from others."""
-        return canonical(self.path), None if self.vector is None else self.vector.identity
+        return file_key(self.path, self.vector)
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,8 +223,7 @@ def changes_data(content: Mapping[str, Any], where: str) -> bool:
 def removed_key(content: Mapping[str, Any], where: str) -> FileKey:
     """The logical file that the action `remove` takes out."""
     vector = _vector(content, where)
-    path = canonical(_text(content, "path", where))
-    return path, None if vector is None else vector.identity
+    return file_key(_text(content, "path", where), vector)
 
 
 def protocol(content: Mapping[str, Any], where: str) -> Protocol:

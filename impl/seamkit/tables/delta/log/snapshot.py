@@ -16,16 +16,17 @@ from seamkit.files.file_cache import KEPT
 from seamkit.files.storage import Storage
 from seamkit.tables.delta.log.actions import (
     ACTIONS,
-    AddFile,
     FileKey,
     Metadata,
     Protocol,
     add_file,
     check_protocol,
     metadata,
+    path_of,
     protocol,
     removed_key,
 )
+from seamkit.tables.delta.log.adds import AddedFiles
 from seamkit.tables.delta.log.checkpoint import Action, checkpoint_actions, json_actions
 from seamkit.tables.delta.log.folder import LOG, Checkpoint, LogFolder, Segment
 from seamkit.tables.delta.log.history import History
@@ -46,7 +47,7 @@ class Snapshot:
     version: int
     protocol: Protocol
     metadata: Metadata
-    files: Sequence[AddFile]
+    files: AddedFiles
     warnings: Sequence[ScanWarning] = ()
     millis: int | None = None
 
@@ -60,23 +61,25 @@ class _Replay:
 
     decided: set[FileKey] = field(default_factory=set)
     history: History = field(default_factory=History)
-    live: list[tuple[FileKey, AddFile]] = field(default_factory=list)
+    live: AddedFiles = field(default_factory=AddedFiles)
     protocol: Protocol | None = None
     metadata: Metadata | None = None
     unmatched: dict[str, str] = field(default_factory=dict)
 
-    def take(self, adds: Mapping[FileKey, AddFile], removed: Mapping[FileKey, str]) -> None:
+    def take(self, adds: AddedFiles, removed: Mapping[FileKey, str]) -> None:
         """The file actions of one commit, or of the checkpoint.
 
         Where one commit removes and adds the same logical file, it is there, whatever the order of
-        its lines.
+        its lines. Of lines that add the same one the last counts.
         """
-        self.live += [own for own in adds.items() if own[0] not in self.decided]
-        self.decided.update(removed, adds)
-        self.unmatched.update((key[0], where) for key, where in removed.items())
+        last = dict(zip(adds.keys, range(len(adds)), strict=True))
+        fresh = [at for key, at in last.items() if key not in self.decided]
+        self.live.extend(adds if len(fresh) == len(adds) else adds.take(fresh))
+        self.decided.update(removed, last)
+        self.unmatched.update((path_of(key), where) for key, where in removed.items())
         if self.unmatched:
-            for path, _ in adds:
-                self.unmatched.pop(path, None)
+            for key in last:
+                self.unmatched.pop(path_of(key), None)
 
     def take_others(
         self, found: Mapping[str, Sequence[tuple[Mapping[str, Any], str]]], adds: int
@@ -102,7 +105,7 @@ class _Replay:
 
     def take_version(self, snapshot: Snapshot) -> None:
         """All that an earlier version came to; nothing can come before it."""
-        self.take({add.key: add for add in snapshot.files}, {})
+        self.take(snapshot.files, {})
         self.history.take_earlier(snapshot.version, snapshot.millis, snapshot.warnings)
         self.protocol = self.protocol or snapshot.protocol
         self.metadata = self.metadata or snapshot.metadata
@@ -170,7 +173,7 @@ def _earlier(
 
 def _keep(storage: Storage, segment: Segment, version: _Version) -> None:
     files = version.snapshot.files
-    taken = sum(_BYTES_A_FILE + len(file.stats or "") for file in files)
+    taken = _BYTES_A_FILE * len(files) + sum(map(len, filter(None, files.stats)))
     KEPT.put((_KIND, storage.root, segment.paths[-1]), version, taken)
 
 
@@ -204,17 +207,25 @@ def _replayed(
     if unmatched:
         replay.history.warnings.append(_never_added(unmatched))
     replay.history.check_times(replay.metadata.configuration)
-    live = sorted(replay.live, key=lambda own: own[0][0])
-    for (one, add), (other, _) in itertools.pairwise(live):
-        if one[0] == other[0]:
-            raise InputError(
-                f"{storage.root}/{LOG}: {add.path} is live twice in version {segment.version}, "
-                "with different deletion vectors"
-            )
-    history, files = replay.history, [add for _, add in live]
+    files = _in_order(replay.live, storage, segment)
+    history = replay.history
     return Snapshot(
         segment.version, replay.protocol, replay.metadata, files, history.warnings, history.millis
     )
+
+
+def _in_order(live: AddedFiles, storage: Storage, segment: Segment) -> AddedFiles:
+    """The files of a version by their paths, each of which is there once."""
+    paths = list(map(path_of, live.keys))
+    order = sorted(range(len(paths)), key=paths.__getitem__)
+    if len(set(paths)) < len(paths):
+        for one, other in itertools.pairwise(order):
+            if paths[one] == paths[other]:
+                raise InputError(
+                    f"{storage.root}/{LOG}: {live[one].path} is live twice in version "
+                    f"{segment.version}, with different deletion vectors"
+                )
+    return live.take(order)
 
 
 def _take_commits(replay: _Replay, storage: Storage, segment: Segment, done: int) -> None:
@@ -240,28 +251,24 @@ def _never_added(unmatched: Mapping[str, str]) -> ScanWarning:
 
 def _take(replay: _Replay, actions: Iterable[Action], *, once: bool = False) -> int:
     """Take the actions of one commit, or of a checkpoint, and count the files that they add."""
-    adds: dict[FileKey, AddFile] = {}
+    adds = AddedFiles()
     removed: dict[FileKey, str] = {}
     others: dict[str, list[tuple[Mapping[str, Any], str]]] = {}
-    where, count = "", 0
+    where = ""
     for name, content, where in actions:
-        if name == "add":
-            own = _added(content, where)
-            adds.update((add.key, add) for add in own)
-            count += len(own)
+        if name == "add" and isinstance(content, AddedFiles):
+            adds.extend(content)
+        elif name == "add":
+            adds.append(add_file(content, where))
         elif name == "remove":
             removed[removed_key(content, where)] = where
         elif name in ("protocol", "metaData", "commitInfo"):
             others.setdefault(name, []).append((content, where))
-    if once and count > len(adds):
+    if once and len(adds) > len(set(adds.keys)):
         raise InputError(f"{where}: the checkpoint adds a file twice")
     replay.take(adds, removed)
-    replay.take_others(others, count)
-    return count
-
-
-def _added(content: Any, where: str) -> Sequence[AddFile]:
-    return content if isinstance(content, list) else [add_file(content, where)]
+    replay.take_others(others, len(adds))
+    return len(adds)
 
 
 def _is_reconciled(actions: Iterable[Action]) -> bool:
@@ -269,7 +276,8 @@ def _is_reconciled(actions: Iterable[Action]) -> bool:
     files: list[FileKey] = []
     for name, content, where in actions:
         if name == "add":
-            files += [add.key for add in _added(content, where)]
+            many = isinstance(content, AddedFiles)
+            files += content.keys if many else [add_file(content, where).key]
         elif name == "remove":
             files.append(removed_key(content, where))
     return len(set(files)) == len(files)
@@ -317,7 +325,7 @@ def _contradictions(folder: LogFolder, segment: Segment, found: Snapshot) -> lis
     if path is None:
         return []
     where = folder.storage.full(path)
-    own = {"numFiles": len(found.files), "tableSizeBytes": sum(f.size_bytes for f in found.files)}
+    own = {"numFiles": len(found.files), "tableSizeBytes": sum(found.files.sizes)}
     numbers = {}
     try:
         told = json.loads(folder.storage.read(path))
@@ -341,9 +349,9 @@ def _difference(told: Mapping[str, Any], found: Snapshot, where: str) -> str | N
     if "metadata" in told and metadata(told["metadata"], where) != found.metadata:
         return "its metadata is not that of the log"
     if told.get("allFiles") is not None:
-        files = {add.key[0]: add for add in (add_file(f, where) for f in told["allFiles"])}
-        for add in found.files:
-            other = files.get(add.key[0])
+        files = {path_of(add.key): add for add in (add_file(f, where) for f in told["allFiles"])}
+        for add, key in zip(found.files, found.files.keys, strict=True):
+            other = files.get(path_of(key))
             # A checkpoint may have statistics in another form alone.
             if other is None or (other if add.stats else replace(other, stats=None)) != add:
                 return f"it says something else of {add.path} than the log"
