@@ -171,6 +171,7 @@ def take_turns(
     say = on_run or (lambda _: None)
     gc.collect()
     # What lives now stays; the collections between runs need not look at it again.
+    was_frozen = gc.get_freeze_count() > 0
     gc.freeze()
     try:
         for name in competitors:  # in this order: a floor copies what the first runs moved
@@ -183,7 +184,8 @@ def take_turns(
             say(f"{name} (memory)")
             _watch_once(competitor.memory, results[name])
     finally:
-        gc.unfreeze()
+        if not was_frozen:
+            gc.unfreeze()
     return results
 
 

@@ -14,6 +14,12 @@ from seamkit.files.file_cache import CACHE_BYTES
 _WATCHED = ("test_column", "test_connector")
 
 
+def pytest_collection_finish() -> None:
+    """What was collected stays: no later collection of garbage looks at every test again."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture(autouse=True)
 def _no_live_blocks(
     request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +15,7 @@ from seambase.errors import InputError
 from seambench.bench.exchange.plans import Plan
 from seambench.data.dataset import MANIFEST, dataset_folder, open_dataset
 from seambench.data.oracle import DIGEST_KIND
-from seambench.data.tpch import TABLES, generate_part, generator_version
+from seambench.data.tpch import TABLES, generate_single_process, generator_version
 from seambench.engines.digest import digest_reader
 
 _LAYOUT = "parquet"
@@ -33,16 +34,21 @@ def write_tables(
     folder: Path, plans: Sequence[Plan], scale: float, data: Path | None = None
 ) -> Written:
     """Write what plans need as `folder/TABLE.arrow`, of a data set of this scale or generated."""
-    names = dict.fromkeys(name for plan in plans for name in plan.tables)
+    names = tuple(dict.fromkeys(name for plan in plans for name in plan.tables))
     path = None if data is None else dataset_folder(data, scale, _LAYOUT)
     if path is None or not (path / MANIFEST).exists():
-        rows = {name: _write(folder, name, generate_part(name, scale, 1, 1)) for name in names}
+        with tempfile.TemporaryDirectory(prefix="seambench-tpch-") as made:
+            # All at once: a generator's start takes longer than small tables.
+            generate_single_process(scale, Path(made), names)
+            files = {name: Path(made) / f"{name}.parquet" for name in names}
+            rows = {name: _write(folder, name, _batches([files[name]], name)) for name in names}
         return Written("generator", generator_version(), rows)
     dataset = open_dataset(path)
     expected = dataset.expected("base")
     rows = {}
     for name in names:
-        rows[name] = _write(folder, name, _batches(dataset.tables[name].path, name))
+        files_of = sorted(dataset.tables[name].path.rglob("*.parquet"))
+        rows[name] = _write(folder, name, _batches(files_of, name))
         if dataset.manifest["knobs"]["digest_kind"] == DIGEST_KIND:
             _check(folder, name, expected[name].digest)
     return Written("spark", str(dataset.manifest["knobs"]["generator"]), rows)
@@ -57,10 +63,10 @@ def _write(folder: Path, name: str, batches: Iterable[pa.RecordBatch]) -> int:
     return count
 
 
-def _batches(path: Path, name: str) -> Iterable[pa.RecordBatch]:
+def _batches(files: Sequence[Path], name: str) -> Iterable[pa.RecordBatch]:
     """The rows of a table's files, in the columns' own types."""
     schema = TABLES[name].schema
-    for file in sorted(path.rglob("*.parquet")):
+    for file in files:
         for batch in pq.ParquetFile(file).iter_batches(columns=schema.names):
             yield batch.cast(schema)
 

@@ -51,38 +51,44 @@ def failing(how: str) -> Competitor:
 
 @pytest.mark.parametrize("home", [Here(), Apart("x")], ids=["here", "apart"])
 def test_a_competitor_keeps_its_state_where_it_runs(home: Home) -> None:
-    """It is made once and asked again and again; a process of its own is another than this one."""
+    """It is made once and asked again and again; a process of its own is another than this one.
+
+    Which ends at once when it is told so, and is not killed after a while.
+    """
     try:
         tasks = {name: Task(counting, (at,)) for name, at in (("a", 0), ("b", 100))}
         both = {name: competitor_at(home, task) for name, task in tasks.items()}
         measured = take_turns(both, 3)
         told = [one.about() for one in both.values() if one.about is not None]
     finally:
+        process, begin = psutil.Process(told[0][0]), time.monotonic()
         home.close()
+        took = time.monotonic() - begin
 
     assert all(len(one.hot) == 3 and not one.failed for one in measured.values())
     assert [count for _, count in told] == [4, 104]
     assert len({pid for pid, _ in told}) == 1
     assert ({pid for pid, _ in told} == {os.getpid()}) == isinstance(home, Here)
+    assert took < 8
+    assert process.is_running() == isinstance(home, Here)
 
 
-@pytest.mark.parametrize(
-    ("how", "error", "says"),
-    [
-        ("says", InputError, "^t: broken$"),
-        ("local", SeambenchError, "^HereOnlyError: local$"),
-        ("dies", SeambenchError, r"the process of x died \(exit code 3\)"),
-    ],
-)
-def test_what_fails_elsewhere_fails_here(how: str, error: type[Exception], says: str) -> None:
+def test_what_fails_elsewhere_fails_here() -> None:
     """Its error comes back; a process that died is another one for the next task."""
-    home = Apart("x")
+    home, served = Apart("x"), []
     try:
-        with pytest.raises(error, match=says):
-            home.ask("time", Task(failing, (how,)))
-        home.ask("time", Task(counting, (0,)))
+        for how, error, says in (
+            ("says", InputError, "^t: broken$"),
+            ("local", SeambenchError, "^HereOnlyError: local$"),
+            ("dies", SeambenchError, r"the process of x died \(exit code 3\)"),
+        ):
+            with pytest.raises(error, match=says):
+                home.ask("time", Task(failing, (how,)))
+            served.append(home.ask("about", Task(counting, (0,)))[0])
     finally:
         home.close()
+
+    assert served[0] == served[1] != served[2]
 
 
 def test_the_work_of_others_is_seen() -> None:
@@ -133,16 +139,3 @@ def test_own_work_is_no_work_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_quiet_is_before_and_during(busy: Busy, is_quiet: bool) -> None:
     """Others may have 5 % of all cores and the host 1 %, before a run and in it."""
     assert busy.is_quiet == is_quiet
-
-
-def test_a_process_ends_at_once_when_it_is_closed() -> None:
-    """It is told so, and not killed after a while."""
-    home = Apart("x")
-    competitor = competitor_at(home, Task(counting, (0,)))
-    assert competitor.about is not None
-    process = psutil.Process(competitor.about()[0])
-    begin = time.monotonic()
-    home.close()
-
-    assert time.monotonic() - begin < 8
-    assert not process.is_running()

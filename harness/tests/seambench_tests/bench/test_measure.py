@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shlex
 import subprocess
@@ -53,6 +54,14 @@ def answers(*values: object) -> Callable[[], object]:
         return value
 
     return run
+
+
+def test_what_whoever_calls_had_frozen_stays_so() -> None:
+    """Only what turns keep from collections themselves is given back to them."""
+    for before, stays in ((gc.unfreeze, False), (gc.freeze, True)):
+        before()
+        take_turns({"a": Competitor(lambda: None, right)}, 1)
+        assert (gc.get_freeze_count() > 0) == stays
 
 
 def test_competitors_take_turns() -> None:

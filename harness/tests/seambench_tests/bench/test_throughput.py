@@ -94,8 +94,10 @@ def _measure(*names: str, **options: Any) -> dict[str, Record]:
 
 @pytest.fixture(scope="module")
 def records() -> dict[str, Record]:
-    """Three of them beside each other, once for all tests."""
-    return _measure("Refusing", "Right", "Wrong")
+    """Three of them beside each other, here and once for all tests."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(throughput, "Apart", lambda _: Here())
+        return _measure("Refusing", "Right", "Wrong")
 
 
 def test_a_step_is_timed_beside_a_copy_of_as_many_bytes(
@@ -127,9 +129,8 @@ def test_one_that_refuses_the_batch_has_no_case(records: dict[str, Record]) -> N
     assert records["Right"].timings
 
 
-def test_only_named_steps_are_timed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A run in which no step is left is a wrong use."""
-    monkeypatch.setattr(throughput, "Apart", lambda _: Here())
+def test_only_named_steps_are_timed() -> None:
+    """Each in a process of its own; a run in which no step is left is a wrong use."""
     records = _measure("Right", only=["own"])
     assert [t.case for t in records["Right"].timings] == ["serde/own/100"]
     with pytest.raises(UsageError, match="no step to time"):

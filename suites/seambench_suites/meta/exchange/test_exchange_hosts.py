@@ -12,18 +12,9 @@ from seambase.errors import SeambenchError, UnavailableError
 from seambench.bench.exchange.cluster import Cluster, Way
 from seambench.bench.exchange.oracle import Oracle
 from seambench.bench.exchange.plans import PLANS
-from seambench.bench.exchange.tables import write_tables
 from seambench_suites.meta.exchange.hosts import Hosts, Wire
 
 _SECONDS = 120.0
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The tables of the plan below."""
-    made = tmp_path_factory.mktemp("tables")
-    write_tables(made, [PLANS["shuffle"]], 0.002)
-    return made
 
 
 @contextlib.contextmanager

@@ -12,19 +12,8 @@ from seambase.errors import UsageError
 from seambench.bench.exchange.host import packed, spent_by_all
 from seambench.bench.exchange.oracle import Oracle
 from seambench.bench.exchange.plans import PLANS, plan_named, query
-from seambench.bench.exchange.tables import write_tables
 from seambench.contracts.registry import resolve_suite
 from seambench.engines.digest import digest_reader, union
-
-_SCALE = 0.001
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The tables of the plans below."""
-    made = tmp_path_factory.mktemp("tables")
-    write_tables(made, [PLANS["random"], PLANS["q01"], PLANS["broadcast"]], _SCALE)
-    return made
 
 
 def _table(folder: Path, name: str) -> pa.Table:

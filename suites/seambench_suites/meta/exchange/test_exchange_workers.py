@@ -40,14 +40,6 @@ Judged = Callable[[str, Cluster, Way], "str | None"]
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The tables of every plan."""
-    made = tmp_path_factory.mktemp("tables")
-    write_tables(made, list(PLANS.values()), _SCALE)
-    return made
-
-
-@pytest.fixture(scope="module")
 def judge(folder: Path) -> Judged:
     """Runs a plan over workers and says what is wrong with its outcome."""
 
