@@ -14,6 +14,7 @@ import math
 import uuid
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
@@ -197,11 +198,33 @@ def _values(column: pa.Array) -> list[Any]:
     return values
 
 
+@dataclass(frozen=True)
+class NoText:
+    """The bytes of a text that are no UTF-8: equal to no text, and to no bytes."""
+
+    data: bytes
+
+    def __str__(self) -> str:
+        return f"0x{self.data.hex()} (no UTF-8)"
+
+
 def _or_number(value: pa.Scalar) -> Any:
+    """A value, at every depth as it is: what Python has no value for equals nothing but itself."""
     try:
         return value.as_py()
     except (OverflowError, ValueError):
-        return getattr(value, "value", str(value.type))
+        if isinstance(value, pa.StructScalar):
+            return {name: _or_number(inner) for name, inner in value.items()}
+        if isinstance(value, pa.MapScalar):
+            entries = value.values
+            pairs = zip(entries.field(0), entries.field(1), strict=True)
+            return [(_or_number(key), _or_number(inner)) for key, inner in pairs]
+        if isinstance(value, pa.ListScalar):
+            return list(map(_or_number, value.values))
+        if isinstance(value, pa.BinaryScalar):  # texts among them
+            return NoText(value.as_buffer().to_pybytes())
+        inner = value.value  # a number, or what a dictionary has
+        return _or_number(inner) if isinstance(inner, pa.Scalar) else inner
 
 
 def difference(

@@ -142,6 +142,35 @@ def test_rows_keep_their_number_without_columns() -> None:
     assert rows_of([batch], []) == [(), (), ()]
 
 
+_BROKEN = pa.Array.from_buffers(
+    pa.string(), 2, [None, pa.py_buffer(b"\0\0\0\0\1\0\0\0\3\0\0\0"), pa.py_buffer(b"\xff\0\xfe")]
+)
+_EARLY = pa.array([-4_000_000, -5_000_000], pa.int32()).cast(pa.date32())
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        _BROKEN,
+        _BROKEN.dictionary_encode(),
+        _EARLY,
+        pa.StructArray.from_arrays([_EARLY, _BROKEN], ["a", "b"]),
+        pa.ListArray.from_arrays([0, 1, 2], _EARLY),
+        pa.MapArray.from_arrays([0, 1, 2], pa.array(["x", "x"]), _BROKEN),
+    ],
+    ids=lambda column: str(column.type),
+)
+def test_values_that_python_has_not_equal_themselves_alone(column: pa.Array) -> None:
+    """At every depth: no two of a type are alike, and none is a text, or the bytes of one."""
+    batch = pa.RecordBatch.from_arrays([column], ["a"])
+    one, other = rows_of([batch], ["a"])
+
+    assert difference([one, other], rows_of([batch], ["a"]), ["a"]) is None
+    assert difference([one], [other], ["a"]) is not None
+    assert difference([one], [(str(column.type),)], ["a"]) is not None
+    assert difference([one], [(b"\xff",)], ["a"]) is not None
+
+
 def test_a_day_that_python_has_not_is_its_number() -> None:
     """A reader's day before the year 1 ends no comparison, and is equal to no day of a case."""
     days = pa.array([-719164, 0, None], pa.int32()).cast(pa.date32())
