@@ -195,7 +195,9 @@ def leaves(schema: Listed) -> list[Leaf]:
     items = iter(schema.items)
 
     def below(path: tuple[str, ...], levels: tuple[int, int], count: int) -> Iterator[Leaf]:
-        for element in (next(items) for _ in range(count)):
+        for _ in range(count):
+            if (element := next(items, None)) is None:
+                raise ValueError("the schema has fewer elements than it tells of")
             kind = element.whole(3)  # required, optional, repeated
             deeper = (levels[0] + (kind != 0), levels[1] + (kind == 2))
             here = (*path, element.text(4))
@@ -205,7 +207,7 @@ def leaves(schema: Listed) -> list[Leaf]:
                 annotated = 6 in element or 10 in element
                 yield Leaf(here, element.whole(1), element.whole(2), *deeper, annotated)
 
-    return list(below((), (0, 0), next(items).whole(5)))
+    return list(below((), (0, 0), next(items, Struct()).whole(5)))
 
 
 def subtree_end(schema: Listed, at: int) -> int:

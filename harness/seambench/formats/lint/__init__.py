@@ -7,11 +7,16 @@ from __future__ import annotations
 
 import json
 import struct
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+from fastavro.schema import SchemaParseException
+
+from seambase.errors import SeambenchError
 from seambench.contracts.common import Level
 from seambench.contracts.lint import Fault
 
@@ -19,6 +24,16 @@ Finding = tuple[str, str, str]
 """A rule without the format's name, the place, and what stands there."""
 Wrong = tuple[str, str]
 """A rule, or the end of its name, and what stands at a place that is known."""
+
+DAMAGE: tuple[type[Exception], ...] = (
+    *(ArithmeticError, AttributeError, LookupError, TypeError, ValueError),
+    *(EOFError, MemoryError, OSError, RecursionError, StopIteration, struct.error, zlib.error),
+    *(pa.ArrowException, SchemaParseException, SeambenchError),
+)
+"""What comes of bytes that are cut or turned, and of values of other types than are meant.
+
+Whatever else is raised, an assertion, an unknown name, is the linter's own mistake, and ends it.
+"""
 
 
 class UnreadError(Exception):
@@ -68,7 +83,7 @@ def guarded(found: Callable[[], Iterable[Finding]], rule: str, place: str) -> It
         yield from found()
     except UnreadError as unread:
         yield unread.finding
-    except Exception as error:
+    except DAMAGE as error:
         yield rule, place, f"the rest is not judged: {reason(error)}"
 
 

@@ -35,7 +35,7 @@ from seambench.formats.forms.footer import (
     leaves,
     read_struct,
 )
-from seambench.formats.lint import Finding, Rules, Wrong, reason
+from seambench.formats.lint import DAMAGE, Finding, Rules, Wrong, reason
 from seambench.formats.lint.bloom import lost
 from seambench.formats.lint.values import Ends, ends
 
@@ -110,7 +110,7 @@ class _Column:
         logical = self.element.get(10, Struct())
         for kind in (7, 8):
             if kind in logical:
-                return _NANOS[next(iter(logical[kind][2]))]
+                return _NANOS[next(iter(logical[kind][2]), 0)]
         return {7: 1_000_000, 8: 1_000, 9: 1_000_000, 10: 1_000}.get(self.element.whole(6, -1), 1)
 
 
@@ -143,7 +143,7 @@ def judged(file: Path, place: str) -> Parquet:
         return Parquet([RULES.fault(("magic", place, "it is no whole Parquet file"))])
     try:
         lint = _File(place, data)
-    except Exception as error:
+    except DAMAGE as error:
         return Parquet([RULES.fault(("footer", place, f"its footer is broken: {reason(error)}"))])
     faults = list(RULES.faults(lint.findings, "footer", place))
     rows = None

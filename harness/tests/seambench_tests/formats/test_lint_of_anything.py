@@ -5,6 +5,8 @@ import json
 import random
 import re
 import shutil
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,8 @@ import pytest
 from seambench.contracts.formats import resolve_format
 from seambench.formats.forms.containers import avro_content
 from seambench.formats.forms.footer import Footer, Number
+from seambench.formats.lint import Finding
+from seambench.formats.lint.parquet import RULES
 from seambench_tests.formats.planting import places, unpacked
 
 ODD: list[Any] = [None, [], {}, [None], {"a": {}}, -1, 2**70, 1.5, True, "", "\ud800", "../x", "9"]
@@ -150,3 +154,22 @@ def test_anything(name: str, tmp_path: Path) -> None:
         folder = unpacked(resolve_format(name), table, tmp_path / str(number))
         for seed in range(3):
             check(name, folder, seed, tmp_path / "copy")
+
+
+@pytest.mark.parametrize("damage", [KeyError("size"), ValueError("no JSON"), RecursionError()])
+def test_what_bytes_can_raise_is_a_fault(damage: Exception) -> None:
+    """What cannot be judged since bytes or values are none is told as a fault."""
+    [fault] = RULES.faults(partial(_raise, damage), "footer", "a place")
+    assert fault.rule == "parquet.footer"
+    assert "not judged" in fault.says
+
+
+@pytest.mark.parametrize("mistake", [AssertionError("never"), NameError("x"), RuntimeError("x")])
+def test_a_mistake_of_the_linter_is_no_fault_of_a_table(mistake: Exception) -> None:
+    """What no bytes can raise ends the linter, in place of blaming the table."""
+    with pytest.raises(type(mistake)):
+        list(RULES.faults(partial(_raise, mistake), "footer", "a place"))
+
+
+def _raise(error: Exception) -> Iterator[Finding]:
+    raise error

@@ -21,7 +21,7 @@ from seambench.formats.hudi.lint.logs import log_findings
 from seambench.formats.hudi.lint.metadata_table import metadata_findings
 from seambench.formats.hudi.lint.rules import RULES
 from seambench.formats.hudi.timelines import Timeline, open_timeline, properties, told_by
-from seambench.formats.lint import Finding, UnreadError, Wrong, guarded, reason, size_of
+from seambench.formats.lint import DAMAGE, Finding, UnreadError, Wrong, guarded, reason, size_of
 
 _REQUIRED = ("hoodie.table.name", "hoodie.table.type", "hoodie.table.version")
 _TYPES = ("COPY_ON_WRITE", "MERGE_ON_READ")
@@ -141,7 +141,7 @@ def _timeline_findings(table: _Table, at: str) -> Iterator[Finding]:
             yield f"timeline.{rule}", f"{at}/{begin}", says
     try:
         _ = table.instants
-    except Exception as why:
+    except DAMAGE as why:
         raise UnreadError("timeline.unreadable", at, f"it cannot be read: {reason(why)}") from why
 
 
@@ -177,7 +177,7 @@ def _commit_findings(table: _Table) -> Iterator[Finding]:
             continue
         try:
             bodies.append((table.place(file), instant, action, told_by(file.read_bytes())))
-        except Exception as why:
+        except DAMAGE as why:
             yield "commit.unreadable", table.place(file), f"it cannot be read: {reason(why)}"
     for *_, action, body in bodies:
         if action in _TAKES_AWAY:

@@ -9,7 +9,7 @@ from pathlib import Path
 from seambench.formats.hudi.damage import MAGIC
 from seambench.formats.hudi.lint.instants import Instants
 from seambench.formats.hudi.log_blocks import AVRO, DELETES, INSTANT, PARQUET, SCHEMA, Block
-from seambench.formats.lint import Finding, Wrong, reason
+from seambench.formats.lint import DAMAGE, Finding, Wrong, reason
 
 _COMMAND, _CDC = 0, 6
 _TARGET, _COMMANDED = 1, 3
@@ -109,7 +109,7 @@ def _record_faults(block: Block, folder: str) -> Iterator[Wrong]:
             yield "content", f"the records have {sum(sizes) + 8} bytes, not {len(block.content)}"
             return
         rows = block.rows()
-    except Exception as why:
+    except DAMAGE as why:
         yield "content", f"the records cannot be read: {reason(why)}"
         return
     for row in rows:

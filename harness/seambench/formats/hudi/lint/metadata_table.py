@@ -23,7 +23,7 @@ from seambench.formats.hudi.lint.instants import LAYOUT_2, Instants, instants_of
 from seambench.formats.hudi.lint.logs import log_findings
 from seambench.formats.hudi.log_blocks import HFILE, INSTANT, blocks_of
 from seambench.formats.hudi.timelines import open_timeline, properties
-from seambench.formats.lint import Finding, reason
+from seambench.formats.lint import DAMAGE, Finding, reason
 
 _ROOT, _ALL = ".", "__all_partitions__"
 Record = tuple[str, Mapping[str, Any]]
@@ -51,7 +51,7 @@ def metadata_findings(
             for log in _logs(folder, kind):
                 broken += log_findings(table, log, version >= LAYOUT_2, done)
             records = [] if broken else list(_records(folder, kind, done))
-        except Exception as why:
+        except DAMAGE as why:
             yield "metadata.unreadable", place, f"it cannot be read: {reason(why)}"
             continue
         yield from broken

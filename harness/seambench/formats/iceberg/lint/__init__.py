@@ -17,7 +17,7 @@ from seambench.formats.iceberg.lint.metadata import metadata_findings, refused
 from seambench.formats.iceberg.lint.rules import RULES
 from seambench.formats.iceberg.lint.statistics import statistics_findings
 from seambench.formats.iceberg.lint.table import Table, newest_metadata, read_metadata
-from seambench.formats.lint import Finding, guarded, reason
+from seambench.formats.lint import DAMAGE, Finding, guarded, reason
 
 _UNREAD = "metadata.readable"
 
@@ -27,7 +27,7 @@ def lint(folder: Path) -> Iterator[Fault]:
     try:
         file = newest_metadata(folder)
         said = read_metadata(file)
-    except Exception as error:
+    except DAMAGE as error:
         says = f"the newest metadata cannot be read: {reason(error)}"
         yield RULES.fault((_UNREAD, "metadata", says))
         return

@@ -12,7 +12,7 @@ from typing import Any
 from seambench.formats.iceberg.lint.avro import AvroFile, Row, read_avro
 from seambench.formats.iceberg.lint.table import Table
 from seambench.formats.iceberg.lint.values import NAN, bound_key, stored_key
-from seambench.formats.lint import Finding, Wrong, fitting, guarded, reason, size_of
+from seambench.formats.lint import DAMAGE, Finding, Wrong, fitting, guarded, reason, size_of
 
 #: Field ids, of lists and of entries' files, that must hold a value from a version on.
 _LIST = {500: 1, 501: 1, 502: 1, 503: 1, 517: 2, 515: 2, 516: 2} | dict.fromkeys(
@@ -156,7 +156,7 @@ class Tree:
         self.manifests[address] = None
         try:
             self.manifests[address] = manifest = read_avro(file)
-        except Exception as error:
+        except DAMAGE as error:
             rule = "list.manifest" if size_of(file) is None else "manifest.readable"
             yield rule, here, f"the manifest cannot be read: {reason(error)}"
         else:

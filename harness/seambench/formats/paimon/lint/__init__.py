@@ -17,6 +17,7 @@ from seambase.errors import InputError
 from seambench.contracts.lint import Fault
 from seambench.formats.forms.containers import is_avro, read_avro
 from seambench.formats.lint import (
+    DAMAGE,
     Finding,
     UnreadError,
     Wrong,
@@ -184,7 +185,7 @@ def _read(table: _Table, name: str, rule: str) -> list[Any]:
         raise UnreadError(f"{rule}.missing", f"manifest/{name}", "there is no such file")
     try:
         return read_avro(file).rows if is_avro(file) else orc.read_table(file).to_pylist()
-    except Exception as why:
+    except DAMAGE as why:
         says = f"it cannot be read: {reason(why)}"
         raise UnreadError(f"{rule}.unreadable", f"manifest/{name}", says) from why
 

@@ -18,7 +18,7 @@ import pyarrow.orc as orc
 from seambase.errors import InputError
 from seambench.contracts.lint import Fault
 from seambench.formats.forms.containers import read_avro
-from seambench.formats.lint import Finding, Wrong, reason, size_of
+from seambench.formats.lint import DAMAGE, Finding, Wrong, reason, size_of
 from seambench.formats.lint.parquet import judged
 from seambench.formats.paimon.binary_rows import (
     Kind,
@@ -189,7 +189,7 @@ def data_faults(one: DataFile) -> Iterator[Fault]:
     elif reader := _READERS.get(file.suffix.lstrip(".")):
         try:
             rows = reader(file)
-        except Exception as why:
+        except DAMAGE as why:
             says = f"it cannot be read: {reason(why)}"
             yield RULES.fault(("file.unreadable", place, says))
             return
