@@ -58,7 +58,7 @@ def test_expected_counts(table: str, scale: float, rows: int | None) -> None:
 @pytest.mark.parametrize("table", ["lineitem", "region"])
 def test_parts_make_the_whole(table: str, alone: Path) -> None:
     """Parts 1 to n together are the rows of a single run, in the declared types."""
-    parts = 3 if TABLES[table].scales else 1
+    parts = 2 if TABLES[table].scales else 1
     batches = [b for part in range(parts) for b in generate_part(table, 0.01, part + 1, parts)]
     together = pa.Table.from_batches(batches, TABLES[table].schema)
     assert digest_reader(together) == digest_parquet(alone / f"{table}.parquet", table)

@@ -26,6 +26,18 @@ HELLO = b"SEAMXCH\x01"
 Fields = dict[int, list[Any]]
 
 
+class _WithoutPandas:
+    """Arrow would import it to make an array, which takes longer than all the rest."""
+
+    @staticmethod
+    def find_spec(name: str, *_: Any) -> None:
+        if name == "pandas":
+            raise ModuleNotFoundError(name)
+
+
+sys.meta_path.insert(0, _WithoutPandas)
+
+
 def _refuse(reason: str) -> None:
     sys.stderr.write(f"refused: {reason}\n")
     sys.stderr.flush()
