@@ -220,7 +220,8 @@ _WHOLE_DIGITS = {"byte": 3, "short": 5, "integer": 10, "long": 20}
 class DeltaTypes(LosslessTypes):
     """Type rules of a Delta table's data files.
 
-    `widens`: the protocol allows that a file's type is narrower than the table's.
+    `widens`: the protocol allows that a file's type is narrower than the table's. Bytes and shorts
+    may be so in any table, as Spark evolves them (`mergeSchema`): Parquet has all three as INT32.
     """
 
     def __init__(self, widens: bool) -> None:
@@ -232,7 +233,8 @@ class DeltaTypes(LosslessTypes):
             return True
         if pa.types.is_timestamp(have) and pa.types.is_timestamp(want):
             return bool(have.tz == want.tz)  # of another unit
-        return self._widens and super().promotes(have, want)
+        is_free = have in (pa.int8(), pa.int16()) and want in (pa.int16(), pa.int32())
+        return (self._widens or is_free) and super().promotes(have, want)
 
     def relabels(self, have: pa.DataType, want: pa.DataType) -> bool:
         """INT96 comes as microseconds without a zone, and is an instant."""

@@ -198,6 +198,44 @@ def test_a_byte_becomes_a_decimal_that_holds_it(tmp_path: Path) -> None:
     assert [float(one) for one in _ids(table)] == [-128.0, 127.0]
 
 
+@pytest.mark.parametrize("within", ["flat", "struct"])
+@pytest.mark.parametrize(
+    ("narrow", "wide", "is_read"),
+    [
+        (pa.int8(), "short", True),
+        (pa.int8(), "integer", True),
+        (pa.int16(), "integer", True),
+        (pa.int8(), "long", False),
+        (pa.int16(), "long", False),
+        (pa.int32(), "long", False),
+        (pa.int32(), "short", False),
+        (pa.int16(), "byte", False),
+        (pa.int16(), "double", False),
+    ],
+)
+def test_bytes_and_shorts_grow_without_type_widening(
+    narrow: pa.DataType, wide: str, is_read: bool, within: str, tmp_path: Path
+) -> None:
+    """Spark's `mergeSchema` makes them integers: Parquet files have all three as INT32."""
+    table, numbers = tmp_path / "t", pa.array([-128, None, 127], narrow)
+    column: pa.Array = numbers
+    kind: Any = wide
+    if within == "struct":
+        column = pa.StructArray.from_arrays([numbers], ["n"])
+        kind = {"type": "struct", "fields": [{**made_delta.field("n"), "type": wide}]}
+    add = made_delta.add_rows(_mkdir(table) / "a", pa.table({"id": column}))
+    _commit(table, 0, _protocol(), _metadata({**_ID, "type": kind}), add)
+    opened = DeltaTable(str(table))
+    if not is_read:
+        with pytest.raises(InputError, match="does not promote to the table's"):
+            opened.scan().to_table()
+        return
+    found = opened.scan().to_table()
+    assert found["id"].to_pylist() == column.to_pylist()
+    test = "id = 127" if within == "flat" else "id.n = 127"
+    assert opened.scan(filter=test).to_table().num_rows == 1
+
+
 def _mkdir(folder: Path) -> Path:
     folder.mkdir(exist_ok=True)
     return folder
