@@ -475,7 +475,9 @@ class UnitsInTime(Sequence[ReadUnit]):
         asked = self._numbers[at]
         numbers = [asked] if isinstance(asked, int) else asked
         with gc_paused():
-            new = [number for number in numbers if number not in self._made]
+            new = numbers
+            if not self._made.keys().isdisjoint(numbers):
+                new = [number for number in numbers if number not in self._made]
             for number, unit in zip(new, self._make(new), strict=True):
                 # Of threads that meet here all have the one that came first.
                 self._made.setdefault(number, unit)

@@ -41,8 +41,8 @@ def _line(**changed: Any) -> bytes:
     return json.dumps({"add": told | changed}).encode()
 
 
-def _load(folder: Path, *odd: bytes, spaced: bool = False) -> list[AddFile]:
-    """What a commit adds of many plain lines, with odd ones in their midst."""
+def _load(folder: Path, *odd: bytes, spaced: bool = False, at: int = 70) -> list[AddFile]:
+    """What a commit adds of many plain lines, with odd ones behind so many of them."""
     marks = (", ", ": ") if spaced else (",", ":")
     plain = [
         json.dumps(
@@ -52,7 +52,7 @@ def _load(folder: Path, *odd: bytes, spaced: bool = False) -> list[AddFile]:
         for n in range(_AMONG)
     ]
     lines = [json.dumps(one).encode() for one in _HEAD]
-    lines += [*plain[:70], *odd, *plain[70:]]
+    lines += [*plain[:at], *odd, *plain[at:]]
     log = folder / "_delta_log"
     log.mkdir()
     (log / f"{0:020}.json").write_bytes(b"\n".join(lines))
@@ -112,6 +112,16 @@ def test_partition_values_are_those_of_their_own_line(tmp_path: Path) -> None:
         found = {one.path: one.partition_values["p"] for one in _load(folder, *odd)}
         assert len(found) == _AMONG + len(odd)
         assert (found["one"], found.get("two", "2"), found["f100"]) == ("1", "2", "1")
+
+
+@pytest.mark.parametrize("at", [0, 70, _AMONG])
+def test_other_lines_around_them(tmp_path: Path, at: int) -> None:
+    """Removals and blank lines before, between and behind them leave each line its number."""
+    gone = b'{"remove":{"path":"%s"}}'
+    found = _load(tmp_path, b"", gone % b"f001", b" ", gone % b"none", b"", at=at)
+    assert [one.path for one in found] == [f"f{n:03}" for n in range(_AMONG)]
+    [told] = load_snapshot(list_log(Storage(str(tmp_path)))).warnings
+    assert str(told).startswith(f"{tmp_path}/_delta_log/{0:020}.json, line {at + 6}: ")
 
 
 def test_one_with_a_vector_among_them(tmp_path: Path) -> None:

@@ -63,7 +63,9 @@ class TableFiles:
 
     def place(self, path: str) -> str:
         """Where a file lies, for people and other libraries; see `locate`."""
-        return self.storage.place(_decoded(path))
+        if ":" in path or "%" in path or path[:1] in ("/", ""):
+            return self.storage.place(_decoded(path))
+        return f"{self.storage.root}/{path}"
 
 
 FileKey = str | tuple[str, str]

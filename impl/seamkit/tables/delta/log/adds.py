@@ -8,7 +8,6 @@ line, and fields that it is not asked for.
 
 from __future__ import annotations
 
-import io
 import itertools
 import json
 import re
@@ -17,6 +16,7 @@ from dataclasses import fields
 from operator import itemgetter
 from typing import Any, TypeVar, overload
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json as pj
@@ -87,6 +87,9 @@ class AddedFiles(Sequence[AddFile]):
 
     def take(self, rows: Sequence[int]) -> AddedFiles:
         """Some files, in this order."""
+        if isinstance(rows, range) and rows.step == 1:
+            some = slice(rows.start, rows.stop)
+            return AddedFiles(*(column[some] for column in (self.keys, *self._columns)))
         chosen = itemgetter(*rows, rows[0]) if rows else lambda _: (None,)
         return AddedFiles(*(list(chosen(column)[:-1]) for column in (self.keys, *self._columns)))
 
@@ -106,12 +109,8 @@ class AddedFiles(Sequence[AddFile]):
 Found = tuple[AddedFiles, Sequence[int]]
 """Files, and the numbers of the odd ones that are not among them."""
 
-FORMS = (b'{"add":{', b'{"add": {')
-"""With which lines of JSON begin that add a file, as writers spell it."""
-
-FEW = 100
-"""Below so many lines one by one are as fast."""
-
+_FORMS = (b'{"add":{', b'{"add": {')  # with which lines that add a file begin
+_FEW = 100  # below so many lines one by one are as fast
 _BEGIN, _PARTITION = b'{"add":', b'"partitionValues"'
 _OWN_PARTITION = re.compile(_PARTITION + rb": *+(\{[^}\n]*+\}).*+")
 _BLOCK_BYTES = 1 << 24
@@ -130,25 +129,47 @@ _SCHEMA = pa.schema(
 )
 
 
-def adds_of_lines(lines: Sequence[bytes]) -> Found:
-    """The adds of lines in one of `FORMS`."""
-    nothing = AddedFiles(), range(len(lines))
-    joined = b"\n".join(lines)
+def block_of_adds(content: bytes) -> tuple[int, int]:
+    """Where the first of many lines that add a file begins, and where the last one ends."""
+    begin = 0 if content.startswith(_FORMS) else content.find(b"\n" + _BEGIN) + 1
+    last = content.rfind(b"\n" + _BEGIN) + 1
+    end = content.find(b"\n", last)
+    end = len(content) if end < 0 else end
+    return (begin, end) if last and content.count(b"\n", begin, end) >= _FEW else (0, 0)
+
+
+def adds_of_lines(block: bytes, count: int) -> Found:
+    """The adds among so many lines, of which most add a file."""
     # Without what stands around the contents nothing beside them is JSON. No text holds a newline.
-    content = joined.replace(b"}}\n" + _BEGIN, b"}\n")
-    cut_off = (len(lines) - 1) * len(b"}" + _BEGIN)
-    texts = _partition_texts(joined, len(lines))
-    if not joined.endswith(b"}}") or len(joined) - len(content) != cut_off or texts is None:
+    content = block.replace(b"}}\n" + _BEGIN, b"}\n")
+    cut_off = (count - 1) * len(b"}" + _BEGIN)
+    if block.startswith(_BEGIN) and block.endswith(b"}}") and len(block) - len(content) == cut_off:
+        return _adds(block, pa.py_buffer(content)[len(_BEGIN) : -1], count)
+    lines = block.split(b"\n")
+    adding = [at for at, line in enumerate(lines) if line.startswith(_FORMS)]
+    if not adding or len(adding) == count:
+        return AddedFiles(), range(count)
+    made, odd = adds_of_lines(b"\n".join(lines[at] for at in adding), len(adding))
+    others = set(range(count)).difference(adding)
+    return made, [*others, *(adding[at] for at in odd)]
+
+
+def _adds(block: bytes, content: pa.Buffer, count: int) -> Found:
+    """Those of lines, by their contents alone."""
+    nothing = AddedFiles(), range(count)
+    texts = _partition_texts(block, count)
+    if texts is None:
         return nothing
     try:
-        content.decode()
+        ends = pa.py_buffer(np.array([0, content.size]))
+        pa.Array.from_buffers(pa.large_string(), 1, [None, ends, content]).validate(full=True)
         values = {text: json.loads(text) for text in set(texts)}
         read = pj.ReadOptions(use_threads=False, block_size=_BLOCK_BYTES)
         parse = pj.ParseOptions(explicit_schema=_SCHEMA, unexpected_field_behavior="ignore")
-        table = pj.read_json(io.BytesIO(content[len(_BEGIN) : -1]), read, parse)
+        table = pj.read_json(pa.BufferReader(content), read, parse)
     except (ValueError, RecursionError, pa.ArrowException):
         return nothing
-    if len(table) != len(lines) or table.column("partitionValues").null_count:
+    if len(table) != count or table.column("partitionValues").null_count:
         return nothing
     known = {text: own if _are_texts(own) else None for text, own in values.items()}
     columns = {name: table.column(name) for name in table.schema.names}

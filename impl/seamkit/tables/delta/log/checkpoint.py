@@ -33,7 +33,7 @@ from seamkit.tables.delta.log.actions import (
     parse_line,
     protocol,
 )
-from seamkit.tables.delta.log.adds import FEW, FORMS, adds_of_checkpoint, adds_of_lines
+from seamkit.tables.delta.log.adds import adds_of_checkpoint, adds_of_lines, block_of_adds
 from seamkit.tables.delta.log.folder import LOG, Checkpoint
 
 Action = tuple[str, Any, str]
@@ -84,19 +84,21 @@ def checkpoint_actions(
 
 def json_actions(storage: Storage, path: str, *, by_column: bool = True) -> Iterator[Action]:
     """Actions of a file of JSON lines, many adds `by_column`; blank lines are none."""
-    full = storage.full(path)
-    adding: list[tuple[int, bytes]] = []
-    rest: list[tuple[int, bytes]] = []
-    for own in enumerate(storage.read(path).split(b"\n"), 1):
-        if own[1].strip():
-            (adding if own[1].startswith(FORMS) else rest).append(own)
-    if not adding and not rest:
+    full, content = storage.full(path), storage.read(path)
+    begin, end = block_of_adds(content) if by_column else (0, 0)
+    block, first = content[begin:end], content.count(b"\n", 0, begin) + 1
+    count = block.count(b"\n") + 1
+    # What stands before the block ends with a line's end, what stands behind it begins with one.
+    around = (content[:begin].split(b"\n"), 1), (content[end:].split(b"\n"), first + count - 1)
+    rest = [own for lines, at in around for own in enumerate(lines, at) if own[1].strip()]
+    if not block and not rest:
         raise InputError(f"{full}: the file holds no action")
-    if by_column and len(adding) >= FEW:
-        made, odd = adds_of_lines([line for _, line in adding])
+    if block:
+        made, odd = adds_of_lines(block, count)
         yield "add", made, full
-        adding = [adding[at] for at in odd]
-    for number, line in sorted(adding + rest):
+        lines = block.split(b"\n") if odd else []
+        rest += [(first + at, lines[at]) for at in odd if lines[at].strip()]
+    for number, line in sorted(rest):
         where = f"{full}, line {number}"
         yield *parse_line(line, where), where
 
