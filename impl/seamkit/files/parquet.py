@@ -27,6 +27,7 @@ from seamkit.files.footers.chunks import (
     constant_beside_nulls,
     counts_back,
     fixed_in_new_encodings,
+    footer_bytes,
     footer_without_arrow,
     int96_columns,
     names_extensions,
@@ -81,15 +82,25 @@ def open_parquet(
     Columns have the types of Parquet, and not those that the writer's Arrow schema names. `bound`
     is what a page may become, of a file that is read whole; further options are of `ParquetFile`.
     """
+    return _opened(source, where, bound, **options)[0]
+
+
+def _opened(
+    source: Any, where: str, bound: Bound | None = None, **options: Any
+) -> tuple[pq.ParquetFile, bool]:
+    """The same, and whether its writer's Arrow schema was found, which is hidden from pyarrow."""
+    footer = None
     try:
         # One that is known was made and checked when it was read.
         is_known = "metadata" in options
-        if not is_known and (footer := footer_without_arrow(source)) is not None:
-            options["metadata"] = footer
+        if not is_known:
+            own = footer_bytes(source)
+            if (footer := footer_without_arrow(source, *own)) is not None:
+                options["metadata"] = footer
         file = pq.ParquetFile(source, **_how(source), **options)
         names = file.schema_arrow.names
         if not is_known:
-            check_chunks(source, file.metadata, where)
+            check_chunks(*own, file.metadata, where)
         if bound is not None and bound.is_stated:
             groups = range(file.metadata.num_row_groups)
             check_page_sizes(
@@ -106,7 +117,7 @@ def open_parquet(
     _check_rows(file.metadata, where)
     if not is_known:
         check_calendar(file.metadata, where)
-    return file
+    return file, footer is not None
 
 
 def _check_rows(footer: pq.FileMetaData, where: str) -> None:
@@ -228,16 +239,17 @@ class ParquetReader(FileReader):
         """The file; its footer may be known from an earlier read of the same file."""
         before = self._storage.file_identity(self._path)
         content = self._storage.open(self._path)
-        footer = None if before is None else KEPT.get(("footer", before))
+        known = None if before is None else KEPT.get(("footer", before))
         # Another file may have come there between looking at it and opening it.
         same = before is not None and before == self._storage.file_identity(self._path)
         self._identity = before if same else None
-        if footer is not None and same:
+        if known is not None and same:
+            footer, self._has_arrow = known
             return content, open_parquet(content, self.name, metadata=footer, **self._how)
-        file = open_parquet(content, self.name, **self._how)
+        file, self._has_arrow = _opened(content, self.name, **self._how)
         if same and before == self._storage.file_identity(self._path):
-            footer = file.metadata
-            KEPT.put(("footer", before), footer, _footer_memory(footer))
+            kept = file.metadata, self._has_arrow
+            KEPT.put(("footer", before), kept, _footer_memory(file.metadata))
         else:
             self._identity = None
         return content, file
@@ -255,7 +267,8 @@ class ParquetReader(FileReader):
     @property
     def names_extensions(self) -> bool:
         """Whether its writer named types of its own for columns, by which engines may go."""
-        return names_extensions(self._file.metadata)
+        # A footer's own words are copied whole when it is asked, bloom filters among them.
+        return self._has_arrow and names_extensions(self._file.metadata)
 
     @property
     def has_paths_twice(self) -> bool:

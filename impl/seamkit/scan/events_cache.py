@@ -63,11 +63,15 @@ class Matches:
     @cached_property
     def changed(self) -> RowNumbers:
         """Rows of the events that replace a row of the file, or match none; ascending."""
-        rows = np.concatenate([self.sources[self.sources > KEEP], self.rest])
-        flags = np.zeros(self.n_events, dtype=np.bool_)
-        flags[rows] = True
-        once = np.flatnonzero(flags).astype(np.int32)
-        return once if len(once) == len(rows) else np.sort(rows)  # an event may replace several
+        # Of the words of rows that stay and rows that are gone, -1 and -2, the last two are flags.
+        flags = np.zeros(self.n_events + 2, dtype=np.bool_)
+        flags[self.sources] = True
+        flags[self.rest] = True
+        once = np.flatnonzero(flags[: self.n_events]).astype(np.int32)
+        if len(once) == np.count_nonzero(self.sources > KEEP) + len(self.rest):
+            return once
+        # An event may replace several.
+        return np.sort(np.concatenate([self.sources[self.sources > KEEP], self.rest]))
 
     @property
     def size_bytes(self) -> int:

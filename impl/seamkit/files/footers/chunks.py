@@ -54,22 +54,22 @@ _ORDERING = {"parquet-mr": (1, 10), "parquet-cpp": (1, 3)}
 _OLD_ENCODINGS = frozenset(("PLAIN", "PLAIN_DICTIONARY", "RLE_DICTIONARY", "RLE", "BIT_PACKED"))
 
 
-def footer_bytes(source: pa.NativeFile) -> tuple[int, pa.Buffer]:
-    """Where the footer of a file that pyarrow has read as Parquet begins, and its bytes."""
-    end = source.size() - _TAIL_BYTES
+def footer_bytes(source: pa.NativeFile) -> tuple[int, bytes]:
+    """Where the footer of a file begins that is Parquet as far as it is known, and its bytes."""
+    end = max(source.size() - _TAIL_BYTES, 0)
     source.seek(end)
     begin = max(end - int.from_bytes(source.read(4), "little"), 0)
     source.seek(begin)
-    return begin, source.read_buffer(end - begin)
+    return begin, source.read(end - begin)
 
 
-def footer_without_arrow(source: pa.NativeFile) -> pq.FileMetaData | None:
-    """The footer of a file without the Arrow types of its writer; None if it names none."""
-    if source.size() < _TAIL_BYTES:
-        return None
-    begin, body = footer_bytes(source)
+def footer_without_arrow(source: pa.NativeFile, begin: int, body: bytes) -> pq.FileMetaData | None:
+    """The footer of a file without the Arrow types of its writer; None if it names none.
+
+    `begin` and `body` are what `footer_bytes` says.
+    """
     # Behind the column chunks, whose statistics may hold the same bytes.
-    at = body.to_pybytes().rfind(_ARROW_KEY)
+    at = body.rfind(_ARROW_KEY)
     found: pq.FileMetaData | None = None
     while at >= 0 and (found is None or b"ARROW:schema" in (found.metadata or {})):
         source.seek(begin)
@@ -89,11 +89,11 @@ def names_extensions(footer: pq.FileMetaData) -> bool:
         return True  # nobody knows what a reader makes of it
 
 
-def check_chunks(source: pa.NativeFile, footer: pq.FileMetaData, where: str) -> None:
+def check_chunks(begin: int, body: bytes, footer: pq.FileMetaData, where: str) -> None:
     """Make sure that pyarrow can look at every column chunk of a footer.
 
-    The file's footer is read once more: pyarrow would not write one that speaks of encryption
-    again, but end the process.
+    It goes by the file's bytes, as `footer_bytes` gives them: pyarrow would not write a footer that
+    speaks of encryption again, but end the process.
     """
     columns = [footer.schema.column(i) for i in range(footer.num_columns)]
     leaves = ffi.new("struct seam_parquet_leaf[]", max(len(columns), 1))
@@ -103,14 +103,13 @@ def check_chunks(source: pa.NativeFile, footer: pq.FileMetaData, where: str) -> 
         leaf.value_bytes = column.length if is_fixed else _VALUE_BYTES[leaf.physical_type]
         leaf.max_repetition = column.max_repetition_level
         leaf.max_definition = column.max_definition_level
-    begin, body = footer_bytes(source)
     chunks = footer.num_row_groups * len(columns)
     spans = np.zeros((chunks, 2), np.int64)
     rules = ffi.new("struct seam_parquet_rules *")
     rules.n_leaves, rules.n_groups = len(columns), footer.num_row_groups
     held = ffi.from_buffer("int64_t[]", spans)
     rules.spans, rules.lists_levels = held, is_by_parquet_mr(footer)
-    given = ffi.cast("uint8_t *", body.address), body.size, leaves, rules
+    given = ffi.from_buffer("uint8_t[]", body), len(body), leaves, rules
     call(lib.seam_parquet_check_chunks, *given, source=where, begin=begin)
     _check_spans(spans, begin, footer, where)
 

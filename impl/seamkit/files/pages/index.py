@@ -160,7 +160,7 @@ def find_places(source: pa.NativeFile, footer: pq.FileMetaData, where: str) -> F
     n_groups, n_leaves = footer.num_row_groups, footer.num_columns
     leaves = ffi.new("struct seam_parquet_place[]", max(n_leaves, 1))
     chunks = ffi.new("struct seam_parquet_chunk[]", max(n_groups * n_leaves, 1))
-    given = ffi.cast("uint8_t *", body.address), body.size, n_groups, n_leaves, leaves, chunks
+    given = ffi.from_buffer("uint8_t[]", body), len(body), n_groups, n_leaves, leaves, chunks
     call(lib.seam_parquet_find_indexes, *given, source=where, begin=begin)
     data = memoryview(body)
     elements = [bytes(data[at.offset : at.offset + at.size_bytes]) for at in leaves[0:n_leaves]]
