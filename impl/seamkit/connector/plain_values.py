@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from seambase.errors import InputError
+from seamkit.files.promotion import is_pairs
 
 Convert = Callable[[Any], Any]
 
@@ -57,6 +58,9 @@ def _converter(have: pa.DataType, want: pa.DataType, name: str, source: str) -> 
     if pa.types.is_map(have) and pa.types.is_map(want):
         inner = _or_none(_converter(have.item_type, want.item_type, f"{name}.value", source))
         return lambda value: {k: inner(v) for k, v in _pairs(value)}
+    if is_pairs(have) and pa.types.is_map(want):
+        entry = pa.struct([want.key_field.with_name("key"), want.item_field.with_name("value")])
+        return _map(_struct(have.value_type, entry, name, source), name, source)
     convert = _leaf(have, want)
     if convert is None:
         raise InputError(
@@ -66,6 +70,19 @@ def _converter(have: pa.DataType, want: pa.DataType, name: str, source: str) -> 
     return (
         _checked(convert, f"{source}: column '{name}' does not fit {want}") if parsed else convert
     )
+
+
+def _map(convert: Convert, name: str, source: str) -> Convert:
+    def turn(pairs: Sequence[Mapping[str, Any] | None]) -> Any:
+        found = {}
+        for pair in pairs:
+            if pair is None or pair["key"] is None:
+                raise InputError(f"{source}: column '{name}' has a null for a map's key")
+            own = convert(pair)
+            found[own["key"]] = own["value"]
+        return found
+
+    return turn
 
 
 def _checked(convert: Convert, problem: str) -> Convert:

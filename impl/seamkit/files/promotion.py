@@ -184,6 +184,13 @@ class _Resolver:
             keys = self.resolve(column.keys, want.key_type, f"{name}.key")
             items = self.resolve(column.items, want.item_type, f"{name}.value")
             return with_inner(column, want, [keys, items])
+        if is_pairs(have) and pa.types.is_map(want):
+            keys, items = column.values.flatten()
+            if keys.null_count or column.values.null_count:
+                raise InputError(f"{self.source}: column '{name}' has a null for a map's key")
+            keys = self.resolve(keys, want.key_type, f"{name}.key")
+            items = self.resolve(items, want.item_type, f"{name}.value")
+            return with_inner(column, want, [keys, items])
         return self._value(column if self.leaf is None else self.leaf(column, want), want, name)
 
     def _value(self, column: pa.Array, want: pa.DataType, name: str) -> pa.Array:
@@ -226,6 +233,13 @@ class _Resolver:
                 inner = f"{name}.{field.name}"
                 children.append(self.resolve(fields[index], field.type, inner))
         return with_inner(column, want, children)
+
+
+def is_pairs(kind: pa.DataType) -> bool:
+    """Whether a type is what Avro has for maps whose keys are no texts: lists of pairs."""
+    if not pa.types.is_list(kind) or not pa.types.is_struct(kind.value_type):
+        return False
+    return [one.name for one in kind.value_type] == ["key", "value"]
 
 
 def with_inner(column: pa.Array, want: pa.DataType, inner: Sequence[pa.Array]) -> pa.Array:

@@ -69,6 +69,13 @@ PROMOTIONS: list[tuple[pa.DataType, pa.DataType, Any, Any]] = [
         {"a": [{"f": 0.30000001192092896}, None], "b": None},
         {"a": [{"f": 0.3, "g": None}, None], "b": None},
     ),
+    # Avro's form of a map whose keys are no texts.
+    (
+        pa.list_(pa.struct([("key", pa.int32()), ("value", pa.struct([("x", pa.int32())]))])),
+        pa.map_(pa.int64(), pa.struct([("y", pa.int8()), ("x", pa.int64())])),
+        [{"key": 1, "value": {"x": 2}}, {"key": -1, "value": None}],
+        {1: {"y": None, "x": 2}, -1: None},
+    ),
 ]
 
 
@@ -124,6 +131,18 @@ def test_other_changes_are_refused_by_name(have: pa.DataType, want: pa.DataType)
         resolve_column(pa.nulls(1, kinds[0]), pa.field("c", kinds[1]), HUDI_TYPES, "file")
     with pytest.raises(InputError, match=message):
         row_converter({"c": kinds[0]}, pa.schema([("c", kinds[1])]), "file")
+
+
+@pytest.mark.parametrize("pair", [None, {"key": None, "value": 1}])
+def test_a_map_without_a_key_is_refused(pair: Any) -> None:
+    """Avro's lists of pairs may have nulls where maps have none."""
+    have = pa.list_(pa.struct([("key", pa.int32()), ("value", pa.int32())]))
+    want = pa.map_(pa.int32(), pa.int32())
+    with pytest.raises(InputError, match="column 'c' has a null for a map's key"):
+        resolve_column(pa.array([[pair]], have), pa.field("c", want), HUDI_TYPES, "file")
+    turn = row_converter({"c": have}, pa.schema([("c", want)]), "file")
+    with pytest.raises(InputError, match="column 'c' has a null for a map's key"):
+        turn({"c": [pair]})
 
 
 @pytest.mark.parametrize(
