@@ -96,18 +96,17 @@ def _text(value: pa.Scalar, legacy: bool) -> str:
 
 
 def _timestamp(value: pa.Scalar, legacy: bool) -> str:
-    micros = value.cast(pa.timestamp("us", value.type.tz)).cast(pa.int64()).as_py()
-    moment = _EPOCH + dt.timedelta(microseconds=micros)
-    clock = moment.strftime("%H:%M:%S")
+    digits = {"ms": 3, "us": 6, "ns": 9}[value.type.unit]
+    seconds, fraction = divmod(value.cast(pa.int64()).as_py(), 10**digits)
+    moment = _EPOCH + dt.timedelta(seconds=seconds)
+    clock, text = moment.strftime("%H:%M:%S"), f"{fraction:0{digits}d}"
     if not legacy:  # as many digits as the type has
-        digits = {"ms": 3, "us": 6, "ns": 9}[value.type.unit]
-        fraction = f"{moment.microsecond:06d}".ljust(digits, "0")[:digits]
-        return f"{moment.date().isoformat()} {clock}.{fraction}"
-    fraction = f".{moment.microsecond:06d}" if moment.microsecond else ""
-    fraction = fraction.removesuffix("000")
-    if not fraction and not moment.second:
+        return f"{moment.date().isoformat()} {clock}.{text}"
+    while text.endswith("000"):
+        text = text.removesuffix("000")
+    if not text and not moment.second:
         clock = clock[:5]
-    return f"{moment.date().isoformat()}T{clock}{fraction}"
+    return f"{moment.date().isoformat()}T{clock}{text and '.'}{text}"
 
 
 class PaimonTypes(LosslessTypes):

@@ -62,6 +62,8 @@ _NOT_SUPPORTED = {
     "type": "table",
     "query-auth.enabled": "false",
     "deletion-vectors.merge-on-read": "false",
+    "pk-clustering-override": "false",
+    "chain-table.enabled": "false",
 }
 #: What is read of options beside these, here and by the rules of merging.
 _READ = (
@@ -86,7 +88,16 @@ _OF_FIELDS = (
     "count-limit",
     "ts-field",
 )
-_NAMED_SCANS = ("scan.fallback-branch", "scan.snapshot-id", "scan.tag-name", "scan.version")
+#: Options by which a table shows other rows than those of its newest snapshot.
+_NAMED_SCANS = (
+    *("scan.fallback-branch", "scan.fallback-snapshot-branch", "scan.fallback-delta-branch"),
+    *("scan.primary-branch", "scan.snapshot-id", "scan.tag-name", "scan.version"),
+    *("scan.timestamp", "scan.timestamp-millis", "scan.watermark"),
+    *("scan.creation-time-millis", "scan.file-creation-time-millis"),
+    *("incremental-between", "incremental-between-timestamp", "incremental-to-auto-tag"),
+)
+#: Where a batch read begins at the newest snapshot; other modes are of streams, or go further back.
+_SCAN_MODES = ("default", "full", "latest", "latest-full")
 
 
 @dataclass(frozen=True)
@@ -127,6 +138,8 @@ def read_options(schema: TableSchema) -> ReadOptions:
     for name in _NAMED_SCANS:
         if name in options:
             raise RefusedError(f"{where}: the option {name} is not supported")
+    if (way := options.get("scan.mode", "default").lower()) not in _SCAN_MODES:
+        raise RefusedError(f"{where}: the option scan.mode={way} is not supported")
     engine = options.get("merge-engine", "deduplicate").lower().replace("_", "-")
     if engine not in _ENGINES:
         raise RefusedError(f"{where}: the merge engine {engine!r} is not supported")
