@@ -232,6 +232,7 @@ def test_instants_come_as_digits_or_iso(tmp_path: Path) -> None:
         '{"partitionToWriteStats": {"": ["f"]}}',
         '{"partitionToWriteStats": {"": [{"fileId": 1}]}}',
         '{"partitionToWriteStats": {"": [{"fileId": "f", "path": "p", "numWrites": "1"}]}}',
+        '{"partitionToWriteStats": {"": [{"fileId": "f", "path": "p", "totalWriteErrors": "1"}]}}',
         '{"partitionToReplaceFileIds": {"": [1]}}',
         '{"extraMetadata": "schema"}',
     ],

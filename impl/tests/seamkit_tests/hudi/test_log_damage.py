@@ -1,5 +1,6 @@
 """Whatever happened to a log: named errors alone, nothing missed in silence, no memory kept."""
 
+import json
 import re
 from pathlib import Path
 from random import Random
@@ -92,6 +93,27 @@ def test_a_base_file_with_fewer_rows_than_its_commit_states_is_refused(
         _rows(folder)
     with pytest.raises(InputError, match=said):
         _relation(folder)
+
+
+@pytest.mark.parametrize("gone", [1, 2])
+def test_rows_that_a_commit_could_not_write_are_none(tmp_path: Path, gone: int) -> None:
+    """Hudi 0.15.0 counts them among its writes, and completes the commit."""
+    folder = unpack_table("mor-v6-event", tmp_path)
+    base = next(s.base for s in HudiTable(str(folder)).slices() if s.base is not None)
+    rows = pq.read_table(folder / base.path)
+    pq.write_table(rows.slice(gone), folder / base.path, store_schema=False)
+    (commit,) = (folder / ".hoodie").glob(f"{base.instant}.*commit")
+    body = json.loads(commit.read_text())
+    for stat in (one for listed in body["partitionToWriteStats"].values() for one in listed):
+        stat["fileSizeInBytes"] = (folder / stat["path"]).stat().st_size
+        stat["totalWriteErrors"] = int(stat["path"] == base.path)
+    commit.write_text(json.dumps(body))
+    if gone == 1:
+        assert _rows(folder) == _counted(folder) == _relation(folder)
+        return
+    said = f"{len(rows) - 2} rows, but its commit states {len(rows) - 1}"
+    with pytest.raises(InputError, match=said):
+        _rows(folder)
 
 
 @pytest.mark.parametrize("name", ["mor-v9-simple-index", "partial-parquet/v9", "duplicates/v8"])

@@ -208,6 +208,7 @@ def _container(stats: Any, *records: Any) -> bytes:
 
 _NO_FILES: Any = {"partitionToWriteStats": {}}
 _STAT = {"numWrites": "long", "path": "string", "other": "double", "fileSizeInBytes": "int"}
+_STAT["totalWriteErrors"] = "long"
 
 
 def test_a_write_says_of_each_file_what_a_reader_takes() -> None:
@@ -215,13 +216,15 @@ def test_a_write_says_of_each_file_what_a_reader_takes() -> None:
     files = {
         "p": [{"numWrites": 3, "path": "a", "other": 0.5, "fileSizeInBytes": 70}, {"path": "b"}],
         "q": [],
-        "r": [{"path": "c", "fileSizeInBytes": 9}],
+        "r": [{"path": "c", "fileSizeInBytes": 9, "totalWriteErrors": 1}],
+        "s": [{"path": "d", "numWrites": 3, "totalWriteErrors": 1}],  # of which two are there
     }
     body = {"partitionToWriteStats": files, "extraMetadata": {"schema": "s"}}
 
     found = parse_write(_container(_STAT, body), "t")
     assert found["extraMetadata"] == {"schema": "s"}
     stats = {"p": [("a", "", 70, 3), ("b", "", 0, 0)], "q": [], "r": [("c", "", 9, 0)]}
+    stats["s"] = [("d", "", 0, 2)]
     assert found["partitionToWriteStats"] == stats
     assert parse_write(json.dumps(body).encode(), "t")["partitionToWriteStats"] == stats
 

@@ -87,10 +87,15 @@ def parse_name(name: str, path: str, layout: int) -> Instant | None:
 
 
 WriteStat = tuple[str, str, int, int]
-"""What a write says of a file: path, id of its group, bytes and rows; "" and 0 for nothing."""
+"""What a write says of a file: path, id of its group, bytes and rows; "" and 0 for nothing.
+
+Rows that could not be written are no rows: Hudi counts them in where Spark's rows are written as
+they stand (`bulk_insert`), and commits all the same.
+"""
 
 _AVRO = b"Obj\x01"
-_STATS, _STAT = "partitionToWriteStats", ("path", "fileId", "fileSizeInBytes", "numWrites")
+_STATS = "partitionToWriteStats"
+_STAT = ("path", "fileId", "fileSizeInBytes", "numWrites", "totalWriteErrors")
 #: What a reader takes of a write besides the files that it wrote.
 _FURTHER = ("partitionToReplaceFileIds", "extraMetadata", "operationType", "compacted")
 _READ = frozenset((_STATS, *_FURTHER))
@@ -138,8 +143,11 @@ def _stats(records: Records, where: str) -> dict[str, list[WriteStat]]:
         raise InputError(f"{where}: not readable as a write (a partition's files are none)")
     inner = Records(files.values, where)
     texts = ([text or "" for text in inner.values(name, str)] for name in _STAT[:2])
-    numbers = ([number or 0 for number in inner.values(name, int)] for name in _STAT[2:])
-    found = [*zip(*texts, *numbers, strict=True)]
+    sizes, rows, errors = (
+        [number or 0 for number in inner.values(name, int)] for name in _STAT[2:]
+    )
+    written = [max(n - wrong, 0) for n, wrong in zip(rows, errors, strict=True)]
+    found = [*zip(*texts, sizes, written, strict=True)]
     ends, partitions = files.offsets.to_pylist(), column.keys.to_pylist()
     own = range(column.offsets[0].as_py(), column.offsets[1].as_py())
     return {partitions[at]: found[ends[at] : ends[at + 1]] for at in own}
@@ -171,10 +179,10 @@ def _stat(stated: Mapping[str, Any], where: str) -> WriteStat:
     path, file_id = (stated.get(name) or "" for name in _STAT[:2])
     if not (isinstance(path, str) and isinstance(file_id, str)):
         raise InputError(f"{where}: not readable as a write (a file's name is no text)")
-    size_bytes, rows = (stated.get(name) or 0 for name in _STAT[2:])
-    if not (isinstance(size_bytes, int) and isinstance(rows, int)):
+    size_bytes, rows, errors = (stated.get(name) or 0 for name in _STAT[2:])
+    if not all(isinstance(number, int) for number in (size_bytes, rows, errors)):
         raise InputError(f"{where}: not readable as a write (a file's size or rows are no number)")
-    return path, file_id, size_bytes, rows
+    return path, file_id, size_bytes, max(rows - errors, 0)
 
 
 def instant_time(text: str, config: TableConfig) -> datetime | None:
