@@ -67,14 +67,15 @@ def test_row_groups_that_are_no_neighbours_keep_their_changes(
 ) -> None:
     """Two keys leave groups between them out: rows replaced or deleted stay so, at every outlet.
 
-    Each pair of keys is asked at some outlets, and each outlet for a third of the pairs.
+    Of one table all pairs are asked, of the others a third, drawn by the outlet's name.
     """
     folder = unpack_table(name, tmp_path)
     whole = HudiTable(str(folder)).scan().to_table()
     assert _FORMS["row-groups-1"].change(folder)
     table = HudiTable(str(folder))
-    share = list(OUTLETS).index(outlet) % 3
-    for number, test in enumerate(itertools.islice(_by_keys(table, whole), share, None, 3)):
+    pairs, chance = list(_by_keys(table, whole)), random.Random(zlib.crc32(outlet.encode()))
+    few = len(pairs) if name == "mor-v9-event" else len(pairs) // 3
+    for number, test in enumerate(chance.sample(pairs, few)):
         options = {"batch_rows": 1 + number % 3, "threads": 1 + number % 2 * 3}
         seamkit.keep_at_most(0)
         seamkit.keep_at_most(CACHE_BYTES)
