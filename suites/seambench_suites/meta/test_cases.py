@@ -30,14 +30,12 @@ def _cases() -> list[ScanCase]:
 def test_ids_are_unique_whatever_the_case() -> None:
     """Ids are paths; they differ by more than upper and lower case."""
     ids = [case.id.lower() for case in _cases()]
-
     assert len(set(ids)) == len(ids)
 
 
 def test_every_golden_table_has_a_case() -> None:
     """A golden table that nothing reads is dead weight."""
     read = {case.table.folder for case in _cases()}
-
     assert [table.folder for table in TABLES if table.folder not in read] == []
 
 
@@ -54,7 +52,6 @@ def test_golden_tables_name_their_writer_and_a_commit_for_each_write() -> None:
         if len(table.origin.instants) != len(table.spec.steps)
         or table.format.name not in table.origin.writer
     ]
-
     assert wrong == []
 
 
@@ -66,7 +63,6 @@ def test_tables_of_other_writers_have_a_recipe() -> None:
         ROOT.parent / Path(*recipe.split(".")).with_suffix(".py")
         for recipe in {str(getattr(table.spec, "recipe", "")) for table in others}
     ]
-
     assert others
     assert wrong == [file for file in files if not file.exists()] == []
 
@@ -123,7 +119,6 @@ def test_rows_reach_the_edges(word: str) -> None:
         "decimal": any("decimal" in str(spec.columns) for spec, _, _ in rows),
         "NaN": any(value != value for _, _, row in rows for value in row.values()),
     }
-
     assert found[word]
 
 
@@ -146,7 +141,6 @@ def test_claimed_capabilities_are_exercised(seam: str) -> None:
         if stated
     }
     needed = {need for case in load_cases(seam) for need in case.needs} | _WITHOUT_CASES
-
     assert claimed - needed == set()
 
 
@@ -162,7 +156,6 @@ def test_what_an_engine_said_vouches_for_its_own_question_alone() -> None:
     """Of a table that was damaged since, of some rows or of a refusal it has said nothing."""
     cases = [case for case in load_cases("scan") if isinstance(case, ScanCase)]
     others = [case for case in cases if case.edits or case.focus or case.refused]
-
     assert others
     assert [case.id for case in others if case.recorded is not None] == []
     assert any(case.recorded for case in cases)
@@ -201,6 +194,5 @@ def test_broken_cases_are_refused(tmp_path: Path, text: str, says: str) -> None:
     file.parent.mkdir(parents=True)
     (tmp_path / "golden").symlink_to(ROOT / "golden")
     file.write_text(text)
-
     with pytest.raises(UsageError, match=says):
         load_scan_cases(file, tmp_path)

@@ -89,7 +89,6 @@ def test_spoilt_buffers_are_found(
     """Each determined byte, the chain's order and the row count are compared."""
     case, data = _case()
     found, reason = verdict(case, _Echo(data, spoil))[:2]
-
     assert found == word
     assert says in reason
 
@@ -99,7 +98,6 @@ def test_leaks_are_found() -> None:
     case, data = _case()
     leaking = _Echo(data, lambda chunk: chunk)
     leaking.held = 1
-
     assert verdict(case, leaking).word == "fail"
 
 

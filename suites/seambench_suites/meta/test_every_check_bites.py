@@ -85,16 +85,14 @@ def _less(table: pa.Table) -> pa.Table:
 def _where_asked(asks: Callable[[Any], bool], bend: Bend) -> Bend:
     """A reader that is wrong where something is asked of it, and right elsewhere."""
     return lambda reader: Bent(
-        reader,
-        open=lambda request: (bend(reader) if asks(request) else reader).open(request),
+        reader, open=lambda request: (bend(reader) if asks(request) else reader).open(request)
     )
 
 
 def _opened(**others: Callable[[Any], Any]) -> Bend:
     """A reader whose scans have other members, each made of the right scan."""
     return lambda reader: Bent(
-        reader,
-        open=lambda request: _scan_with(reader.open(request), others),
+        reader, open=lambda request: _scan_with(reader.open(request), others)
     )
 
 
@@ -126,8 +124,7 @@ def _one_fewer(scan: Any) -> Callable[[int], pa.Table]:
 def _deaf_dataset(scan: Any) -> Callable[[], Any]:
     """A dataset that hands out all rows, whatever is asked for."""
     return lambda: ScanDataset(
-        scan.schema,
-        lambda names, _: scan.to_reader().read_all().select(names).to_reader(),
+        scan.schema, lambda names, _: scan.to_reader().read_all().select(names).to_reader()
     )
 
 
@@ -666,7 +663,6 @@ def test_every_check_of_a_seam_has_somebody_to_find(seam: str, met: set[tuple[st
         assert (word, one.says in reason) == ("fail", True), (
             f"{case.id}, {one.says!r}: {word}: {reason}"
         )
-
     assert _missed(_places(_HARNESS / "seams" / seam), met) == []
     if seam == "scan":
         assert _missed(_places(_HARNESS / "conformance"), met) == []

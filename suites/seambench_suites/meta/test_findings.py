@@ -85,7 +85,6 @@ def test_the_smallest_bytes_of_a_record_are_those_of_the_engine() -> None:
     page = _bytes_of("serde/velox/rows-beyond-columns/decode")
     assert row is not None
     whole = (velox / "uuid_all_nulls_8_rows.bin").read_bytes()
-
     assert row in (velox / "compact_array_void.bin").read_bytes()
     assert page == whole[:3] + bytes([whole[3] ^ 1]) + whole[4:]
 
@@ -105,7 +104,6 @@ def test_a_record_is_shown_and_whoever_is_asked_is_judged(
     with pytest.raises(SystemExit) as ended:
         main(["check", "--finding", name, *(["--impl", reader] if reader else [])])
     printed = capsys.readouterr().out
-
     assert (ended.value.code or 0, printed.startswith(says)) == (code, True)
     assert "01 00 00 00   # elements" in printed
     assert ("12 GB" in printed) == (reader is None)
@@ -124,7 +122,6 @@ def test_every_finding_is_a_known_failure(finding: Finding) -> None:
     (known,) = entry_points(group="seambench.impl", name=f"{finding.seam}.{finding.peer}")
     file = known.load().xfails  # of the class: not every peer can be installed beside the project
     entry = load_xfails(file).entries[finding.case]
-
     assert [version for version in finding.shows if not entry.holds_for(version)] == []
 
 
@@ -132,7 +129,6 @@ def test_a_script_shows_a_defect_by_what_it_prints() -> None:
     """Other text than the right one, or no error where one is right."""
     answers = find_finding("hudi-rs-renamed-columns")
     refuses = find_finding("pyiceberg-damaged-vectors")
-
     right = answers.right.strip()
     assert not Ran(right, "").shows(answers)
     assert not Ran(right, "SIGABRT: at the end of the process", killed=True).shows(answers)
@@ -147,7 +143,6 @@ def test_a_script_shows_a_defect_by_what_it_prints() -> None:
 def test_a_script_that_cannot_run_shows_nothing() -> None:
     """Requirements that nobody can install are no defect of the peer."""
     finding = replace(find_finding("daft-iceberg-initial-defaults"), requires=["no requirement"])
-
     with pytest.raises(UnavailableError, match="daft-iceberg-initial-defaults with 0"):
         run_script(finding, "0.7.26")
 
@@ -157,7 +152,6 @@ def test_an_attached_table_is_the_cases_own() -> None:
     finding = find_finding("deltalake-vector-cardinality")
     assert finding.attaches
     found = packed(finding)
-
     assert found == packed(finding)
     names = zipfile.ZipFile(BytesIO(found)).namelist()
     assert any(name.startswith("_delta_log/") for name in names)
@@ -186,7 +180,6 @@ def test_a_finding_is_shown_as_long_as_it_is_there(
     with pytest.raises(SystemExit) as ended:
         main(["check", "--finding", name, "--impl", reader])
     printed = capsys.readouterr().out
-
     assert (ended.value.code or 0, printed.startswith(says)) == (code, True)
     assert ("must come" in printed) == bool(code)
 
@@ -196,6 +189,5 @@ def test_a_peer_that_cannot_be_had_shows_nothing(capsys: pytest.CaptureFixture[s
     with pytest.raises(SystemExit) as ended:
         main(["check", "--finding", "hudi-rs-renamed-columns", "--impl", "hudi-rs@0.0.0"])
     printed = capsys.readouterr()
-
     assert ended.value.code not in (0, None)
     assert "REPRODUCED" not in printed.out

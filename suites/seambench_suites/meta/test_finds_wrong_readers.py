@@ -50,7 +50,6 @@ def test_right_reader_passes() -> None:
     """Rows worked out from the declared operations are the rows that the cases expect."""
     reader = SimulatedReader()
     outcomes = {case.id: verdict(case, reader)[:2] for case in _cases()}
-
     assert {i: o for i, o in outcomes.items() if o[0] not in ("pass", "not-offered")} == {}
     assert sum(word == "pass" for word, _ in outcomes.values()) > 80
 
@@ -113,7 +112,6 @@ def test_wrong_reader_is_found(
     """Each kind of wrong reader fails the cases about its defect and no unrelated ones."""
     found, passed = ([f"scan/hudi/{p}" for p in patterns] for patterns in (found, passed))
     words = _words(reader(), found + passed)
-
     for pattern in found:
         hits = fnmatch.filter(words, pattern)
         assert hits, pattern
@@ -135,7 +133,6 @@ def test_breakdowns_are_outcomes(
     cases = ["scan/hudi/event-v9/update", "scan/hudi/event-v9/tie-takes-the-later"]
     name = f"seambench_suites.meta.wrong_readers:{reader}"
     outcomes = list(Run("scan", [name], patterns=cases).check())
-
     assert [outcome.outcome for outcome in outcomes] == [word, word]
     assert all(reason in outcome.reason for outcome in outcomes)
     assert all("\x1b" not in outcome.reason for outcome in outcomes)
@@ -149,7 +146,6 @@ _EVENT_TIME = ["scan/hudi/event-v9/*"]
 def test_a_slow_reader_is_right() -> None:
     """Slowness is no failure; how long each case took is told."""
     [outcome] = Run("scan", [f"{_WRONG}Slow"], patterns=["scan/hudi/event-v9/update"]).check()
-
     assert outcome.outcome == "pass"
     assert outcome.seconds >= 0.3
 
@@ -160,7 +156,6 @@ def test_a_reader_that_often_crashes_is_judged_in_every_case() -> None:
     run = Run("scan", [f"{_WRONG}CrashingEveryThird"], patterns=[pattern], jobs=2)
     outcomes = list(run.check())
     words = Counter(outcome.outcome for outcome in outcomes)
-
     assert set(words) == {"crash", "pass"}
     assert words.total() == len(fnmatch.filter([case.id for case in _cases()], pattern))
     assert all("SIGABRT" in one.reason for one in outcomes if one.outcome == "crash")
@@ -170,7 +165,6 @@ def test_a_reader_that_only_hangs_is_given_up() -> None:
     """After some cases in a row without an answer no more is waited for, and no case is lost."""
     limits = Limits(0.3, hung=2)
     outcomes = list(Run("scan", [f"{_WRONG}Hanging"], patterns=_EVENT_TIME, limits=limits).check())
-
     assert [one.outcome for one in outcomes[:2]] == ["timeout", "timeout"]
     assert all("no answer in 0.3 s" in one.reason for one in outcomes[:2])
     assert {one.outcome for one in outcomes[2:]} == {"error"}
@@ -183,7 +177,6 @@ def test_a_reader_that_eats_memory_is_ended() -> None:
     limits = Limits(60, memory_bytes=400_000_000)
     cases = ["scan/hudi/event-v9/update", "scan/hudi/event-v9/tie-takes-the-later"]
     outcomes = list(Run("scan", [f"{_WRONG}Hungry"], patterns=cases, limits=limits).check())
-
     assert [one.outcome for one in outcomes] == ["crash", "crash"]
     assert all("GB of memory, and may take 0.40 GB" in one.reason for one in outcomes)
 
@@ -202,7 +195,6 @@ def test_what_a_killed_program_started_ends_with_it(tmp_path: Path) -> None:
     cases = ["scan/hudi/event-v9/update"]
     [outcome] = list(Run("scan", [f"cmd:{program}"], patterns=cases, limits=Limits(3)).check())
     pid, folder = (tmp_path / "where").read_text().split()
-
     assert outcome.outcome == "timeout"
     # The kernel takes what was killed away in its own time: waited for, not looked at once.
     with contextlib.suppress(psutil.NoSuchProcess):
@@ -232,7 +224,6 @@ def test_a_program_cannot_answer_for_the_worker(tmp_path: Path) -> None:
     (tmp_path / "reader.seambench.json").write_text(json.dumps(facts))
     cases = ["scan/hudi/event-v9/update", "scan/hudi/event-v9/untouched"]
     outcomes = list(Run("scan", [f"cmd:{program}"], patterns=cases).check())
-
     found = {outcome.outcome: outcome.reason for outcome in outcomes}
     # Its own answer may be what it spoils: then it is broken, and no less wrong.
     assert set(found) <= {"fail", "error"}, found

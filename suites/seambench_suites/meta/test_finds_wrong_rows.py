@@ -119,7 +119,6 @@ def test_a_rule_that_is_broken_is_found_in_every_format(
         with pytest.raises(SystemExit) as ended:
             main(["check", "--impl", _READER, "--case", case])
         top = " ".join(capsys.readouterr().out.splitlines()[:2])
-
         assert ended.value.code == 1
         assert re.search(rf"fail .*{re.escape(case)}: .*{_says(rule)}", top), top
 
@@ -135,7 +134,6 @@ def test_a_forged_verdict_is_found_in_every_format(
     with pytest.raises(SystemExit) as ended:
         main(["check", "--impl", _READER, "--json", "--jobs", "1", *patterns])
     found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-
     assert ended.value.code == 1
     assert [(one["case"], one["outcome"]) for one in found] == [(id_, "fail") for id_ in chosen]
     assert all("expected" in one["reason"] for one in found), found

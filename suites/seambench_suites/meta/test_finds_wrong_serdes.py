@@ -45,7 +45,6 @@ def test_right_serde_passes(operation: str) -> None:
         if id_.startswith("serde/presto/") and case.operation == operation
     ][::7]
     outcomes = {case.id: verdict(case, PlainSerde())[:2] for case in chosen}
-
     assert {id_: o for id_, o in outcomes.items() if o[0] != "pass"} == {}
     assert len(outcomes) > 15
 
@@ -68,7 +67,6 @@ def test_right_serde_passes(operation: str) -> None:
 def test_wrong_serdes_are_found(serde: str, case: str, word: str, says: str) -> None:
     """Each defect fails a case about it, with a reason that tells it."""
     found, reason = verdict(_cases()[f"serde/presto/{case}"], getattr(plain_serde, serde)())[:2]
-
     assert found == word
     assert says in reason
 
@@ -99,7 +97,6 @@ def test_wrong_serdes_are_found(serde: str, case: str, word: str, says: str) -> 
 def test_wrong_streams_are_found(serde: str, case: str, word: str, says: str) -> None:
     """What forgets too much or too little, or allocates without need, fails."""
     found, reason = verdict(_cases()[f"serde/stream/{case}"], getattr(plain_serde, serde)())[:2]
-
     assert (found, says in reason) == (word, True), reason
 
 
@@ -126,7 +123,6 @@ def test_other_folders_are_checked(tmp_path: Path) -> None:
     """Vectors that others bring are checked like ours, under the name of their folder."""
     folder = _folder(tmp_path, "bigint_1_rows")
     cases = load_cases("serde", golden=folder)
-
     assert {case.id.split("/")[1] for case in cases} == {tmp_path.name}
     assert {verdict(case, PlainSerde()).word for case in cases} == {"pass", "not-offered"}
 
@@ -139,7 +135,6 @@ def test_wrong_vectors_are_found(tmp_path: Path) -> None:
     content["pages"][0]["values"] = [["12"]]
     file.write_text(json.dumps(content))
     words = {case.id.split("/")[-1]: case for case in load_cases("serde", golden=folder)}
-
     found, reason = verdict(words["decode"], PlainSerde())[:2]
     assert (found, "12 expected" in reason) == ("fail", True)
 
@@ -149,7 +144,6 @@ def test_exchanged_bytes_are_found(tmp_path: Path) -> None:
     folder = _folder(tmp_path, "bigint_1_rows")
     (folder / "bigint_1_rows.bin").write_bytes(b"\0" * 50)
     case = next(case for case in load_cases("serde", golden=folder))
-
     assert verdict(case, PlainSerde()).word == "error"
 
 
@@ -170,7 +164,6 @@ def test_garbled_pages_differ_in_one_number_of_the_payload() -> None:
         places = [at for at, (a, b) in enumerate(both) if a != b]
         assert not places or places[-1] - places[0] < 4, defect.what
         changed |= set(places)
-
     # The count of columns lies at the begin: nothing else says as much.
     assert 0 in changed
 
@@ -226,7 +219,6 @@ def test_every_offset_of_a_page_is_garbled_by_numbers_that_nearly_fit() -> None:
         re.fullmatch(r"(-?\d+) at byte (\d+) .*", one.what) for one in damaged("garble", vector)
     ]
     places = {int(one[2]) for one in told if one}
-
     assert rows > 3
     assert {begin + 4 * row for row in range(rows)} <= places
     assert rows + 1 in {int(one[1]) for one in told if one}
@@ -236,7 +228,6 @@ def test_any_batches_are_put_through_the_same_steps() -> None:
     """Halves exchanged, all rows, none, rows twice, and the last of them written backwards."""
     steps = steps_over([Expected(3, [["a", "b", "c"]])])
     pages = ["", "bca", "bcaabc", "bcaabc", "aabbcc", "baa"]
-
     assert StreamStep("append", 0, range=(0, 0)) in steps
     found = replayed([Expected(3, [["a", "b", "c"]])], steps, keeps=True)
     assert ["".join(page.columns[0]) for page in found] == pages

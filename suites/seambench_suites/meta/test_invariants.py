@@ -37,7 +37,6 @@ def _case(id_: str) -> ScanCase:
 def test_equal_rows_have_equal_digests() -> None:
     """A reader that holds every invariant is known by a digest of its rows."""
     case = _case(f"{_TABLE}/snapshot")
-
     assert hold_invariants(case, SimulatedReader()) == hold_invariants(case, SimulatedReader())
 
 
@@ -180,7 +179,6 @@ def test_an_outlet_that_gives_other_rows_is_found(outlet: str) -> None:
     reader, right = _WrongReader(), _WrongReader()
     reader.outlet = outlet
     case = _case(f"{_TABLE}/snapshot")
-
     assert check_ways(case, right, {"outlet": outlet}) == {"closed": ""}
     with pytest.raises(Mismatch, match=outlet):
         check_ways(case, reader, {"outlet": outlet})
@@ -214,7 +212,6 @@ def test_the_pass_says_why_an_outlet_is_closed() -> None:
     name = f"{SimulatedReader.__module__}:SimulatedReader"
     outcomes = list(Run("scan", [name], patterns=[f"{_TABLE}/snapshot#*"]).extra_pass("ways"))
     by_outlet = {one.case.partition("#")[2]: (one.outcome, one.reason) for one in outcomes}
-
     assert list(by_outlet) == list(OUTLETS)
     assert by_outlet["dataset"] == ("pass", "")
     assert by_outlet["lazy"] == ("not-offered", "the scan has no lazy")
@@ -235,7 +232,6 @@ def test_every_two_settings_come_together() -> None:
     values: dict[str, set[Any]] = {}
     for name, value in itertools.chain.from_iterable(settings):
         values.setdefault(name, set()).add(value)
-
     assert values["outlet"] == set(OUTLETS)
     for one, other in itertools.combinations(vars(ways[0]), 2):
         for pair in itertools.product(values[one], values[other]):
@@ -250,7 +246,6 @@ def test_an_outlet_that_a_scan_has_not_says_so(way: Way) -> None:
     case = _case(f"{_TABLE}/snapshot")
     with unpacked(case) as request:
         why = hold_way(SimulatedReader(), request, way, case.id)
-
     has = ("to_reader", "dataset", "dataset in DuckDB", "dataset in Polars")
     assert (why is None) == (way.outlet in has), why
 
@@ -269,7 +264,6 @@ def test_readers_that_disagree_are_found() -> None:
     names = [f"{module}.simulated:SimulatedReader", f"{module}.wrong_readers:IgnoresTheWindow"]
     run = Run("scan", names, patterns=[f"{_TABLE}/since-the-first"])
     *single, last = run.extra_pass("invariants")
-
     assert [outcome.outcome for outcome in single] == ["pass", "pass"]
     assert last.implementation == " = ".join(names)
     assert last.outcome == "fail"

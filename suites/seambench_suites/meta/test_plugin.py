@@ -70,7 +70,6 @@ def test_failing_words_fail(
     names = [f"{_META}.{reader}" for reader in readers]
     asked = [word for name in names for word in ("--impl", f"scan={name}")]
     run = _run(tmp_path, *asked, "--case", CASE, *options)
-
     assert run.returncode == 1, run.stdout + run.stderr
     assert total in run.stdout
     for word in (*says, *(f"{name}:{CASE}" for name in names)):
@@ -83,7 +82,6 @@ def test_other_words_fail_nothing(tmp_path: Path) -> None:
     asked = [word for name in names for word in ("--impl", f"scan={name}")]
     asked += ["--case", CASE, "--case", "scan/hudi/slices/base-only-paths", "-v"]
     run = _run(tmp_path, *asked)
-
     assert run.returncode == 0, run.stdout + run.stderr
     assert "1 passed, 2 skipped, 1 xfailed" in run.stdout
     [known] = [line for line in run.stdout.splitlines() if line.startswith("XFAIL ")]
@@ -98,7 +96,6 @@ def test_a_reader_in_the_folder_is_found(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setenv("PYTHONSAFEPATH", "1")
     (tmp_path / "mine.py").write_text("import pyarrow as pa\ndef read(path): return pa.table({})\n")
     run = _run(tmp_path, "--impl", "scan=mine:read", module="test_xfails")
-
     assert "1 skipped" in run.stdout, run.stdout + run.stderr
     assert run.returncode == 0
 
@@ -106,7 +103,6 @@ def test_a_reader_in_the_folder_is_found(tmp_path: Path, monkeypatch: pytest.Mon
 def test_wrong_option_is_refused(tmp_path: Path) -> None:
     """An --impl without a seam is wrong usage."""
     run = _run(tmp_path, "--impl", "auto")
-
     assert run.returncode == 4
     assert "SEAM=NAME" in run.stdout + run.stderr
 

@@ -25,7 +25,6 @@ def _outcomes(names: Sequence[str]) -> dict[tuple[str, str], Outcome]:
 def test_wrong_producers_are_found_by_others() -> None:
     """Long decimals written in another form fail before every reader; other columns pass."""
     found = _outcomes([RIGHT, WRONG])
-
     assert len(found) == 2 * 2 * 2 + 2
     right = {found[f"{RIGHT} -> {name}", case].outcome for name in (RIGHT, WRONG) for case in CASES}
     assert right == {"pass"}
@@ -38,7 +37,6 @@ def test_memory_is_judged_at_the_end() -> None:
     """One whose blocks of memory grow from vector to vector fails, whatever it hands out."""
     leaks = f"{HERE}Leaking"
     memory = {name: o for (name, _), o in _outcomes([RIGHT, leaks]).items() if " -> " not in name}
-
     assert memory[RIGHT].outcome == "pass"
     assert "MiB" in memory[RIGHT].reason
     assert memory[leaks].outcome == "fail"
@@ -48,7 +46,6 @@ def test_memory_is_judged_at_the_end() -> None:
 def test_what_is_not_written_is_told() -> None:
     """One that refuses to write fails its whole row, and says so."""
     found = _outcomes([RIGHT, f"{HERE}RefusesAll"])[f"{HERE}RefusesAll -> {RIGHT}", CASES[0]]
-
     assert found.outcome == "fail"
     assert found.reason.startswith("not written: refused what it offers")
 
@@ -84,7 +81,6 @@ def test_command_ends_with_the_verdict(
     arguments: list[Any] = [*what, "--impl", RIGHT, "--impl", name, "--case", CASES[0]]
     with pytest.raises(SystemExit) as ended:
         main(arguments)
-
     assert ended.value.code == code
     assert f"{RIGHT} -> {name}" in capsys.readouterr().out
 

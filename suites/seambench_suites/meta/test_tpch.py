@@ -42,7 +42,6 @@ def engine() -> duckdb.DuckDBPyConnection:
 def test_queries_give_the_published_columns(engine: duckdb.DuckDBPyConnection, number: int) -> None:
     """Each query runs and has as many columns as its published answer, named alike."""
     names = [column[0] for column in engine.execute(SUITE.queries[number]).description or ()]
-
     assert names == list(SUITE.published_answers(1)[number].columns)
 
 
@@ -77,5 +76,4 @@ def test_answers_compare_at_the_printed_precision(
     """Numbers are rounded half up to what is printed, doubles to 15 digits; nothing else is lax."""
     columns: dict[str, str | int] = {"k": "text", "m": 2, "d": "double"}
     answer = Answer(1, columns, answer_digest(columns, [("a", "1.23", "0.3")]))
-
     assert (published_difference(answer, rows) is None) == same

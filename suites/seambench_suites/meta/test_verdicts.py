@@ -83,7 +83,6 @@ def test_only_a_refusal_is_a_refusal(
     """Where a refusal is due, a missing peer, a crash and garbage are called what they are."""
     case = _refusal(seam)
     found = verdict(case, _Raising(case, error))
-
     assert (found.word, found.refusal) == (word, refusal)
 
 
@@ -102,7 +101,6 @@ def test_memory_that_is_still_held_fails_a_right_answer() -> None:
     """What a reader keeps with every answer ends whoever asks it often enough."""
     case = _refusal("scan")
     word, reason = verdict(case, _Keeping(case, InputError("a bad magic at byte 0")))[:2]
-
     assert (word, "still held afterwards" in reason) == ("fail", True)
 
 
@@ -115,7 +113,6 @@ def test_a_feature_that_is_not_stated_may_be_refused_in_other_words_by_others(
     reader = _Raising(case, InputError("an unknown field"))
     reader.kind = kind
     reader.capabilities = {w: w not in case.must_honour for w in case.needs}
-
     assert verdict(case, reader).word == word
 
 
@@ -174,7 +171,6 @@ def test_stalls_are_told_by_their_time(
         if isinstance(case, ExchangeCase) and case.fault == "sender-cancels"
     )
     found, reason = verdict(case, _Stalling(case.needs, wait))[:2]
-
     assert found == word, reason
     assert ("nothing came in 0.2 s" in reason) == (word == "fail")
 
@@ -230,7 +226,6 @@ def test_a_peer_that_does_not_speak_the_wire_fails() -> None:
         if "transports.sockets" in case.needs and not case.refused
     )
     found, reason = verdict(case, Pair(_Side("a", case), _Side("b", case)))[:2]
-
     assert found == "fail"
     assert "does not speak this protocol" in reason
 
@@ -252,7 +247,6 @@ def test_memory_is_measured_for_each_case() -> None:
     cases = {case.id: case for case in load_cases("serde")}
     assert len(b"x" * (500 << 20))  # the heavier one
     found, reason = verdict(cases["serde/presto/bigint_1_rows/garble"], _Hungry())[:2]
-
     assert found == "fail"
     assert "memory grew" in reason
     assert verdict(cases["serde/presto/bigint_1_rows/garble"], PlainSerde()).word == "pass"
@@ -275,7 +269,6 @@ def test_readers_without_a_verdict_are_no_success(
         reader.chmod(0o755)
     with pytest.raises(SystemExit) as ended:
         main(["check", "--impl", f"cmd:{reader}", "--case", "scan/hudi/event-v9/*"])
-
     assert ended.value.code == code
     last = capsys.readouterr().err.strip().splitlines()[-1]
     assert says in last
@@ -292,7 +285,6 @@ def test_variants_run_only_where_they_are_named(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(registry, "_announced", lambda _: announced)
     made = {"two": _Raising(_refusal("scan"), InputError("x"))}
     monkeypatch.setattr(registry, "resolve", lambda _, name: made[name])
-
     assert registry.names("scan", without=("variant",)) == ["two"]
     assert registry.names("scan") == ["one", "two"]
 
@@ -320,7 +312,6 @@ def test_the_verdict_of_a_closed_pipe_is_lost() -> None:
         )
     finally:
         os.close(output)
-
     assert done.returncode == 1
 
 
@@ -358,7 +349,6 @@ def test_what_must_be_refused_by_an_exchange_is_asked_for() -> None:
         capabilities=right.capabilities,
         open=lambda _: SimpleNamespace(senders=[side], receivers=[], close=lambda: None),
     )
-
     assert verdict(case, right)[:2] == ("pass", "")
     word, reason = verdict(case, takes_all)[:2]
     assert (word, "nothing was refused" in reason) == ("fail", True), reason

@@ -43,7 +43,6 @@ def test_expected_failures(tmp_path: Path) -> None:
     """A known failure is xfail; one that passes is xpass, which fails the run."""
     files = [_file(tmp_path / word, name, CASE) for word, name in (("x", WRONG), ("y", RIGHT))]
     failed, passed = Run("scan", [WRONG, RIGHT], patterns=[CASE], xfails=files).check()
-
     assert (failed.outcome, failed.failed, failed.known) == ("xfail", False, "known")
     assert (passed.outcome, passed.failed, passed.known) == ("xpass", True, "known")
     assert (failed.came, passed.came) == ("fail", None)
@@ -56,7 +55,6 @@ def test_an_answer_that_is_right_by_chance_is_no_surprise(
     """Where an entry knows of both, a right answer passes and a wrong one is excused."""
     file = _file(tmp_path, name, CASE)
     file.write_text(f'{file.read_text()}outcomes = ["pass", "fail"]\n')
-
     assert load_xfails(file).judge(_came(name)).outcome == word
 
 
@@ -74,7 +72,6 @@ def test_another_failure_than_the_known_one_is_not_excused(
     file = _file(tmp_path, WRONG, CASE)
     file.write_text(f"{file.read_text()}{key}\n")
     outcome = load_xfails(file).judge(_came(WRONG))
-
     assert (outcome.outcome, says in outcome.said) == ("fail", True), outcome.said
 
 
@@ -89,7 +86,6 @@ def test_written_digests_excuse_what_came_and_nothing_else(tmp_path: Path) -> No
     other = _came("seambench_suites.meta.wrong_readers:LosesTheLastBatch")
     others = [replace(other, refusal=True, difference=None), other]
     wrong = [load_xfails(file).judge(replace(one, implementation=WRONG)) for one in others]
-
     assert known.outcome == again.outcome == "xfail"
     assert [one.digest == REFUSAL for one in wrong] == [True, False]
     assert [(one.outcome, "in another way" in one.said) for one in wrong] == [("fail", True)] * 2
@@ -111,7 +107,6 @@ def test_every_row_and_every_value_counts_for_a_digest(came: list[tuple[object, 
     want = [(n, "a") for n in range(20)]
     known = differing_rows(want, [(n, "b") for n in range(20)], ["k", "v"])
     turned = differing_rows(want[::-1], [(n, "b") for n in range(20)][::-1], ["k", "v"])
-
     assert turned.digest == known.digest != differing_rows(want, came, ["k", "v"]).digest
 
 
@@ -119,7 +114,6 @@ def test_a_failure_without_rows_is_known_by_its_sentence() -> None:
     """Folders are not part of it; a crash has no digest, and no digest excuses it."""
     one = Outcome("scan", "x", "scan/a", "fail", reason="types differ in /tmp/a1/t: int32")
     other = replace(one, reason="types differ in /tmp/b2/t: int32")
-
     assert one.digest == other.digest != replace(one, reason="types differ: int8").digest
     assert replace(one, outcome="crash").digest == ""
 
@@ -127,7 +121,6 @@ def test_a_failure_without_rows_is_known_by_its_sentence() -> None:
 def test_other_implementations_are_not_excused(tmp_path: Path) -> None:
     """A known failure of one implementation excuses no other."""
     file = _file(tmp_path, RIGHT, CASE)
-
     assert load_xfails(file).judge(_came(WRONG)) == _came(WRONG)
     assert _came(WRONG).outcome == "fail"
 
@@ -138,7 +131,6 @@ def test_implementations_may_name_their_own() -> None:
     outcomes = list(
         Run("scan", ["seambench_suites.meta.wrong_readers:Excused"], patterns=cases).check()
     )
-
     assert {o.case: o.outcome for o in outcomes} == dict(zip(cases, ["xfail", "fail"], strict=True))
 
 
@@ -150,7 +142,6 @@ def test_stale_entries_fail(tmp_path: Path, patterns: list[str], stale: list[str
     """An entry that names no case is an error of its own, in a run about such cases alone."""
     file = _file(tmp_path, RIGHT, "scan/hudi/event-v9/updated")
     outcomes = list(Run("scan", [RIGHT], patterns=patterns, xfails=[file]).check())
-
     assert [(o.case, o.outcome) for o in outcomes] == [
         (CASE, "pass"),
         *((id_, "error") for id_ in stale),
@@ -164,7 +155,6 @@ def test_entries_for_installed_cases_are_not_stale_elsewhere(tmp_path: Path) -> 
     serde = "seambench_suites.meta.plain_serde:PlainSerde"
     file = _file(tmp_path, serde, "serde/presto/bigint_1_rows/decode")
     outcomes = list(Run("serde", [serde], golden=tmp_path, xfails=[file]).check())
-
     assert {outcome.outcome for outcome in outcomes} == {"pass", "not-offered"}
 
 
@@ -182,7 +172,6 @@ def test_broken_files_are_refused(tmp_path: Path, text: str, says: str) -> None:
     """Every entry has a reason, and unknown keys are errors."""
     file = tmp_path / "x.toml"
     file.write_text(text)
-
     with pytest.raises(UsageError, match=says):
         load_xfails(file)
 
@@ -208,7 +197,6 @@ def test_known_failures_of_announced_implementations_name_cases(name: str, file:
     """
     for seam in {name.partition(".")[0], "table-writer"}:
         known = [case.id for case in load_cases(seam)]
-
         assert [one.case for one in load_xfails(file).stale(seam, known)] == []
 
 
@@ -227,7 +215,6 @@ def test_known_failures_of_announced_implementations_are_these_and_no_others(
         for one in known.entries.values()
         if "fail" in one.outcomes and "pass" not in one.outcomes and not one.digests
     ]
-
     if known.implementation in _WITHOUT_DIGESTS:
         assert without, f"{file.name} has them: take it off this list"
     else:

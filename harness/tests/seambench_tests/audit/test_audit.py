@@ -113,7 +113,6 @@ def _audited(
 def test_what_is_read_first_takes_its_share_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """A sixth of it, as there are five turns more; units for which it does not do are left out."""
     found, told = _audited(_Reader("a", "b", "c", "d"), monkeypatch, 15.0)
-
     assert found.cost is not None
     assert found.cost.sampled_units == 2
     assert "2 of 4 units that were drawn not measured" in found.limits.reached
@@ -123,7 +122,6 @@ def test_what_is_read_first_takes_its_share_of_the_time(monkeypatch: pytest.Monk
 def test_doubts_do_not_stop_an_audit(monkeypatch: pytest.MonkeyPatch) -> None:
     """What planning passed over is told as damage that leaves the table readable."""
     found, _ = _audited(_Reader("a", doubt="a letter is off"), monkeypatch)
-
     assert [(one.where, one.reason, one.stops) for one in found.damage] == [
         ("log", "a letter is off", False)
     ]
@@ -150,7 +148,6 @@ def test_rows_are_told_as_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     """All units were looked into: their rows are the table's. One that was not leaves it open."""
     whole, _ = _audited(_Reader("a", "b"), monkeypatch)
     part, _ = _audited(_Reader("a", "b"), monkeypatch, most=150)
-
     assert (whole.rows, part.rows) == (4, None)
     assert ["rows", "4"] in sections(whole)[0].rows
     assert ["rows", "not counted whole"] in sections(part)[0].rows
@@ -162,7 +159,6 @@ def test_a_peer_that_states_no_such_format_is_not_installed(
     """Its version's documents tell that it would not read the table."""
     monkeypatch.setattr(environments, "_commands", lambda *_: [["sh", "-c", "exit 1"]])
     found, _ = _audited(_Reader("a"), monkeypatch, peers=["hudi-rs@0.4.0"])
-
     assert [(one.version, one.outcome, one.reason) for one in found.peers] == [
         ("0.4.0", "refused", "it does not state formats.toy with query.snapshot")
     ]

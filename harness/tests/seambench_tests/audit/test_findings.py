@@ -52,7 +52,6 @@ def test_deletes_of_several_files_count_once() -> None:
             UnitDescription("c", "p=2", [data("c", 200, 30)]),
         )
     )
-
     told = [(kind.kind, kind.files, kind.bytes, kind.units, kind.rows) for kind in found.kinds]
     assert told == [("deletion vector", 2, 10, 2, 2), ("position deletes", 1, 10, 2, 3)]
     assert (found.units, found.changed_units, found.change_bytes) == (3, 2, 20)
@@ -67,7 +66,6 @@ def test_deletes_of_several_files_count_once() -> None:
 def test_rows_that_the_metadata_does_not_tell_are_not_made_up() -> None:
     """One file without a count leaves the whole without one; an empty table has none."""
     unit = UnitDescription("a", "", [data("a", 1, 5), data("b", 1)])
-
     assert layout_of(described(unit)).data_rows is None
     assert layout_of(described()).data_rows == 0
     assert advise(described(), None) == []
@@ -82,7 +80,6 @@ def test_what_gains_most_comes_first() -> None:
         UnitDescription("clean", "", [data("clean", 200 * MIB)]),
     )
     found = advise(table, cost(slow=(0.5, 0.1), quick=(0.2, 0.2)))
-
     # 0.4 s over 200 bytes of logs is 2 ms a byte, so 1000 bytes are 2 s; quick gains nothing.
     told: list[tuple[Any, ...]] = [(o.target, o.gain_seconds, o.measured) for o in found]
     assert told == [("large", pytest.approx(2.0), False), ("slow", pytest.approx(0.4), True)]
@@ -95,7 +92,6 @@ def test_without_a_measurement_bytes_decide() -> None:
         for n in range(1, 15)
     ]
     found = advise(described(*units), None)
-
     assert [one.target for one in found] == [str(n) for n in range(14, 4, -1)]
     assert {one.gain_seconds for one in found} == {None}
 
@@ -108,7 +104,6 @@ def test_files_that_are_deleted_in_large_part_are_to_be_rewritten(
     for at in (1, None):  # in a file of vectors, and in the log
         vector = StoredFile("deletion vector", "v", 5, deleted, at)
         table = described(UnitDescription("a", "", [data("a", 100 * MIB, 100)], [vector]))
-
         assert ("rewrite" in [one.what for one in advise(table, None)]) == advised
 
 
@@ -118,7 +113,6 @@ def test_small_files_are_to_be_combined() -> None:
     units += [UnitDescription(f"l{n}", "p=2", [data(f"l{n}", 100 * MIB)]) for n in range(30)]
     units += [UnitDescription(f"t{n}", "p=3", [data(f"t{n}", 10 * MIB)]) for n in range(2)]
     [one] = advise(described(*units), None)
-
     # 300 MiB fit into three files of 128 MiB.
     assert (one.what, one.target) == ("combine files", "p=1")
     assert "30 files" in one.detail

@@ -64,7 +64,6 @@ def test_a_competitor_keeps_its_state_where_it_runs(home: Home) -> None:
         process, begin = psutil.Process(told[0][0]), time.monotonic()
         home.close()
         took = time.monotonic() - begin
-
     assert all(len(one.hot) == 3 and not one.failed for one in measured.values())
     assert [count for _, count in told] == [4, 104]
     assert len({pid for pid, _ in told}) == 1
@@ -87,7 +86,6 @@ def test_what_fails_elsewhere_fails_here() -> None:
             served.append(home.ask("about", Task(counting, (0,)))[0])
     finally:
         home.close()
-
     assert served[0] == served[1] != served[2]
 
 
@@ -106,7 +104,6 @@ def test_the_work_of_others_is_seen() -> None:
         told = watch.told()
     finally:
         os.kill(pid, 9)
-
     assert not told.is_quiet
     # A busy machine leaves it a part of a core.
     assert told.before > 5
@@ -121,7 +118,6 @@ def test_own_work_is_no_work_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
     readings = iter([(0, 0, 0, 0), (10, 5, 1, 5), (0, 0, 0, 0), (10, 7, 0, 5)])
     monkeypatch.setattr(quiet, "_now", lambda: next(readings))
     told = Watch().told()
-
     assert (told.before, told.stolen_before) == (0.0, 2.5)
     assert (told.during, told.stolen) == (5.0, 0.0)
 

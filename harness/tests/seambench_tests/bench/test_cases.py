@@ -31,7 +31,6 @@ def test_rows_of_a_stream_that_is_measured_are_counted(
     monkeypatch.setattr(cases, "run_drain", lambda *_: drained)
     request = SimpleNamespace(table="t", query="snapshot", threads=2)
     reader = cast("Any", SimpleNamespace(name="mine", request=lambda *_: request))
-
     judged, peak, growth = cases._streamed(reader, lambda: (found, 1, 5), 3, ["a"])()
     assert (judged.wrong, peak, growth) == (wrong, 7, 5)
 

@@ -144,7 +144,6 @@ CASES = ["scan/all", "scan/q6", "scan/count", "tpch/q01", "tpch/q02", "tpch/q03"
 def test_a_right_reader_is_timed(dataset: Dataset, tmp_path: Path) -> None:
     """Every case has raw samples beside an answer that equals the oracle's, in a sound record."""
     [record] = compare_readers(options(dataset, "FolderScanner"))
-
     assert outcomes(record) == dict.fromkeys(CASES, "pass")
     for timing in answers(record):
         assert (len(timing.cold), len(timing.hot), len(timing.cpu)) == (1, 2, 2)
@@ -168,7 +167,6 @@ def test_a_reader_that_gives_no_answer_has_no_time(dataset: Dataset, tmp_path: P
         "RefusingScanner": ("not-offered", "neither query.snapshot nor query.read-optimized"),
     }
     good, *others = compare_readers(options(dataset, "FolderScanner", *without, queries=(1,)))
-
     assert set(outcomes(good).values()) == {"pass"}
     for (outcome, says), bad in zip(without.values(), others, strict=True):
         assert set(outcomes(bad).values()) == {outcome}
@@ -189,7 +187,6 @@ def test_a_reader_ends_no_process_but_its_own(dataset: Dataset) -> None:
     """The other is timed all the same; the dead one has an error where it would have times."""
     asked: dict[str, Any] = {"queries": (), "scans": ("count",), "samples": 1}
     good, bad = compare_readers(options(dataset, "FolderScanner", "DyingScanner", **asked))
-
     assert set(outcomes(good).values()) == {"pass"}
     assert set(outcomes(bad).values()) == {"error"}
     assert (answers(bad)[0].reason or "").endswith("DyingScanner died (exit code 3)")
@@ -207,7 +204,6 @@ def test_a_reader_may_take_part_in_scans_only(dataset: Dataset) -> None:
             scans_only=[FAKES + "LossyScanner"],
         )
     )
-
     assert list(outcomes(both)) == ["scan/count", "tpch/q01"]
     assert list(outcomes(scans)) == ["scan/count"]
 
@@ -217,14 +213,12 @@ def test_the_conformance_of_a_reader_stands_in_its_record(dataset: Dataset) -> N
     part = Conformance(seam="scan", seconds=1.0, outcomes={"pass": {"scan/a": ["b"]}})
     asked = options(dataset, "FolderScanner", "LossyScanner", queries=(), scans=("count",))
     good, bad = compare_readers(asked, conformance=[(FAKES + "FolderScanner", part)])
-
     assert (good.conformance, bad.conformance) == ([part], [])
 
 
 def test_another_type_is_a_wrong_answer(dataset: Dataset) -> None:
     """Equal values in another type are wrong, in scans and in queries."""
     [record] = compare_readers(options(dataset, "WrongTypeScanner", queries=(1,)))
-
     assert outcomes(record)["scan/all"] == "fail"
     assert "must be decimal128(15, 2), it is double" in (answers(record)[0].reason or "")
     assert outcomes(record)["tpch/q01"] == "fail"
@@ -233,7 +227,6 @@ def test_another_type_is_a_wrong_answer(dataset: Dataset) -> None:
 def test_a_reader_with_an_engine_answers_itself(dataset: Dataset) -> None:
     """Its engine answers over all tables, plain ones too, and may average into decimals."""
     [record] = compare_readers(options(dataset, "AnsweringScanner", scans=("count",)))
-
     assert set(outcomes(record).values()) == {"pass"}
     assert list(outcomes(record)) == ["scan/count", "tpch/q01", "tpch/q02", "tpch/q03"]
 
@@ -241,7 +234,6 @@ def test_a_reader_with_an_engine_answers_itself(dataset: Dataset) -> None:
 def test_warnings_are_kept_in_the_record(dataset: Dataset) -> None:
     """Damage that a reader skipped stands beside the time it took."""
     [record] = compare_readers(options(dataset, "WarningScanner", queries=(), scans=("count",)))
-
     assert answers(record)[0].warnings[0] == Skipped(
         file="log.0", offset=0, reason="block without footer"
     )
@@ -252,7 +244,6 @@ def test_memory_is_measured_in_a_process_of_its_own(dataset: Dataset) -> None:
     [record] = compare_readers(
         options(dataset, "FolderScanner", queries=(), scans=("all",), memory=True, samples=1)
     )
-
     assert (answers(record)[0].peak_bytes or 0) > 1 << 20
     assert answers(record)[0].growth_bytes is not None
 
@@ -348,7 +339,6 @@ def test_an_interrupted_comparison_goes_on(dataset: Dataset, tmp_path: Path) -> 
     before = Unfinished(tmp_path, plan, resume=True)
     [(_, kept)] = before.get("scan/all")
     [record] = compare_readers(asked, again, unfinished=before)
-
     assert before.resumed == 3
     assert (first.runs, again.runs) == (9, 9)
     assert outcomes(record) == dict.fromkeys(CASES, "pass")
@@ -361,7 +351,6 @@ def test_a_journal_of_other_things_is_refused(dataset: Dataset, tmp_path: Path) 
     """What stands in a journal is checked before it is believed."""
     journal = Unfinished(tmp_path, {}, resume=False)
     journal.put("scan/all", [["x", {"kind": "answer"}]])
-
     with pytest.raises(InputError, match="without --resume"):
         compare_readers(options(dataset, "FolderScanner"), unfinished=journal)
     journal.file.write_text(journal.file.read_text().replace('"unfinished": ', '"unfinished": 9'))

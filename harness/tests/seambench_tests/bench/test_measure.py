@@ -18,13 +18,7 @@ import pytest
 
 from seambase.errors import SeambenchError, UsageError
 from seambench.bench import memory
-from seambench.bench.measure import (
-    Competitor,
-    family_clock,
-    growth_of,
-    own_clock,
-    take_turns,
-)
+from seambench.bench.measure import Competitor, family_clock, growth_of, own_clock, take_turns
 from seambench.bench.memory import MemorySampler, peak_of_own_process, run_drain
 from seambench.bench.quiet import Watch, family_seconds
 from seambench.records.verdicts import Finding
@@ -72,7 +66,6 @@ def test_competitors_take_turns() -> None:
     turns: list[str] = []
     both = {name: Competitor(lambda: None, right) for name in "ab"}
     results = take_turns(both, 4, on_run=turns.append)
-
     rounds = ["".join(turns[at : at + 2]) for at in range(0, 10, 2)]
     assert [sorted(one) for one in rounds] == [["a", "b"]] * 5
     assert rounds[2::2] == [one[::-1] for one in rounds[1::2]]
@@ -157,7 +150,6 @@ def test_memory_is_watched_in_a_run_of_its_own() -> None:
 def test_a_competitor_may_bring_a_clock() -> None:
     """Work in other processes, or a run of many calls, is timed by who knows how."""
     one = Competitor(lambda: None, right, lambda run: (run(), Sample(7.0, 1.0)))
-
     assert take_turns({"a": one}, 1)["a"].hot == [Sample(7.0, 1.0)]
 
 
@@ -167,11 +159,9 @@ def test_a_wrong_answer_leaves_no_time(wrong_at: int) -> None:
     given = [RIGHT] * 4
     given[wrong_at] = OTHER
     check = partial(Finding, RIGHT)
-
     results = take_turns(
         {"bad": Competitor(answers(*given), check), "good": Competitor(lambda: RIGHT, check)}, 3
     )
-
     assert (results["bad"].cold, results["bad"].hot) == ([], [])
     assert f"{OTHER} found" in str(getattr(results["bad"].found, "wrong", None))
     assert len(results["good"].hot) == 3
@@ -183,7 +173,6 @@ def test_an_error_stops_only_its_own_competitor() -> None:
     results = take_turns(
         {"bad": Competitor(answers(1, broken), right), "good": Competitor(lambda: 1, right)}, 2
     )
-
     assert results["bad"].error is broken
     assert (results["bad"].cold, results["bad"].hot) == ([], [])
     assert len(results["good"].hot) == 2
@@ -192,7 +181,6 @@ def test_an_error_stops_only_its_own_competitor() -> None:
 def test_a_slow_competitor_gets_fewer_samples() -> None:
     """Over its budget a competitor keeps one hot sample and is not started again."""
     results = take_turns({"slow": Competitor(lambda: None, right)}, 5, budget_seconds=0)
-
     assert len(results["slow"].hot) == 1
 
 
@@ -242,7 +230,6 @@ def test_memory_is_seen_while_it_is_held() -> None:
         held = bytearray(b"x") * (64 << 20)
         time.sleep(0.2)
         del held
-
     assert memory.peak_bytes - memory.start_bytes > 32 << 20
     assert peak_of_own_process() >= memory.peak_bytes * 0.99
 
@@ -251,7 +238,6 @@ def test_a_scan_is_drained_in_its_own_process() -> None:
     """Rows and memory of a streamed scan are told by the process that ran it, children included."""
     reader = "cmd:" + shlex.join([sys.executable, str(COMMAND)])
     drained = run_drain(reader, {"table": "t", "columns": ["id"]})
-
     assert drained.rows == 10
     assert drained.peak_bytes > 1 << 20
 
@@ -269,7 +255,6 @@ def test_a_drain_that_takes_too_long_is_ended() -> None:
     before, begin = set(psutil.Process().children()), time.monotonic()
     with pytest.raises(SeambenchError, match=r"took over 0\.01 s"):
         run_drain(reader, {"table": "hang", "columns": ["id"]}, timeout=0.01)
-
     assert time.monotonic() - begin < 60, "it was waited for"
     assert set(psutil.Process().children()) <= before
 
@@ -282,7 +267,6 @@ def test_the_peak_of_a_process_is_told_without_proc_too(
     monkeypatch.setattr(memory, "Path", lambda _: tmp_path / "none")
     # Never less than what Linux has, which begins anew with a program.
     assert known * 0.9 <= peak_of_own_process() <= known * 1024 / 2
-
     monkeypatch.setattr(sys, "platform", "darwin")
     assert known * 0.9 <= peak_of_own_process() * 1024 <= known * 1024 / 2
 

@@ -44,7 +44,6 @@ def test_it_ends_when_its_time_is_up(told: list[Any]) -> None:
     """Runs go on for the seconds that were asked for, and their rows are counted."""
     begin = time.monotonic()
     report = soak(SoakOptions(seconds=0.3))
-
     assert 0.3 <= time.monotonic() - begin < 10
     assert (told, report.problems) == ([], [])
     compared = report.runs["none"] + report.runs["pause"]
@@ -58,7 +57,6 @@ def test_it_ends_at_the_first_problem(told: list[Any], came: str, says: str) -> 
     """A wrong answer and an error end it, and are told with what was run."""
     told += ["right", came]
     report = soak(SoakOptions(seconds=60, seed=1))
-
     [problem] = report.problems
     assert says in problem
     assert any(plan in problem for plan in soaking._PLANS)
@@ -68,7 +66,6 @@ def test_it_ends_at_the_first_problem(told: list[Any], came: str, says: str) -> 
 def test_growth_is_from_the_second_quarter_to_the_last() -> None:
     """What the first runs take is no growth, nor is what one run takes."""
     warm = [1, 50, 100, 100, 900, 100, 100, 100]
-
     assert SoakReport(resident_bytes=[*warm[:4], 100, 100, 100, 100]).growth_bytes == 0
     assert SoakReport(resident_bytes=[*warm[:6], 700, 700]).growth_bytes == 600
     assert SoakReport(resident_bytes=[1, 2, 3]).growth_bytes == 0
@@ -78,7 +75,6 @@ def test_workers_that_grow_are_a_problem(told: list[Any], monkeypatch: pytest.Mo
     """More than what is taken for noise, of all workers together."""
     monkeypatch.setattr(SoakReport, "growth_bytes", 2 * soaking._NOISE_BYTES)
     assert soak(SoakOptions(seconds=0.01, workers=2)).problems == []
-
     monkeypatch.setattr(SoakReport, "growth_bytes", 2 * soaking._NOISE_BYTES + 1)
     [problem] = soak(SoakOptions(seconds=0.01, workers=2)).problems
     assert (told, problem.split(" by ")[0]) == ([], "the workers grew")

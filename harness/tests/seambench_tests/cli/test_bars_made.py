@@ -88,11 +88,9 @@ def test_a_disturbed_run_comes_again_after_the_rest(machine: Machine) -> None:
     machine.during = {"one": [40.0]}
     assert machine.ask("--make").exit_code == 0
     assert machine.asked == ["one", "two", "one"]
-
     machine.during = {"one": [40.0] * 9}
     assert machine.ask("--make", "--runs", "2", "--only", "one").exit_code == 1
     assert machine.asked == ["one"] * 3
-
     machine.during, machine.samples = {}, 6
     found = machine.ask("--make", "--runs", "2", "--only", "one")
     assert (found.exit_code, machine.asked) == (1, ["one"])
@@ -132,7 +130,6 @@ def test_two_runs_agree_or_differ(machine: Machine, slow: float, code: int, says
     machine.leave("one", slow=90.0, during=50.0, started_utc="2026-11-28T10:00:00Z")
     machine.leave("two")
     found = machine.ask("--again")
-
     assert (found.exit_code, found.output.splitlines()[-1]) == (code, says)
 
 

@@ -48,7 +48,6 @@ def seambench(*arguments: object) -> Result:
 def test_demo_is_what_the_readme_opens_with() -> None:
     """The README shows, word for word, what the command prints."""
     done = seambench("demo")
-
     assert done.exit_code == 0
     shown = "\n".join(f"    {line}".rstrip() for line in done.stdout.splitlines())
     assert shown in (CHECKOUT / "README.md").read_text(encoding="utf-8")
@@ -57,7 +56,6 @@ def test_demo_is_what_the_readme_opens_with() -> None:
 def test_a_failure_shows_rows_and_the_command() -> None:
     """What differs is a diff, and the line below repeats it."""
     done = seambench(*CHECK)
-
     assert done.exit_code == 1
     assert '- k="updated"  v="log1"  ts=6\n' in done.stdout
     assert '+ k="updated"  v="base"  ts=5\n' in done.stdout
@@ -104,7 +102,6 @@ def test_what_failed_last_is_asked_alone_or_first(
 def test_outcomes_as_json_hold_the_rows(checked: _Checked) -> None:
     """Rows that differ come by column, with their totals."""
     rows = {one["case"]: one["difference"] for one in checked.lines}
-
     assert rows[RIGHT] is None
     assert rows[WRONG] == {
         "columns": ["k", "v", "ts"],
@@ -120,7 +117,6 @@ def test_outcomes_as_json_hold_the_rows(checked: _Checked) -> None:
 def test_junit_has_a_case_each(checked: _Checked) -> None:
     """Build servers see the failure with its reason."""
     suite = ET.parse(checked.junit).getroot()[0]  # noqa: S314 - our own file
-
     assert (suite.get("name"), suite.get("tests"), suite.get("failures")) == (STALE, "2", "1")
     failed = [case for case in suite if case.find("failure") is not None]
     assert [case.get("name") for case in failed] == ["update"]
@@ -130,7 +126,6 @@ def test_a_case_is_kept_with_its_request(tmp_path: Path) -> None:
     """The table that a case reads lies there afterwards, with what a program would be asked."""
     folder = tmp_path / "kept"
     done = seambench("check", "--impl", STALE, "--case", WRONG, "--keep", folder)
-
     assert done.exit_code == 1
     assert (folder / "table" / ".hoodie").is_dir()
     request = json.loads((folder / "request.json").read_text())
@@ -176,7 +171,6 @@ def test_what_is_kept_is_whole_or_not_there(
 def test_what_cannot_be_chosen_is_said(arguments: Sequence[str], says: str) -> None:
     """One sentence, and no run."""
     done = seambench(*arguments)
-
     assert says in str(done.exception)
     assert done.exit_code != 0
 
@@ -197,7 +191,6 @@ def test_explained_cases_say_all(case: str, says: Sequence[str]) -> None:
     # A file may stand for several cases.
     case = next(c.id for c in load_cases(case.partition("/")[0]) if c.id.startswith(case))
     done = seambench("explain", case, "--impl", "cmd:./mine")
-
     assert done.exit_code == 0
     command = f"seambench check --seam {case.partition('/')[0]} --impl cmd:./mine --case {case}"
     for text in [*says, command]:
@@ -222,7 +215,6 @@ def test_additions_count_the_cases_that_a_word_opens() -> None:
     """One word that lacks alone comes first; a set counts what any part of it opens."""
     cases = [_Case(n) for n in (["a"], ["a", "b"], ["a", "b"], ["a", "b", "c"], ["a", "d"])]
     found = [(one.words, one.cases) for one in additions(cases, frozenset({"a"}))]
-
     assert found == [(("b",), 2), (("d",), 1), (("b", "c"), 3)]
     assert additions(cases, frozenset("abcd")) == []
 
@@ -241,7 +233,6 @@ def test_who_is_not_there_stands_once_with_what_it_lacks(
     with Progress("checking") as progress:
         show_end("scan", show_outcomes(seen, progress), (), {})
     said = capsys.readouterr().out
-
     assert "unavailable: one, two, some (1 case): needs java\n" in said
     assert said.count("one") == said.count("two") == 1
     assert re.search(r"^some +1 +1$", said, re.MULTILINE)
@@ -251,7 +242,6 @@ def test_what_was_not_offered_is_counted_by_outcomes(capsys: pytest.CaptureFixtu
     """A case that tells a feature of the data is asked though its word is not stated."""
     seen = [Outcome("scan", "x", "c0", "not-offered"), Outcome("scan", "x", "c1", "fail")]
     show_end("scan", seen, [_Case(["a"]), _Case(["b"])], {"x": frozenset()})
-
     assert "x: 1 of 2 cases not offered" in capsys.readouterr().out
 
 
@@ -269,7 +259,6 @@ def test_failures_that_are_alike_are_one_group() -> None:
     outcomes = [Outcome("scan", "x", f"c{n}", "fail", 0, r) for n, r in enumerate(reasons)]
     rows = Difference(["a"], [["1"]], [], 1, 0)
     outcomes.append(Outcome("scan", "x", "c3", "fail", 0, "1 row", difference=rows))
-
     assert [len(group.members) for group in groups(outcomes)] == [2, 2, 2, 2, 2, 1, 1]
     assert likeness(outcomes[-1]) == "rows are missing"
 
@@ -308,7 +297,6 @@ def test_whoever_is_asked_for_refusals_alone_has_no_verdict() -> None:
     """To refuse everything is right there: exit code 1, and nothing is recorded."""
     name = f"{__name__}:RefusesAll"
     done = seambench("check", "--seam", "exchange", "--impl", name, "--record")
-
     assert done.exit_code == 1
     assert "none that has an answer" in str(done.exception)
 

@@ -34,7 +34,6 @@ def test_a_command_that_moved_says_where_it_is(
 ) -> None:
     """Whatever follows its name, it is exit code 2 and one sentence."""
     done = seambench(name, *arguments)
-
     assert (done.code, done.out) == (2, "")
     assert done.err == (
         f"seambench: `seambench {name}` is `seamkit {name}` now: {how_to_install('seamkit')}\n"
@@ -44,7 +43,6 @@ def test_a_command_that_moved_says_where_it_is(
 def test_help_names_every_command() -> None:
     """Each job has a command, each with its own help."""
     result = CliRunner().invoke(app, ["--help"])
-
     assert result.exit_code == 0
     names = ("run", "data", "check", "audit", "report", "list", "doctor")
     for name in (*names, "exchange", "throughput"):
@@ -77,7 +75,6 @@ def test_wrong_usage_of_exchange_is_one_sentence(
 ) -> None:
     """Exit code 2 before any worker is started."""
     done = seambench("exchange", *arguments, "--results", tmp_path)
-
     assert done.code == 2
     assert says in " ".join(done.err.split())
     assert list(tmp_path.iterdir()) == []
@@ -87,7 +84,6 @@ def test_list_names_implementations_and_queries(seambench: Any, tmp_path: Path) 
     """`list --json` has a schema version; an empty data folder has no data sets."""
     done = seambench("list", "--json", "--data", tmp_path)
     listed = json.loads(done.out)
-
     assert done.code == 0
     assert listed["schema"] == 1
     assert {"seam", "name", "kind", "version"} <= set(listed["implementations"][0])
@@ -101,7 +97,6 @@ def test_list_is_a_summary_first(seambench: Any, tmp_path: Path) -> None:
     """Without a kind a screen of lines counts what there is; `list cases` names every case."""
     short = seambench("list", "--data", tmp_path).out.splitlines()
     cases = seambench("list", "cases", "--data", tmp_path).out
-
     assert len(short) <= 48
     assert any(line.split()[:1] == ["scan"] and "hudi" in line for line in short)
     assert (
@@ -118,7 +113,6 @@ def test_doctor_tells_what_to_do(
     monkeypatch.setenv("PATH", str(tmp_path))
     done = seambench("doctor", "--json", "--data", tmp_path)
     findings = {finding["subject"]: finding for finding in json.loads(done.out)["findings"]}
-
     assert done.code == 0
     assert findings["Python"]["ok"]
     assert findings["C compiler"] == {
@@ -147,7 +141,6 @@ def test_doctor_tells_of_what_is_announced_and_is_none(
     )
     done = seambench("doctor", "--json", "--data", tmp_path)
     findings = {finding["subject"]: finding for finding in json.loads(done.out)["findings"]}
-
     assert done.code == 0
     assert "no implementation of the column seam" in findings["column seam"]["found"]
     assert findings["scan seam"]["ok"]
@@ -194,7 +187,6 @@ def test_check_fails_when_a_case_fails(seambench: Any) -> None:
     done = seambench(
         "check", "--impl", f"{FAKES}BoastingScanner", "--case", "scan/hudi/commit-v6/*"
     )
-
     assert done.code == 1
     assert "fail" in done.out
 
@@ -210,7 +202,6 @@ def test_check_fails_when_a_case_fails(seambench: Any) -> None:
 def test_wrong_checks_are_usage_errors(seambench: Any, arguments: list[str], says: str) -> None:
     """An unknown seam, a pattern without cases and an empty folder are exit code 2."""
     done = seambench("check", *arguments)
-
     assert done.code == 2
     assert says in done.err
 
@@ -239,7 +230,6 @@ def test_wrong_knobs_are_told_before_work_begins(
 ) -> None:
     """A knob that cannot be is exit code 2, and the data folder stays empty."""
     done = seambench(*arguments, "--data", tmp_path)
-
     assert done.code == 2
     assert says in done.err
     assert list(tmp_path.iterdir()) == []
@@ -248,7 +238,6 @@ def test_wrong_knobs_are_told_before_work_begins(
 def test_bench_needs_data(seambench: Any, tmp_path: Path) -> None:
     """Without data sets there is nothing to compare, and the message says how to make them."""
     done = seambench("bench", "--data", tmp_path)
-
     assert done.code == 2
     assert "seambench data" in done.err
 
@@ -259,7 +248,6 @@ def test_report_checks_records(seambench: Any, tmp_path: Path) -> None:
     (tmp_path / "runs").mkdir()
     (tmp_path / "runs" / "x.json").write_text("{}")
     done = seambench("report", "--validate", "--results", tmp_path)
-
     assert done.code == 1
     assert "x.json" in done.out
 

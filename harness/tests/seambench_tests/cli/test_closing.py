@@ -16,6 +16,5 @@ def test_what_a_reader_does_not_offer_is_no_answer(
     wrong = Found({"pass": 4}, 0, [], {"pass": 3, "fail": 1})
     show_closing({"some": some, "wrong": wrong}, tmp_path)
     lines = {line.split()[0]: line for line in capsys.readouterr().out.splitlines() if line}
-
     assert lines["some"].endswith("3 of 3 right, 2 not offered")
     assert lines["wrong"].endswith("3 of 4 right")

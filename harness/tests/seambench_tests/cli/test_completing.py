@@ -49,7 +49,6 @@ def _completed(words: str, shell: str = "bash") -> list[str]:
 def test_a_value_is_completed(words: str, offered: str, not_offered: str) -> None:
     """By the option, by the seam that was typed before, and by what was typed of it."""
     found = _completed(words)
-
     assert offered in found
     assert not_offered not in found
 
@@ -63,14 +62,12 @@ def test_what_begins_like_nothing_is_not_completed(words: str) -> None:
 def test_the_only_choice_is_a_whole_id() -> None:
     """A shell puts a space behind it."""
     [only] = _completed("explain scan/hudi/event-v9/all-r")
-
     assert find_case(only).id == only
 
 
 def test_names_with_spaces_are_one_word() -> None:
     """Bash takes them with backslashes; zsh is offered none, but files as ever."""
     names = _completed("bars --only 22")
-
     assert [shlex.split(name) for name in names] == [
         ["22 queries, 20 % / 0 % updated, geometric mean"]
     ]

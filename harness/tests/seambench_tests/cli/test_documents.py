@@ -60,7 +60,6 @@ def test_documents_name_what_there_is(document: Path) -> None:
     known = {("seambench", one.name) for one in app.registered_commands if not one.hidden}
     known |= {("seambench", one.name) for one in app.registered_groups}
     known |= {("seamkit", name) for name in COMMANDS}
-
     assert {name for name in names - _GROUPS if not exists(name)} == set()
     assert {path for path in _PATH.findall(text) if not (CHECKOUT / path).exists()} == set()
     assert commands <= known
@@ -108,7 +107,6 @@ def test_every_finding_has_its_page(finding: Finding) -> None:
     """The page has what the data say, and the command; the index names it, and tables lie there."""
     folder = CHECKOUT / "docs" / "findings"
     page = (folder / f"{finding.name}.md").read_text(encoding="utf-8")
-
     parts = (finding.title, finding.text, finding.rule, finding.link, f"--finding {finding.name}")
     assert all(part in page for part in parts)
     assert (folder / f"{finding.name}.zip").exists() == finding.attaches
@@ -134,7 +132,6 @@ def test_each_word_of_a_reader_stands_in_a_table(heading: str) -> None:
     text = (CHECKOUT / "docs" / "doors.md").read_text(encoding="utf-8")
     rows = [f"| `{word}` | {meaning} |" for word, meaning in _tables()[heading].items()]
     lines = [heading, "", "| word | meaning |", "|---|---|", *rows, ""]
-
     assert "\n".join(lines) in f"{text}\n"
 
 
@@ -142,7 +139,6 @@ def test_capabilities_are_listed() -> None:
     """`seambench list capabilities` has every word of every seam, with its format and meaning."""
     done = CliRunner().invoke(app, ["list", "capabilities", "--json"])
     listed = json.loads(done.stdout)["capabilities"]
-
     assert {(row["seam"], row["word"]) for row in listed} == {
         (seam, word) for seam in seams() for word in find_seam(seam).words
     }

@@ -79,7 +79,6 @@ def test_the_readmes_python_runs(tmp_path: Path, capsys: pytest.CaptureFixture[s
     for block in python_blocks("README.md"):
         exec(block.replace("/data/my_table", str(tmp_path / "t")), names)  # noqa: S102
         shown.append(capsys.readouterr().out)
-
     assert names["rows"].num_rows == high
     assert names["rows"].column_names == ["id", "price"]
     assert [line for line in shown[1].splitlines() if line] == [str(high - 1)]
@@ -95,7 +94,6 @@ def test_the_documents_python_runs() -> None:
     exec(pages, names)  # noqa: S102
     assert names["batches"] == [batch]
     assert len(names["parts"]) == 2
-
     batch = pa.record_batch({"id": pa.array(range(9), pa.int64()), "tags": [["a"]] * 9})
     (rows,) = python_blocks("docs/rows.md")
     names |= {"batch": batch, "UnsafeRows": UnsafeRows}
@@ -116,7 +114,6 @@ def test_plans_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     names: dict[str, Any] = {"seamkit": seamkit}
     monkeypatch.chdir(tmp_path)
     exec(python.replace("[3]", "[0]"), names)  # noqa: S102
-
     assert "2 rows" in said
     assert (tmp_path / "part.arrow").stat().st_size
     assert names["part"].to_table().column_names == ["k", "v"]
@@ -139,7 +136,6 @@ def test_hives_tables_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     (day / "0").write_text("7|a\x035\n")
     (row,) = eval(by_words, {"seamkit": seamkit}).to_arrow().to_pylist()  # noqa: S307
     assert row == {"k": 7, "v": [("a", 5)], "day": dt.date(2026, 11, 1)}
-
     (day / "0").write_text("k|v\n7|a\x035\n")
     (tmp_path / "orders" / "_hive_table.json").write_text(descriptor)
     (row,) = eval(by_file, {"seamkit": seamkit}).to_arrow().to_pylist()  # noqa: S307
@@ -154,7 +150,6 @@ def test_pages_are_commands_that_run(tmp_path: Path) -> None:
         next(c for c in commands if word in c) for word in ("encode", "decode", "inspect")
     )
     decode = decode.replace(", tags array(varchar)", "") + " --option codec=lz4"
-
     assert "7" in _run(tmp_path, f"{encode}\n{decode}")
     assert _run(tmp_path, inspect)
 
@@ -175,7 +170,6 @@ def test_a_tutorial_leads_to_a_verdict(name: str, tools: str, tmp_path: Path) ->
     if lacking := [tool for tool in tools.split() if shutil.which(tool) is None]:
         pytest.skip(f"no {' or '.join(lacking)} on this machine")
     said = _run(tmp_path, "\n".join([*steps, f"{check} || test $? = 1"]))
-
     lines = [line.partition(" #")[0] for line in (*steps, check)]
     typed = [part.split() for line in lines for part in re.split(r"&&|[;|]", line)]
     assert sum(words[0] != "cd" for words in typed if words) <= 3
@@ -195,7 +189,6 @@ def test_a_scanner_in_java_leads_to_rows(tmp_path: Path) -> None:
     first = textwrap.dedent(text.partition("\n\n    ")[2]).partition("\n\n")[0]
     *steps, check = first.splitlines()
     assert "appends no values yet" in _run(tmp_path, "\n".join([*steps, f"{check} || test $? = 1"]))
-
     value = _part(r"`MyValue\.java`:\n\n((?:       .*\n|\n)+)", text)
     append = " ".join(_part(r"refuses: `(if (?:.|\n)*?)`\.", text).split())
     folder = tmp_path / "my-columns"
@@ -204,7 +197,6 @@ def test_a_scanner_in_java_leads_to_rows(tmp_path: Path) -> None:
     refusal = re.compile(r"throw new RefusedException\(\"my-columns appends no values.*?;")
     source, count = refusal.subn(lambda _: append, scanner.read_text())
     scanner.write_text(source)
-
     assert count == 1
     assert _run(folder, check.replace("fixed/*", "fixed/int/*"))
 
@@ -239,7 +231,6 @@ def _unmanned(command: Any) -> None:
 def test_commands_of_documents_are_taken() -> None:
     """Names and options of each, as they stand; of findings, too."""
     commands = {one for file in DOCUMENTS for one in _commands(file.read_text(encoding="utf-8"))}
-
     assert len(commands) > 50
     assert {one: said for one in commands if (said := _complaint(one))} == {}
 
@@ -260,9 +251,7 @@ def test_the_function_of_the_doors_reads_delta(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(_part(r"```python\n((?:.|\n)*?)```", text))
     (tmp_path / "mine.seambench.json").write_text(_part(r"```json\n((?:.|\n)*?)```", text))
     check = _part(r"^    (seambench check .*)", text)
-
     said = _run(tmp_path, f"{check} --jobs 1 --case 'scan/delta/writers/deltalake/evolved/*'")
-
     assert re.search(r"pass\nmine:read +4\n", said), said
 
 
@@ -270,7 +259,6 @@ def test_a_service_that_is_not_there_is_told_so(tmp_path: Path) -> None:
     """Who could not be asked states nothing that could be blamed: the reason is told."""
     check = "seambench check --impl http://127.0.0.1:9 --jobs 1 --case 'scan/*/checkpoints/*'"
     said = _run(tmp_path, f"{check} 2>&1 || test $? = 1")
-
     assert "unavailable: http://127.0.0.1:9: http://127.0.0.1:9: no service answers" in said
     assert "http://127.0.0.1:9 is unavailable, so there is no verdict" in said
     assert "states" not in said
@@ -288,7 +276,5 @@ def test_a_function_that_states_nothing_is_told_where_to(tmp_path: Path) -> None
     said = _run(tmp_path, f"{check} --case 'scan/*/damage/*' 2>&1 || test $? = 1")
     assert "what it states is enough for none of " in said, said
     Path(file).write_text(content)
-
     said = _run(tmp_path, f"{check} || test $? = 1")
-
     assert "mine:read scan/delta/checkpoints/commits-gone" in said

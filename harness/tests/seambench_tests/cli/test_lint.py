@@ -27,7 +27,6 @@ def lint(capsys: pytest.CaptureFixture[str]) -> Command:
 def test_rules(lint: Command, tmp_path: Path, name: str, code: int, says: str) -> None:
     """A right table ends with 0, what should be otherwise too, what must be otherwise with 1."""
     done = lint(unpacked(resolve_format("delta"), name, tmp_path / "t"))
-
     assert done.returncode == code, done.stderr
     assert says in done.stdout
 
@@ -35,7 +34,6 @@ def test_rules(lint: Command, tmp_path: Path, name: str, code: int, says: str) -
 def test_json(lint: Command, tmp_path: Path) -> None:
     """Each fault is a line with rule, source, place and sentence."""
     done = lint(unpacked(resolve_format("delta"), "deltalake-types", tmp_path / "t"), "--json")
-
     [fault] = [json.loads(line) for line in done.stdout.splitlines()]
     assert fault["rule"] == "delta.stats.min-values"
     assert fault["place"].endswith("column n38")
@@ -45,7 +43,6 @@ def test_json(lint: Command, tmp_path: Path) -> None:
 def test_no_table(lint: Command, tmp_path: Path) -> None:
     """What is no table is refused, with the formats that can be looked at."""
     nowhere, nothing = lint(tmp_path / "nowhere"), lint(tmp_path)
-
     assert (nowhere.returncode, nothing.returncode) == (2, 2)
     assert "there is no such folder" in nowhere.stderr
     assert "is no table; there are linters of delta" in nothing.stderr

@@ -19,13 +19,7 @@ from seambench.contracts.registry import find_seam
 
 COMPILERS = {"c": "cc", "rust": "cargo", "go": "go"}
 #: What a language of a scanner is built and run by.
-TOOLS = {
-    "python": "python",
-    "c++": "c++",
-    "java": "mvn",
-    "javascript": "npm",
-    **COMPILERS,
-}
+TOOLS = {"python": "python", "c++": "c++", "java": "mvn", "javascript": "npm", **COMPILERS}
 FIRST = {
     "delta": "scan/delta/checkpoints/commits-gone",
     "hive": "scan/hive/parquet/written",
@@ -90,7 +84,6 @@ def _refused(outcomes: list[dict[str, str]]) -> bool:
 def test_templates_in_python_refuse_every_case(what: str, tmp_path: Path) -> None:
     """They are found from the folder they lie in, and refuse by name."""
     folder, command = _new(tmp_path, what, "python")
-
     assert _refused(_check(folder, command, CASES[what]))
 
 
@@ -101,7 +94,6 @@ def test_templates_build_and_refuse_every_case(what: str, lang: str, tmp_path: P
         pytest.skip(f"no {COMPILERS[lang]} or make on this machine")
     folder, command = _new(tmp_path, what, lang)
     subprocess.run(["make"], cwd=folder, check=True, capture_output=True)
-
     assert _refused(_check(folder, command, CASES[what]))
 
 
@@ -127,7 +119,6 @@ def _misses_rows(folder: Path, command: list[str], format_name: str) -> bool:
 def test_a_scanner_in_python_gives_no_rows_of_any_format(format_name: str, tmp_path: Path) -> None:
     """It states what its format needs, and its first verdict is that rows are missing."""
     folder, command = _new(tmp_path, "scanner", "python", "--format", format_name)
-
     assert _misses_rows(folder, command, format_name)
 
 
@@ -146,7 +137,6 @@ def test_a_scanner_is_built_and_gives_no_rows(lang: str, tmp_path: Path) -> None
     folder, command = _new(tmp_path, "scanner", lang, "--format", "delta")
     flags = ["CFLAGS=-O1 -Wall -Wextra -Werror", "CXXFLAGS=-O1 -std=c++17 -Wall -Wextra -Werror"]
     subprocess.run(["make", *(flags if lang[0] == "c" else [])], cwd=folder, check=True)
-
     assert _misses_rows(folder, command, "delta")
 
 
@@ -165,7 +155,6 @@ def _makes_no_table(folder: Path, command: list[str], format_name: str) -> bool:
 def test_a_writer_in_python_makes_no_table_of_any_format(format_name: str, tmp_path: Path) -> None:
     """The first verdict of the judge of states; the cases that are told are there."""
     folder, command = _new(tmp_path, "writer", "python", "--format", format_name)
-
     assert _makes_no_table(folder, command, format_name)
     assert f"table-writer/{format_name}/types/bigint*" in command
 
@@ -182,7 +171,6 @@ def test_a_writer_is_built_makes_no_table_and_refuses_the_rest(lang: str, tmp_pa
     steps = find_seam("table-writer").asked(case)
     how: dict[str, Any] = {"cwd": folder, "capture_output": True, "text": True}
     said, again = (subprocess.run("./writer", input=steps, check=False, **how) for _ in range(2))
-
     assert _makes_no_table(folder, command, "delta")
     done, *rest = map(json.loads, said.stdout.splitlines())
     assert (said.returncode, done, (folder / "table").is_dir()) == (0, {"done": True}, True)
@@ -203,7 +191,6 @@ def test_a_template_of_a_writer_becomes_one_by_a_line(tmp_path: Path) -> None:
     before = before.replace(', "steps.upsert", "keys"', "")
     file.write_text(before + DELTA_STEPS)
     outcomes = _check(folder, command, "table-writer/delta/types/bigint*", code=0)
-
     said = {one["case"]: one["outcome"] for one in outcomes}
     assert said["table-writer/delta/types/bigint"] == "pass"
     assert said["table-writer/delta/types/bigint-keyed"] == "not-offered"
@@ -231,7 +218,6 @@ def test_what_has_no_template_is_said(
     (tmp_path / "taken").mkdir()
     (tmp_path / "taken" / "file").touch()
     done = CliRunner().invoke(app, ["new", *arguments])
-
     assert says in str(done.exception)
     assert [path.name for path in tmp_path.iterdir()] == ["taken"]
 
@@ -251,7 +237,6 @@ def test_a_template_takes_its_folder_s_name(
     """As languages are called, `+` among their letters; what it states has the name."""
     done = CliRunner().invoke(app, ["new", what, str(tmp_path / name), "--lang", lang])
     [stated] = (tmp_path / name).glob("*.seambench.json")
-
     assert done.exit_code == 0, done.exception
     assert json.loads(stated.read_text())["name"] == name
 

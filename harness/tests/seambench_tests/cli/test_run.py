@@ -38,7 +38,6 @@ def test_a_plan_says_where_options_come_from_and_does_nothing(folder: Path) -> N
     )
     code, out = seambench("run", "--dry-run", "--samples", "7", "--format", "hudi")
     options = {line.split()[0]: line.split()[1:] for line in out.splitlines() if line.strip()}
-
     assert code == 0, out
     assert options["scale"] == ["0.1", "seambench.toml"]
     assert options["samples"] == ["7", "command", "line"]
@@ -56,7 +55,6 @@ def test_a_named_file_replaces_the_one_in_the_folder(folder: Path) -> None:
     (folder / "seambench.toml").write_text("[nothing]\n")
     (folder / "other.toml").write_text("[run]\nsamples = 2\n")
     code, out = seambench("--config", "other.toml", "run", "--dry-run", "--format", "hudi")
-
     assert code == 0, out
     assert "other.toml" in out
 
@@ -82,7 +80,6 @@ def test_a_file_with_a_mistake_is_refused(folder: Path, text: str, says: str) ->
     """The file, the section and the name are told, and nothing is done."""
     (folder / "seambench.toml").write_text(text)
     code, out = seambench("list", "data")
-
     assert code == 2
     assert out.startswith("seambench.toml")
     assert says in out
@@ -104,7 +101,6 @@ def test_a_quick_run_gives_answers_and_a_page(
     code, out = seambench("run", "--quick", "--reader", "auto", "--reader", _BASE_FILES)
     right, wrong = (load_record(path) for path in record_paths(folder / "results"))
     (part,) = right.conformance
-
     assert code == 1, out
     assert right.implementation.name == "auto"
     assert set(part.outcomes) == {"pass"}
@@ -121,7 +117,6 @@ def test_a_quick_run_gives_answers_and_a_page(
 def test_a_quick_run_takes_no_options_of_others() -> None:
     """An option that would mean nothing is refused."""
     code, out = seambench("run", "--quick", "--scale", "1")
-
     assert (code, "--scale means nothing with --quick" in out) == (2, True)
 
 
@@ -136,7 +131,6 @@ def test_a_journal_gives_back_what_was_finished(folder: Path) -> None:
     with journal.file.open("a") as file:
         file.write('{"done": "c", "val')
     again = Unfinished(folder, PLAN, resume=True)
-
     assert (again.resumed, again.get("a"), again.get("c")) == (2, [1, 2], None)
     again.put("c", 3)
     assert Unfinished(folder, PLAN, resume=True).get("c") == 3
@@ -148,7 +142,6 @@ def test_a_journal_gives_back_what_was_finished(folder: Path) -> None:
 def test_a_run_without_resume_begins_anew(folder: Path) -> None:
     """What an interrupted run left is dropped unless it is asked for."""
     Unfinished(folder, PLAN, resume=False).put("a", 1)
-
     assert Unfinished(folder, PLAN, resume=False).get("a") is None
     assert Unfinished(folder, PLAN, resume=True).resumed == 0
 
@@ -156,7 +149,6 @@ def test_a_run_without_resume_begins_anew(folder: Path) -> None:
 def test_another_plan_is_not_resumed(folder: Path) -> None:
     """Results of two plans must not mix: what differs is named."""
     Unfinished(folder, PLAN, resume=False).put("a", 1)
-
     with pytest.raises(UsageError, match="had samples 3, this one has 5"):
         Unfinished(folder, PLAN | {"samples": 5}, resume=True)
     with pytest.raises(UsageError, match="had queries null"):
@@ -169,6 +161,5 @@ def test_another_plan_is_not_resumed(folder: Path) -> None:
 def test_a_broken_journal_is_refused(folder: Path, text: str) -> None:
     """What cannot be read is not taken for nothing."""
     (folder / ".unfinished.jsonl").write_text(text)
-
     with pytest.raises(InputError, match="without --resume"):
         Unfinished(folder, PLAN, resume=True)

@@ -30,7 +30,6 @@ def test_no_figure_is_cut(tmp_path: Path, width: int) -> None:
         shown[wide] = out.file.getvalue()  # type: ignore[attr-defined]
     lines = shown[width].splitlines()
     table = [line for line in lines if line.startswith(("data", "hudi ", "hive ", "delta "))]
-
     assert "\N{HORIZONTAL ELLIPSIS}" not in shown[width]
     assert table
     assert max(map(len, table)) <= width
@@ -65,7 +64,6 @@ def test_of_whom_nothing_is_asked_it_is_said_why(tmp_path: Path) -> None:
     out = Console(file=io.StringIO(), width=40)
     print_summary([msgspec.structs.replace(some, timings=none), *others], out)
     shown = out.file.getvalue()  # type: ignore[attr-defined]
-
     assert f"not offered by {some.implementation.name}: {reason}\n" in shown
     assert shown.count("not offered by") == 1
 

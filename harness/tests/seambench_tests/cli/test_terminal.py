@@ -58,7 +58,6 @@ def test_a_narrow_terminal_drops_columns_but_no_digit(
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     number = Decimal("1234567890123456789012345678.90")
     print_rows(["n", "text", "m", "last"], [[number, "t" * 100, number, 1]])
-
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split() == ["n"]
     assert lines[1].strip() == str(number)
@@ -68,7 +67,6 @@ def test_a_narrow_terminal_drops_columns_but_no_digit(
 def test_off_a_terminal_nothing_is_left_out(capsys: pytest.CaptureFixture[str]) -> None:
     """A program gets every column, every digit and every character."""
     print_rows([f"c{i}" for i in range(60)], [[10**20 + i for i in range(60)]])
-
     header, row = capsys.readouterr().out.splitlines()
     assert header.split() == [f"c{i}" for i in range(60)]
     assert row.split() == [str(10**20 + i) for i in range(60)]
@@ -81,7 +79,6 @@ def test_a_link_with_the_temporary_name_is_not_followed(tmp_path: Path) -> None:
         with whole_file(tmp_path / "out.csv") as temporary:
             names.append(temporary.name)
             temporary.write_text("rows")
-
     assert names[0] != names[1]
     assert str(os.getpid()) not in names[0]
     assert [path.name for path in tmp_path.iterdir()] == ["out.csv"]
@@ -155,7 +152,6 @@ def test_on_a_narrow_terminal_columns_of_sentences_stand_below_each_other(
         asked = ["bars", "--only", "hudi-rs", "--results", str(results)]
         shown[width] = CliRunner().invoke(app, asked).output.splitlines()
     names = [line.split("  ")[0].strip() for line in shown[200][1:]]
-
     assert shown[200][0].split()[0] == "bar"
     assert max(map(len, shown[80])) <= 80
     assert names != []
@@ -169,7 +165,6 @@ def test_a_path_is_never_broken(capsys: pytest.CaptureFixture[str]) -> None:
     narrow_table(Console(width=80), rows, whole=True)
     narrow_table(Console(width=80), [("orders", "/a: cut", "a remark")], whole=True)
     lines = capsys.readouterr().out.splitlines()
-
     assert lines[:5] == ["orders", f"    {path}: cut", "    a remark", "b", "    c"]
     assert lines[5].split() == ["orders", "/a:", "cut"]
 
@@ -192,7 +187,6 @@ def test_lists_cut_no_word_on_a_narrow_terminal(kind: str, monkeypatch: pytest.M
     lines = CliRunner().invoke(app, ["list", kind]).output.splitlines()
     listed = json.loads(CliRunner().invoke(app, ["list", kind, "--json"]).output)[kind]
     words = [word for row in listed for word in row.get("capabilities", row.get("jars", ()))]
-
     assert max(map(len, lines)) <= 80
     assert words != []
     assert [word for word in words if not any(word in line for line in lines)] == []
@@ -223,7 +217,6 @@ def test_what_is_only_read_is_narrow_when_it_is_piped(
         else:
             monkeypatch.delenv("COLUMNS", raising=False)
         shown[columns] = CliRunner().invoke(app, [*arguments, "--data", str(tmp_path)]).output
-
     assert max(map(len, str(shown[None]).splitlines())) <= 80
     letters = re.sub(r"\s", "", shown[None])
     rows = shown["1000"].splitlines()[2:]

@@ -49,7 +49,6 @@ def test_every_condition_is_understood() -> None:
         engine.register("t", _TABLE)
         texts = [f"SELECT count(*) FROM t WHERE {one}" for one in found]  # noqa: S608 - our own
         counts = [engine.sql(text).fetchall()[0][0] for text in texts]
-
     assert found == list(map(in_sql, conditions(_TABLE, "a seed", 300)))
     assert len(set(found)) > 250
     assert set(counts) == {0, 1, 2, 3, 4}
@@ -98,7 +97,6 @@ def test_extremes_leave_rows_of_the_least_and_of_the_greatest_value() -> None:
             one: engine.sql(f"SELECT count(*) FROM t WHERE {one}").fetchall()[0][0]  # noqa: S608
             for one in found
         }
-
     assert counts['("i" <= -9223372036854775808)'] == counts['("i" >= 9223372036854775807)'] == 1
     assert counts["(\"f\" >= 'inf'::DOUBLE)"] == 2  # NaN is above it for DuckDB
     assert counts['("s"."in.ner"."i" >= 2)'] == 1

@@ -33,7 +33,6 @@ def test_a_tables_life_is_told_step_by_step() -> None:
     """Writes with their rows in order, then what was damaged by hand, as the case file has it."""
     cases = {case.id: case for case in load_cases("scan")}
     said = registry.find_seam("scan").explain(cases["scan/hudi/damage/blocks-in-one-log"])
-
     assert [step.title for step in said.life[:4]] == ["bulk_insert", "upsert", "delete", "upsert"]
     begins = [step.detail.partition(";")[0] for step in said.life[:4]]
     assert begins == sorted(begins)
@@ -79,7 +78,6 @@ def test_rows_of_one_side_alone_are_a_difference() -> None:
     """Equal rows are left out, also those that come more than once; few of many are shown."""
     expected = [(1, "a"), (1, "a"), (2, "b")]
     found = differing_rows(expected, [(1, "a"), *((n, None) for n in range(10, 20))], ["k", "v"])
-
     assert found.missing == [["1", '"a"'], ["2", '"b"']]
     assert (found.missing_rows, found.unexpected_rows) == (2, 10)
     assert found.unexpected == [[str(n), "NULL"] for n in range(10, 15)]
@@ -90,7 +88,6 @@ def test_a_case_in_a_form_is_explained_with_the_form_and_the_pass() -> None:
     case = "scan/delta/checkpoints/classic/newest#row-groups-1"
     done = CliRunner().invoke(app, ["explain", case, "--json"])
     told = json.loads(done.output)
-
     assert told["life"][-1]["title"] == "row-groups-1"
     assert told["life"][-1]["detail"] == "written again: a row group for each row"
     assert f"--pass forms --impl cmd:./reader --case '{case}'" in told["command"]

@@ -49,7 +49,6 @@ def test_each_peer_states_words_of_its_seam_with_a_document() -> None:
 def test_one_name_may_be_a_peer_of_two_seams() -> None:
     """Each has its words, its versions and its environment; a package names its peer once."""
     reads, writes = (catalogue()[seam, "deltalake"] for seam in ("scan", "table-writer"))
-
     assert (reads.capabilities("1.6.6").get("query.snapshot"), reads.seam) == (True, "scan")
     assert writes.capabilities("1.6.6").get("steps.append")
     assert environments.environment(reads, "1.6.6") != environments.environment(writes, "1.6.6")
@@ -122,7 +121,6 @@ def test_an_environment_has_our_packages_and_no_others(bare: Path) -> None:
     seen = "import seambase.errors, importlib.metadata as m; print(m.version('seambench'))"
     done = subprocess.run([python, "-c", seen], capture_output=True, text=True, check=True)
     lacks = subprocess.run([python, "-c", "import pyarrow"], capture_output=True, check=False)
-
     assert done.stdout.strip()
     assert lacks.returncode == 1
     assert list(environments.made_environments(PEER)) == ["1.0"]
@@ -190,7 +188,6 @@ def test_nothing_is_installed_for_what_a_version_does_not_state(
 ) -> None:
     """The catalogue answers where no case would be put; else the version has to be there."""
     found = list(Run("scan", [name], patterns=[pattern]).check())
-
     assert {one.outcome for one in found} == {outcome}
     assert all(says in one.reason for one in found)
     assert none_made.exists() == (outcome == "unavailable")
@@ -212,7 +209,6 @@ def test_a_version_is_installed_before_it_is_timed(
     reader = reader_of(
         "hudi-rs@0.4.0", scanner, cast("Any", SimpleNamespace(formats=formats)), None
     )
-
     assert isinstance(reader.problem, kind)
     assert says in str(reader.problem)
 
@@ -225,5 +221,4 @@ def test_known_failures_are_those_of_versions(version: str, word: str) -> None:
     entry = Xfail("c", "why", since="2.0", until="3.0")
     known = Xfails("some", Path("some.toml"), {"c": entry})
     outcome = Outcome("scan", f"some@{version}", "c", "fail", version=version)
-
     assert known.judge(outcome).outcome == word

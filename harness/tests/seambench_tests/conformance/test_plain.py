@@ -59,16 +59,13 @@ def test_rows_are_multisets(
 ) -> None:
     """The order of rows does not matter, how often each comes does."""
     found = difference(expected, actual, ["a"])
-
     assert found is None if says is None else says in str(found)
 
 
 def test_nested_values_are_those_of_arrow() -> None:
     """Entries of a map are pairs, a struct has all its fields, decimals may be anywhere."""
     type_ = "map<string,array<struct<x:decimal(4,2), y:map<string,int>>>>"
-
     found = typed({"a": [{"x": "1.50"}, {"y": {"b": 1}}]}, type_)
-
     expected = [("a", [{"x": Decimal("1.50"), "y": None}, {"x": None, "y": [("b", 1)]}])]
     assert found == expected
 
@@ -138,7 +135,6 @@ def test_values_of_another_type_are_refused(value: Any, type_: str) -> None:
 def test_rows_keep_their_number_without_columns() -> None:
     """Rows without columns still count."""
     batch = pa.RecordBatch.from_struct_array(pa.array([{}] * 3, pa.struct([])))
-
     assert rows_of([batch], []) == [(), (), ()]
 
 
@@ -164,7 +160,6 @@ def test_values_that_python_has_not_equal_themselves_alone(column: pa.Array) -> 
     """At every depth: no two of a type are alike, and none is a text, or the bytes of one."""
     batch = pa.RecordBatch.from_arrays([column], ["a"])
     one, other = rows_of([batch], ["a"])
-
     assert difference([one, other], rows_of([batch], ["a"]), ["a"]) is None
     assert difference([one], [other], ["a"]) is not None
     assert difference([one], [(str(column.type),)], ["a"]) is not None
@@ -175,7 +170,6 @@ def test_a_day_that_python_has_not_is_its_number() -> None:
     """A reader's day before the year 1 ends no comparison, and is equal to no day of a case."""
     days = pa.array([-719164, 0, None], pa.int32()).cast(pa.date32())
     found = rows_of(pa.table({"d": days}).to_batches(), ["d"])
-
     assert found == [(-719164,), (dt.date(1970, 1, 1),), (None,)]
 
 
@@ -187,7 +181,6 @@ def test_timestamps_with_and_without_zone_are_alike() -> None:
         rows_of([pa.RecordBatch.from_arrays([column], names=["t"])], ["t"])
         for column in (naive, zoned)
     ]
-
     assert difference(rows[0], rows[1], ["t"]) is None
 
 

@@ -48,7 +48,6 @@ def test_names_are_those_of_the_seam() -> None:
 def test_short_and_long_names_give_an_instance(name: str) -> None:
     """An entry point's name and `module:Class` both give a fresh instance."""
     first, second = registry.resolve("scan", name), registry.resolve("scan", name)
-
     assert isinstance(first, EmptyScanner)
     assert first is not second
 

@@ -94,7 +94,6 @@ def test_tables_have_addresses_that_hold_in_any_folder(
     """Readers in Java refuse one that begins in the folder one is in, as `data` does."""
     monkeypatch.chdir(tmp_path)
     dataset = _write(dataset_folder(Path("data"), 0.01, "parquet"))
-
     assert dataset.path == tmp_path / "data" / "sf0.01" / "parquet"
 
 

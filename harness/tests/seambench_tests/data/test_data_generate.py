@@ -141,8 +141,7 @@ def test_table_properties(layout: str, datasets: dict[str, Dataset]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("layout", "kind"),
-    [("mor-v9-event-avro-u20-s100", 3), ("mor-v9-commit-parquet-u100-s20", 5)],
+    ("layout", "kind"), [("mor-v9-event-avro-u20-s100", 3), ("mor-v9-commit-parquet-u100-s20", 5)]
 )
 def test_log_blocks(layout: str, kind: int, datasets: dict[str, Dataset]) -> None:
     """The data blocks are of the asked kind: the block type is the big-endian word at offset 18."""

@@ -97,7 +97,6 @@ def test_a_terminal_shows_how_far_and_how_long() -> None:
         progress.refresh()
     assert isinstance(console.file, io.StringIO)
     shown = console.file.getvalue()
-
     assert "a case" in shown
     assert "4/10" in shown
     assert re.search(r"\d+:\d\d left", shown)
@@ -117,7 +116,6 @@ def test_a_narrow_terminal_cuts_what_runs_and_no_figure(left: int) -> None:
     assert isinstance(console.file, io.StringIO)
     shown = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", console.file.getvalue())
     line = shown.replace("\r", "\n").strip().splitlines()[-1]
-
     assert len(line) <= 80
     assert "scan/hudi/scenarios/long" in line
     assert f"{1200 - left}/1200" in line
@@ -134,5 +132,4 @@ def test_off_a_terminal_only_what_is_said_is_shown() -> None:
         with progress.aside():
             progress.say("a [line]")
     assert isinstance(console.file, io.StringIO)
-
     assert console.file.getvalue() == "a [line]\n"

@@ -14,12 +14,7 @@ from seambase.errors import SeambenchError, UnavailableError, UsageError
 from seambase.java import find_java
 from seambench.data.generate import GenerateOptions, generate
 from seambench.engines import spark
-from seambench.engines.spark import (
-    SparkOptions,
-    explain_failure,
-    running_cluster,
-    spark_session,
-)
+from seambench.engines.spark import SparkOptions, explain_failure, running_cluster, spark_session
 from seambench.jobs import tpch as job
 
 
@@ -96,10 +91,7 @@ def test_jar_by_hand_must_exist(tmp_path: Path) -> None:
 def test_no_pyspark(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without pyspark the message names the extra that brings it."""
     monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)
-    with (
-        pytest.raises(UnavailableError, match=r"\[spark\]"),
-        spark_session(SparkOptions()),
-    ):
+    with pytest.raises(UnavailableError, match=r"\[spark\]"), spark_session(SparkOptions()):
         pass
 
 
@@ -200,5 +192,4 @@ def test_a_cluster_is_told_by_its_master(
     sql = pytest.importorskip("pyspark.sql")
     session = SimpleNamespace(sparkContext=SimpleNamespace(master=master))
     monkeypatch.setattr(sql.SparkSession, "getActiveSession", lambda: session)
-
     assert running_cluster() == told

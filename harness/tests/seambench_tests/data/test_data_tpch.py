@@ -88,8 +88,7 @@ def test_missing_generator(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    "name",
-    [*default_layouts(), "cow-v6", "cow-v9", "mor-v6-commit-parquet-u12.5-s50"],
+    "name", [*default_layouts(), "cow-v6", "cow-v9", "mor-v6-commit-parquet-u12.5-s50"]
 )
 def test_layout_names_round_trip(name: str) -> None:
     """A layout's name says all about it."""

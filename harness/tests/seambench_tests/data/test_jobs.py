@@ -45,7 +45,6 @@ def test_a_comparison_and_a_scan_run_under_spark_submit(tmp_path: Path) -> None:
     [record] = [load_record(path) for path in results.rglob("*.json")]
     assert {timing.outcome for timing in record.timings} == {"pass"}
     assert (site / "index.html").is_file()
-
     [made] = data.glob("*/delta-*")
     out = tmp_path / "rows.parquet"
     submitted("scan.py", str(made / "lineitem"), "-o", str(out), "--columns", "l_orderkey")

@@ -76,7 +76,6 @@ def _cases(*patterns: str) -> Sequence[Any]:
 def test_a_good_command_passes(command: Callable[..., CommandColumns], pattern: str) -> None:
     """Values of every kind arrive as Arrow rows, and chunks come back, at the extremes, too."""
     made = command(*(f"kinds.{kind}" for kind in _KINDS), "missing-columns")
-
     for case in _cases(pattern):
         assert verdict(case, made)[:2] == ("pass", ""), case.id
 
@@ -84,7 +83,6 @@ def test_a_good_command_passes(command: Callable[..., CommandColumns], pattern: 
 def test_a_good_library_passes(library: Path) -> None:
     """Chains of addresses in this process are followed, and every block comes back."""
     made = resolve("column", f"lib:{library}")
-
     cases = _cases("column/fixed/int/*", "column/runs/string/*", "column/offheap/string")
     for case in cases:
         assert verdict(case, made)[:2] == ("pass", ""), case.id
@@ -105,7 +103,6 @@ def test_wrong_commands_are_found(
     """Another order of words, a line that is none, and a refusal of what is stated."""
     [case] = _cases("column/fixed/int/some/fetch-1")
     word, reason = verdict(case, command("kinds.int", wrong=wrong))[:2]
-
     assert (word, says in reason) == (outcome, True), reason
 
 
@@ -130,7 +127,6 @@ def test_blocks_that_stay_are_counted(library: Path) -> None:
     made = LibraryColumns(str(library))
     before = made.live_blocks()
     made.chunks(_request(["leak"], ["int"], [[1]]))
-
     assert made.live_blocks() - before == 2
 
 
@@ -143,7 +139,6 @@ def test_words_about_methods_pass_no_door(command: Callable[..., CommandColumns]
 def test_a_request_is_one_line() -> None:
     """The members that docs/doors.md names; absent where nothing is asked."""
     request = _request(["a", "b"], ["int", "map<int,string>"], [[1, None]], chunk_rows=[1, 0])
-
     assert json.loads(column_request(request)) == {
         "version": 1,
         "seam": "column",
@@ -163,7 +158,6 @@ def test_rows_are_arrow_data() -> None:
     types = ["decimal(5,2)", "map<int,string>", "date", "timestamp", "time", "variant"]
     row = ["1.5", [[None, "x"]], "1969-12-31", "0001-01-01 00:00:00.5", -1, ["00", "ff"]]
     [batch, empty] = row_batches(_request(list("abcdef"), types, [row], chunk_rows=[1, 0]))
-
     assert batch.schema.types == [
         pa.decimal128(38, 2),
         pa.list_(pa.struct([("key", pa.int32()), ("value", pa.string())])),
@@ -181,7 +175,6 @@ def test_rows_are_arrow_data() -> None:
 def test_rows_without_columns_are_counted() -> None:
     """A batch of no columns has rows all the same."""
     [batch] = row_batches(_request([], [], [[], [], []]))
-
     assert (batch.num_rows, batch.num_columns) == (3, 0)
 
 
@@ -213,6 +206,5 @@ def test_a_kept_case_is_what_the_command_reads(
     find_seam("column").keep(case, folder)
     given = (folder / "request.json").read_bytes() + (folder / "input").read_bytes()
     done = subprocess.run(made.arguments, input=given, capture_output=True, check=True)
-
     rows = [json.loads(line)["num_rows"] for line in done.stdout.splitlines()]
     assert rows == [chunk["num_rows"] for chunk in case.content()["chunks"]]

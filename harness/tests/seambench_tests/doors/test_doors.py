@@ -43,7 +43,6 @@ def test_command_gets_the_whole_request() -> None:
         threads=2,
         strict=True,
     )
-
     assert json.loads(table["request"][0].as_py()) == {
         "version": 1,
         "seam": "scan",
@@ -59,7 +58,6 @@ def test_command_gets_the_whole_request() -> None:
 def test_schema_and_rows_come_from_one_run() -> None:
     """Asking for the schema first does not lose rows, and a scan can be read again."""
     scan = CommandScanner(COMMAND).open(ScanRequest(table="t", columns=["id"]))
-
     assert scan.schema == pa.schema([("id", pa.int64())])
     for _ in range(2):
         assert scan.to_reader().read_all()["id"].to_pylist() == list(range(10))
@@ -71,7 +69,6 @@ def test_command_is_queried_through_its_dataset() -> None:
     scan = CommandScanner(COMMAND).open(ScanRequest(table="t"))
     with duckdb.connect() as con:
         con.register("t", scan.dataset())
-
         assert con.execute("SELECT sum(id) FROM t WHERE id > 6").fetchall() == [(24,)]
         assert con.execute("SELECT count(*) FROM t").fetchall() == [(10,)]
 
@@ -153,7 +150,6 @@ def test_facts_lie_beside_the_command(script: Path) -> None:
     facts = {"name": "mine", "version": "3", "capabilities": stated}
     script.with_name("reader.seambench.json").write_text(json.dumps(facts))
     scanner = registry.resolve("scan", f"cmd:{script}")
-
     assert (scanner.name, scanner.version) == ("mine", "3")
     assert scanner.capabilities == stated
     assert read(scanner, "t", where="id > 3").num_rows == 10
@@ -188,7 +184,6 @@ def test_library_gives_rows_and_its_stream_back(library: Path) -> None:
     """Rows come through the C stream, and every stream is released, read or not."""
     scanner = registry.resolve("scan", f"lib:{library}")
     scan = scanner.open(ScanRequest(table="t", columns=["id"]))
-
     assert scan.schema == pa.schema([("id", pa.int64())])
     assert scan.to_reader().read_all()["id"].to_pylist() == [0, 1, 2, 3, 4, 5]
     assert scan.report().rows == 6
@@ -202,7 +197,6 @@ def test_library_is_queried_through_its_dataset(library: Path) -> None:
     """DuckDB gets columns and filters through the harness's dataset."""
     with duckdb.connect() as con:
         con.register("t", LibraryScanner(str(library)).open(ScanRequest(table="t")).dataset())
-
         assert con.execute("SELECT count(*), sum(id) FROM t WHERE id >= 4").fetchall() == [(2, 9)]
 
 

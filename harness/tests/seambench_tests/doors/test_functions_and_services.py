@@ -67,7 +67,6 @@ def test_whatever_gives_an_arrow_stream_is_read(
         ScanRequest(table="t", columns=columns, batch_rows=batch_rows)
     )
     batches = list(scan.to_reader())
-
     wanted = ROWS if columns is None else ROWS.select(columns)
     assert scan.schema.names == wanted.schema.names
     assert [row for batch in batches for row in batch.to_pylist()] == wanted.to_pylist()
@@ -172,7 +171,6 @@ def test_a_function_is_named_as_a_class_is(tmp_path: Path, monkeypatch: pytest.M
     facts = {"name": "mine", "version": "2", "capabilities": {"where": True}}
     (tmp_path / "own_reader.seambench.json").write_text(json.dumps(facts))
     scanner = registry.resolve("scan", "own_reader:read")
-
     assert (scanner.name, scanner.version, scanner.kind) == ("mine", "2", "peer")
     assert read(scanner, where="id > 1")["filter"].to_pylist() == ["id > 1"]
     with pytest.raises(UsageError, match="this one makes something"):
@@ -202,7 +200,6 @@ def test_facts_lie_beside_what_a_command_names(
     assert read_facts(tmp_path / first, *others).capabilities == {}
     (tmp_path / file).parent.mkdir(exist_ok=True)
     (tmp_path / file).write_text('{"capabilities": {"where": true}}')
-
     assert read_facts(tmp_path / first, *others).capabilities == {"where": True}
 
 
@@ -290,7 +287,6 @@ def test_a_service_answers_with_a_stream(address: str, table: str) -> None:
     scanner = registry.resolve("scan", address)
     assert (scanner.name, scanner.capabilities) == ("service", {"where": True})
     scan = scanner.open(ScanRequest(table=table))
-
     assert scan.schema == ROWS.schema
     for _ in range(2):
         assert scan.to_reader().read_all() == ROWS
@@ -303,7 +299,6 @@ def test_a_service_answers_with_a_stream(address: str, table: str) -> None:
 def test_a_service_gets_the_request_of_programs(address: str) -> None:
     """The same JSON object."""
     table = read(registry.resolve("scan", address), "echo", where="id > 1", threads=2)
-
     assert json.loads(table["request"][0].as_py()) == {
         "version": 1,
         "seam": "scan",
@@ -383,6 +378,5 @@ def test_who_states_named_columns_is_told_them(tmp_path: Path) -> None:
         text=True,
         check=False,
     )
-
     assert done.returncode == 1, done.stderr
     assert "4 rows expected, 0 read" in json.loads(done.stdout.splitlines()[0])["reason"]

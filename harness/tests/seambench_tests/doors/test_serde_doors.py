@@ -32,7 +32,6 @@ def test_command_gets_line_and_stream_and_gives_them_back() -> None:
     serde = registry.resolve("serde", f"cmd:{COMMAND}")
     written = serde.serialize(_request(codec="lz4"), [BATCH, BATCH])
     line, _, stream = written.partition(b"\n")
-
     assert json.loads(line) == {
         "version": 1,
         "seam": "serde",
@@ -56,7 +55,6 @@ def test_batches_of_changing_encodings_are_made_alike() -> None:
     )
     serde = CommandSerde(COMMAND)
     back = serde.deserialize(_request(), serde.serialize(_request(), [BATCH, coded]))
-
     assert [batch.to_pydict() for batch in back] == [BATCH.to_pydict()] * 2
 
 
@@ -100,7 +98,6 @@ def test_library_gives_bytes_and_batches(library: Path) -> None:
     serde = registry.resolve("serde", f"lib:{library}")
     written = serde.serialize(_request(), [BATCH, BATCH])
     batches = serde.deserialize(_request(), written)
-
     assert written == (6).to_bytes(8, "little")
     assert [value for batch in batches for value in batch["id"].to_pylist()] == [0, 1, 2, 3, 4, 5]
     del batches
@@ -110,7 +107,6 @@ def test_library_gives_bytes_and_batches(library: Path) -> None:
 def test_failures_of_a_library(library: Path) -> None:
     """Its refusals carry its sentence."""
     serde = LibrarySerde(str(library))
-
     with pytest.raises(RefusedError, match="6 rows are expected at byte 0"):
         serde.deserialize(_request(), b"12345678")
     with pytest.raises(RefusedError, match="no such format"):

@@ -147,7 +147,6 @@ def test_only_the_columns_needed_are_opened(query: str, columns: list[str]) -> N
     with duckdb.connect() as con:
         con.register("dataset", dataset)
         con.execute(query).fetchall()
-
     assert list(scanner.opened[-1].columns or []) == columns
 
 
@@ -168,7 +167,6 @@ def test_count_asks_for_one_narrow_column() -> None:
     """Counting rows reads one narrow column when the engine names none."""
     scanner = MemoryScanner(source())
     dataset = StreamDataset(scanner, REQUEST)
-
     assert dataset.scanner(columns=[]).to_table().num_rows == ROWS
     assert scanner.opened[-1].columns == ["b"]
     assert dataset.count_rows() == ROWS
@@ -178,7 +176,6 @@ def test_count_asks_for_one_narrow_column() -> None:
 def test_a_table_may_be_read_twice_in_one_query(con: duckdb.DuckDBPyConnection) -> None:
     """Each mention of the table in a query is a scan of its own."""
     query = "SELECT count(*) FROM {0} a JOIN {0} b ON a.i = b.n WHERE a.q > 0"
-
     expected = con.execute(query.format("plain")).fetchall()
     assert con.execute(query.format("dataset")).fetchall() == expected
 
@@ -224,7 +221,6 @@ con.close()
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=600, check=False
     )
-
     assert (done.returncode, done.stdout) == (0, "1\n"), done.stderr
 
 
@@ -232,7 +228,6 @@ con.close()
 def test_head_reads_no_further(rows: int) -> None:
     """`head` gives the first rows, `take` chosen ones, and `to_batches` respects a size."""
     dataset = StreamDataset(MemoryScanner(source()), REQUEST)
-
     assert dataset.head(rows, columns=["i"]) == source().select(["i"]).slice(0, rows)
     assert dataset.take([3, 1], columns=["i"]) == source().select(["i"]).take([3, 1])
     assert {batch.num_rows for batch in dataset.to_batches(columns=["i"], batch_size=1)} == {1}
@@ -254,7 +249,6 @@ def test_polars_and_pyarrow_get_the_same_rows(expression: pc.Expression) -> None
     """Polars and pyarrow's own calls see exactly the rows of the table."""
     dataset = StreamDataset(MemoryScanner(source()), REQUEST)
     expected = source().filter(expression).select(["i", "s"])
-
     assert dataset.to_table(columns=["i", "s"], filter=expression) == expected
     assert dataset.filter(expression).to_table(columns=["i", "s"]) == expected
     frame = pl.scan_pyarrow_dataset(dataset.filter(expression)).select("i", "s").collect()
@@ -265,7 +259,6 @@ def test_polars_pushes_down(con: duckdb.DuckDBPyConnection) -> None:
     """A Polars filter gives the rows that SQL gives."""
     frame = pl.scan_pyarrow_dataset(StreamDataset(MemoryScanner(source()), REQUEST))
     rows = frame.filter((pl.col("i") > 0) & pl.col("s").is_not_null()).select("i", "s").collect()
-
     expected = con.execute("SELECT i, s FROM plain WHERE i > 0 AND s IS NOT NULL").fetchall()
     assert sorted(rows.rows()) == sorted(expected)
 
@@ -276,7 +269,6 @@ def test_views_become_strings() -> None:
     dataset = StreamDataset(MemoryScanner(views), REQUEST)
     with duckdb.connect() as con:
         con.register("dataset", dataset)
-
         assert dataset.schema.field("s").type == pa.string()
         assert con.execute("SELECT i FROM dataset WHERE s = 'b'").fetchall() == [(3,)]
 
@@ -299,7 +291,6 @@ def test_a_decimal_is_compared_with_decimals() -> None:
 def test_filter_columns_names_what_a_filter_reads() -> None:
     """Exactly the columns that the expression mentions, in the order of the schema."""
     schema = source().schema
-
     assert filter_columns(None, schema) == []
     assert filter_columns((pc.field("s") == "a") & pc.field("i").is_null(), schema) == ["i", "s"]
 
@@ -307,7 +298,6 @@ def test_filter_columns_names_what_a_filter_reads() -> None:
 def test_apply_filter_leaves_unknown_rows_out() -> None:
     """A row whose filter is NULL is left out, and a projection to nothing keeps the count."""
     table = pa.table({"a": [1, None, 3], "b": ["x", "y", "z"]})
-
     kept = apply_filter(table.to_reader(), pc.field("a") < 3, ["b"]).read_all()
     assert kept.to_pydict() == {"b": ["x"]}
     assert apply_filter(table.to_reader(), pc.field("a").is_valid(), []).read_all().num_rows == 2
@@ -348,7 +338,6 @@ def test_the_readers_own_error_comes_through() -> None:
     dataset = StreamDataset(scanner, REQUEST)
     with duckdb.connect() as con:
         con.register("dataset", dataset)
-
         with pytest.raises(InputError, match="cut off at byte 12"), original_errors(dataset):
             con.execute("SELECT sum(i) FROM dataset").fetchall()
 
@@ -366,6 +355,5 @@ def test_reports_add_up() -> None:
     dataset = StreamDataset(MemoryScanner(source()), REQUEST)
     dataset.to_table(columns=["i"])
     dataset.to_table(columns=["s"])
-
     assert dataset.report().paths == {"memory": 2}
     assert dataset.report().rows == 2 * ROWS

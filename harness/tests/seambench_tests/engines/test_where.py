@@ -59,7 +59,6 @@ def test_anything_else_is_refused(text: str, reason: str) -> None:
     """A sentence says what is wrong with the text."""
     with pytest.raises(UsageError) as refusal:
         parse_filter(text, SCHEMA)
-
     assert reason in str(refusal.value)
     assert "\n" not in str(refusal.value)
 

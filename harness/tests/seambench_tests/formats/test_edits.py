@@ -44,7 +44,6 @@ def test_blocks_are_located() -> None:
     """Size, content and total of each block lie where the format's identities say."""
     log = _block(b"one") + _block(b"second")
     first, second = block_positions(log)
-
     assert log[first["content"] : first["content"] + 3] == b"one"
     assert log[second["content"] : second["content"] + 6] == b"second"
     assert struct.unpack_from(">q", log, second["total"])[0] == len(_block(b"second")) - 8
@@ -71,7 +70,6 @@ def test_bytes_change_where_told(
         number, _, part = before.removeprefix("block:").partition(".")
         before = block_positions(old)[int(number) - 1][part]
     at = len(old) if before is None else before % len(old)
-
     assert new[:at] == old[:at]
     assert new[at:] == b"" if after is None else new[at:].startswith(after)
 
@@ -81,7 +79,6 @@ def test_size_field_grows(table: Path) -> None:
     old = block_positions(_log(table, 2))[0]["size"]
     apply_edits(table, [Edit("log:1", "add", at="block:1.size", count=1)], ORIGIN, damage)
     size = struct.unpack_from(">q", _log(table, 2), old)[0]
-
     assert size == len(_block(b"one")) - 14 + 1
 
 
@@ -96,7 +93,6 @@ def test_files_move(table: Path) -> None:
         Edit("log:1", "rename", find=".log.2_", text=".log.3_"),
     ]
     apply_edits(table, edits, ORIGIN, damage)
-
     assert _log(table, 3) == old
     assert "log.3_" in (table / ".hoodie" / f"{INSTANTS[1]}.deltacommit").read_text()
     assert (table / "f1_0-1-1_20200101000000000_1.log.parquet").exists()

@@ -29,6 +29,5 @@ def test_what_is_older_than_the_timeline_has_completed(name: str, tmp_path: Path
     table = unpacked(HUDI, name, tmp_path)
     for folder in (".hoodie/archived", ".hoodie/timeline/history"):
         shutil.rmtree(table / folder, ignore_errors=True)
-
     assert not [*open_timeline(table).kept()]
     assert [*HUDI.faults(table)] == []

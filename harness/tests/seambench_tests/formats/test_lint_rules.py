@@ -32,7 +32,6 @@ def test_a_planted_fault_is_named(
 ) -> None:
     """A table with one thing changed has the fault whose rule that breaks, and only then."""
     found = new_faults(resolve_format(planted.name), name, plant, tmp_path)
-
     assert planted.full(rule) in found
 
 
@@ -50,7 +49,6 @@ def test_tables_of_the_engines_have_no_fault(
     """No state of a table of the engines breaks a rule, but for what is known of its writer."""
     format_ = resolve_format(planted.name)
     golden_table(format_, folder).unpack(tmp_path)
-
     found = set()
     while True:
         for one in format_.faults(tmp_path):
@@ -59,7 +57,6 @@ def test_tables_of_the_engines_have_no_fault(
                 found.add(one.rule)
         if not planted.earlier(tmp_path):
             break
-
     known = {planted.full(rule) for rule, names in planted.known.items() if folder.name in names}
     assert found == known
 
@@ -76,7 +73,6 @@ def test_tables_of_the_engines_have_no_fault(
 def test_other_forms_have_no_fault(planted: Planted, form: str, tmp_path: Path) -> None:
     """What other writers are free to do breaks no rule that a table must keep."""
     format_ = resolve_format(planted.name)
-
     assert faults_by_form(format_, format_.form(form), planted.tables, tmp_path) == []
 
 
@@ -84,7 +80,6 @@ def test_other_forms_have_no_fault(planted: Planted, form: str, tmp_path: Path) 
 def test_every_rule_has_a_planted_fault(planted: Planted) -> None:
     """A rule that nothing breaks is not known to hold."""
     broken = {rule for rule, *_ in planted.faults} | {*planted.known, *planted.elsewhere}
-
     assert set(planted.rules.known) - {planted.full(rule) for rule in broken} == set()
 
 

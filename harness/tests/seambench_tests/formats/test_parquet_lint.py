@@ -118,9 +118,7 @@ def test_footers(tmp_path: Path, change: Callable[[Footer], None], rule: str, sa
     footer = Footer(file.read_bytes())
     change(footer)
     file.write_bytes(footer.file())
-
     found = judged(file, "f.parquet").faults
-
     assert [fault.rule for fault in found] == [f"parquet.{rule}"]
     assert says in found[0].says
     assert found[0].place.startswith("f.parquet")
@@ -135,9 +133,7 @@ def test_page_index(tmp_path: Path) -> None:
     at = data.index(b"\3\0\0\0", chunk.whole(6))
     data[at] = 4
     file.write_bytes(data)
-
     [fault] = judged(file, "f").faults
-
     assert fault.rule == "parquet.statistics.min"
     assert fault.place == "f, row group 0, column i, page 1"
     assert fault.says == "min_values is 4, there is 3"
@@ -148,7 +144,6 @@ def test_broken_files(tmp_path: Path, cut: int) -> None:
     """A file that is cut, or no Parquet file at all, is named as such."""
     file = _file(tmp_path)
     file.write_bytes(file.read_bytes()[:cut])
-
     assert [fault.rule for fault in judged(file, "f").faults] == ["parquet.magic"]
 
 
@@ -181,7 +176,6 @@ def test_bloom_filters(tmp_path: Path) -> None:
     chunks = [(leaf, chunk[3]) for leaf, chunk in Footer(data).chunks() if 14 in chunk[3]]
     assert len(chunks) == 11
     assert judged(file, "f").faults == []
-
     for leaf, meta in chunks:
         head, begin = struct_to_end(data, meta.whole(14))
         for at, size, rule in ((begin, head.whole(1), "values"), (meta.whole(14), 1, "broken")):
@@ -211,9 +205,7 @@ def test_rows_come_from_one_read(tmp_path: Path) -> None:
     pq.write_table(
         table.replace_schema_metadata({"k": "v"}), file := tmp_path / "f", row_group_size=1
     )
-
     found = judged(file, "f")
-
     assert found.rows is not None
     assert found.rows.schema.field("s").type == pa.string()
     assert found.rows.to_pylist() == [{"s": "a"}, {"s": "a"}]

@@ -27,9 +27,7 @@ def test_positions_are_those_put_in(name: str) -> None:
     bitmap = pyroaring.BitMap(values)
     bitmap.run_optimize()
     data = b"ahead" + bitmap.serialize()
-
     found, end = positions_32(data, 5)
-
     assert (list(found), end) == (values, len(data))
     wide = struct.pack("<q", 2) + b"".join(struct.pack("<i", n) + data[5:] for n in (0, 3))
     upper = np.array(values, np.int64) + 3 * 2**32

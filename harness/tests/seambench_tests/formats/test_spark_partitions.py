@@ -38,6 +38,5 @@ def test_partitions_follow_from_the_chained_hash(count: int) -> None:
         for key in (a, b):
             code = _murmur3([key % 2**32, (key % 2**64) >> 32], code)
         wanted.append((code - 2**32 if code >= 2**31 else code) % count)
-
     keys = [np.array(first, dtype=np.int64), np.array(second, dtype=np.int64)]
     assert partition_numbers(keys, count).tolist() == wanted

@@ -70,7 +70,6 @@ def test_a_bar_is_met_or_missed(slow: float, limits: dict[str, Any], word: str) 
     """Its figure is the median of the ratios of pairs, with an interval."""
     drift = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]
     found = judge(bar(**limits), two("000001", [slow * one for one in drift], drift))
-
     assert found.word == word
     assert found.ratio is not None
     assert found.value == pytest.approx(slow)
@@ -92,7 +91,6 @@ def test_what_does_not_stand_makes_no_figure(
     """A newer run that may be no figure leaves the one before; alone it is told why."""
     poor = two("000002", [9.0] * samples, [1.0] * samples, **of_run)
     good = two("000001", [1.0] * 7, [1.0] * 7)
-
     assert judge(bar(), [*good, *poor]).source.startswith("000001")
     found = judge(bar(), poor)
     assert (found.word, found.value) == ("no figure", None)
@@ -104,7 +102,6 @@ def test_sides_of_two_runs_are_no_pair() -> None:
     apart = [*two("000001", [1.0] * 7, [1.0] * 7)[:1], *two("000002", [1.0] * 7, [1.0] * 7)[1:]]
     threads = {"numerator": {"by": "a", "case": "x", "threads": 1}}
     one = [record("a", "000003", [timing("x", [3.0] * 7)], threads=1), apart[1]]
-
     assert judge(bar(), apart).word == "no figure"
     found = judge(bar(**threads), one)
     assert found.value == pytest.approx(3.0)
@@ -117,7 +114,6 @@ def test_a_number_of_threads_without_a_run_that_stands_says_why() -> None:
     threads = {"numerator": {"by": "a", "case": "x", "threads": 1}}
     sides = two("000002", [1.0] * 7, [1.0] * 7, dirty=True)[1:]
     slow = [record("a", "000003", [timing("x", [3.0] * 7)], threads=1)]
-
     assert judge(bar(**threads), [*slow, *sides]).reason == "its checkout had changes"
 
 
@@ -132,7 +128,6 @@ def test_a_pattern_is_a_geometric_mean_or_the_best() -> None:
     lacking = [record("a", "000001", slow[:1]), record("b", "000001", fast)]
     best = {**sides, "numerator": {"by": "a", "case": "x/*", "best": True}}
     best["denominator"] = {"by": "b", "case": "x/1"}
-
     assert judge(bar(**sides), whole).value == pytest.approx(4.0)
     assert "1 and 2 cases" in judge(bar(**sides), lacking).reason
     assert judge(bar(**best), whole).value == pytest.approx(2.0)
@@ -142,7 +137,6 @@ def test_memory_is_a_figure_of_its_own() -> None:
     """Without a denominator the figure is what was measured, in the bar's unit."""
     whole = [record("a", "000001", [timing("x", [1.0] * 7, peak_bytes=300 << 20)])]
     found = judge(bar(denominator=None, measure="peak_mib", at_most=512), whole)
-
     assert found.value == pytest.approx(300)
     assert found.word == "met"
 
@@ -188,7 +182,6 @@ def test_the_command_counts_bars_and_says_why_one_has_no_figure(
     monkeypatch.setattr("seambench.cli.stages.judging.console", lambda: out)
     asked = ["bars", "--file", str(declared), "--results", str(tmp_path / "results")]
     lines = CliRunner().invoke(app, asked).output.rstrip().splitlines()
-
     assert lines[-1] == "1 met, 1 missed, 1 without a figure"
     assert lines[-2].split("; no figure: ")[0].strip() == "wanted >= 1.7"
     assert ", of " in lines[1]
@@ -205,7 +198,6 @@ def test_a_time_is_told_in_the_unit_that_leaves_digits(tmp_path: Path) -> None:
         write_record(tmp_path / "results", msgspec.to_builtins(one))
     asked = ["bars", "--file", str(declared), "--results", str(tmp_path / "results")]
     said = CliRunner().invoke(app, asked).output
-
     assert "7.20 ms" in said
     assert "<= 12.5 ms" in said
 
@@ -236,7 +228,6 @@ def test_the_bars_of_the_suite_are_sound() -> None:
     declared = load_bars(suite.bars)
     shown = {one.run for one in load_tables(suite.tables)}
     names = [one.name for one in declared.bar]
-
     assert len(names) == len(set(names))
     assert {one.run for one in declared.bar} | shown == set(declared.run)
     for one in declared.bar:

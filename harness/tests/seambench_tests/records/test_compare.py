@@ -42,7 +42,6 @@ NAN = float("nan")
 def test_different_values_are_found(expected: Any, actual: Any, ordered: bool) -> None:
     """A wrong value is told with its column, what was expected and what was found."""
     problem = row_difference([(7, expected)], [(7, actual)], NAMES, ordered=ordered)
-
     assert problem is not None
     assert f"column 'v': {expected!r} expected, {actual!r} found" in problem
 
@@ -68,7 +67,6 @@ def test_order_counts_where_the_query_has_one() -> None:
     """The same rows in another order are wrong for an ordered query, right for any other."""
     rows = [(1, None), (2, "b"), (None, "a"), (1, None)]
     turned = rows[::-1]
-
     assert row_difference(rows, turned, NAMES, ordered=False) is None
     assert "row 2" in str(row_difference(rows, turned, NAMES, ordered=True))
 
@@ -77,7 +75,6 @@ def test_rounding_does_not_move_rows_apart() -> None:
     """A double that differs in its last digit still meets its own row."""
     expected = [(0.3, "b"), (0.1 + 0.2, "a")]
     actual = [(0.3, "a"), (0.1 + 0.2, "b")]
-
     assert row_difference(expected, actual, ["v", "k"], ordered=False) is None
 
 
@@ -93,7 +90,6 @@ def test_rounding_does_not_move_rows_apart() -> None:
 def test_missing_and_extra_rows_are_found(actual: list[tuple[Any, ...]], says: str) -> None:
     """Numbers of rows are told, with the first row that is too few or too many."""
     problem = row_difference([(1, "a"), (2, "b"), (2, "b")], actual, NAMES, ordered=True)
-
     assert problem is not None
     assert re.search(says, problem)
 
@@ -107,7 +103,6 @@ def test_relations_are_compared_as_multisets() -> None:
         con.execute("CREATE TABLE same AS SELECT * FROM e ORDER BY k NULLS FIRST")
         con.execute("CREATE TABLE less AS SELECT DISTINCT * FROM e")
         con.execute("CREATE TABLE other AS SELECT k, coalesce(nullif(v, 'b'), 'c') AS v FROM e")
-
         assert relation_difference(con, "e", "same", NAMES) is None
         assert relation_difference(con, "e", "same", []) is None
         assert relation_difference(con, "e", "less", NAMES) == (
@@ -132,23 +127,15 @@ def test_relations_are_compared_as_multisets() -> None:
 def test_types_are_checked_without_their_encoding(kind: pa.DataType, problem: str | None) -> None:
     """Strings may be encoded in any way; another type is a difference."""
     expected = pa.schema([pa.field("s", pa.string(), nullable=False)])
-
     assert schema_difference(expected, pa.schema([("s", kind)])) == problem
 
 
 @pytest.mark.parametrize(
-    "other",
-    [
-        pa.decimal128(15, 3),
-        pa.decimal128(12, 2),
-        pa.float64(),
-    ],
-    ids=str,
+    "other", [pa.decimal128(15, 3), pa.decimal128(12, 2), pa.float64()], ids=str
 )
 def test_decimals_are_checked_with_precision_and_scale(other: pa.DataType) -> None:
     """A decimal of other precision or scale is another type."""
     expected = pa.schema([("q", pa.decimal128(15, 2))])
-
     assert "'q' must be decimal128(15, 2)" in str(
         schema_difference(expected, pa.schema([("q", other)]))
     )
@@ -158,5 +145,4 @@ def test_names_and_their_order_are_checked() -> None:
     """Columns must come under their names and in their order."""
     one = pa.schema([("a", pa.int64()), ("b", pa.int64())])
     two = pa.schema([("b", pa.int64()), ("a", pa.int64())])
-
     assert schema_difference(one, two) == "columns ['a', 'b'] expected, ['b', 'a'] found"

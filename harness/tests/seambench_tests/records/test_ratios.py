@@ -25,7 +25,6 @@ def noisy(seconds: float, count: int, seed: int, noise: float = 0.01) -> list[fl
 def test_a_slowdown_of_five_per_cent_is_named() -> None:
     """With a noise of one per cent, 15 rounds tell 5 % from nothing, and by about how much."""
     found = ratio_of(noisy(1.05, 15, 1), noisy(1.0, 15, 2), paired=True)
-
     assert found is not None
     assert found.differs
     assert 1.03 < found.low < found.value < found.high < 1.07
@@ -37,7 +36,6 @@ def test_no_difference_is_said_to_be_none() -> None:
     found = [
         ratio_of(noisy(1, 15, seed), noisy(1, 15, 1000 + seed), paired=True) for seed in range(100)
     ]
-
     assert sum(one is not None and one.differs for one in found) <= 10
     same = next(one for one in found if one is not None and not one.differs)
     assert same.said.startswith("no difference seen (0.9")
@@ -50,7 +48,6 @@ def test_what_disturbs_a_round_disturbs_no_pair() -> None:
         [float(x) for x in np.array(noisy(s, 12, seed)) * drift] for s, seed in ((1.1, 3), (1, 4))
     )
     paired, apart = (ratio_of(a, b, paired=paired) for paired in (True, False))
-
     assert paired is not None
     assert apart is not None
     assert (paired.differs, apart.differs) == (True, False)
@@ -61,7 +58,6 @@ def test_what_disturbs_a_round_disturbs_no_pair() -> None:
 def test_fewer_than_seven_samples_make_no_figure(count: int) -> None:
     """Neither side may have fewer, in a ratio or in a mean of ratios."""
     few, many = [1.0] * count, [1.0] * 9
-
     assert ratio_of(few, many, paired=True) is None
     assert ratio_of(many, few, paired=False) is None
     assert mean_ratio([(many, many), (few, many)], paired=True) is None
@@ -71,7 +67,6 @@ def test_a_mean_is_of_ratios() -> None:
     """Twice as slow in one query and twice as fast in another is no difference."""
     fast, slow = noisy(1, 9, 5), noisy(2, 9, 6)
     mean = mean_ratio([(slow, fast), (fast, slow)], paired=True)
-
     assert mean is not None
     assert 0.98 < mean.value < 1.02
     assert not mean.differs

@@ -110,7 +110,6 @@ def put(results: Path, raw: Raw) -> Path:
 def test_a_sound_record_is_written_and_read_back(sound: Raw, tmp_path: Path) -> None:
     """Its file has the documented name, nothing else is left, and it reads back unchanged."""
     path = write_record(tmp_path, record_of(sound))
-
     folder = tmp_path / "runs" / "merge" / sound["run"]["started_utc"][:10]
     assert path == folder / f"{sound['machine']['name']}-{sound['run']['id']}.json"
     assert [file.name for file in folder.iterdir()] == [path.name]
@@ -176,7 +175,6 @@ def test_a_verdict_that_does_not_follow_is_refused(
         write_record(tmp_path, record_of(sound))
     assert says in str(refusal.value)
     assert list(tmp_path.iterdir()) == []
-
     put(tmp_path, sound)
     [line] = validate_tree(tmp_path)
     assert says in line
@@ -212,7 +210,6 @@ def test_a_tree_with_broken_files_is_told_file_by_file(sound: Raw, tmp_path: Pat
     (folder / "other.json").write_text(json.dumps(sound))
     (folder / "notes.txt").write_text("")
     found = {line.split(": ")[0]: line for line in validate_tree(tmp_path)}
-
     assert str(good) not in found
     assert "not readable as JSON" in found[str(folder / "torn.json")]
     assert "by its content it must be called" in found[str(folder / "other.json")]
@@ -277,7 +274,6 @@ def test_names_cannot_leave_the_folder(sound: Raw, tmp_path: Path) -> None:
     """An implementation's name becomes one folder, whatever characters it has."""
     sound["implementation"]["name"] = "../../cmd:./reader x"
     path = write_record(tmp_path, record_of(sound))
-
     assert path.relative_to(tmp_path / "runs").parts[0] == "-..-cmd-.-reader-x"
     assert validate_tree(tmp_path) == []
 
@@ -285,14 +281,12 @@ def test_names_cannot_leave_the_folder(sound: Raw, tmp_path: Path) -> None:
 def test_machine_name_can_be_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
     """SEAMBENCH_MACHINE names the machine, made safe for a file's name."""
     monkeypatch.setenv("SEAMBENCH_MACHINE", "my box/1")
-
     assert machine_info().name == "my-box-1"
 
 
 def test_the_command_prints_the_form() -> None:
     """`seambench report --schema` is the schema that records are held against."""
     done = CliRunner().invoke(app, ["report", "--schema"])
-
     assert json.loads(done.stdout) == json_schema()
 
 
@@ -317,5 +311,4 @@ def test_a_machine_is_known_by_its_processor(
     monkeypatch.setattr(facts, "Path", lambda _: file)
     monkeypatch.setattr(platform, "processor", lambda: "")
     monkeypatch.setattr(platform, "machine", lambda: "x86")
-
     assert machine_info().cpu == name

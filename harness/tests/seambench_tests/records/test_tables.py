@@ -100,7 +100,6 @@ def test_questions_are_answered_in_words_at_any_scale() -> None:
     [(question, said)] = answers(
         [table(), asked, table(row=[other], question="?")], two(SLOW, FAST)
     )
-
     assert question == "What is slower? A / b:"
     assert [label for label, _ in said] == ["row"]
     assert said[0][1].startswith("2.00 x (")

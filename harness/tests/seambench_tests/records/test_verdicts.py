@@ -18,13 +18,7 @@ from seambench.data.tpch import TABLES, generate_single_process
 from seambench.engines.digest import digest_reader, digest_table
 from seambench.records.facts import generated_rows
 from seambench.records.model import Floor, Moved, Step
-from seambench.records.verdicts import (
-    Arrived,
-    ExpectedAnswer,
-    ExpectedRows,
-    Finding,
-    failure,
-)
+from seambench.records.verdicts import Arrived, ExpectedAnswer, ExpectedRows, Finding, failure
 from seambench.records.writer import Measurement, Sample, answered, failures, moved
 from seambench_tests.records.test_bars import record, timing
 
@@ -68,7 +62,6 @@ def measured(found: Any) -> Measurement:
 def test_rows_are_compared_here(found: pa.Table, right: bool) -> None:
     """Order does not count; a row, a null, a type, a name does, and then no time is kept."""
     timing = answered("scan/all", OVER, measured(rows_expected(TABLE).judge(found)))
-
     assert timing.outcome == ("pass" if right else "fail")
     assert timing.hot == ([2.0] if right else [])
     assert (timing.reason is None) == right
@@ -79,7 +72,6 @@ def test_right_rows_have_no_difference() -> None:
     none = pa.table({"k": [1, 2]}).select([])
     more = pa.table({"k": [1, 2, 3]}).select([])
     others = TABLE.set_column(0, "k", TABLE["k"].cast(pa.int32()))
-
     assert not rows_expected(none).judge(none).wrong
     assert rows_expected(none).judge(more).difference == "2 rows expected, 3 found"
     assert "int32" in str(rows_expected(TABLE).judge(others).difference)
@@ -90,7 +82,6 @@ def test_a_run_fails_by_the_timings_that_fail() -> None:
     wrong = timing("y", []) | {"outcome": "fail", "reason": "a row is missing"}
     made = record("a", "aaaaaaaa", [timing("x", [1.0]), wrong])
     timed = msgspec.structs.replace(made, conformance=[])
-
     assert failures([timed]) == ["a: y on t: a row is missing"]
 
 
@@ -99,7 +90,6 @@ def test_the_digest_of_an_answer_is_made_of_the_rows_that_came() -> None:
     expected = answer_expected(SQL)
     near = [list(row) for row in expected.rows]
     near[0][2] = 0.1 * (1 + 1e-12)
-
     assert expected.judge([tuple(row) for row in near]).answer == expected.digest
     assert expected.judge([tuple(row) for row in near]).wrong is None
     far = [list(row) for row in expected.rows]
@@ -125,7 +115,6 @@ def test_an_engine_may_divide_into_decimals(found: object, own_types: bool, righ
     """Where it types its answer itself, a decimal within one unit of its last digit is right."""
     expected = answer_expected("SELECT 1::DOUBLE / 3 AS share")
     finding = expected.judge([(found,)], own_types=own_types)
-
     assert (finding.wrong is None) == right
     assert (finding.answer == expected.digest) == right
 
@@ -133,7 +122,6 @@ def test_an_engine_may_divide_into_decimals(found: object, own_types: bool, righ
 def test_an_answer_in_any_order_has_one_digest() -> None:
     """Where the query has no order, rows may come in any; where it has one they may not."""
     turned = answer_expected(SQL).rows[::-1]
-
     assert answer_expected(SQL, ordered=False).judge(turned).wrong is None
     assert answer_expected(SQL).judge(turned).wrong is not None
 
@@ -143,7 +131,6 @@ def test_values_of_other_types_are_wrong(value: object) -> None:
     """They have a digest too, and it is another."""
     expected = answer_expected("SELECT 1::BIGINT AS n")
     timing = answered("tpch/q01", OVER, measured(expected.judge([(value,)])))
-
     assert timing.outcome == "fail"
     assert timing.answer != timing.expected
 
@@ -170,7 +157,6 @@ def test_right_answers_of_the_queries_have_the_oracles_digest(
     rows = relation.fetchall()
     expected = ExpectedAnswer(digest_table(tpch, f"({sql})"), columns, rows, ordered=True)
     found = expected.judge(rows)
-
     assert found.answer == expected.digest
     assert found.wrong is None
 
@@ -189,7 +175,6 @@ def test_an_exception_is_a_word_and_a_line(error: Exception, word: str) -> None:
     result = measured(Finding("x", "x"))
     result.error = error
     timing = answered("tpch/q01", OVER, result)
-
     assert (timing.outcome, timing.answer, timing.hot) == (word, None, [])
     assert "\n" not in str(timing.reason)
 
@@ -200,7 +185,6 @@ def test_what_decodes_nothing_counts(kind: Any, arrived: int, word: str) -> None
     """A step and a floor have no answer; they pass when all arrived."""
     found = Arrived(Moved(unit="bytes", sent=10, arrived=arrived))
     timing = moved(kind, "copy", OVER, measured(found))
-
     assert timing.outcome == word
     assert bool(timing.hot) == (word == "pass")
 

@@ -67,7 +67,6 @@ def test_runs_on_a_cluster_of_spark_are_a_set_of_their_own(tmp_path: Path) -> No
         one.master: by_name(figure_of(one, "scan-all-time-ratio"))["auto"].cells[0].stat
         for one in sets(tmp_path)
     }
-
     assert {master: stat.median for master, stat in medians.items()} == {
         None: 1.0,
         "local-cluster[2,1,1024]": 9.0,
@@ -93,7 +92,6 @@ def test_runs_of_one_commit_and_scale_are_one_curve(tmp_path: Path) -> None:
     write_record(tmp_path, other)
     first, second = sets(tmp_path)
     curve = by_name(figure_of(first, "scan-all-time-ratio"))["auto"]
-
     assert [(cell.x, cell.stat.median, cell.stat.count) for cell in curve.cells] == [
         (0, 3.0, 1),
         (20, 4.0, 1),
@@ -112,7 +110,6 @@ def test_a_narrow_run_does_not_take_the_place_of_a_wide_one(
     newer = with_times("auto", {("scan/all", ratio, 100): [2.0] for ratio in ratios})
     newer["run"] |= {"commit": "f" * 40, "started_utc": "2099-01-01T00:00:00Z"}
     write_record(tmp_path, newer)
-
     assert sets(tmp_path)[0].commit == first
 
 
@@ -127,7 +124,6 @@ def test_overlapping_ranges_show_no_difference(tmp_path: Path) -> None:
     assert [c.reader.name for c in figure.curves] == ["auto", "merge", "hudi-rs", "native"]
     curves = by_name(figure)
     cells = {name: curve.cells[0] for name, curve in curves.items()}
-
     assert {name for name, curve in curves.items() if curve.stale} == {"native"}
     assert (cells["auto"].best, cells["merge"].same) == (True, True)
     assert not cells["hudi-rs"].same
@@ -142,14 +138,12 @@ def test_a_wrong_answer_has_no_point(tmp_path: Path) -> None:
     record["timings"].append(wrong | {"over": record["timings"][0]["over"]})
     write_record(tmp_path, record)
     [one] = sets(tmp_path)
-
     assert figures(one) == []
 
 
 def test_the_first_page_takes_the_widest_runs_at_20_per_cent(tmp_path: Path) -> None:
     """What is told there is a point of the curves."""
     found = cost_at(sets(make_results(tmp_path))[0], 20.0)
-
     assert found is not None
     what, curves = found
     assert what == "scan/all"
@@ -163,7 +157,6 @@ def test_ratios_of_queries_are_the_ones_stated(tmp_path: Path) -> None:
     write_record(tmp_path, with_times("merge", {at[0]: [0.019], at[1]: [0.019]}))
     write_record(tmp_path, with_times("native", {at[0]: [0.001], at[1]: [0.001]}))
     [table] = query_tables(sets(tmp_path)[0])
-
     assert [reader.name for reader in table.readers] == ["auto", "merge", "native"]
     ratios = [[answer.ratio for answer in row.answers] for row in table.rows]
     assert ratios == [[1.0, pytest.approx(2.0), None], [pytest.approx(2.0), 1.0, None]]
@@ -184,7 +177,6 @@ def test_what_tables_cost_their_writer_is_told_once(tmp_path: Path) -> None:
         write_record(tmp_path, record)
     [one] = sets(tmp_path)
     [form] = written(one)
-
     assert form.name == "hudi"
     assert [(at.ratio, at.bytes, at.change_seconds) for at in form.points] == [
         (0, 1024, None),
@@ -199,7 +191,6 @@ def test_a_single_reader_has_no_ratio(tmp_path: Path) -> None:
     """Whoever runs alone is not the best of anybody."""
     write_record(tmp_path, with_times("auto", {("tpch/q01", 20, 100): [0.009]}))
     [table] = query_tables(sets(tmp_path)[0])
-
     assert list(table.means) == [None]
     assert table.times[0] == pytest.approx(0.009)
 
@@ -211,7 +202,6 @@ def test_who_wins_from_which_chunk_size_on(tmp_path: Path) -> None:
     records = load_records(tmp_path).records
     [family] = families(records, [("exchange", one) for one in timed])
     [group] = family.groups
-
     assert group.label == "shuffle, 2 workers"
     assert [(turn.rows, turn.names) for turn in group.turns] == [
         (64, ["pass-through"]),
@@ -234,7 +224,6 @@ def test_the_winner_is_told_by_the_newest_runs_that_compare(tmp_path: Path) -> N
     known = [("exchange", one) for one in find_seam("exchange").timed]
     [newest] = families(loaded.records, known)
     found = start_of(loaded, [], families(loaded.records, known, comparing=True), {}).winners
-
     assert newest.runs.commit == "eeeeeee"
     assert found is not None
     assert found[0].runs.commit != "eeeeeee"
@@ -254,7 +243,6 @@ def test_a_newer_run_of_one_format_hides_no_comparison_of_several(tmp_path: Path
     for record in (several, alone):
         write_record(tmp_path, record)
     found = start_of(load_records(tmp_path), [], [], {}).cost
-
     assert found is not None
     assert {curve.reader.format for curve, _, _ in found.rows} == {"hudi", "paimon"}
 
@@ -269,7 +257,6 @@ def test_ways_compete_where_no_number_of_rows_is_told(tmp_path: Path) -> None:
     known = [("exchange", one) for one in find_seam("exchange").timed]
     [family] = families(load_records(tmp_path).records, known)
     [group] = family.groups
-
     assert [(bar.name, bar.percent) for bar in rate_bars(family, group)] == [
         ("sockets+presto", 100),
         ("pass-through", 25),
@@ -288,7 +275,6 @@ def test_the_first_page_has_times_of_a_busy_machine_where_it_has_no_others(
     for record in (busy, make_record("auto"))[: 1 + is_quiet_there]:
         write_record(tmp_path / "results", record)
     index = build(tmp_path / "results", tmp_path / "site").read_text("utf-8")
-
     assert ("What merging cost, beside other work" in index) is not is_quiet_there
     assert ("What merging costs <a" in index) is is_quiet_there
     assert ("commit eeeeeee" in index) is not is_quiet_there
@@ -308,7 +294,6 @@ def test_the_same_query_over_other_tables_has_a_bar_of_each(tmp_path: Path) -> N
     known = [("scan", one) for one in find_seam("scan").timed]
     [family] = families(load_records(tmp_path).records, known)
     [group] = family.groups
-
     assert (family.seam, group.label) == ("scan", "duckdb, sums")
     assert [(bar.name, bar.text) for bar in rate_bars(family, group)] == [
         ("lineitem, delta, plain", "4.00 ms"),
@@ -323,7 +308,6 @@ def test_cases_that_no_seam_knows_are_shown_by_name(tmp_path: Path) -> None:
         timing["case"] = timing["case"].replace("exchange-workers/shuffle", "toy/one/more/part")
     write_record(tmp_path, record)
     [family] = families(load_records(tmp_path).records, [])
-
     assert family.seam == "toy"
     assert {group.label for group in family.groups} == {
         "one/more/part/pass-through/none/2",
@@ -352,8 +336,7 @@ def test_numbers_are_short(text: str, said: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "values",
-    [[(0, 1.0)], [(0, 0.0), (1, 0.0)], [(0, 1e-9), (100, 1e9)], [(5, 1.0), (5.5, 1.0)]],
+    "values", [[(0, 1.0)], [(0, 0.0), (1, 0.0)], [(0, 1e-9), (100, 1e9)], [(5, 1.0), (5.5, 1.0)]]
 )
 def test_any_times_can_be_drawn(values: list[tuple[float, float]]) -> None:
     """One point, only zeros, or eighteen powers of ten: every point lies within the drawing."""
@@ -361,7 +344,6 @@ def test_any_times_can_be_drawn(values: list[tuple[float, float]]) -> None:
     svg = line_chart(
         [Line("<b>", 0, drawn)], title='"', x_label="&", y_text=seconds, x_text="{:g}".format
     )
-
     assert svg.count("<a href") == len(values)
     assert "<b>" not in svg
     assert "nan" not in svg
@@ -383,7 +365,6 @@ def test_slices_with_logs_are_compared_with_the_engine_on_the_jvm(tmp_path: Path
     (table,) = slice_tables(sets(tmp_path)[0])
     rows = {row.reader.name: row for row in table.rows}
     cells = rows["jni"].cells
-
     assert table.shares == [0, 20, 100]
     assert [cells[share].times for share in table.shares] == [12.0, 6.0, 3.0]
     assert [cells[share].native for share in table.shares] == [0.0, 80.0, 0.0]
@@ -401,7 +382,6 @@ def test_tables_that_lack_a_dimension_are_a_curve_of_their_own(tmp_path: Path) -
     write_record(tmp_path, plain)
     [one] = sets(tmp_path)
     found = figure_of(one, "scan-all-time-ratio").curves
-
     assert {curve.reader.label: [c.stat.median for c in curve.cells] for curve in found} == {
         "auto \N{MIDDLE DOT} hudi": [1.0, 2.0],
         "auto \N{MIDDLE DOT} hudi, no log format, no ordering, no slices": [7.0],
@@ -428,7 +408,6 @@ def test_growth_compares_scales_of_one_commit_and_machine(tmp_path: Path) -> Non
     alone, *alike = sorted(sets(tmp_path), key=lambda one: one.commit != "fffffff")
     [table] = growth_tables(alike[0], [alone, *alike])
     [row] = table.rows
-
     assert growth_tables(alone, [alone, *alike]) == []
     assert (table.title, table.scales) == ("scan of all columns", [0.1, 1, 10])
     assert (row.changes, row.stale) == ("20 % updated", False)
@@ -454,7 +433,6 @@ def test_queries_have_a_table_of_slices_too(tmp_path: Path) -> None:
     (table,) = slice_tables(sets(tmp_path)[0])
     rows = {row.reader.name: row for row in table.rows}
     cell = rows["auto"].cells[20]
-
     assert cell.stat.median == pytest.approx(2.0)
     assert cell.times == pytest.approx(6.0)
     assert cell.native == 40.0
@@ -492,7 +470,6 @@ def test_a_share_of_slices_is_the_one_that_was_counted(
         at |= {} if counted is None else {"slices_with_logs": counted}
     write_record(tmp_path, record)
     (one,) = sets(tmp_path)
-
     assert [point.share for point in measured(one)] == [told]
     assert [point.reader.variant for point in measured(one)] == [""]
 
@@ -519,7 +496,6 @@ def test_few_samples_and_changed_checkouts_are_no_figures(
     kept = [
         bool(with_figures(loaded, quiet=quiet).records[0].record.timings) for quiet in (False, True)
     ]
-
     assert kept == [pages, first]
     assert bool(left_out(loaded)) == (not first)
     assert ("1 of 1 timings on record are no figures" in left_out(loaded)) == (not pages)

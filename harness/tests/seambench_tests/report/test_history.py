@@ -43,7 +43,6 @@ def test_a_regression_is_named_by_its_commits(
 ) -> None:
     """A step that stays is one; a single noisy run, the last run, or what is noise is none."""
     steps = history.steps(points(times))
-
     assert [(step.last_good, step.first_bad) for step in steps] == found
 
 
@@ -59,7 +58,6 @@ def test_a_planted_slowdown_of_times_is_named() -> None:
     found = [history.steps(points(noisy(times, seed))) for seed in range(100)]
     # One run of noise may hide or begin it.
     right = [len(one) == 1 and one[0].first_bad in ("c11", "c12", "c13") for one in found]
-
     assert sum(right) >= 93
     assert all(found)
 
@@ -70,7 +68,6 @@ def test_a_creep_is_named() -> None:
     counts = history.rises(points(times))
     timed = [history.steps(points(noisy(times, seed))) for seed in range(100)]
     within = [all(5 < int(step.first_bad[1:]) <= 18 for step in one) for one in timed]
-
     assert all(timed)
     assert sum(within) >= 90
     assert [(step.last_good, step.first_bad) for step in counts][:1] == [("c5", "c7")]
@@ -107,7 +104,6 @@ def test_what_is_planted_into_recorded_counts_is_named() -> None:
 def test_noise_is_no_regression() -> None:
     """Of a hundred series of forty commits with a noise of 1 % hardly one shows any."""
     found = [history.steps(points(noisy([1.0] * 40, seed))) for seed in range(100)]
-
     assert sum(map(bool, found)) <= 3
 
 
@@ -116,11 +112,7 @@ def asv_file(commit: str, date: int, times: list[float | None]) -> dict[str, Any
     read: dict[str, Any] = json.loads((SAMPLES / "asv_results.json").read_bytes())
     name = next(iter(read["results"]))
     row = read["results"][name]
-    return read | {
-        "commit_hash": commit,
-        "date": date,
-        "results": {name: [times, *row[1:5]]},
-    }
+    return read | {"commit_hash": commit, "date": date, "results": {name: [times, *row[1:5]]}}
 
 
 def test_results_of_asv_become_curves_by_commit(tmp_path: Path) -> None:
@@ -138,7 +130,6 @@ def test_results_of_asv_become_curves_by_commit(tmp_path: Path) -> None:
     (machine / "broken.json").write_text("{}")
     problems: list[Problem] = []
     found = history.kernels(tmp_path / "history", problems)
-
     assert [(k.name, [p.commit[0] for p in k.points]) for k in found] == [
         ("bench_rows.RowsOut.time_rows (compactrow)", ["a", "c"]),
         ("bench_rows.RowsOut.time_rows (unsaferow)", ["a", "b", "c"]),
@@ -163,7 +154,6 @@ def test_a_count_that_rises_is_a_regression_at_once(
 ) -> None:
     """Counts have no noise: one commit is enough, 2 % above the least before is the margin."""
     steps = history.rises(points(counts))
-
     assert [(step.last_good, step.first_bad) for step in steps] == found
 
 
@@ -202,7 +192,6 @@ def test_a_planted_slowdown_is_named_with_its_commit(tmp_path: Path, first_bad: 
     problems: list[Problem] = []
     found = history.regressions(tmp_path / "history", problems)
     said = CliRunner().invoke(app, ["report", "--results", str(tmp_path), "--regressions"])
-
     assert problems == []
     assert [(kernel.label, step.last_good, step.first_bad) for kernel, step in found] == [
         ("pages-out", commits[first_bad - 1], commits[first_bad])
@@ -229,7 +218,6 @@ def test_a_regression_is_acknowledged_with_a_reason(
     told = f'[[rise]]\nkernel = "{kernel}"\nsince = "{commits[6]}"\nreason = "{reason}"\n'
     (folder / "acknowledged.toml").write_text(told)
     said = CliRunner().invoke(app, ["report", "--results", str(tmp_path), "--regressions"])
-
     assert says in said.output
     assert f"since {commits[6]}" in said.output
     assert said.exit_code == code
@@ -238,7 +226,6 @@ def test_a_regression_is_acknowledged_with_a_reason(
 def test_no_history_is_said(tmp_path: Path) -> None:
     """A folder without results by commit is an error that says what makes them."""
     done = CliRunner().invoke(app, ["report", "--results", str(tmp_path), "--regressions"])
-
     assert "asv run" in str(done.exception)
 
 
@@ -254,7 +241,6 @@ def test_versions_say_what_was_mended_and_what_broke(tmp_path: Path) -> None:
         part = {"seam": "scan", "seconds": 1, "outcomes": outcomes, "reasons": reasons}
         write_record(tmp_path, record | {"timings": [], "conformance": [part]})
     [found] = history.versions(columns_of(load_records(tmp_path).records))
-
     assert [column.version for column in found.columns] == ["0.9", "0.10"]
     assert found.changes == [(0, 0), (1, 1)]
 
@@ -267,6 +253,5 @@ def test_scans_by_commit_are_ours_alone(tmp_path: Path) -> None:
             record["run"] |= {"commit": commit * 40, "started_utc": f"2026-11-2{number}T10:00:00Z"}
             write_record(tmp_path, record)
     [kernel] = history.scans_by_commit(load_records(tmp_path), 20.0)
-
     assert kernel.name.startswith("auto ")
     assert [point.value for point in kernel.points] == [1.0, 2.0, 3.0]

@@ -29,7 +29,6 @@ def test_the_worst_of_a_group_is_what_its_cell_says(tmp_path: Path) -> None:
     [table] = matrices(columns(make_results(tmp_path)))
     at = [column.name for column in table.columns].index("hudi-rs")
     cells = {row.path: row.cells[at] for row in table.rows}
-
     assert table.cases == 12
     assert cells["scan/deletes"] == Cell("wrong", "1 wrong", "1 refused, 1 right")
     assert cells["scan/blocks"].kind == "broken"
@@ -46,7 +45,6 @@ def test_cells_count_defects_and_not_their_cases() -> None:
     known = dict.fromkeys("abd", "blanks are lost")
     for case, kind in kinds.items():
         column.outcomes[case] = Seen(kind, "fail", known=known.get(case, ""))
-
     assert Cell.of(column, "abcdef") == Cell("wrong", "2 wrong", "in 3 cases, 1 refused, 2 right")
     assert Cell.of(column, "ce") == Cell("wrong", "1 wrong", "1 right")
     assert Cell.of(column, "") == Cell("none", "", "")
@@ -82,7 +80,6 @@ def test_an_outcome_is_of_one_kind(tmp_path: Path, part: dict[str, object], kind
     record["timings"], record["conformance"] = [], [part]
     write_record(tmp_path, record)
     [column] = columns(tmp_path)
-
     assert column.outcomes["scan/a/b"].kind == kind
 
 
@@ -100,7 +97,6 @@ def test_the_newest_outcome_of_a_case_counts(tmp_path: Path) -> None:
         record["conformance"] = [part]
         write_record(tmp_path, record)
     first, second = columns(tmp_path)
-
     newest, other = first.outcomes["scan/a/b"], second.outcomes["scan/a/b"]
     assert (newest.kind, newest.reason, newest.difference) == ("right", "", None)
     assert [(was.kind, was.word) for was in newest.earlier] == [("broken", "error")]
@@ -117,7 +113,6 @@ def test_what_was_not_run_is_not_shown(tmp_path: Path) -> None:
         record = make_record("auto", run_id=f"00000{run}")
         record["timings"], record["conformance"] = [], [part]
         write_record(tmp_path, record)
-
     assert [column.seam for column in columns(tmp_path)] == ["serde"]
 
 
@@ -126,7 +121,6 @@ def test_pairs_are_no_verdict_of_one_implementation(tmp_path: Path) -> None:
     records = load_records(make_results(tmp_path)).records
     [grid] = grids(records)
     cell = grid.cells["auto 0.1.0", "hudi-rs 0.1.0"]
-
     assert {column.seam for column in columns_of(records)} == {"scan"}
     assert grid.producers == grid.consumers == ["auto 0.1.0", "hudi-rs 0.1.0"]
     assert (cell.kind, dict(cell.counts)) == ("wrong", {"right": 2, "wrong": 1})
@@ -142,7 +136,6 @@ def test_a_version_that_was_asked_for_is_one_of_the_same_implementation(tmp_path
         record["implementation"] |= {"name": name, "version": version}
         write_record(tmp_path, record | {"timings": [], "conformance": [conformance("pass")]})
     first, second = columns(tmp_path)
-
     assert [one.key for one in (first, second)] == ["peer@0.4.0", "peer@0.5.0"]
     assert [one.asked for one in (first, second)] == ["peer@0.4.0", "peer"]
 
@@ -150,7 +143,6 @@ def test_a_version_that_was_asked_for_is_one_of_the_same_implementation(tmp_path
 def test_versions_are_ordered_as_numbers() -> None:
     """0.9 comes before 0.10, a candidate before its release."""
     versions = ["0.10.0", "0.9", "1.0", "1.0rc1", "unknown"]
-
     assert sorted(versions, key=version_key) == ["unknown", "0.9", "0.10.0", "1.0", "1.0rc1"]
 
 
@@ -168,7 +160,6 @@ def test_columns_shown_at_once_are_the_newest_of_others_and_one_of_ours(tmp_path
     older["run"]["id"] = "00000001"
     write_record(tmp_path, older)
     [table] = matrices(columns(tmp_path))
-
     assert [column.key for column in table.columns] == [
         *("hudi-rs@0.1.0", "merge@0.1.0"),
         *("auto@0.1.0", "hudi-rs@0.0.9"),
@@ -190,7 +181,6 @@ def test_a_visitors_records_are_told_from_those_of_the_checkout(
         subprocess.run([*git, "init", "-q"], check=True)
         subprocess.run([*git, "add", "runs/hudi-rs"], check=True)
     records = load_records(tmp_path).records
-
     whose = {shown.record.implementation.name for shown in records if shown.is_visitors}
     assert ("auto" in whose) is inside
     assert "hudi-rs" not in whose
@@ -204,7 +194,6 @@ def test_a_visitors_records_are_told_from_those_of_the_checkout(
 def test_no_two_lines_are_alike() -> None:
     """Each of 64 lines has a colour and a mark that no other has together."""
     drawn = [str(mark(number)) for number in range(64)]
-
     assert len(set(drawn)) == 64
 
 
@@ -212,7 +201,6 @@ def test_a_badge_says_the_worst(tmp_path: Path) -> None:
     """Wrong answers come before right ones; what is not offered is not counted."""
     made = badges(columns(make_results(tmp_path)))
     texts = {name: text for name, (text, _) in made.items()}
-
     assert set(texts) == {"scan-auto.svg", "scan-merge.svg", "scan-hudi-rs.svg"}
     assert texts["scan-hudi-rs.svg"].startswith("seambench scan, hudi-rs 0.1.0: 1 of ")
     assert texts["scan-hudi-rs.svg"].endswith(" wrong")
@@ -227,7 +215,6 @@ def test_a_version_that_nobody_stated_is_not_shown(tmp_path: Path) -> None:
     part["reasons"] = {"scan/own/a": "1 row expected, 0 read"}
     write_record(tmp_path, record | {"timings": [], "conformance": [part]})
     [column] = columns(tmp_path)
-
     assert badges([column])["scan-mine_read.svg"][0] == "seambench scan, mine:read: 1 of 1 wrong"
     assert _finding([column], [column]).endswith("without a word: mine:read (1 way).")
 
@@ -237,7 +224,6 @@ def test_shares_lead_to_their_cases(tmp_path: Path) -> None:
     [column] = [one for one in columns(make_results(tmp_path)) if one.name == "hudi-rs"]
     shares = shares_of(column)
     [wrong] = [share for share in shares if share.kind == "wrong"]
-
     assert wrong.percent == pytest.approx(100 * wrong.count / len(column.outcomes))
     assert sum(share.percent for share in shares) == pytest.approx(100)
     assert wrong.link == "matrix.html#seam=scan&kind=wrong&impl=hudi-rs%400.1.0"
@@ -272,7 +258,6 @@ def test_modules_come_after_what_they_import(tmp_path: Path) -> None:
     for name, source in MODULES.items():
         (tmp_path / f"{name}.js").write_text(source)
     script = joined(tmp_path)
-
     assert script.index("one = 1") < script.index("two = one")
     assert "import" not in script
     assert "export" not in script

@@ -72,7 +72,6 @@ def test_made_up_records_are_sound(made_up: Path) -> None:
 def test_the_form_of_records_is_published_with_the_page(site: Path) -> None:
     """The schema beside the page is the one that records are held against."""
     schema = json.loads((site / "record-schema.json").read_text("utf-8"))
-
     assert schema == json_schema()
     for path in (site / "records").glob("*-c0ffee.json"):
         jsonschema.validate(json.loads(path.read_bytes()), schema)
@@ -85,7 +84,7 @@ def test_site_is_complete_and_self_contained(site: Path) -> None:
     assert len(pages) == 8
     more = {name for name in names if name.startswith(("cost-", "queries-"))}
     assert names - more == pages | {
-        *("page.js", "page.css", "record-schema.json", "records", "data", "badges"),
+        *("page.js", "page.css", "record-schema.json", "records", "data", "badges")
     }
     for path in site.rglob("*"):
         if path.suffix in (".html", ".css", ".js"):
@@ -96,7 +95,6 @@ def test_the_site_is_light(site: Path, results: Path, tmp_path: Path) -> None:
     """Without records it is small; with them each page, its style and script are, too."""
     empty = build(results, tmp_path / "empty").parent
     shared = sum(path.stat().st_size for path in site.glob("page.*"))
-
     assert sum(path.stat().st_size for path in empty.rglob("*.*")) < 100_000
     assert max(path.stat().st_size for path in site.glob("*.html")) + shared < 400_000
 
@@ -112,7 +110,6 @@ def test_every_page_says_where_the_workload_comes_from(site: Path) -> None:
 def test_the_first_view_needs_no_script(site: Path) -> None:
     """What was found about whom stands in the HTML itself."""
     first, costs = page(site, "index"), page(site, "cost")
-
     assert "12 cases, 2 implementations: 1 gives wrong answers without a word: hudi-rs" in first
     assert "From so many rows a chunk on" in first
     assert "<b>512</b> sockets presto" in first
@@ -126,7 +123,6 @@ def test_own_paths_are_one_line_that_opens(site: Path) -> None:
     """Records of this project's implementations lie within one fold, those of others beside it."""
     about = page(site, "about")
     fold = about[about.index("<summary>seamkit") :]
-
     assert "<summary>auto <small>" in fold
     assert "<summary>hudi-rs <small>" in about.removesuffix(fold)
 
@@ -140,7 +136,6 @@ def test_columns_that_are_older_than_cases_are_grey(results: Path, tmp_path: Pat
         write_record(results, record | {"timings": [], "conformance": [part]})
     matrix = page(build(results, tmp_path / "site").parent, "matrix")
     heads = re.findall(r'<th scope="col" class="([^"]*)"><a [^>]*>(\w+)</a>', matrix)
-
     assert [(name, "older" in of) for of, name in sorted(heads, key=lambda one: one[1])] == [
         ("early", True),
         ("late", False),
@@ -164,7 +159,6 @@ def test_readers_are_called_by_words(results: Path, tmp_path: Path, name: str, s
         record["implementation"] |= {"name": timed, "kind": "variant"}
         write_record(results, record)
     build(results, tmp_path / "site")
-
     named = re.findall(r'<th scope="row">(\S+) · hudi', page(tmp_path / "site", "cost"))
     assert shown in named
     assert name == shown or name not in named
@@ -173,7 +167,6 @@ def test_readers_are_called_by_words(results: Path, tmp_path: Path, name: str, s
 def test_an_exchange_says_where_its_time_went(site: Path) -> None:
     """Beside the time of a run stands what its sides spent it on, and nothing that took none."""
     seams = page(site, "seams")
-
     assert "<small>serialize chunk 12.5 ms</small>" in seams
     assert "<small>wait " not in seams
 
@@ -189,7 +182,6 @@ def test_stale_readers_are_called_so(site: Path) -> None:
 def test_each_record_is_copied_and_linked(made_up: Path, site: Path) -> None:
     """Every record has a copy with the very bytes of the original, and the last page names it."""
     shown = load_records(made_up).records
-
     assert len(shown) == len(list(made_up.rglob("*.json")))
     for one in shown:
         assert (site / one.link).read_bytes() == one.path.read_bytes()
@@ -208,7 +200,6 @@ def test_wrong_rows_reach_the_matrix(site: Path) -> None:
     found = part(site, "outcomes-scan")
     [column] = [one for one in found["columns"] if one["name"] == "hudi-rs"]
     number = str(found["cases"].index("scan/deletes/late"))
-
     assert int(number) in column["outcomes"]["wrong fail"]
     assert column["reasons"][number] == "2 rows expected, 3 read"
     assert column["differences"][number]["unexpected_rows"] == 2
@@ -222,7 +213,6 @@ def test_installed_cases_are_explained(results: Path, tmp_path: Path) -> None:
     write_record(results, record | {"timings": [], "conformance": [part_]})
     site = build(results, tmp_path / "site").parent
     said = part(site, "cases-scan-hudi")["cases"]["scan/hudi/commit-v6/delete"]
-
     assert said["rule"] == "commit time: a delete removes the row"
     assert [step["title"] for step in said["life"]][:2] == ["bulk_insert", "upsert"]
     assert said["expected"] == [{"columns": ["k", "v", "ts"], "rows": []}]
@@ -231,7 +221,6 @@ def test_installed_cases_are_explained(results: Path, tmp_path: Path) -> None:
 def test_results_without_records_make_pages(results: Path, tmp_path: Path) -> None:
     """No results is a state of a fresh checkout, not an error; each page says what fills it."""
     site = build(results, tmp_path / "site").parent
-
     for name in ("index", "matrix", "pairs", "cost", "queries", "seams"):
         assert "<code>seambench" in page(site, name), name
 
@@ -245,7 +234,6 @@ def test_missing_results_folder_is_refused(tmp_path: Path) -> None:
 def test_site_in_place_of_a_file_is_refused(results: Path, tmp_path: Path) -> None:
     """A file where the site should be is named, and kept."""
     (tmp_path / "site").write_text("mine")
-
     with pytest.raises(UsageError, match="a file is in its place"):
         build(results, tmp_path / "site")
     assert (tmp_path / "site").read_text() == "mine"
@@ -270,7 +258,6 @@ def test_unreadable_record_is_shown_as_a_problem(
     write_record(results, make_record("auto"))
     (results / "runs" / "broken.json").write_bytes(content)
     about = page(build(results, tmp_path / "site").parent, "about")
-
     assert "<code>runs/broken.json</code>" in about
     assert reason in html.unescape(about)
     assert "1 record, the newest of " in page(tmp_path / "site", "index")
@@ -305,7 +292,6 @@ def test_counts_beside_records_are_shown_and_what_is_none_is_named(
     (results / folder / "auto-hudi.json").write_text(json.dumps(held))
     (results / folder / "broken.json").write_text(json.dumps(held | broken))
     site = build(results, tmp_path / "site").parent
-
     assert [text for text in shown if text not in page(site, "matrix")] == []
     assert f"<code>{folder}/broken.json</code>" in page(site, "about")
 
@@ -319,7 +305,6 @@ def test_a_record_with_samples_that_are_no_seconds_is_no_result(
     record["timings"][0]["hot"][0] = bad
     write_record(results, record)
     site = build(results, tmp_path / "site").parent
-
     assert list(site.glob("records/*")) == []
     assert re.search(r"timings\[0\]\.hot\[0\]|no number of JSON", page(site, "about"))
 
@@ -330,7 +315,6 @@ def test_a_verdict_that_does_not_follow_is_no_result(results: Path, tmp_path: Pa
     record["timings"][0]["answer"] = OTHER
     write_record(results, record)
     site = build(results, tmp_path / "site").parent
-
     assert list(site.glob("records/*")) == []
     assert "the verdict pass does not follow" in page(site, "about")
 
@@ -342,14 +326,11 @@ def test_hostile_text_stays_text(results: Path, tmp_path: Path) -> None:
     record["timings"] = [one for one in record["timings"] if one["case"] == "scan/all"]
     record["timings"].append(record["timings"][0] | {"case": f"{HOSTILE}/x"})
     outcomes = {"fail": {f"scan/{HOSTILE}": [HOSTILE]}}
-    reasons = {
-        f"scan/{HOSTILE}/{HOSTILE}": HOSTILE,
-    }
+    reasons = {f"scan/{HOSTILE}/{HOSTILE}": HOSTILE}
     conformance = {"seam": "scan", "seconds": 1, "outcomes": outcomes, "reasons": reasons}
     record["conformance"] = [conformance]
     write_record(results, record)
     site = build(results, tmp_path / "site").parent
-
     for path in (*site.glob("*.html"), *site.glob("badges/*")):
         assert "<img src=x" not in path.read_text("utf-8")
         assert "<script>alert" not in path.read_text("utf-8")
@@ -379,7 +360,6 @@ def test_sound_records_of_any_content_make_pages(results: Path, tmp_path: Path) 
     record["timings"] += [scan | zero | {"case": case, "over": bare} for case in ("x", "a//4")]
     write_record(results, record)
     site = build(results, tmp_path / "site").parent
-
     assert "runs/auto" not in page(site, "about")
     assert {path.parent.name for path in site.rglob("*.js")} == {"site", "data"}
     assert part(site, "outcomes-.._odd_seam")["cases"] == ["../d", "/a", "b/", "b/../c"]
@@ -393,7 +373,6 @@ def test_names_of_copies_are_safe_and_distinct(results: Path, tmp_path: Path) ->
         target.write_text(json.dumps(make_record("auto")))
     build(results, tmp_path / "site")
     files = [shown.link for shown in load_records(results).records]
-
     assert len({f.lower() for f in files}) == len(files) == len(list(results.rglob("*.json")))
     assert all(re.fullmatch(r"records/[A-Za-z0-9_][A-Za-z0-9._-]*\.json", f) for f in files)
 
@@ -410,7 +389,6 @@ def test_building_again_keeps_other_pages_and_drops_stale_copies(
     path.unlink()
     write_record(results, exchange_record())
     build(results, site)
-
     assert 'href="history/index.html"' in page(site, "history")
     first = page(site, "index")
     assert "What was timed; no conformance" in first
@@ -430,7 +408,6 @@ def test_exchanges_alone_make_no_empty_page(results: Path, tmp_path: Path, kept:
     made["timings"] = [one for one in made["timings"] if kept in one["case"]]
     write_record(results, made)
     main = page(build(results, tmp_path / "site").parent, "index").partition("<main")[2]
-
     assert 'href="seams.html#exchange-workers"' in main
     assert "shuffle, 2 workers: " in main
     assert "sockets presto" in main
@@ -443,7 +420,6 @@ def test_a_published_folder_is_ready_for_a_host(results: Path, tmp_path: Path) -
     write_record(results, exchange_record())
     index = publish(results, folder)
     workflow = folder / ".github" / "workflows" / "pages.yml"
-
     assert index.is_file()
     assert (folder / ".nojekyll").is_file()
     assert "actions/deploy-pages@" in workflow.read_text()
@@ -463,7 +439,6 @@ def test_outcomes_as_a_table(made_up: Path) -> None:
     """CSV has a line for every outcome, with the record that it is from."""
     rows = list(csv.DictReader(command(made_up, "--format", "csv").splitlines()))
     [wrong] = [row for row in rows if row["kind"] == "wrong"]
-
     assert wrong["implementation"] == "hudi-rs"
     assert wrong["case"] == "scan/deletes/late"
     assert wrong["reason"] == "2 rows expected, 3 read"
@@ -475,7 +450,6 @@ def test_outcomes_as_data(made_up: Path) -> None:
     found = json.loads(command(made_up, "--format", "json"))
     outcomes = [one for about in found["implementations"] for one in about["outcomes"]]
     [wrong] = [one for one in outcomes if one["kind"] == "wrong"]
-
     assert found["schema"] == 1
     assert wrong["difference"]["missing"] == [['"a"', "1"]]
 
@@ -489,7 +463,6 @@ def test_outcomes_as_a_test_report(results: Path) -> None:
     path.write_text(json.dumps(record))
     root = ET.fromstring(command(results, "--format", "junit").split("?>")[1])  # noqa: S314 - our own
     [suite] = [one for one in root if "hudi-rs" in one.attrib["name"]]
-
     assert suite.attrib["tests"] == str(len(suite))
     [failure] = suite.findall("testcase[@name='late'][@classname='scan/deletes']/failure")
     assert failure.attrib["message"] == "bad \N{REPLACEMENT CHARACTER} text <b>"
@@ -506,7 +479,6 @@ def test_outcomes_as_a_document(results: Path) -> None:
     conformance["reasons"] = {"scan/x/y": "<b> [x](y)"}
     write_record(results, record | {"timings": [], "conformance": [conformance]})
     text = command(results, "--format", "markdown")
-
     assert r"| a\|b | 0.1.0 | x | 1 |" in text
     assert r"- a\|b 0.1.0, `scan/x/y`: \<b\> \[x\](y)" in text
 
@@ -514,7 +486,6 @@ def test_outcomes_as_a_document(results: Path) -> None:
 def test_an_unknown_form_is_refused(results: Path) -> None:
     """The message names those that there are."""
     done = CliRunner().invoke(app, ["report", "--results", str(results), "--format", "xml"])
-
     assert "markdown, json, csv, junit" in str(done.exception)
 
 
@@ -523,7 +494,6 @@ def test_other_ways_of_the_library_are_folded_away(site: Path, name: str) -> Non
     """One of its names stands for it and is called by its name; each card opens what it folds."""
     cards = re.split(r'(?=<[a-z]+ class="card)', page(site, name))
     ways = [card for card in cards if re.search(r'class="[^"]* way"', card)]
-
     assert all('class="unfold"' in card for card in ways)
     assert ways if name != "pairs" else not ways
     assert any(re.search(r">\s*seamkit\b", card) for card in cards)

@@ -117,7 +117,6 @@ def test_the_page_of_an_audit(browser: Any, tmp_path: Path, scheme: str, width: 
     page = tmp_path / "audit.html"
     write_audit_page(msgspec.json.decode(AUDIT.read_bytes(), type=Audit), page)
     visit = Visit(browser, page.as_uri(), scheme, width)
-
     titles = set(visit.page.locator("h2").all_inner_texts())
     assert titles >= {"The table", "Damage", "Layout", "Other readers", "What to do first"}
     assert visit.page.locator("main u").count() == 0
@@ -138,7 +137,6 @@ def test_pages_fit_their_window(
         if times[-1] >= 1000:  # a busy machine: the page itself is as quick as its best time
             visit.page.reload()
             times.append(_load_milliseconds(visit))
-
     assert min(times) < 1000
     assert visit.page.evaluate("document.documentElement.scrollWidth") <= width
     assert visit.page.locator(f'nav a[aria-current="page"][href="{name}.html"]').count() == 1
@@ -158,7 +156,6 @@ def test_charts_have_lines_bands_and_links(browser: Any, site: str) -> None:
     """Each line has a point for each ratio, each point leads to its record and says what it is."""
     visit = Visit(browser, f"{site}/cost.html")
     figure = visit.page.locator("figure:visible")
-
     assert figure.count() == 1
     assert figure.locator("g.line").count() >= 5
     assert figure.locator("path.band").count() >= 5
@@ -177,7 +174,6 @@ def test_choices_of_the_curves_go_into_the_address_and_come_back(browser: Any, s
     page.locator("figure:visible .lines button", has_text="seamkit").first.click()
     link = page.url
     visit.check_quiet()
-
     again = Visit(browser, link)
     figure = again.page.locator("figure:visible")
     assert figure.get_attribute("id") == "scan-q6-memory-ratio"
@@ -198,7 +194,6 @@ def test_struck_out_queries_and_readers_change_the_means(browser: Any, site: str
     table.get_by_role("button", name="seamkit").click()
     link = page.url
     after = means.all_inner_texts()
-
     assert "struck=q06" in link
     assert "off=auto" in link
     assert after != before
@@ -257,7 +252,6 @@ def test_a_rule_is_one_folded_card_on_a_phone(browser: Any, site: str) -> None:
     rows = page.locator("#seam-scan tbody tr")
     height = "document.documentElement.scrollHeight"
     folded = page.evaluate(height)
-
     assert page.locator("#seam-scan tbody td:visible").count() == 0
     assert "1 wrong" in page.locator("#seam-scan tbody").inner_text()
     for button in page.locator("#seam-scan .fold").all():
@@ -282,7 +276,6 @@ def test_a_cell_opens_its_cases_and_a_case_its_page(browser: Any, site: str) -> 
     title = page.locator("#case-title")
     title.wait_for()
     verdict = page.locator(".verdict.chosen")
-
     assert title.inner_text() == "scan/deletes/late"
     assert verdict.locator("tr.minus td").all_inner_texts()[1:] == ['"a"', "1"]
     assert verdict.locator("tr.plus").count() == 2
@@ -304,7 +297,6 @@ def test_an_installed_case_tells_its_life(browser: Any, tmp_path: Path) -> None:
     case = "scan/hudi/commit-v6/older-update-wins"
     visit = Visit(browser, f"{site_of(tmp_path, record)}/matrix.html#seam=scan&case={case}")
     said = visit.page.locator(".case").first.inner_text()
-
     assert "the last write wins though its ordering value is lower" in said
     assert said.index("bulk_insert") < said.index("upsert") < said.index("What must come")
     assert 'only rows are compared whose k is "older"' in said
@@ -355,7 +347,6 @@ def test_mangled_address_shows_the_page_anyway(
 ) -> None:
     """Choices that do not exist fall back or are said; a broken escape does not stop the page."""
     visit = Visit(browser, f"{site}/{name}.html#{state}")
-
     assert visit.page.locator("main .card:visible").count() > 0
     visit.check_quiet()
 
@@ -372,5 +363,4 @@ def test_a_picture_of_the_first_page_is_one_command(browser: Any, tmp_path: Path
     )
     page = site.removeprefix("file://") + "/index.html"
     subprocess.run([sys.executable, "-c", program, page, str(picture)], check=True, timeout=120)
-
     assert picture.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"

@@ -28,7 +28,6 @@ def _column(version: str = OPEN.shows[-1], name: str = OPEN.peer) -> Column:
 def test_findings_stand_by_what_became_of_them() -> None:
     """Open ones first, then what waits for a release, then what is past."""
     listed = by_status([HISTORY, MENDED, OPEN])
-
     assert [found for _, found in listed] == [[OPEN], [MENDED], [HISTORY]]
     assert by_status([]) == []
 
@@ -36,7 +35,6 @@ def test_findings_stand_by_what_became_of_them() -> None:
 def test_upstream_is_what_was_reported_there_and_what_mends_it() -> None:
     """Issues come before the change; neither names a host."""
     both = replace(MENDED, upstream=["https://host.example/lake/reader/issues/1"])
-
     assert upstream(both) == ["lake/reader 1", "duckdb/duckdb-iceberg 1240"]
     assert upstream(replace(OPEN, upstream=())) == []
 
@@ -50,7 +48,6 @@ def test_only_systems_that_were_asked_are_accused() -> None:
 def test_a_finding_belongs_to_all_cases_that_fail_alike() -> None:
     """Not to those that fail in another way, nor to what is right."""
     found = reported_cases(_column(), [OPEN, MENDED])
-
     assert sorted(found) == sorted([OPEN.case, "scan/alike"])
     assert found["scan/alike"]["status"] == "open"
     assert found["scan/alike"]["upstream"] == upstream(OPEN)
@@ -60,7 +57,6 @@ def test_a_finding_is_of_its_peer_and_of_the_releases_that_show_it() -> None:
     """Another version, another system and a right answer are accused of nothing."""
     mended = _column()
     mended.outcomes = {OPEN.case: Seen("right", "pass"), "scan/alike": Seen("wrong", "xfail")}
-
     assert reported_cases(_column("99.0"), [OPEN]) == {}
     assert reported_cases(_column(name="lake"), [OPEN]) == {}
     assert reported_cases(mended, [OPEN]) == {}
@@ -69,5 +65,4 @@ def test_a_finding_is_of_its_peer_and_of_the_releases_that_show_it() -> None:
 def test_the_more_harmful_of_two_is_told() -> None:
     """Findings stand in the order of harm."""
     worse = replace(OPEN, name="worse")
-
     assert reported_cases(_column(), [worse, OPEN])[OPEN.case]["name"] == "worse"

@@ -33,15 +33,10 @@ def _start(*columns: Column) -> Start:
 
 def test_known_defects_are_counted_and_not_their_cases() -> None:
     """Two cases of one known failure are one way to be wrong; other failures count each."""
-    one = _column(
-        "lake",
-        "peer",
-        wrong=["delta/a:blanks", "delta/b:blanks", "delta/c"],
-    )
+    one = _column("lake", "peer", wrong=["delta/a:blanks", "delta/b:blanks", "delta/c"])
     found = _start(one)
     (row,) = found.right.peers
     (asked,) = row.asked
-
     assert asked is not None
     assert (asked.shares[0].ways, asked.shares[0].count) == (2, 3)
     assert asked.shares[0].said == "3 wrong without a word in 2 ways"
@@ -52,7 +47,6 @@ def test_a_bar_is_as_long_as_the_share_of_all_cases() -> None:
     """Who states one case of four has a quarter of a bar, right as it may be."""
     found = _start(_column("small", "peer", right=["delta/a"], off=["delta/b", "delta/c"]))
     (asked,) = found.right.peers[0].asked
-
     assert asked is not None
     assert (asked.reach, asked.said) == (25.0, "1 of 1 right; the format has 4 cases")
 
@@ -63,7 +57,6 @@ def test_older_records_say_how_many_cases_are_newer(asked: list[str], missing: i
     lake = _column("lake", "peer", right=[f"own/{c}" for c in asked], off=["other/a"])
     newer = _column("newer", "peer", right=[f"{g}/{c}" for g in ("own", "other") for c in "abcd"])
     without_gone([lake, newer])
-
     assert (lake.missing, newer.missing) == (missing, 0)
 
 
@@ -75,7 +68,6 @@ def test_ours_are_one_line_and_floors_are_not_wrong() -> None:
         _column("pyarrow", "peer", wrong=["hudi/a"]),
     )
     right = found.right
-
     assert [row.label for row in right.ours] == ["seamkit"]
     assert [row.label for row in right.variants] == ["merge"]
     assert ([row.label for row in right.floors], right.peers) == (["pyarrow"], [])
@@ -89,7 +81,6 @@ def test_an_old_release_is_no_headline(version: str, is_past: bool) -> None:
     old = replace(_column("spark-paimon", "peer", wrong=["paimon/a"]), version=version)
     found = start_of(Loaded(), [old], [], {"scan": {"paimon": 1}})
     labels = [[row.label for row in rows] for rows in (found.right.past, found.right.peers)]
-
     assert labels == ([["spark-paimon"], []] if is_past else [[], ["spark-paimon"]])
     assert ("none but an old release gives wrong rows" in found.finding) == is_past
     assert (f"spark-paimon {version} (1 way)" in found.finding) != is_past
@@ -103,6 +94,5 @@ def test_cases_that_are_gone_count_nowhere() -> None:
     column = _column("lake", "peer", right=[f"{group}/gone", "own/mine"])
     column.outcomes[today] = Seen("right", "pass")
     known = without_gone([column])
-
     assert sorted(column.outcomes) == sorted([today, "scan/own/mine"])
     assert known["scan"]["own"] == 1

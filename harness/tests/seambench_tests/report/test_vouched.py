@@ -40,7 +40,6 @@ def test_the_first_that_vouches_counts(monkeypatch: pytest.MonkeyPatch) -> None:
         _column("ours", "native", c="right", e="right", f="right"),
     ]
     (found,) = vouched(columns)
-
     assert (found.engine, found.reader, found.specification, found.alone) == (1, 2, 1, 2)
     assert found.cases == 6
 
@@ -48,5 +47,4 @@ def test_the_first_that_vouches_counts(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_peer_counts_once_for_all_its_versions() -> None:
     """A version that is right is enough, whatever others do."""
     columns = [_column("lake", "peer", a=kind) for kind in ("wrong", "right", "right")]
-
     assert right_peers(columns) == {"scan/lake/a": ["lake"]}

@@ -195,10 +195,7 @@ def _conformance_record(reader: str) -> dict[str, Any]:
     areas, names = ("ordering", "deletes", "blocks", "timeline"), ("empty", "late", "rollback")
     for at, (area, name) in enumerate((a, n) for a in areas for n in names):
         case = f"scan/{area}/{name}"
-        word, reason = (
-            words[(at * 3 + len(reader)) % len(words)],
-            "refused what it offers",
-        )
+        word, reason = (words[(at * 3 + len(reader)) % len(words)], "refused what it offers")
         if reader == "hudi-rs" and case in bad:
             word, reason = bad[case]
         outcomes.setdefault(word, {}).setdefault(f"scan/{area}", []).append(name)

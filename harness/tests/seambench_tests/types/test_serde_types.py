@@ -45,7 +45,6 @@ from seambase.types import (
 def test_types_are_spelled_as_the_engine_does(language: Language, text: str, spelled: str) -> None:
     """Words in any case and with blanks are read; the type is spelled as the engine spells it."""
     read = parse_type(text, language)
-
     assert read.text == spelled
     assert parse_type(read.text, language) == read
 
@@ -107,7 +106,6 @@ def test_arrow_types_of_presto(text: str, type_: pa.DataType) -> None:
 def test_arrow_types_of_spark() -> None:
     """Spark's timestamps are microseconds with or without a zone, its interval an extension."""
     read = arrow_type(parse_spark("struct<a:timestamp,b:timestamp_ntz,c:interval,d:void>"))
-
     assert read == pa.struct(
         [
             ("a", pa.timestamp("us", "UTC")),
@@ -125,14 +123,12 @@ def test_timestamps_follow_the_option(choice: str, unit: str) -> None:
     """What a Velox page holds for a timestamp is an option of the request, at every level."""
     fields = [SerdeField("t", "array(timestamp)")]
     schema = schema_of(SerdeRequest("presto", fields, {"timestamps": choice}))
-
     assert schema.field("t").type == pa.list_(pa.timestamp(unit))
 
 
 def test_errors_name_the_column() -> None:
     """Whoever gave twenty types learns which one is wrong."""
     request = SerdeRequest("unsaferow", [SerdeField("a", "int"), SerdeField("b", "varbinary")])
-
     with pytest.raises(RefusedError, match="column 'b'"):
         schema_of(request)
 

@@ -30,7 +30,6 @@ def test_no_file_has_two_owners() -> None:
         name: {str(one) for one in metadata.files(name) or [] if ".dist-info" not in str(one)}
         for name in OURS
     }
-
     for one, other in combinations(OURS, 2):
         assert files[one] & files[other] == set(), (one, other)
 
@@ -38,7 +37,6 @@ def test_no_file_has_two_owners() -> None:
 def test_only_the_same_versions_go_together() -> None:
     """Adapters reach into the library, and both speak the same words: each asks for its equal."""
     (version,) = {metadata.version(name) for name in OURS}
-
     assert _required("seambase") == []
     for name in ("seamkit", "seambench"):
         asked = [one.partition(";")[0].strip() for one in _required(name)]
@@ -56,7 +54,6 @@ def test_the_oldest_that_are_tried_are_those_asked_for() -> None:
         for asked in metadata.requires(name) or []
         if ";" not in asked and (match := re.match(r"([\w-]+)\S*?>=([\d.]+)", asked))
     }
-
     assert {"pyarrow", "numpy", "fsspec"} <= tried.keys()
     assert {pair for pair in bounds if pair[0] in tried} == set(tried.items())
 
@@ -72,7 +69,6 @@ def test_an_extra_of_the_library_is_in_all_of_them_and_in_the_readme() -> None:
         found.add(extra := open_.pop())
         asked = (re.fullmatch(r"seamkit\[([\w,]+)\]", one) for one in extras[extra])
         open_ += [name for match in asked if match for name in match[1].split(",")]
-
     assert found == set(extras)
     assert set(re.findall(r"`(\w+)`", told)) == set(extras) - {"all"}
 
@@ -84,7 +80,6 @@ def test_the_image_is_made_by_commands_of_the_readme() -> None:
     told = {line.partition(" # ")[0].strip() for line in readme.splitlines() if line[:4] == "    "}
     steps = [line.partition(" ")[::2] for line in text.splitlines() if not line.startswith("#")]
     program, first = (json.loads(words) for name, words in steps if name in ("ENTRYPOINT", "CMD"))
-
     assert {name for name, _ in steps} == {"FROM", "COPY", "RUN", "WORKDIR", "ENTRYPOINT", "CMD"}
     assert [words for name, words in steps if name == "RUN" and words not in told] == []
     assert {words for name, words in steps if name == "COPY"} == {"dist dist"}
@@ -95,7 +90,6 @@ def test_the_image_is_made_by_commands_of_the_readme() -> None:
 def test_the_judge_asks_for_the_library_as_an_extra_alone() -> None:
     """What it needs by itself is no more than the shared words."""
     plain = [one for one in _required("seambench") if ";" not in one]
-
     assert [re.split("[=<>]", one)[0] for one in plain] == ["seambase"]
     for one in _required("seamkit"):
         assert not one.startswith("seambench")
@@ -113,7 +107,6 @@ def test_advice_names_an_extra_that_there_is() -> None:
         for file in _sources()
         for match in _ADVICE.finditer(file.read_text(encoding="utf-8"))
     }
-
     assert len(asked) > 8
     for name, extra in sorted(asked):
         assert extra in metadata.metadata(name).get_all("Provides-Extra", []), (name, extra)

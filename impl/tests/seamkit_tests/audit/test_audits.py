@@ -55,7 +55,6 @@ def test_a_sound_table_is_fine(tmp_path: Path, table: tuple[str, Path], audited:
     before = contents(folder)
     page = tmp_path / "page.html"
     code, found = audited(folder, "--no-peers", "--page", page)
-
     jsonschema.validate(found, json_schema())
     assert code == 0
     assert (found["format"], found["rows"], found["damage"]) == (name, ROWS[name], [])
@@ -74,7 +73,6 @@ def test_a_description_has_the_files_that_are_there(table: tuple[str, Path]) -> 
     name, folder = table
     described = seamkit.open_table(folder).describe()
     sizes = {path.name: path.stat().st_size for path in folder.rglob("*") if path.is_file()}
-
     assert described.format == name
     for unit in described.units:
         assert unit.files
@@ -89,7 +87,6 @@ def test_a_broken_rule_of_the_format_is_told(
     """Bounds by which readers leave rows out, of which none complains; within the bytes allowed."""
     folder = unpack_delta("deltalake-types", tmp_path / "t")
     code, found = audited(folder, "--no-peers")
-
     jsonschema.validate(found, json_schema())
     assert (code, found["damage"]) == (5, [])
     assert [(one["rule"], one["level"], one["places"]) for one in found["rules"]] == [
@@ -135,7 +132,6 @@ def test_what_changes_rows_is_counted(
 ) -> None:
     """By kind: files, units over which they lie, rows; as the steps of each table made them."""
     _, found = audited(UNPACK[name](tmp_path), "--no-peers")
-
     told = found["layout"]["kinds"]
     assert [(k["kind"], k["files"], k["units"], k["rows"]) for k in told] == kinds
 
@@ -144,7 +140,6 @@ def test_what_changes_rows_is_counted(
 def test_changes_are_advised_against_unmeasured(tmp_path: Path, name: str) -> None:
     """Without a measurement, which may find no gain, units count by the bytes of their changes."""
     advised = advise(seamkit.open_table(UNPACK[name](tmp_path)).describe(), None)
-
     assert advised[0].what == "compact"
     assert not advised[0].measured
 
@@ -156,7 +151,6 @@ def test_a_reader_without_changes_is_found_to_differ(
     _, folder = table
     code, found = audited(folder, "--peer", f"{WRONG}FilesAlone", "--seconds", "300")
     [answer] = found["peers"]
-
     assert (code, answer["outcome"]) == (4, "differs")
     assert False in (answer["keys"], answer["values"])
     assert answer["added"] > 0
@@ -176,7 +170,6 @@ def test_readers_that_agree_refuse_or_die_are_told_apart(tmp_path: Path, audited
     names = ["auto", *(f"{WRONG}{word}" for word in ("Refusing", "Dying"))]
     peers = [word for name in names for word in ("--peer", name)]
     code, found = audited(UNPACK["delta"](tmp_path), *peers, "--seconds", "300")
-
     assert code == 1
     assert [one["outcome"] for one in found["peers"]] == ["agrees", "refused", "crash"]
     assert "is not for me" in found["peers"][1]["reason"]
@@ -187,7 +180,6 @@ def test_a_reader_that_hangs_leaves_time_for_others(tmp_path: Path, audited: Aud
     """It is ended when a third of what is left is over, and the next one is asked."""
     peers = ["--peer", f"{WRONG}Hanging", "--peer", "auto"]
     code, found = audited(UNPACK["delta"](tmp_path), *peers, "--seconds", "60")
-
     assert code == 1
     assert [one["outcome"] for one in found["peers"]] == ["timeout", "agrees"]
 
@@ -199,7 +191,6 @@ def test_a_missing_data_file_is_damage(table: tuple[str, Path], audited: Audited
     [path] = folder.rglob(Path(victim.path).name)
     path.unlink()
     code, found = audited(folder, "--peer", "auto")
-
     assert code == 3
     assert any(path.name in one["reason"] + one["where"] for one in found["damage"])
     assert found["peers"] == []
@@ -222,7 +213,6 @@ def test_broken_metadata_is_damage(
     for path in folder.glob(pattern):
         path.write_bytes(b"{")
     code, found = audited(folder, "--no-peers")
-
     assert code == 3
     assert found["layout"] is None
     assert [one["stops"] for one in found["damage"]] == [True]
@@ -237,7 +227,6 @@ def test_damaged_deletes_are_found(tmp_path: Path, audited: Audited) -> None:
         content[-5] ^= 1
         path.write_bytes(content)
     code, found = audited(folder, "--no-peers")
-
     assert code == 3
     assert "checksum" in found["damage"][0]["reason"]
     assert found["rows"] is None
@@ -246,7 +235,6 @@ def test_damaged_deletes_are_found(tmp_path: Path, audited: Audited) -> None:
 def test_a_limit_is_kept_and_said(tmp_path: Path, audited: Audited) -> None:
     """With one byte to read nothing is looked into, and each thing left out is told."""
     code, found = audited(UNPACK["delta"](tmp_path), "--bytes", "1", "--peer", "auto")
-
     assert code == 1  # whoever was named was not asked
     assert (found["checked_units"], found["rows"], found["cost"]) == (0, None, None)
     said = " ".join(found["limits"]["reached"])
@@ -276,7 +264,6 @@ def test_what_cannot_be_audited_ends_with_code_2(
     table = UNPACK["delta"](tmp_path / "lake")
     names = {"T": table, ".": tmp_path / "plain", "absent": tmp_path / "absent"}
     code, found = audited(*(names.get(word, word) for word in arguments))
-
     assert code == 2
     assert says in found["err"]
 
@@ -286,7 +273,6 @@ def test_tables_show_what_json_says(tmp_path: Path, capsys: pytest.CaptureFixtur
     with pytest.raises(SystemExit) as ended:
         main(["audit", str(UNPACK["hudi"](tmp_path)), "--no-peers"])
     out = capsys.readouterr().out
-
     assert not ended.value.code
     for words in ("table version 9", "3, 3.30 KiB, over 1 file slice", "Measured on 1 of 1"):
         assert words in out
@@ -307,7 +293,6 @@ def test_a_table_on_an_object_store_is_audited_alike(
     given = [w for o in object_store.items() for w in ("--storage-option", "=".join(o))]
     shutil.rmtree(local)
     code, there = audited(f"s3://lake/audited-{name}", "--no-peers", *given)
-
     assert code == 0
     for member in ("format", "version", "state", "rows", "checked_units", "layout"):
         assert there[member] == here[member]

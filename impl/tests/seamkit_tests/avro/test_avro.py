@@ -133,7 +133,7 @@ SKIPPED: dict[str, tuple[Any, st.SearchStrategy[Any]]] = {
         st.fixed_dictionaries(
             {"a": st.lists(st.just(0.5), max_size=3), "b": st.none() | st.text(max_size=3)}
         ),
-    ),
+    )
 }
 
 

@@ -194,7 +194,6 @@ def test_a_query_plans_what_it_names_and_sees_it_as_it_then_is(tmp_path: Path) -
     kept = connection.table("t").filter(f"{column} = '{value}'").count("*")
     [(count,)] = kept.fetchall()
     assert 0 < count < own.count_rows()
-
     broken = folders[-1]
     while any(one.is_dir() for one in broken.iterdir()):
         broken = next(one for one in broken.iterdir() if one.is_dir())
@@ -307,7 +306,6 @@ def test_a_catalog_of_iceberg_tells_its_tables(configured: Any, tmp_path: Path) 
         catalog.tables("none")
     with pytest.raises(InputError, match="no such table"):
         catalog.open("golden.none")
-
     connection = duckdb.connect()
     assert catalog.register(connection) == catalog.tables()
     own = configured.load_table("made.within.t").scan().to_arrow()

@@ -84,7 +84,6 @@ def test_differences_are_told() -> None:
         }
     )
     stated = {"id": "bigint", "at": "timestamp", "v": "string", "gone": "int"}
-
     assert differences(stated, own) == [
         "column 'v': the metastore says string, the table decimal128(10, 2)",
         "column 'gone': the metastore has it, the table does not",
@@ -194,7 +193,6 @@ def test_tables_that_hudi_registers(port: int, tmp_path: Path) -> None:
         [*sync, "--partition-value-extractor", of_paths], check=False, capture_output=True
     )
     assert done.returncode == 0, done.stderr.decode(errors="replace")[-2000:]
-
     own = seamkit.HudiTable(str(table))
     address = f"hive://127.0.0.1:{port}/default.trips"
     for name, query in (("", "snapshot"), ("_rt", "snapshot"), ("_ro", "read-optimized")):
@@ -229,13 +227,7 @@ def _register(
     kind: str = "EXTERNAL_TABLE",
 ) -> str:
     """Create a table by a Thrift call, as any client of the metastore would."""
-    from hive_metastore.ttypes import (
-        FieldSchema,
-        Partition,
-        SerDeInfo,
-        StorageDescriptor,
-        Table,
-    )
+    from hive_metastore.ttypes import FieldSchema, Partition, SerDeInfo, StorageDescriptor, Table
 
     def storage(location: Path) -> Any:
         return StorageDescriptor(
@@ -378,7 +370,6 @@ def test_answers_are_kept_for_a_while(port: int, tmp_path: Path) -> None:
     address = _register(port, "aging", folder, {"k": "int"}, {}, {})
     store, name = Metastore(), TableName.parse(address)
     first = store.table(name, 60)
-
     assert store.table(name, 60) is first
     assert store.table(name, 0) is not first
 

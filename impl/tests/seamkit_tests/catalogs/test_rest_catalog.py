@@ -143,7 +143,6 @@ def test_tables_of_a_server_are_those_of_its_folder(golden: Path, name: str) -> 
     """With equality deletes, position deletes and vectors; at every branch and tag."""
     own = seamkit.IcebergTable(str(golden / name))
     found: Any = seamkit.open_table(f"iceberg://far/golden.{name}")
-
     assert isinstance(found, seamkit.IcebergTable)
     assert found.metadata_file == own.metadata_file
     assert _rows(found) == _rows(own)
@@ -166,13 +165,11 @@ def test_what_is_committed_through_a_server_is_read() -> None:
     table.manage_snapshots().create_tag(first.snapshot_id, "first").commit()
     table.append(rows.take([0]))
     table.delete("k = 2")
-
     found: Any = seamkit.open_table("iceberg://login/made.t")
     assert found.snapshot_id == table.metadata.current_snapshot_id
     assert _rows(found) == sorted(map(repr, table.scan().to_arrow().to_pylist()))
     for as_of in (first.snapshot_id, "first"):
         assert _rows(found, as_of=as_of) == sorted(map(repr, rows.to_pylist()))
-
     table.append(rows)
     assert len(_rows(seamkit.open_table("iceberg://far/made.t"))) == len(_rows(found)) + 3
 

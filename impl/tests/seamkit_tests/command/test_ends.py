@@ -51,7 +51,6 @@ def test_a_stream_goes_to_standard_output(tmp_path: Path) -> None:
     done = subprocess.run(
         command("scan", folder, "--output", "-"), capture_output=True, check=True, timeout=600
     )
-
     assert pa.ipc.open_stream(done.stdout).read_all()["id"].to_pylist() == [1, 2, 3]
 
 
@@ -67,7 +66,6 @@ def test_output_that_nobody_takes_is_exit_code_1() -> None:
         process.stdout.read(100)
         process.stdout.close()
         said = process.stderr.read().decode()
-
     assert process.returncode == 1
     assert "Traceback" not in said
     assert "BrokenPipe" not in said
@@ -93,7 +91,6 @@ def test_a_signal_leaves_nothing_half_written(tmp_path: Path, signal_: signal.Si
         assert "reading" in process.stderr.readline()
         process.send_signal(signal_)
         said = process.stderr.read()
-
     assert process.returncode == 130
     assert "seamkit: interrupted" in said
     assert "Traceback" not in said
@@ -110,7 +107,6 @@ def test_a_file_without_room_is_told(tmp_path: Path) -> None:
         check=False,
         timeout=600,
     )
-
     assert done.returncode in (1, 2), done.stderr
     assert "File too large" in done.stderr
     assert "Traceback" not in done.stderr
@@ -132,7 +128,6 @@ def test_a_folder_that_takes_no_file_is_told(tmp_path: Path) -> None:
         check=False,
         timeout=600,
     )
-
     assert done.returncode == 2
     assert "cannot be written" in done.stderr
 
@@ -156,7 +151,6 @@ def test_values_and_names_of_a_table_command_no_terminal(tmp_path: Path) -> None
     """Escape characters in a value or in a column's name do not reach standard output."""
     folder = table_of(tmp_path / "t", {"a\x1b]0;b": pa.array(["x\x1b[31m"])})
     done = subprocess.run(command("scan", folder), capture_output=True, check=True, timeout=600)
-
     assert b"\x1b" not in done.stdout + done.stderr
     assert b"x\\x1b[31m" in done.stdout
 

@@ -38,7 +38,6 @@ def test_pages_are_explained_without_a_schema(run: Any) -> None:
     fields = [json.loads(line) for line in out.splitlines()]
     covered = [at for f in fields for at in range(f["offset"], f["offset"] + f["length"])]
     offsets = next(field for field in fields if field["what"] == "offsets")
-
     assert code == 0
     assert sorted(covered) == list(range((PAGES / "row_doc_example.bin").stat().st_size))
     assert offsets["value"] == [0, 1, 1, 2, 3, 3, 4, 4, 4, 5, 5]
@@ -54,7 +53,6 @@ def test_rows_are_explained(run: Any, file: Path) -> None:
         *("--option", f"framing={framing}"),
     )
     fields = [json.loads(line) for line in out.splitlines()]
-
     assert (code, err) == (0, "")
     assert all(field["offset"] + field["length"] <= data.stat().st_size for field in fields)
 
@@ -68,7 +66,6 @@ def test_broken_pages_show_where_they_break(run: Any, tmp_path: Path, cut: int, 
     file = tmp_path / "cut.bin"
     file.write_bytes((PAGES / "bigint_16_rows.bin").read_bytes()[:cut])
     code, out, err = run("inspect", str(file))
-
     assert code == 2
     assert said in err
     assert ("number of rows" in out) == (cut > 20)
@@ -89,7 +86,6 @@ def test_what_is_no_page_says_what_it_was_taken_for(
     file.write_bytes(text)
     code, out, err = run("inspect", str(file))
     stated = run("inspect", str(file), "--format", "presto")
-
     assert code == stated[0] == 2
     assert f"{file}: {said}" in err
     assert "taken for pages of Presto: --format" in err
@@ -100,7 +96,6 @@ def test_what_is_no_page_says_what_it_was_taken_for(
 def test_a_folder_that_is_no_table_is_named_once(run: Any, tmp_path: Path) -> None:
     """Who looks for a table names the folder, and nothing in it is broken."""
     code, out, err = run("inspect", f"{tmp_path}/")
-
     assert (code, out) == (2, "")
     assert err.startswith(f"seamkit: {tmp_path} is empty, or is not there")
 
@@ -118,7 +113,6 @@ def test_pages_of_another_schema_show_where_they_part(
 ) -> None:
     """With a schema, an encoding that its type does not have is where the page breaks."""
     code, out, err = run("inspect", str(PAGES / f"{page}.bin"), "--schema", schema)
-
     assert code == 2
     assert said in err
     assert "number of columns" in out
@@ -128,7 +122,6 @@ def test_pages_of_another_schema_show_where_they_part(
 def test_rows_need_a_schema(run: Any) -> None:
     """Rows say nothing of their fields, so that a schema must be given."""
     code, _, err = run("inspect", str(ROWS / "map_int_bigint.bin"), "--format", "unsaferow")
-
     assert code == 2
     assert "--schema is needed" in err
 
@@ -141,7 +134,6 @@ def test_pages_are_decoded_and_encoded_again(run: Any, tmp_path: Path) -> None:
     data = str(name.with_suffix(".bin"))
     first = run("page", "decode", data, "--schema", str(name), "-o", str(arrow))
     second = run("page", "encode", str(arrow), "--schema", str(name), "-o", str(again))
-
     assert (first[0], second[0]) == (0, 0), (first, second)
     assert again.read_bytes() == name.with_suffix(".bin").read_bytes()
 
@@ -155,7 +147,6 @@ def test_rows_of_a_parquet_file_are_its_own(run: Any, tmp_path: Path) -> None:
         asked = ("page", "encode", str(file), "--schema", f"{name} bigint", "-o", str(page))
         assert run(*asked)[0] == 0
     code, _, err = run("page", "encode", str(file), "--schema", "k bigint", "-o", str(pages[0]))
-
     assert pages[0].read_bytes() == pages[1].read_bytes()
     assert (code, "k" in err) == (2, True)
 
@@ -166,7 +157,6 @@ def test_decoded_pages_are_shown(run: Any) -> None:
     code, _, err = run("page", "decode", page, "--schema", "a bigint, b varchar")
     assert code == 2
     assert f"{page}: page: the page has 1 columns, the schema 2 (at byte 21)" in err
-
     code, out, _ = run("page", "decode", page, "--schema", "b varchar")
     assert code == 0
     assert out.splitlines()[1:3] == ["ascii", "\u00e9"]
@@ -182,7 +172,6 @@ def test_other_files_are_refused(run: Any, tmp_path: Path) -> None:
     target = tmp_path / "out.bin"
     wrong = run("page", "encode", str(file), "--schema", "a bigint", "-o", str(target))
     missing = run("page", "encode", str(file), "--schema", "b bigint", "-o", str(target))
-
     assert (wrong[0], missing[0]) == (2, 2)
     assert "not those of the schema" in wrong[2]
     assert "b" in missing[2]
@@ -192,7 +181,6 @@ def test_other_files_are_refused(run: Any, tmp_path: Path) -> None:
 def test_options_are_json_where_they_can_be() -> None:
     """`checksum=true` is a boolean, `codec=lz4` text."""
     given = ["checksum=true", "codec=lz4", "size_limit=10"]
-
     assert parse_options(given) == {"checksum": True, "codec": "lz4", "size_limit": 10}
 
 
@@ -202,7 +190,6 @@ def test_tables_are_explained(run: Any, tmp_path: Path) -> None:
     code, out, err = run("inspect", str(folder), "--json")
     told = [json.loads(line) for line in out.splitlines()]
     instants = load_origin(ROOT / "golden" / "hudi" / "mor-v9-event").instants
-
     assert (code, err) == (0, "")
     assert {what.split()[0] for what in (t["what"] for t in told)} >= set(instants)
     files = {t["value"] for t in told if t["what"] in ("base", "log")}
@@ -216,12 +203,10 @@ def test_parquet_files_are_explained(run: Any, tmp_path: Path) -> None:
     file = min(unpack("hudi/mor-v9-event", tmp_path).glob("*.parquet"))
     code, out, err = run("inspect", str(file), "--json")
     told = {line["what"]: line for line in map(json.loads, out.splitlines())}
-
     assert (code, err) == (0, "")
     assert told["Parquet file"]["length"] == file.stat().st_size
     assert (told["row group 0"]["offset"], told["row group 0"]["value"]) == (4, "8 rows")
     assert told["ts"]["value"].startswith("INT64, ")
-
     file.write_bytes(file.read_bytes()[:-9])
     code, out, err = run("inspect", str(file))
     assert (code, out) == (2, "")
@@ -239,9 +224,7 @@ def test_logs_are_explained_up_to_the_broken_byte(run: Any, tmp_path: Path) -> N
     data = bytearray(log.read_bytes())
     data[record["offset"] + 3] += 1  # the length of the first record
     log.write_bytes(data)
-
     code, out, err = run("inspect", str(log), "--json")
-
     assert code == 2
     assert [json.loads(line) for line in out.splitlines()] == told[: told.index(record)]
     assert "record at byte 8 of the content" in err
@@ -261,7 +244,6 @@ def test_tables_of_other_formats_are_explained(
 ) -> None:
     """Version and state, columns with the key, references, and a line for each unit."""
     code, out, err = run("inspect", str(unpack(f"{name}/{table}", tmp_path)))
-
     assert (code, err) == (0, "")
     assert [line for line in lines if line not in out] == []
     assert "native" in out or "merge" in out

@@ -48,7 +48,6 @@ def table(tmp_path: Path) -> Path:
 def test_a_short_table_is_shown(seamkit: Any, table: Path) -> None:
     """The first rows and the number of all; NULL is told from text."""
     done = seamkit("scan", table)
-
     assert done.code == 0
     lines = done.out.splitlines()
     assert lines[0].split() == ["id", "price", "note"]
@@ -77,7 +76,6 @@ def test_filters_columns_and_limits(
     """A condition may read columns that are not asked for; NULLs count as SQL says."""
     target = tmp_path / "out.arrow"
     done = seamkit("scan", table, "--output", target, *arguments)
-
     assert done.code == 0, done.err
     with pa.ipc.open_file(target) as file:
         found = file.read_all()
@@ -107,7 +105,6 @@ def test_every_format_holds_every_row(
     target = tmp_path / f"out.{ending}"
     more = [] if filter_ is None else ["--filter", filter_]
     assert seamkit("scan", table, "-o", target, *more).code == 0
-
     if ending == "arrow":
         assert pa.ipc.open_file(target).read_all().equals(expected())
     elif ending == "parquet":
@@ -141,7 +138,6 @@ def test_csv_refuses_what_it_has_no_form_for(
     deltalake.write_deltalake(str(tmp_path / "table"), rows)
     target = tmp_path / "rows.csv"
     done = seamkit("scan", tmp_path / "table", "--output", target)
-
     assert (done.code, done.out) == (2, "")
     assert "column 'tags' is " in done.err
     assert "choose .jsonl, .parquet or .arrow" in " ".join(done.err.split())
@@ -160,7 +156,6 @@ def test_lines_of_json_are_json_whatever_their_numbers(seamkit: Any, tmp_path: P
     deltalake.write_deltalake(str(tmp_path / "table"), rows)
     target = tmp_path / "rows.jsonl"
     assert seamkit("scan", tmp_path / "table", "--output", target).code == 0
-
     lines = [json.loads(line) for line in target.read_text().splitlines()]
     assert [line["f"] for line in lines] == ["NaN", "Infinity", "-Infinity", 0.5]
     assert all(line["l"] == [line["f"]] for line in lines)
@@ -196,7 +191,6 @@ def test_wrong_usage_is_one_sentence(
 ) -> None:
     """Exit code 2, a sentence on standard error, no table and no traceback."""
     done = seamkit("scan", table, *arguments)
-
     assert (done.code, done.out) == (2, "")
     assert says in " ".join(done.err.split())
     assert "Traceback" not in done.err
@@ -205,7 +199,6 @@ def test_wrong_usage_is_one_sentence(
 def test_a_missing_table_is_refused(seamkit: Any, tmp_path: Path) -> None:
     """A path without a table is exit code 2, as is none."""
     done = seamkit("scan", tmp_path / "none")
-
     assert (done.code, done.out) == (2, "")
     assert "there is no such folder" in done.err
     assert seamkit("scan").code == 2
@@ -219,7 +212,6 @@ def test_an_unexpected_error_is_exit_code_1(
     monkeypatch.setenv("SEAMKIT_DEBUG", debug)
     monkeypatch.setattr(tables, "opened_table", lambda _: FakeTable("crashing"))
     done = seamkit("scan", "t")
-
     assert done.code == 1
     assert "seamkit: unexpected: ZeroDivisionError: a fault" in done.err
     assert ("Traceback" in done.err) == bool(debug)
@@ -234,7 +226,6 @@ def test_a_failed_scan_leaves_no_file(
     target.write_text("old")
     monkeypatch.setattr(tables, "opened_table", lambda _: FakeTable("broken"))
     done = seamkit("scan", "t", "-o", target)
-
     assert done.code == 2
     assert "footer is cut off at byte 12" in done.err
     assert target.read_text() == "old"
@@ -245,7 +236,6 @@ def test_warnings_are_told_and_counted(seamkit: Any, monkeypatch: pytest.MonkeyP
     """The first ten places that were skipped are named with file and byte, the rest counted."""
     monkeypatch.setattr(tables, "opened_table", lambda _: FakeTable("warning"))
     done = seamkit("scan", "t", "--limit", "1")
-
     assert done.code == 0
     assert "warning: log.3: skipped at byte 3: block without footer" in done.err
     assert "warning: 2 more places were skipped" in done.err
@@ -262,7 +252,6 @@ def test_a_plan_is_read_elsewhere(
     assert "a plan of 1 unit written" in planned.err
     assert seamkit("scan", table, "--columns", "id,note", *filter_, "-o", whole).code == 0
     assert seamkit("scan", "--unit", plan, "--index", "0", "-o", part).code == 0
-
     assert pa.ipc.open_file(part).read_all() == pa.ipc.open_file(whole).read_all()
 
 
@@ -282,7 +271,6 @@ def test_a_plan_has_decided(
     """What is read was said when it was planned: no option changes it."""
     assert seamkit("plan", table, "-o", tmp_path / "plan.json").code == 0
     done = seamkit("scan", "--unit", tmp_path / "plan.json", *arguments)
-
     assert (done.code, done.out) == (2, "")
     assert says in done.err
 
@@ -290,7 +278,6 @@ def test_a_plan_has_decided(
 def test_what_is_no_plan_is_refused(seamkit: Any, tmp_path: Path) -> None:
     """A file that is none, or is not there."""
     (tmp_path / "x.json").write_text("{}")
-
     assert seamkit("scan", "--unit", tmp_path / "x.json").code == 2
     assert "not readable" in seamkit("scan", "--unit", tmp_path / "none.json").err
 
@@ -311,7 +298,6 @@ def test_an_option_of_another_name_is_told(
 ) -> None:
     """Of the first option that a command lacks it is said which one is meant, if one is like it."""
     done = seamkit("scan", table, *given)
-
     assert done.code == 2
     assert done.err.endswith(f"{said}\n")
 

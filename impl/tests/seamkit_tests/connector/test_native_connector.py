@@ -22,7 +22,6 @@ def test_only_slices_with_logs_go_through_the_seam(table: Path) -> None:
     """One slice has logs; `connector` takes all four a row at a time."""
     request = ScanRequest(str(table))
     mixed = NativeConnectorReader().open(request)
-
     assert dict(mixed.report().paths) == {"native": 3, "connector": 1}
     assert dict(ConnectorReader().open(request).report().paths) == {"connector": 4}
     document = json.loads(seamkit.scan_to_json(mixed))  # type: ignore[arg-type]
@@ -39,7 +38,6 @@ def test_changes_go_through_the_seam(table: Path) -> None:
     request: Any = ScanRequest(str(table), query="cdc", begin="000")
     mixed = NativeConnectorReader().open(request)
     rows = mixed.to_reader().read_all().to_pylist()
-
     assert rows == MergeReader().open(request).to_reader().read_all().to_pylist()
     assert rows
     assert set(mixed.report().paths) == {"connector"}

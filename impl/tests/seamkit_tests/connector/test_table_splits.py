@@ -58,9 +58,7 @@ def test_a_split_has_the_rows_of_its_table(table: str, tmp_path: Path) -> None:
     """All units of a plan come out of the scanner as its own scan gives them."""
     folder = unpack(table, tmp_path / "table")
     text, schema = _split(folder)
-
     found = _read(table.partition("/")[0], schema, split_info=text)
-
     assert found
     own = seamkit.open_table(str(folder)).scan().to_table().to_pylist()
     assert _sorted(found) == _sorted(own)
@@ -72,11 +70,9 @@ def test_columns_are_chosen_as_of_any_scanner(tmp_path: Path) -> None:
     text, _ = _split(folder)
     moved = folder.rename(tmp_path / "moved")
     schema = pa.schema([("none", pa.string()), ("k", pa.int32())])
-
     found = _read(
         "paimon", schema, split_info=text, native_table=str(moved), required_fields="none,k"
     )
-
     keys = PaimonTable(str(moved)).scan(["k"]).to_table()["k"].to_pylist()
     assert sorted(row["k"] for row in found) == sorted(keys)
     assert {row["none"] for row in found} == {None}
@@ -133,9 +129,7 @@ def test_what_an_off_heap_table_does_not_hold_is_made_at_once(
     """Values that have no off-heap column come in batches of the type that was asked for."""
     schema = pa.schema([("k", pa.int32()), ("v", kind)])
     rows = iter([{"k": at, "v": value} for at, value in enumerate(values)])
-
     batches = list(batches_of(rows, schema, 2, ReadContext(TrackedAllocator(), [])))
-
     assert [batch.num_rows for batch in batches] == [2] * (len(values) // 2) + [1] * (
         len(values) % 2
     )
@@ -170,9 +164,7 @@ def test_changes_are_told_alike(
     by_rows: Scan = scan.read_by("connector", reader_of(scan))
     if is_json:
         by_rows = seamkit.scan_from_json(seamkit.scan_to_json(by_rows))
-
     found = by_rows.to_table()
-
     assert found.num_rows
     assert _sorted(found.to_pylist()) == _sorted(scan.to_table().to_pylist())
 

@@ -214,7 +214,6 @@ def test_extension_types_are_looked_through() -> None:
     """Extension types cannot be hashed in pyarrow; columns of them are as good as any."""
     column = pa.ExtensionArray.from_storage(_Foreign(), pa.array([1, None]))
     batch = pa.record_batch({"x": column, "text": ["a", "b"]})
-
     assert sound(batch, "a test") is batch
 
 
@@ -223,5 +222,4 @@ def test_texts_without_rows_may_have_no_offsets() -> None:
     none = pa.py_buffer(b"")
     column = pa.Array.from_buffers(pa.string(), 0, [None, none, none])
     batch = pa.RecordBatch.from_arrays([column], ["text"])
-
     assert sound(batch, "a test").num_rows == 0

@@ -22,7 +22,6 @@ def test_an_allocator_with_a_limit_keeps_no_more_than_it() -> None:
     """What waits for reuse and what is in use stay below the limit together."""
     _use(TrackedAllocator(), 4)
     assert lib.seam_kept_bytes() >= 4 * _LARGE
-
     allocator = TrackedAllocator(3 * _LARGE)
     assert lib.seam_kept_bytes() < _LARGE
     held = Block(allocator, _LARGE)

@@ -79,7 +79,6 @@ def test_times_before_and_after_they_were_stated(tmp_path: Path) -> None:
     table = unpack_delta("travel-by-file-times", tmp_path)
     for version in range(5):
         _date(table, version, version)
-
     assert _ks(table, as_of="2024-01-01T00:00:01Z") == [1]
     assert _ks(table, as_of="2024-01-01T00:01:00Z") == [1, 2]
 
@@ -103,7 +102,6 @@ def test_versions_that_are_not_there(tmp_path: Path) -> None:
 def test_a_newer_checkpoint_does_not_serve_an_older_version(tmp_path: Path) -> None:
     """Versions before the checkpoint come from the commits."""
     table = unpack_delta("checkpoint-classic", tmp_path)
-
     assert _ks(table, as_of=2) == [1, 2]
     assert _ks(table, as_of="4") == [1, 2, 3, 4]
 
@@ -304,13 +302,11 @@ def test_a_filter_leaves_files_unopened_by_statistics_and_partitions(tmp_path: P
     condition = pc.field("k") == 10
     explained = DeltaTable(str(table)).scan(filter=condition).explain()
     assert explained.count("pruned") == 2
-
     kept = next(line.split()[1] for line in explained.splitlines() if " native " in line)
     for file in table.glob("*.parquet"):
         if file.name != kept:
             file.unlink()
     assert _ks(table, filter=condition) == [10]
-
     parted = unpack_delta("partitions-in-the-middle", tmp_path)
     for folder in parted.glob("q=10"):
         shutil.rmtree(folder)
@@ -323,7 +319,6 @@ def test_statistics_that_cut_times_and_texts_leave_no_row_out(tmp_path: Path) ->
     """Maxima of timestamps are cut down to milliseconds, texts are prefixes."""
     table = unpack_delta("pruning", tmp_path)
     moment = pa.scalar(dt.datetime(2024, 1, 1, 0, 0, 0, 999, dt.UTC), pa.timestamp("us", "UTC"))
-
     assert _ks(table, filter=pc.field("ts") == moment) == [1]
     text = "a" * 40 + "-end"
     assert _ks(table, filter=pc.field("v") == text) == [1]
@@ -333,7 +328,6 @@ def test_statistics_that_cut_times_and_texts_leave_no_row_out(tmp_path: Path) ->
 def test_a_scan_says_what_it_is(tmp_path: Path) -> None:
     """Version, files and deleted rows; schema and properties of the newest version."""
     table = DeltaTable(str(unpack_delta("vectors-several", tmp_path)))
-
     assert table.version == 4
     assert table.schema == pa.schema([("k", pa.int32()), ("v", pa.string())])
     assert table.properties["delta.enableDeletionVectors"] == "true"

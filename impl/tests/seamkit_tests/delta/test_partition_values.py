@@ -54,7 +54,6 @@ def test_escaped_bytes_are_refused(value: bytes, tmp_path: Path) -> None:
     deltalake = pytest.importorskip("deltalake")
     rows = pa.table({"p": pa.array([value], pa.binary()), "k": [1]})
     deltalake.write_deltalake(tmp_path, rows, partition_by=["p"])
-
     with pytest.raises(RefusedError, match=r"partition value '.*' is bytes, of which each is"):
         DeltaTable(tmp_path).to_arrow()
 

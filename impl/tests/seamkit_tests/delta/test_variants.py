@@ -66,10 +66,8 @@ def test_a_variant_in_pieces_is_put_together(number: int, tmp_path: Path) -> Non
     """Under mapped names, in a struct and in a list; other columns and a count stay as they are."""
     before = DeltaTable(str(unpack_delta("variant", tmp_path / "before"))).scan().to_table()
     table = _table_in_pieces(number, {"value": None, "typed_value": 7}, tmp_path)
-
     scan = DeltaTable(str(table)).scan(threads=1)
     found, name = scan.to_table(), before.schema.names[number]
-
     assert scan.count_rows() == before.num_rows
     assert found.drop([name]).equals(before.drop([name]))
     seven = bytes([6 << 2]) + (7).to_bytes(8, "little")
@@ -85,7 +83,6 @@ def test_a_variant_in_pieces_is_put_together(number: int, tmp_path: Path) -> Non
 def test_two_pieces_of_one_value_are_an_error(number: int, tmp_path: Path) -> None:
     """Both the value and the typed value of a primitive."""
     table = _table_in_pieces(number, {"typed_value": 7}, tmp_path)
-
     with pytest.raises(InputError, match=r"column '.*both a value and a typed value"):
         rows_of_table(table)
 
@@ -96,9 +93,7 @@ def test_variants_in_pieces_mean_what_spark_read(batch_rows: int | None, tmp_pat
     golden = SUITES_GOLDEN / "delta" / "variant-shredded"
     witness = json.loads((golden / "witness.json").read_text("utf-8"))[-1]
     table = DeltaTable(str(unpack_delta("variant-shredded", tmp_path)))
-
     found = table.scan(batch_rows=batch_rows, threads=1).to_table().to_pylist()
-
     parts = re.compile(r"bytes:(b'.*?[^\\\\]'|b'')")
     expected = {}
     for number, text in witness["rows"]:

@@ -59,7 +59,6 @@ def test_z85_of_the_specification() -> None:
 def test_a_vector_in_a_file(tmp_path: Path) -> None:
     """The bytes of the protocol's example give its positions."""
     files = written(tmp_path, stored(VECTOR))
-
     assert read_vector(files, described(tmp_path)).tolist() == [2, 5, 7]
 
 
@@ -67,7 +66,6 @@ def test_an_inline_vector(tmp_path: Path) -> None:
     """38 bytes are padded to 40 in Z85, and cut again."""
     files = written(tmp_path, b"")
     inline = VectorDescriptor("i", z85(VECTOR), None, len(VECTOR), 3)
-
     assert read_vector(files, inline).tolist() == [2, 5, 7]
     for size in (0, 36, 41, 10**9):
         with pytest.raises(InputError, match="the log says"):
@@ -164,7 +162,6 @@ def test_a_table_whose_vectors_move_into_the_log(tmp_path: Path) -> None:
     table = unpack_delta("vectors-several", tmp_path)
     before = rows_of_table(table)
     vectors_into_log(table)
-
     assert rows_of_table(table).equals(before)
 
 
@@ -198,7 +195,6 @@ def test_a_file_that_is_live_with_two_vectors_is_refused(tmp_path: Path) -> None
     path = commit_path(table, 4)
     lines = path.read_text(encoding="utf-8").splitlines()
     path.write_text("\n".join(line for line in lines if not line.startswith('{"remove"')))
-
     with pytest.raises(InputError, match="live twice"):
         rows_of_table(table)
 
@@ -238,6 +234,5 @@ def test_parts_have_the_bytes_of_files_and_vectors(tmp_path: Path, inline: bool)
         for add in (action["add"] for action in actions if "add" in action):
             sizes[add["path"]] = add["size"] + add.get("deletionVector", {}).get("sizeInBytes", 0)
     scan = DeltaTable(root).scan()
-
     assert scan.part_bytes() == [size for _, size in sorted(sizes.items())]
     assert scan.part_bytes() == [unit.read_bytes for unit in plan_of(scan).units]

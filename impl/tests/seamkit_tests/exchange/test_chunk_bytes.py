@@ -553,11 +553,7 @@ def _batches(draw: Any) -> pa.RecordBatch:
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
     derandomize=True,
 )
-@given(
-    batch=_batches(),
-    level=st.integers(0, 7),
-    codec=st.sampled_from(["none", "lz4", "zstd"]),
-)
+@given(batch=_batches(), level=st.integers(0, 7), codec=st.sampled_from(["none", "lz4", "zstd"]))
 def test_random_batches_come_back(batch: pa.RecordBatch, level: int, codec: str) -> None:
     """Types up to four levels deep, nulls at each, slices, every level: the same values."""
     with TrackedAllocator() as allocator:

@@ -230,11 +230,7 @@ _SETTINGS = _frame(4, 0, 0, b"")
 @_FEW
 @given(st.binary(max_size=200), st.integers(0, 10), st.integers(0, 255), st.integers(0, 7))
 def test_no_frames_of_http_stop_a_server(
-    attacked: _Attacked,
-    body: bytes,
-    kind: int,
-    flags: int,
-    stream: int,
+    attacked: _Attacked, body: bytes, kind: int, flags: int, stream: int
 ) -> None:
     """Noise, and frames of any kind for streams that there are not, with and without a preface."""
     for said in (body, _PREFACE + _SETTINGS + _frame(kind, flags, stream, body)):

@@ -102,12 +102,7 @@ def test_adaptive_deals_rows_until_chunks_are_many() -> None:
     for first in (0, 4, 8):
         exchange.accept(0, [first, first + 1, first + 2, first + 3], 4, 40)
     found = [[_rows(exchange.pull(r)) for _ in range(3)] for r in range(4)]
-    assert found == [
-        [[0], [4], [8, 9, 10, 11]],
-        [[1], [5], []],
-        [[2], [6], []],
-        [[3], [7], []],
-    ]
+    assert found == [[[0], [4], [8, 9, 10, 11]], [[1], [5], []], [[2], [6], []], [[3], [7], []]]
 
 
 def test_a_partition_waits_for_a_chunk_of_rows() -> None:

@@ -61,9 +61,7 @@ def _ordered(rows: Sequence[tuple[Any, ...]], keys: Sequence[SortKey]) -> list[t
 
 
 def _merged(
-    merge: SortedMerge,
-    inputs: Sequence[Sequence[pa.RecordBatch]],
-    bounded: Sequence[SortKey] = (),
+    merge: SortedMerge, inputs: Sequence[Sequence[pa.RecordBatch]], bounded: Sequence[SortKey] = ()
 ) -> list[pa.RecordBatch]:
     """Everything that a merge of inputs gives; each batch's first keys may be told before it."""
     waiting = [deque(batches) for batches in inputs]
@@ -161,9 +159,7 @@ def test_encoded_keys_and_nested_rows_are_merged(encoding: str) -> None:
     if encoding == "sliced":
         batch = pa.concat_batches([batch, batch]).slice(3)
     merge = SortedMerge(batch.schema, [SortKey("k")], 2)
-
     [chunk] = _merged(merge, [[batch], [batch]])
-
     third = "c" if encoding == "run" else None
     assert chunk["k"].to_pylist() == ["a", "a", "b", "b", third, third]
     assert chunk["l"].to_pylist() == [[1], [1], None, None, [2, 3], [2, 3]]
@@ -175,7 +171,6 @@ def test_only_the_input_that_is_wanted_is_read() -> None:
     merge = SortedMerge(schema, [SortKey("k")], 2, 10)
     one = pa.record_batch([pa.array([1, 2], pa.int32())], schema=schema)
     two = pa.record_batch([pa.array([5, 6], pa.int32())], schema=schema)
-
     wanted = [merge.wants]
     merge.add(0, one)
     wanted.append(merge.wants)
@@ -200,7 +195,6 @@ def test_unsorted_inputs_are_refused(batches: list[list[Any]]) -> None:
     schema = pa.schema([("k", pa.int32())])
     merge = SortedMerge(schema, [SortKey("k")], 1)
     made = [pa.record_batch([pa.array(values, pa.int32())], schema=schema) for values in batches]
-
     with pytest.raises(InputError, match="input 0 is not sorted"):
         _merged(merge, [made])
 

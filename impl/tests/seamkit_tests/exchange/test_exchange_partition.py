@@ -17,12 +17,7 @@ from seamkit.core._seam import ffi, lib
 from seambase.errors import RefusedError, UsageError
 from seamkit.core.border import NativeMemoryError
 from seamkit.core.memory import TrackedAllocator
-from seamkit.exchange.partition import (
-    Partitioner,
-    PartitionRule,
-    hash_rows,
-    parts_of,
-)
+from seamkit.exchange.partition import Partitioner, PartitionRule, hash_rows, parts_of
 from seamkit_tests import GOLDEN
 from seamkit_tests.samples.failing import bears_failures
 

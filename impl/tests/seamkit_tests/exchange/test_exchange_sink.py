@@ -162,10 +162,7 @@ def test_each_destination_is_reached_in_its_own_way(tmp_path: Path, pass_through
 
 @pytest.mark.parametrize(
     ("listens", "asked"),
-    [
-        ("tcp:127.0.0.1:9", "tcp:localhost:9"),
-        ("unix:/tmp/seam-x/../seam-y", "unix:/tmp/seam-y"),
-    ],
+    [("tcp:127.0.0.1:9", "tcp:localhost:9"), ("unix:/tmp/seam-x/../seam-y", "unix:/tmp/seam-y")],
 )
 def test_an_address_is_known_in_any_spelling(listens: str, asked: str) -> None:
     """Hosts are compared by their number and paths without detours; another port is elsewhere."""

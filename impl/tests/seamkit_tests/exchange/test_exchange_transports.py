@@ -322,10 +322,7 @@ def test_files_that_are_no_certificates_are_named(transport: str, tmp_path: Path
 
 @pytest.mark.parametrize(
     ("format_name", "routing"),
-    [
-        ("arrow", Routing("single")),
-        ("arrow-batch", Routing("hash", PartitionRule(["k"], 1))),
-    ],
+    [("arrow", Routing("single")), ("arrow-batch", Routing("hash", PartitionRule(["k"], 1)))],
 )
 @pytest.mark.parametrize("parts", [{}, {"rpc_http_min_size": 0}, {"rpc_http_min_size": 9_000}])
 @pytest.mark.parametrize("transport", TRANSPORTS)

@@ -92,7 +92,6 @@ def test_ranges_of_orc_are_those_of_its_columns(compression: str, tmp_path: Path
     orc.write_table(many, str(tmp_path / "a.orc"), compression=compression, stripe_size=1024)
     reader = OrcReader(Storage(str(tmp_path)), "a.orc")
     known = reader.statistics(_ROWS.schema)
-
     assert known.rows == many.num_rows
     assert set(known.columns) == set(_ROWS.schema.names) - {"list", "struct"}
     for name, own in known.columns.items():

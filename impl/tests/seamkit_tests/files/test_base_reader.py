@@ -67,7 +67,6 @@ def test_times_of_int96_are_exact_or_refused(tmp_path: Path, within: str, year: 
     rows = pa.table({"k": pa.array([1, 2, 3]), "x.y": stored})
     reader = _reader(tmp_path, rows, use_deprecated_int96_timestamps=True)
     wanted = pa.schema([("x.y", kind(pa.timestamp("ns")))])
-
     if year == 2261:
         found = pa.Table.from_batches(reader.batches(wanted, 2, use_threads=False))
         assert found["x.y"].cast(stored.type).to_pylist() == stored.to_pylist()
@@ -117,7 +116,6 @@ def test_times_of_int96_may_count_back_from_midnight(
     reader = ParquetReader(Storage(str(tmp_path)), path.name, int96_unit=unit)
     kind = pa.timestamp("us" if unit else "ns")
     wanted = pa.schema([("t", kind if within == "flat" else pa.struct([("u", kind)]))])
-
     if stored == "untold":  # 1969 or 2554: nobody knows
         with pytest.raises(RefusedError, match=r"columns \['t'\] have times of INT96"):
             list(reader.batches(wanted, 2, use_threads=False))
@@ -216,7 +214,6 @@ def test_row_groups_with_nulls_are_not_ruled_out_by_ranges(tmp_path: Path) -> No
     pq.write_table(table, tmp_path / "f.parquet", row_group_size=2)
     reader = ParquetReader(Storage(str(tmp_path)), "f.parquet")
     schema = table.schema
-
     matching = reader.row_groups_that_may_match
     assert matching(pc.field("a").is_null(), schema, counted=["a"]) == [1]
     assert matching(pc.field("a") > 2, schema, counted=["a", "b"]) == [1]
@@ -267,6 +264,5 @@ def test_a_reader_over_another_one_hands_on_what_a_file_tells(reader: type[FileR
     inherited = {
         name for name in told if getattr(reader, name, None) is getattr(FileReader, name, None)
     }
-
     # Set when it is made.
     assert inherited - {"num_rows", "num_row_groups", "has_footer", "name"} == set()

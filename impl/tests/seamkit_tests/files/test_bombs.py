@@ -299,9 +299,7 @@ def test_what_is_unpacked_is_bounded_by_the_limit(kind: str, tmp_path: Path) -> 
     """The refusal names the file, its place, what the bytes become and the option."""
     folder = tmp_path / "t"
     _KINDS[kind](folder)
-
     ended, grown = apart(read, str(folder))
-
     assert re.search(r"(become|bytes).* may have \d+ \(memory_limit_bytes\)", ended)
     assert str(folder) in ended or kind == "hfile"
     assert grown < _LIMIT + _BESIDE
@@ -357,5 +355,4 @@ def test_who_allows_more_gets_it(limit: int | None, tmp_path: Path) -> None:
     folder = tmp_path / "t"
     _hive("parquet", "a.parquet", _parquet())(folder)
     table = seamkit.HiveTable(str(folder), columns={"a": "string"}, file_format="parquet")
-
     assert len(table.scan(memory_limit_bytes=limit).to_table()["a"][0].as_py()) == _BYTES

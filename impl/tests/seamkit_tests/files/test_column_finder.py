@@ -92,7 +92,6 @@ def test_swapped_names_are_found_by_their_key(name: str, tmp_path: Path) -> None
     columns = [("b", ids[0], [1, 2, 101, 102]), ("a", ids[1], [201, 202, 301, 302])]
     _ALL[name](tmp_path / "t", columns)
     table = seamkit.open_table(str(tmp_path / "t"))
-
     assert table.scan().to_table().to_pydict() == {"a": columns[0][2], "b": columns[1][2]}
     for condition, expected in (("a < 50", [1, 2]), ("b > 300", [101, 102]), ("a > 200", [])):
         for chosen in (["a"], ["a", "b"]):
@@ -110,7 +109,6 @@ def test_a_column_without_an_id_is_nobodys_where_another_has_one(tmp_path: Path)
     columns: Columns = [("x", 1, [1, 2, 3]), ("a", None, [7, 8, 9]), ("b", None, [4, 5, 6])]
     for name, write in _BY_ID.items():
         write(tmp_path / name, columns)
-
     rows = seamkit.open_table(str(tmp_path / "delta by id")).scan().to_table()
     assert rows.to_pydict() == {"a": [1, 2, 3], "b": [None] * 3}
     with pytest.raises(InputError, match=r"f\.parquet: its column '.' has no field id"):
@@ -123,6 +121,5 @@ def test_two_columns_with_one_key_are_refused(name: str, chosen: str, tmp_path: 
     """Whichever column is asked for: one of the two is another's, and nobody knows which."""
     second = ("b", 3) if name == "delta by name" else ("z", 1)
     _ALL[name](tmp_path / "t", [("b", 1, [1, 2, 3]), (*second, [4, 5, 6])])
-
     with pytest.raises(InputError, match=r"f\.parquet: two columns have the (name|field id)"):
         seamkit.open_table(str(tmp_path / "t")).scan(columns=[chosen]).to_table()

@@ -285,10 +285,7 @@ _CONTRADICTIONS: dict[str, tuple[Callable[[Footer], object], str]] = {
         lambda f: _set(_chunk(f, 2), 11, _chunk(f, 0).whole(9)),
         "lie where others do",
     ),
-    "pages in the footer": (
-        lambda f: _set(_chunk(f, 3), 7, 5000),
-        "lie where others do",
-    ),
+    "pages in the footer": (lambda f: _set(_chunk(f, 3), 7, 5000), "lie where others do"),
     "another scale": (lambda f: _set(_element(f, 1)[10][5], 1, 3), "a decimal has two scales"),
     "another precision": (lambda f: _set(_element(f, 1), 8, 8), "two numbers of digits"),
     "another sign": (_unsigned, "an integer has two widths or signs"),
@@ -329,7 +326,6 @@ def test_what_a_footer_says_twice_must_agree(name: str) -> None:
     _as_parquet_mr(footer)
     whole = footer.file()
     assert open_parquet(pa.BufferReader(whole), "f").read().equals(rows)
-
     edit(footer)
     with pytest.raises(RefusedError if "does not know" in why else InputError, match=why):
         open_parquet(pa.BufferReader(footer.file()), "f")
@@ -354,7 +350,6 @@ def test_nulls_that_are_read_are_those_that_the_footer_counts(
     table = HiveTable(str(file.parent), columns=columns, file_format="parquet")
     whole = table.scan(batch_rows=batch_rows).to_table().to_pylist()
     assert [row["s"]["a"] is None for row in whole] == [False]
-
     if name == "one null more":
         _chunk(footer, 1)[12][3] = Number(6, 1)
     else:

@@ -151,7 +151,6 @@ def _differs(folder: Path, expected: pa.Table, name: str, outlets: Mapping[str, 
 def test_columns_are_found_by_their_key_by_every_outlet(name: str, tmp_path: Path) -> None:
     """Whatever files call them, under a condition on either."""
     folder, expected = _with_exchanged_names(name, tmp_path)
-
     assert _differs(folder, expected, name, _ALL) == []
 
 
@@ -204,7 +203,6 @@ def test_wrong_finders_are_caught(
     """Each gives other rows than were written, or refuses."""
     folder, expected = _with_exchanged_names(name, tmp_path)
     monkeypatch.setattr(Finder, "__call__", _WRONG[wrong])
-
     assert _differs(folder, expected, name, _FEW)
     if name.startswith("hudi"):
         assert _differs(folder, expected, name, {"connector": _by_connector})
@@ -229,7 +227,6 @@ def test_wrong_finders_of_ids_are_caught(
     """Iceberg's own finder stands on the same places of a file."""
     folder, expected = _with_exchanged_names(name, tmp_path)
     monkeypatch.setattr(Place, "child", wrong)
-
     assert _differs(folder, expected, name, _FEW)
 
 
@@ -240,5 +237,4 @@ def test_positions_in_place_of_hives_names_are_caught(name: str, tmp_path: Path)
     file = folder / "_hive_table.json"
     told = json.loads(file.read_text())
     file.write_text(json.dumps(told | {"properties": {"parquet.column.index.access": "true"}}))
-
     assert _differs(folder, expected, name, _FEW)

@@ -103,10 +103,8 @@ def test_a_value_outside_of_the_bounds_is_refused(kind: str, end: str, tmp_path:
     assert _read(whole, tmp_path).num_rows == 12
     footer = Footer(whole)
     _bounds(footer, 0)[6 if end == "least" else 5] = Binary(stored)
-
     with pytest.raises(InputError) as refused:
         _read(footer.file(), tmp_path)
-
     told = str(refused.value)
     shown = [pa.scalar(value, own).cast(pa.binary() if own in _BYTES else own) for value in values]
     value, word = (shown[0], "less") if end == "least" else (shown[2], "greater")
@@ -129,7 +127,6 @@ def test_chunks_of_every_form_are_held(wrap: str, form: str, tmp_path: Path) -> 
         number for number, (leaf, _) in enumerate(footer.chunks()) if ".".join(leaf.path) == path
     )
     _bounds(footer, 1, leaf)[5] = Binary(struct.pack("<q", 25))
-
     for batch_rows in (1, 100):
         with pytest.raises(InputError, match=f"'{path}', row group 1: its value 30 is greater"):
             _read(footer.file(), tmp_path, batch_rows)
@@ -142,7 +139,6 @@ def test_a_flipped_bit_in_a_dictionary_is_refused(at: int, tmp_path: Path) -> No
     place = whole.index(struct.pack("<q", 0x0101010101010101))
     damaged = bytearray(whole)
     damaged[place + at] ^= 0x82
-
     with pytest.raises(InputError, match=r"row group 0: its value .* footer tells"):
         _read(bytes(damaged), tmp_path)
 
@@ -160,7 +156,6 @@ def test_values_that_python_has_not_are_told(kind: pa.DataType, tmp_path: Path) 
         scale = 1 if kind == "date32" else 1000
         low = (2 * scale).to_bytes(width, "little")
         whole = whole.replace(low, low[:-1] + b"\x7f", 1)
-
     with pytest.raises(InputError, match=r"its value (\d{6,}|b'a.xff') is greater"):
         _read(whole, tmp_path)
 
@@ -177,9 +172,7 @@ def test_strict_scans_hold_what_a_filter_leaves(nested: bool, tmp_path: Path) ->
     (tmp_path / "a.parquet").write_bytes(footer.file())
     columns = {"k": "bigint", "a": "struct<x:bigint>" if nested else "bigint"}
     table = HiveTable(str(tmp_path), columns=columns, file_format="parquet")
-
     scan = table.scan(["a"], filter="k = 999", strict=True)
-
     for one in (scan, scan_from_json(scan_to_json(scan))):
         with pytest.raises(InputError, match=r"its value 999 is greater than the greatest .* 998"):
             one.to_table()
@@ -241,9 +234,7 @@ _SOUND: dict[str, Callable[[], bytes]] = {
 def test_what_writers_may_do_is_no_damage(name: str, limit: int | None, tmp_path: Path) -> None:
     """Values that no row names, NaN, zeros, bounds that are cut, and orders that nobody knows."""
     content = _SOUND[name]()
-
     found = _read(content, tmp_path, limit=limit)
-
     rows = pq.read_table(pa.BufferReader(content)).combine_chunks()
     assert found.num_rows == rows.num_rows
     assert [*map(str, found["a"].to_pylist())] == [*map(str, rows["a"].to_pylist())]

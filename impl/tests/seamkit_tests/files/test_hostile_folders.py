@@ -43,12 +43,7 @@ def test_a_link_to_another_folder_is_followed(table: Path, tmp_path: Path) -> No
 
 @pytest.mark.parametrize(
     "pattern",
-    [
-        ".hoodie/hoodie.properties",
-        ".hoodie/timeline/*_*.deltacommit",
-        "*.parquet",
-        ".*.log.*",
-    ],
+    [".hoodie/hoodie.properties", ".hoodie/timeline/*_*.deltacommit", "*.parquet", ".*.log.*"],
 )
 def test_what_is_no_regular_file_is_not_opened(pattern: str, table: Path) -> None:
     """Nobody writes into the pipe, and the device never ends."""

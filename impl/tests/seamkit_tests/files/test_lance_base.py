@@ -47,9 +47,7 @@ def test_columns_come_in_the_types_of_the_table(tmp_path: Path, batch_rows: int)
     kinds = {"l": pa.list_(pa.string()), "gone": pa.int8(), "n": pa.int64(), "t": pa.string()}
     kinds |= {"d": pa.decimal128(10, 2), "at": pa.timestamp("us", "UTC")}
     reader = open_base(Storage(str(tmp_path)), NAME)
-
     batches = list(reader.batches(pa.schema(kinds), batch_rows, use_threads=False))
-
     found = pa.Table.from_batches(batches)
     assert max(batch.num_rows for batch in batches) <= batch_rows
     assert found.schema.equals(pa.schema(kinds))
@@ -115,8 +113,6 @@ def test_a_table_with_such_files_is_read_and_merged(tmp_path: Path) -> None:
     for commit in (table / ".hoodie").glob("*commit"):
         replace_in(commit, ".parquet", ".lance")
     replace_in(table / ".hoodie/hoodie.properties", "file.format=PARQUET", "file.format=LANCE")
-
     scan = HudiTable(str(table)).scan()
-
     assert scan.to_table().sort_by("k").equals(expected.sort_by("k"))
     assert scan.report().paths == {"merge": 1}

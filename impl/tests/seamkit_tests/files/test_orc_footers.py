@@ -70,7 +70,6 @@ def test_no_flip_in_the_tail_ends_the_process(compression: str, tmp_path: Path) 
     tail = opened.file_footer_length + opened.stripe_statistics_length
     begin = path.stat().st_size - tail - opened.file_postscript_length - 150
     found = apart(flip, path, max(3, begin))
-
     assert found["refused"] > 100
     assert found["same"] > 50
 
@@ -108,7 +107,6 @@ def test_a_stripes_size_is_that_of_its_columns(compression: str, names: list[str
     content = pa.BufferReader(out.getvalue())
     opened = orc.ORCFile(content)
     bound = _Sizes()
-
     OrcFooter(opened, partial(read_part, content), "a").check_sizes(names, bound)
     whole = opened.read(columns=names).combine_chunks()
     assert bound.__dict__["found"]["a, stripe 0"] == pytest.approx(whole.nbytes, rel=0.01)

@@ -15,13 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from seambase.errors import (
-    InputError,
-    RefusedError,
-    UnavailableError,
-    UsageError,
-    without_secrets,
-)
+from seambase.errors import InputError, RefusedError, UnavailableError, UsageError, without_secrets
 from seamkit.files.remote import Retry
 from seamkit.files.storage import Storage
 from seamkit.tables.opening import open_table
@@ -74,10 +68,8 @@ def test_no_other_host_is_asked(
     port, heard = peer
     table = open_table(str(_delta(tmp_path / "t", address.format(port))))
     begun = time.monotonic()
-
     with pytest.raises(RefusedError, match=r"on another host or storage.*allow="):
         table.scan().to_table()
-
     assert heard == []
     assert time.monotonic() - begun < 10
 
@@ -106,7 +98,6 @@ def test_a_local_table_names_local_files(tmp_path: Path) -> None:
     pq.write_table(ROWS, tmp_path / "x.parquet")
     size = (tmp_path / "x.parquet").stat().st_size
     table = open_table(str(_delta(tmp_path / "t", f"file://{tmp_path}/x.parquet", size)))
-
     assert table.scan().to_table() == ROWS
 
 
@@ -158,7 +149,6 @@ def test_inspect_hands_on_what_is_allowed(
 ) -> None:
     """The files of a Delta table are listed without a look at them, so a wrong word shows it."""
     folder = str(_delta(tmp_path / "t", "memory://outsiders/data/x.parquet"))
-
     assert _ended(["inspect", folder, "--allow", ""]) == 2
     assert "a list of addresses" in capsys.readouterr().err
 
@@ -219,7 +209,6 @@ def hosts() -> type[_Recording]:
 def test_credentials_stay_at_home(other: str, hosts: type[_Recording]) -> None:
     """Options are given to the table's own host and port alone, even where another is allowed."""
     home = Storage("seamhost://good:1/t", {"token": "SECRET-TOKEN"}, allow=[other])
-
     assert home.elsewhere("seamhost://Good:1/clone").options == {"token": "SECRET-TOKEN"}
     assert home.elsewhere(other).options == {}
     assert "token" not in hosts.made[-1]
@@ -259,10 +248,8 @@ def test_a_silent_peer_ends_in_an_error(peer: tuple[int, list[bytes]]) -> None:
     """A host that takes the connection and says nothing is given up, in the end."""
     port, heard = peer
     begun = time.monotonic()
-
     with pytest.raises(UnavailableError, match="no answer within 1 seconds"):
         Storage(f"ftp://127.0.0.1:{port}/t", retry=Retry(most_seconds=1))
-
     assert heard
     assert time.monotonic() - begun < 15
 

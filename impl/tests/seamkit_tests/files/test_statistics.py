@@ -145,7 +145,6 @@ def test_days_that_python_has_not_rule_out_what_others_do(
     columns = {"id": "bigint", "v": "date"}
     scan = seamkit.HiveTable(str(tmp_path), columns=columns, file_format="parquet").scan()
     early = pc.field("v") < pa.scalar(0, pa.int32()).cast(pa.date32())
-
     assert scan.to_table().equals(rows)
     assert scan.filter("v >= DATE '1970-01-01'").to_table()["id"].to_pylist() == [2, 3]
     assert scan.dataset().to_table(filter=early)["id"].to_pylist() == [1]

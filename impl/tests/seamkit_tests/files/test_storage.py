@@ -82,9 +82,7 @@ def _upload(local: Path, address: str) -> None:
 def test_a_table_has_the_same_rows_wherever_it_is(local: Path, address: str, path: str) -> None:
     """Timeline, base files and logs are all read through the storage."""
     _upload(local, address)
-
     scan = scan_on(HudiTable(address), path)
-
     assert bag(scan_on(HudiTable(str(local)), path).to_table()) == bag(scan.to_table())
 
 
@@ -96,7 +94,6 @@ def test_a_new_commit_is_seen_at_once(local: Path, address: str) -> None:
     fs, root = fsspec.url_to_fs(address)
     (newest,) = sorted(fs.glob(f"{root}/.hoodie/timeline/*_*.deltacommit"))[-1:]
     fs.rm(newest)
-
     assert sum(len(s.logs) for s in HudiTable(address).slices()) < sum(len(s.logs) for s in before)
 
 
@@ -110,7 +107,6 @@ def test_passing_failures_are_tried_again_with_growing_waits(local: Path) -> Non
     """Waits double from 0.1 s on, each shortened by chance to no less than half."""
     waits: list[float] = []
     storage = _unsteady(local, 4, waits)
-
     assert storage.read(".hoodie/hoodie.properties").startswith(b"#")
     for wait, longest in zip(waits, [0.1, 0.2, 0.4, 0.8], strict=True):
         assert longest / 2 <= wait <= longest
@@ -119,7 +115,6 @@ def test_passing_failures_are_tried_again_with_growing_waits(local: Path) -> Non
 def test_a_lasting_failure_names_the_object_and_the_attempts(local: Path) -> None:
     """After the last attempt the error tells object, reason and attempts."""
     storage = _unsteady(local, 9, [])
-
     with pytest.raises(InputError, match=r"hoodie\.properties: .*reset \(5 attempts\)"):
         storage.read(".hoodie/hoodie.properties")
     with pytest.raises(InputError, match=r"timeline: .*reset \(5 attempts\)"):
@@ -131,7 +126,6 @@ def test_what_no_patience_mends_is_not_tried_again(local: Path, error: str) -> N
     """A denied access is told at once."""
     waits: list[float] = []
     storage = _unsteady(local, 9, waits, error=error)
-
     with pytest.raises(InputError, match="reset"):
         storage.read(".hoodie/hoodie.properties")
     assert waits == []
@@ -141,13 +135,11 @@ def test_ranged_reads_are_tried_again(local: Path) -> None:
     """Random access through an unsteady storage gives the file's own bytes."""
     storage = _unsteady(local, 1, [])
     name = next(p.name for p in local.glob("*.parquet"))
-
     with storage.open(name) as file:
         file.seek(4)
         middle = file.read(100)
         file.seek(0)
         whole = file.read()
-
     assert (local / name).read_bytes() == whole
     assert middle == whole[4:104]
 
@@ -155,7 +147,6 @@ def test_ranged_reads_are_tried_again(local: Path) -> None:
 def test_missing_files_are_named(local: Path, address: str) -> None:
     """A file that is gone is an error that says which, and what to do."""
     _upload(local, address)
-
     with pytest.raises(InputError, match=r"nothing\.parquet: no such file.*plan the scan again"):
         Storage(address).open("nothing.parquet")
 
@@ -164,7 +155,6 @@ def test_missing_files_are_named(local: Path, address: str) -> None:
 def test_addresses_of_local_folders(tmp_path: Path, address: str) -> None:
     """A local folder goes by its path, `file:///path`, or `file:/path` as Hadoop writes it."""
     (tmp_path / "table").write_bytes(b"12")
-
     assert Storage(address.format(tmp_path)).read("table") == b"12"
 
 
@@ -204,9 +194,7 @@ def test_a_storage_goes_to_other_processes(local: Path, address: str, kind: str)
     """What a plan holds can be pickled: tasks elsewhere read through it."""
     _upload(local, address)
     storage = Storage(str(local) if kind == "local" else address)
-
     again = pickle.loads(pickle.dumps(storage))  # noqa: S301  (our own bytes)
-
     assert again.list() == storage.list()
 
 

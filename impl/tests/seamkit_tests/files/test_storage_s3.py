@@ -31,7 +31,6 @@ def test_a_table_has_the_same_rows_on_an_object_store(
     local = unpack_table(name, tmp_path)
     s3fs.S3FileSystem(**options).put(f"{local}/", f"lake/{name}/", recursive=True)
     here, there = HudiTable(str(local)), HudiTable(f"{scheme}://lake/{name}", options)
-
     assert here.slices() == there.slices()
     assert sorted(map(repr, here.scan().to_table().to_pylist())) == sorted(
         map(repr, there.scan().to_table().to_pylist())
@@ -47,7 +46,6 @@ def test_a_bucket_that_is_missing_is_named(options: dict[str, Any]) -> None:
 def test_a_denied_server_is_named(options: dict[str, Any]) -> None:
     """A server that nobody listens on is told with the object that was asked for."""
     wrong = {**options, "endpoint_url": "http://127.0.0.1:1"}
-
     with pytest.raises(InputError, match=r"s3://lake/t/\.hoodie"):
         HudiTable("s3://lake/t", wrong)
 
@@ -62,10 +60,8 @@ def test_the_command_line_takes_storage_options(
     s3fs.S3FileSystem(**options).put(f"{local}/", "lake/by-command/", recursive=True)
     told = [f"--storage-option={name}={value}" for name, value in options.items()]
     target = tmp_path / "rows.arrow"
-
     with pytest.raises(SystemExit) as ended:
         main(["scan", "s3://lake/by-command", "--query", "snapshot", "-o", str(target), *told])
-
     assert ended.value.code == 0
     assert capsys.readouterr().out == ""
     with pa.ipc.open_file(target) as rows:

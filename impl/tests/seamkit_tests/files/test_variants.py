@@ -68,11 +68,9 @@ def test_pieces_make_the_value_that_was_cut(seed: int, tmp_path: Path) -> None:
         None if v is MISSING else {"metadata": metadata, **pieces(v, shape, names, width)}
         for v in values
     ]
-
     found = _read(
         tmp_path, pa.array(rows, _group(shape)), VARIANT, ("v",), chance.choice([1, 3, 99])
     )
-
     assert [repr(_plain(one)) for one in found] == [repr(_plain_of(v)) for v in values]
     assert {one["metadata"] for one in found if one is not None} <= {metadata}
 
@@ -101,9 +99,7 @@ def test_variants_lie_in_other_types(wrap: str, tmp_path: Path) -> None:
         "map": [[(1, variant), (2, None)], None, [], [(3, variant)]],
     }
     path = {"struct": ("v", "w"), "list": ("v", 0), "map": ("v", 1)}[wrap]
-
     found = _read(tmp_path, pa.array(rows[wrap], kinds[wrap](group)), kinds[wrap](VARIANT), path, 2)
-
     whole = {"metadata": metadata_of(names), "value": encoded({"a": Leaf("int32", 7)}, names)}
     expected = {
         "struct": [{"x": 1, "w": whole}, None, {"x": 2, "w": None}],
@@ -121,11 +117,9 @@ def test_a_struct_of_the_same_fields_is_none(tmp_path: Path) -> None:
     reader = ParquetReader(Storage(str(tmp_path)), "a.parquet")
     file = Place("", (), places(reader.schema, id_and_name))
     parts = [Field(one.name, one.name, None, one.type) for one in VARIANT]
-
     for is_variant in (True, False):
         own = Field("v", "v", None, VARIANT, parts, is_variant)
         whole = with_whole_variants(reader, [own], file)
-
         assert isinstance(whole, ShreddedReader) == is_variant
 
 
@@ -137,9 +131,7 @@ def test_what_is_missing_where_a_value_must_be_is_null(tmp_path: Path) -> None:
         {"metadata": metadata, "typed_value": None},
         {"metadata": metadata, "typed_value": [{"value": None, "typed_value": None}, None]},
     ]
-
     found = _read(tmp_path, pa.array(rows, kind), VARIANT, ("v",), 9)
-
     assert [_plain(one) for one in found] == [None, [None, None]]
 
 
@@ -179,7 +171,6 @@ def test_pieces_that_contradict_each_other_are_errors(
 ) -> None:
     """The file and the column are named, and what is wrong."""
     row = {"metadata": metadata_of(["a", "b"]), **parts}
-
     with pytest.raises(InputError, match=rf"a\.parquet: column 'v': .*{reason}"):
         _read(tmp_path, pa.array([row], _group(shape)), VARIANT, ("v",), 9)
 
@@ -191,7 +182,6 @@ def test_types_beyond_the_specification_are_refused(kind: pa.DataType, tmp_path:
     """What their values would be as a variant nobody says."""
     group = pa.struct([("metadata", pa.binary()), ("typed_value", kind)])
     rows = [{"metadata": metadata_of([]), "typed_value": None}]
-
     with pytest.raises(RefusedError, match="which the specification does not have"):
         _read(tmp_path, pa.array(rows, group), VARIANT, ("v",), 9)
 
@@ -217,11 +207,9 @@ def test_pieces_that_duckdb_cut_are_its_values(tmp_path: Path) -> None:
         return
     own = pq.read_schema(file).field("v").type
     assert any(field.name == "typed_value" for field in own)
-
     reader = ShreddedReader(ParquetReader(Storage(str(tmp_path)), file.name), frozenset([("v",)]))
     schema = pa.schema({"v": VARIANT})
     found = pa.Table.from_batches(reader.batches(schema, 2, use_threads=False), schema)
-
     assert [_bare(_plain(one)) for one in found["v"].to_pylist()] == [
         MISSING if value is None else value for value in values
     ]

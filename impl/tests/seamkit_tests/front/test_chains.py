@@ -157,7 +157,6 @@ def test_a_limit_holds_where_it_stands(tmp_path: Path, name: str, kind: str) -> 
     few = scan.limit(3)
     expected = condition.rows(few.to_table().select(names))
     matching = condition.rows(rows)
-
     for found in _outlets(few.filter(condition.given).select(names)):
         assert bag(found) == bag(expected)
     for found in _outlets(scan.filter(condition.given).select(names).limit(2)):
@@ -214,7 +213,6 @@ def test_a_time_without_a_zone_is_held_against_none_that_has_one(name: str, tmp_
         ):
             table.scan(filter=given)
     found = table.scan(filter=[(zoned, ">=", moment.replace(tzinfo=dt.UTC))]).count_rows()
-
     assert found == table.scan(filter=f"\"{zoned}\" >= '2024-01-01 00:00:00+00'").count_rows()
 
 

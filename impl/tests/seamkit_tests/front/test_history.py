@@ -90,7 +90,6 @@ def test_states_are_those_that_the_metadata_name(tmp_path: Path, name: str, witn
     found = table.history()
     expected = list(witness(root))
     timed = [one for one in found if one.kind != "instant"]
-
     assert {(one.kind, one.name) for one in found} == {state[:2] for state in expected}
     times = {(one.kind, one.name): one.time for one in timed}
     for kind, key, millis in expected:
@@ -120,7 +119,6 @@ def test_instants_that_were_archived_are_states_too(tmp_path: Path, version: str
     made = tomllib.loads((SUITES_GOLDEN / name / "origin.toml").read_text())["instants"]
     table = opened(name, tmp_path)
     found = table.history()
-
     assert [one.name for one in found] == sorted(made, reverse=True)
     assert [one.operation for one in found] == ["UPSERT"] * (len(made) - 1) + ["BULK_INSERT"]
     [*_, archive] = [*tmp_path.rglob("history/*.parquet"), *tmp_path.rglob("archived/.commits_*")]
@@ -149,8 +147,7 @@ def _kept_by_hudi(root: Path, instant: int | str) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    ("name", "witness"),
-    [("delta/travel", _kept_by_delta), ("hudi/archived/v9", _kept_by_hudi)],
+    ("name", "witness"), [("delta/travel", _kept_by_delta), ("hudi/archived/v9", _kept_by_hudi)]
 )
 def test_files_are_those_of_the_state_that_is_meant(
     tmp_path: Path, name: str, witness: Any
@@ -182,7 +179,6 @@ def test_files_of_a_state_have_its_rows(tmp_path: Path, name: str, said: Any) ->
     texts = [path.read_text() for path in root.glob("snapshot/snapshot-*")]
     snapshots = json.loads(newest.read_text())["snapshots"] if newest else map(json.loads, texts)
     expected = dict(map(said, snapshots))
-
     assert len(set(expected.values())) > 1
     for id_, rows in expected.items():
         data = [one for one in table.files(id_) if one.kind in ("data file", "sorted run")]
@@ -254,7 +250,6 @@ def test_files_are_there_once_with_what_changes_them(
     """Each lies where its path says, has its size there, and what changes it is listed, too."""
     table = opened(name, tmp_path)
     files = table.files()
-
     assert kinds <= {one.kind for one in files}
     assert len({(one.path, one.kind, one.size_bytes) for one in files}) == len(files)
     for one in files:
@@ -279,7 +274,6 @@ def test_files_of_a_clone_lie_where_they_are(tmp_path: Path) -> None:
         shortcut.unlink()
     table = seamkit.open_table(str(tmp_path))
     files = table.files()
-
     places = Counter(str(Path(one.path).parent.relative_to(tmp_path)) for one in files)
     assert places == {"source/p=x y": 1, "source": 1, "p=w": 1}
     assert all(Path(one.path).is_file() for one in files)
@@ -397,7 +391,6 @@ def test_a_table_is_what_others_take_it_for(tmp_path: Path, name: str) -> None:
     """Frames, batches and queries made of the table itself have the columns that it tells."""
     table = opened(name, tmp_path)
     whole = table.to_arrow()
-
     assert table.columns == whole.column_names
     assert pa.schema(table) == whole.schema.remove_metadata()
     assert pa.table(table).schema == whole.schema
@@ -428,7 +421,6 @@ def test_head_and_count_rows_take_what_scan_takes(tmp_path: Path, name: str) -> 
     assert counts == [table.to_arrow(as_of=number).num_rows for number in numbers]
     assert len(set(counts)) > 1
     one, *others = sorted(table.to_arrow()["k"].to_pylist())
-
     assert table.count_rows(filter=[("k", "!=", one)]) == len(others)
     assert table.count_rows(filter=f"k = {one}") == 1
     assert table.head(9, ["k"], filter=f"k = {one}").to_pydict() == {"k": [one]}

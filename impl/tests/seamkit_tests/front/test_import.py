@@ -29,7 +29,6 @@ def modules_after(program: str, *arguments: object) -> set[str]:
 def test_importing_the_library_imports_next_to_nothing() -> None:
     """`import seamkit` waits for no Arrow: what is asked for comes when it is asked for."""
     found = modules_after("import seamkit")
-
     assert {name for name in found if name.split(".")[0] in ("pyarrow", "numpy", "cffi")} == set()
 
 
@@ -49,7 +48,6 @@ def test_reading_a_table_imports_what_reading_needs(tmp_path: Path, name: str) -
         "assert 'k' in table.column_names and table.num_rows"
     )
     found = modules_after(program, table)
-
     assert {module for module in found if module.split(".")[0].startswith("seambench")} == set()
     assert {module for module in _HEAVY if module in found} == set()
 
@@ -58,7 +56,6 @@ def test_importing_a_format_makes_no_value_of_arrow() -> None:
     """For the first one Arrow imports pandas where it is installed, which takes a second."""
     formats = ("delta", "hive", "hudi", "iceberg", "paimon")
     found = modules_after("\n".join(f"import seamkit.tables.{name}.table" for name in formats))
-
     assert "seamkit.tables.paimon.table" in found
     assert {module for module in _HEAVY if module in found} == set()
 
@@ -66,7 +63,6 @@ def test_importing_a_format_makes_no_value_of_arrow() -> None:
 def test_importing_an_exchange_makes_no_value_of_arrow() -> None:
     """Each of its processes would wait for pandas."""
     found = modules_after("import seamkit.exchange.sink, seamkit.exchange.local.threads")
-
     assert {"seamkit.exchange.sink"} <= found - {"pandas"} == found
 
 
@@ -86,10 +82,7 @@ def test_every_name_of_the_package_is_there() -> None:
 def test_a_call_of_the_package_scan_names_the_function() -> None:
     """Before anything was scanned it is no attribute yet, later a package that cannot be called."""
     for names, says in (
-        (
-            "",
-            "AttributeError: module 'seamkit' has no attribute 'scan': call open_table(path)",
-        ),
+        ("", "AttributeError: module 'seamkit' has no attribute 'scan': call open_table(path)"),
         ("; seamkit.Scan", "TypeError: seamkit.scan is a package: call seamkit.scan_table(path, "),
     ):
         asked = [sys.executable, "-c", f"import seamkit{names}; seamkit.scan('trips')"]

@@ -52,7 +52,6 @@ def test_a_tilde_is_the_users_home(delta: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("HOME", str(delta.parent))
     address = f"~/{delta.name}"
     tables = (seamkit.open_table(address), seamkit.DeltaTable(Path(address)))
-
     assert [table.count_rows() for table in tables] == [4, 4]
     assert seamkit.scan_table(address, ["k"]).count_rows() == 4
 
@@ -79,7 +78,6 @@ def test_what_is_no_table_is_told_in_a_sentence(
     path = folder(tmp_path, *names)
     with pytest.raises(seamkit.SeambenchError) as raised:
         seamkit.open_table(path)
-
     assert type(raised.value).__name__ == error
     assert says in str(raised.value)
     assert str(path) in str(raised.value)
@@ -97,7 +95,6 @@ def test_of_several_formats_one_is_named(delta: Path) -> None:
     (delta / "metadata" / "v1.metadata.json").touch()
     with pytest.raises(seamkit.UsageError, match="a table of several formats"):
         seamkit.open_table(delta)
-
     assert isinstance(seamkit.open_table(delta, format="delta"), seamkit.DeltaTable)
     with pytest.raises(seamkit.UsageError, match="did you mean 'delta'"):
         seamkit.open_table(delta, format="dleta")  # type: ignore[arg-type]
@@ -106,8 +103,7 @@ def test_of_several_formats_one_is_named(delta: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "title", "mark"),
-    [("hudi", "Hudi", ".hoodie"), ("delta", "Delta", "_delta_log")],
+    ("kind", "title", "mark"), [("hudi", "Hudi", ".hoodie"), ("delta", "Delta", "_delta_log")]
 )
 def test_a_format_that_the_folder_is_not_is_told(
     request: pytest.FixtureRequest, kind: Any, title: str, mark: str
@@ -130,7 +126,6 @@ def test_a_delta_table_is_found(delta: Path) -> None:
     """By its log; what Spark reads of its newest version is read, and of an older one."""
     table = seamkit.open_table(delta)
     witness = json.loads((SUITES_GOLDEN / "delta" / "vectors-several" / "witness.json").read_text())
-
     assert isinstance(table, seamkit.DeltaTable)
     for version in (1, 2, table.version):
         rows = table.scan(as_of=version).to_table().to_pylist()
@@ -146,7 +141,6 @@ def test_an_iceberg_table_is_found(tmp_path: Path) -> None:
     table = unpack_iceberg("positions", tmp_path)
     newest = seamkit.open_table(table)
     older = seamkit.open_table(table / "metadata" / "v2.metadata.json")
-
     assert isinstance(newest, seamkit.IcebergTable)
     assert isinstance(older, seamkit.IcebergTable)
     assert (newest.scan().count_rows(), older.scan().count_rows()) == (5, 6)
@@ -156,7 +150,6 @@ def test_filters_of_both_kinds_give_the_same_rows(delta: Path) -> None:
     """An expression and its SQL."""
     table = seamkit.open_table(delta)
     by_arrow = table.scan(["v"], filter=pc.field("k") > 3).to_table()
-
     assert by_arrow.num_rows > 0
     assert table.scan(["v"], filter="k > 3").to_table() == by_arrow
 
@@ -187,7 +180,6 @@ def test_the_page_of_help_is_true(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     unpack_table("mor-v9-event", tmp_path / "trips")
     monkeypatch.chdir(tmp_path)
     found = doctest.testmod(seamkit)
-
     assert found.attempted >= 7
     assert found.failed == 0
 
@@ -234,7 +226,6 @@ def test_every_argument_of_a_scan_is_checked(
     """What cannot be meant is refused when a scan is planned, never taken for something else."""
     with pytest.raises(seamkit.UsageError) as raised:
         seamkit.open_table(request.getfixturevalue(kind)).scan(**arguments)
-
     assert says in str(raised.value)
 
 
@@ -248,7 +239,6 @@ def test_tables_and_scans_say_what_they_are(hudi: Path) -> None:
     """A `repr` names the table; a scan's its parts; both the columns."""
     table = seamkit.open_table(hudi)
     scan = table.scan(columns=["k", "v"])
-
     assert str(hudi) in repr(table)
     assert repr(table).startswith("<HudiTable ")
     assert repr(scan) == "<Scan of 2 columns; 1 part>\n  k: string\n  v: string"

@@ -72,7 +72,6 @@ def test_each_mistake_is_found_and_no_other(
         (tmp_path / f"mistake_{number}.py").write_text(f"{_HEAD}{line}\n")
     (tmp_path / "right.py").write_text(_RIGHT.read_text())
     found = checker(tmp_path)
-
     assert "right.py" not in found
     assert {name for file, name in mistaken.items() if file not in found} == set()
 

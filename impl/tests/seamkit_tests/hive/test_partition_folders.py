@@ -59,7 +59,6 @@ def test_partitions_are_read_where_they_lie_and_as_they_are_stored(
 ) -> None:
     """Rows of all, each by its own delimiter or format, with the value that the catalog tells."""
     table = _table(tmp_path / "t", partitions)
-
     assert _rows(table) == [(1, "one", 1), (2, "two", 2), (3, "a|b", 3), (5, "five", 4)]
     assert table.scan(filter="day = 4").to_table()["v"].to_pylist() == ["five"]
     names = [unit.name for unit in table.scan().plan.units]  # type: ignore[attr-defined]
@@ -76,7 +75,6 @@ def test_partitions_that_a_filter_leaves_out_are_not_listed(
     table = _table(tmp_path / "t", [gone, *partitions])
     with pytest.raises(InputError, match="no such folder"):
         table.scan(filter="k < 5").to_table()
-
     scan = table.scan(filter=spelled)
     assert scan.to_table().num_rows == {"day < 5": 4, "day = 4": 1}.get(spelled, 3)
     assert re.search(r"unlisted +\d folders? of other partitions", scan.explain())
@@ -89,10 +87,7 @@ def test_folders_of_partitions_that_a_filter_leaves_out_are_not_listed(tmp_path:
     (tmp_path / "day=2" / "hour=1" / "no file").mkdir()
     columns, partitions = {"k": "int", "v": "string"}, {"day": "int", "hour": "int"}
     table = HiveTable(
-        str(tmp_path),
-        columns=columns,
-        partitions=partitions,
-        properties={"field.delim": "|"},
+        str(tmp_path), columns=columns, partitions=partitions, properties={"field.delim": "|"}
     )
     for spelled, hours in (
         ("day = 1", [1, 2]),

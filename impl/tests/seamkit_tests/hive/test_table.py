@@ -304,7 +304,6 @@ def test_a_line_across_stretches_is_refused_by_all_of_them(
     monkeypatch.setattr(line_reader, "_BLOCK_BYTES", 16)
     monkeypatch.setattr(line_reader, "_MOST_LINE_BYTES", 256)
     reader = _lines(tmp_path, b"1," + b"x" * 2000 + b"\n", 100)
-
     for group in (0, 1, 7):
         with pytest.raises(InputError, match="of over 256 bytes"):
             _read(reader, row_groups=[group])
@@ -315,7 +314,6 @@ def test_a_folder_without_a_descriptor_says_what_one_needs(tmp_path: Path) -> No
     (tmp_path / "a.txt").write_text("1\n")
     with pytest.raises(InputError, match=r"write it \(docs/hive.md\), or pass columns="):
         HiveTable(str(tmp_path))
-
     told = HiveTable(str(tmp_path), columns={"k": "int"}, file_format="text")
     assert told.scan().to_table().to_pylist() == [{"k": 1}]
 

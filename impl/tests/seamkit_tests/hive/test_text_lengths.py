@@ -81,7 +81,6 @@ def test_texts_have_the_length_of_their_type(tmp_path: Path, writer: str) -> Non
     assert rows["l"].to_pylist() == [[text, None] for text in _VARCHAR]
     assert rows["s"].to_pylist() == _structs(_VARCHAR, _CHAR)
     assert rows["w"].to_pylist() == _TEXTS
-
     scan = table.scan(["v", "c"])
     shown = sorted(zip(_VARCHAR, _CHAR, strict=True), key=str)
     with duckdb.connect() as connection:

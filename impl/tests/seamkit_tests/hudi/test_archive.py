@@ -38,7 +38,6 @@ def _table(root: Path, version: int) -> Table:
 def test_archived_instants_are_listed_once(tmp_path: Path, version: int) -> None:
     """Of an instant's states only the completed one counts, in the order of requested times."""
     found = _table(tmp_path, version).load().archive.instants
-
     assert [(i.requested, i.action) for i in found] == [(at(10), "commit"), (at(20), "deltacommit")]
     assert [i.completed for i in found] == ([at(11), at(45)] if version >= 8 else [at(10), at(20)])
 
@@ -48,7 +47,6 @@ def test_archived_files_are_committed(tmp_path: Path, version: int) -> None:
     """A base file whose commit was archived is read."""
     table = _table(tmp_path, version)
     table.files(base(10))
-
     assert [names(found) for found in table.slices()] == [(base(10), [])]
 
 
@@ -56,16 +54,13 @@ def test_the_completion_time_of_a_log_comes_from_the_history(tmp_path: Path) -> 
     """A log whose delta commit was archived belongs to the slice begun before its completion."""
     table = _table(tmp_path, 9)
     table.files(base(10), log(20), base(30))
-
     (found,) = table.slices()
-
     assert names(found) == (base(30), [log(20)])  # requested at 20, completed at 45
 
 
 def test_archived_changes_are_changes(tmp_path: Path) -> None:
     """An incremental query takes archived instants by their completion time."""
     window = incremental_window(_table(tmp_path, 9).load(), at(31), None, alone=False)
-
     assert window.changes == frozenset({at(20)})
 
 
@@ -81,7 +76,6 @@ def test_what_a_cleaner_removed_is_missed_as_of_then(tmp_path: Path, version: in
     table = _table(tmp_path, version)
     table.files(base(30))
     now = table.slices()
-
     assert [names(found) for found in now] == [(base(30), [])]
     with pytest.raises(InputError, match="missing"):
         table.slices(Window(up_to=at(15)))
@@ -97,7 +91,6 @@ def test_a_broken_archive_is_an_error(tmp_path: Path, version: int) -> None:
     if version < 8:  # keep the frame, break the records
         content = bytearray(file.read_bytes()).replace(b"\x00\x00\x00\x06", b"\x00\x00\x00\x60")
     file.write_bytes(content)
-
     with pytest.raises(InputError, match=file.name.replace(".", r"\.")):
         _ = table.load().archive.instants
 
@@ -110,7 +103,6 @@ def test_a_broken_manifest_is_an_error(tmp_path: Path, file: str, content: str) 
     """A version without manifest, and a manifest without files, are named."""
     table = _table(tmp_path, 9)
     (table.timeline / "history" / file).write_text(content)
-
     with pytest.raises(InputError, match="history"):
         _ = table.load().archive.instants
 
@@ -119,7 +111,6 @@ def test_without_a_version_the_newest_manifest_counts(tmp_path: Path) -> None:
     """The version file is rewritten in place and may be missing for a moment."""
     table = _table(tmp_path, 9)
     (table.timeline / "history" / "_version_").unlink()
-
     assert len(table.load().archive.instants) == 2
 
 
@@ -130,7 +121,6 @@ def test_texts_of_the_history_are_utf_8(tmp_path: Path) -> None:
     broken = pa.array([b"\xb0"]).view(pa.string())
     columns = {"instantTime": broken, "completionTime": broken, "action": ["commit"]}
     pq.write_table(pa.table(columns | {"metadata": [b""]}), file)
-
     with pytest.raises(InputError, match="1_2_0"):
         _ = table.load().archive.instants
 
@@ -177,7 +167,6 @@ def test_a_base_file_of_another_length_is_told(tmp_path: Path, table: str) -> No
     root = unpack_table(table, tmp_path)
     path = root / next(s.base.path for s in HudiTable(str(root)).slices() if s.base)
     pq.write_table(pq.read_table(path), path, compression="none")
-
     (warning,) = HudiTable(str(root)).scan().report().warnings
     assert (warning.file, "but it was written with" in warning.reason) == (str(path), True)
     with pytest.raises(InputError, match="but it was written with"):

@@ -91,10 +91,7 @@ DOUBLED = [
 )
 @pytest.mark.parametrize("path", ["merge", "connector"])
 def test_changes_are_told_by_write(
-    tmp_path: Path,
-    name: str,
-    expected: list[set[Change]],
-    path: str,
+    tmp_path: Path, name: str, expected: list[set[Change]], path: str
 ) -> None:
     """Each write tells the rows that it inserted, updated and deleted, as they were and became."""
     table = HudiTable(str(unpack_table(name, tmp_path)))
@@ -102,15 +99,9 @@ def test_changes_are_told_by_write(
     found: dict[str, set[Change]] = {i: set() for i in instants}
     for change in scan_on(table, path, query="cdc").to_table().to_pylist():
         before, after = change["before"], change["after"]
-        row = (
-            (before or after)["k"],
-            change["op"],
-            before and before["v"],
-            after and after["v"],
-        )
+        row = ((before or after)["k"], change["op"], before and before["v"], after and after["v"])
         assert row not in found[change["ts_ms"]]
         found[change["ts_ms"]].add(row)
-
     assert [found[i] for i in instants] == expected
 
 
@@ -186,10 +177,8 @@ def test_changes_have_bounds_and_columns(tmp_path: Path) -> None:
     """Bounds are those of incremental queries, columns those of change data."""
     table = HudiTable(str(unpack_table("cow-v9", tmp_path)))
     second = table.timeline().writes()[1]
-
     scan = table.scan(["after", "op"], query="cdc", begin=table.timeline().writes()[0].completed)
     only = table.scan(["ts_ms"], query="cdc", begin="000", end=second.completed).to_table()
-
     assert scan.to_table().schema.names == ["after", "op"]
     assert set(scan.to_table().column("op").to_pylist()) == {"u", "i", "d"}
     assert scan.report().rows == 6  # two reads of three changes
@@ -201,7 +190,6 @@ def test_changes_have_bounds_and_columns(tmp_path: Path) -> None:
 def test_changes_come_through_the_seam(tmp_path: Path) -> None:
     """A request for `cdc` goes the same way, and base files alone cannot answer it."""
     root = str(unpack_table("cow-v9", tmp_path))
-
     assert AutoReader().open(ScanRequest(root, "cdc")).to_reader().read_all().num_rows == 6
     assert not NativeReader().capabilities.get("query.cdc")
     with pytest.raises(UsageError, match="a query cdc has no as_of"):
@@ -211,7 +199,6 @@ def test_changes_come_through_the_seam(tmp_path: Path) -> None:
 def test_rows_without_commit_time_have_no_kinds(tmp_path: Path) -> None:
     """Without meta fields nothing tells which write a row came from."""
     table = Table(tmp_path, 9, hoodie__populate__meta__fields="false")
-
     table.instant(at(10), "commit", at(11))
     with pytest.raises(RefusedError, match="meta"):
         HudiTable(str(table.root)).scan(query="cdc")
@@ -223,10 +210,8 @@ def test_changes_are_cut_filtered_and_pushed_into_like_any_scan(tmp_path: Path) 
     scan = table.scan(query="cdc")
     whole = scan.to_table()
     again = pickle.loads(pickle.dumps(scan))  # noqa: S301 - its own bytes
-
     parts = [again.part(i, ["op"], None).to_table() for i in range(again.n_parts)]
     deleted = pc.field("op") == "d"
-
     assert pa.concat_tables(parts).equals(whole.select(["op"]))
     expected = whole.filter(deleted).select(["ts_ms"])
     assert expected.num_rows > 0

@@ -87,7 +87,6 @@ def test_an_instant_that_nobody_knows_is_told(name: str, digit: int, tmp_path: P
     content = bytearray(path.read_bytes())
     content[content.index(found.instant.encode()) + digit] ^= 1
     path.write_bytes(bytes(content))
-
     scan = HudiTable(str(table)).scan()
     scan.to_table()
     (warning,) = scan.report().warnings

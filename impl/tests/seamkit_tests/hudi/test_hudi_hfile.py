@@ -28,7 +28,6 @@ _REAL = [
 def test_all_entries_come_in_order(codec: int, checksum: int) -> None:
     """Data blocks are walked from first to last, other blocks between them are passed over."""
     content = build_hfile(_BLOCKS, codec=codec, checksum=checksum)
-
     assert read_hfile(content, file="f").entries == _ENTRIES
 
 
@@ -45,7 +44,6 @@ def test_all_entries_come_in_order(codec: int, checksum: int) -> None:
 def test_what_follows_a_value_is_told_by_the_file(info: dict[bytes, bytes], tail: bytes) -> None:
     """Version numbers are there if KEY_VALUE_VERSION is 1, tags if MAX_TAGS_LEN is told."""
     found = read_hfile(build_hfile(_BLOCKS, info, tail=tail), file="f")
-
     assert found.entries == _ENTRIES
     assert found.info == info
 

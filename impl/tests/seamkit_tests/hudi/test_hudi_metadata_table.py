@@ -35,7 +35,6 @@ def _plan(table: Path, listing: str = "metadata", *, local: bool = True) -> Plan
 def test_slices_are_those_of_the_folders(table: Path) -> None:
     """Names, sizes, partitions and instants agree, after compactions and cleans too."""
     plan = _plan(table)
-
     assert plan.slices == _plan(table, "files").slices
     assert plan.slices
     assert plan.from_metadata
@@ -80,9 +79,7 @@ def test_a_broken_metadata_table_is_told_and_left_out(table: Path, defect: str) 
         newest = load_timeline(storage, load_config(storage)).last_completed()
         for path in folder.glob(f".hoodie/**/{newest}*commit"):
             path.unlink()
-
     plan = _plan(table, "auto", local=False)
-
     assert plan.slices == expected
     assert not plan.from_metadata
     assert [w.file.endswith(".hoodie/metadata") for w in plan.warnings] == [True]
@@ -95,7 +92,6 @@ def test_a_table_without_one_is_refused_by_name(table: Path) -> None:
     path = table / ".hoodie" / "hoodie.properties"
     path.write_text(path.read_text().replace("hoodie.table.metadata.partitions=files", ""))
     assert not _plan(table, "auto", local=False).from_metadata
-
     with pytest.raises(RefusedError, match="no metadata table"):
         _plan(table)
     shutil.rmtree(table / ".hoodie" / "metadata")

@@ -129,9 +129,7 @@ def test_types_of_partition_columns(
 ) -> None:
     """Dropped columns no schema tells come last as text, those of times are text or timestamps."""
     schema = pa.schema([_SCHEMA.field(name) for name in columns])
-
     shown = partition_schema(schema, _config(tmp_path, fields, **properties))
-
     assert [str(field.type) for field in shown] == list(expected)
 
 
@@ -155,11 +153,8 @@ def test_filters_rule_partitions_out(
     """A partition stays unless its path proves the filter false or null for all its rows."""
     columns = PartitionColumns(_config(tmp_path, "s,i"), _SCHEMA)
     partitions = ["s=a/i=1", "s=a/i=2", "s=b/i=2", "s=__HIVE_DEFAULT_PARTITION__/i=3"]
-
     units = [ReadUnit(path, [], columns.values(path)) for path in partitions]
-
     kept = units_that_may_match(units, condition, _SCHEMA)
-
     assert {unit.name for unit, may in zip(units, kept, strict=True) if may} == expected
 
 

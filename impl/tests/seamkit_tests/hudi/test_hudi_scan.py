@@ -61,7 +61,6 @@ def test_filters_pushed_down_are_exact(types: Path, path: str, where: str, colum
         con.register("t", scan.to_table())
         expected = con.sql(query).to_arrow_table().to_pylist()
         con.register("t", scan.dataset())
-
         assert repr(expected) == repr(con.sql(query).to_arrow_table().to_pylist())
 
 
@@ -75,7 +74,6 @@ def test_a_file_that_goes_during_a_scan_is_a_named_error(
     pattern = "*.parquet" if kind == "base" else ".*.log.*"
     victim = next(p for p in events.glob(pattern) if not p.name.endswith(".crc"))
     victim.unlink()
-
     with pytest.raises(InputError, match=r"no such file.*plan the scan again") as caught:
         scan.to_table()
     assert victim.name in str(caught.value)
@@ -91,7 +89,6 @@ def test_the_native_path_refuses_logs(events: Path) -> None:
     """Base files alone are no snapshot where logs apply; asked for as such they are read."""
     with pytest.raises(RefusedError, match="has logs"):
         HudiTable(str(events)).scan(path="native")
-
     rows = HudiTable(str(events)).scan(path="native", query="read-optimized").to_table()
     assert {"base"} == set(rows.column("v").to_pylist())
 
@@ -103,9 +100,7 @@ def test_batches_and_threads_change_no_row(
 ) -> None:
     """The rows are the same at any batch size and number of threads."""
     expected = HudiTable(str(types)).scan().to_table().sort_by("id")
-
     got = HudiTable(str(types)).scan(batch_rows=batch_size, threads=threads).to_table()
-
     # As text, since a NaN equals nothing.
     assert repr(expected.to_pylist()) == repr(got.sort_by("id").to_pylist())
 
@@ -123,7 +118,6 @@ def test_wrong_columns_are_usage_errors(events: Path, columns: list[str], messag
 def test_meta_columns_come_when_named(events: Path) -> None:
     """`_hoodie_*` columns are handed out when they are asked for, and only then."""
     table = HudiTable(str(events))
-
     assert table.scan().schema.names == ["k", "v", "ts"]
     keys = table.scan(["_hoodie_record_key", "k"]).to_table().to_pylist()
     assert all(row["_hoodie_record_key"] == row["k"] for row in keys)

@@ -107,11 +107,7 @@ DAMAGE: dict[str, tuple[bytes, list[str], list[int]]] = {
     "stray bytes at the end": (FIRST + b"#HUDI", [I1], [len(FIRST)]),
     "five bytes alone": (b"#HUDI", [], [0]),
     "magic twice": (FIRST + MAGIC + SECOND, [I1, I2], [len(FIRST)]),
-    "magic three times": (
-        FIRST + MAGIC + MAGIC + SECOND,
-        [I1, I2],
-        [len(FIRST), len(FIRST) + 6],
-    ),
+    "magic three times": (FIRST + MAGIC + MAGIC + SECOND, [I1, I2], [len(FIRST), len(FIRST) + 6]),
     "magic twice at the start": (MAGIC + FIRST, [I1], [0]),
     "garbage takes the block before it": (
         FIRST + SECOND + b"garbage" + THIRD,
@@ -136,11 +132,7 @@ DAMAGE: dict[str, tuple[bytes, list[str], list[int]]] = {
     ),
     "size beyond the file": (MAGIC + struct.pack(">q", 2**40) + FIRST, [I1], [0]),
     "size negative": (MAGIC + struct.pack(">q", -5) + FIRST, [I1], [0]),
-    "a magic in the content of a cut block": (
-        data_block(I1, SECOND)[:-12],
-        [I2],
-        [0],
-    ),
+    "a magic in the content of a cut block": (data_block(I1, SECOND)[:-12], [I2], [0]),
     "a magic in the content of a good block": (
         data_block(I1, MAGIC + b"12345678") + SECOND,
         [I1, I2],
@@ -276,13 +268,7 @@ DELETES: list[tuple[Any, str, Any]] = [
             },
         ),
         "array",
-        (
-            ("long", 5),
-            ("null", None),
-            ("string", "x"),
-            ("date", 3),
-            ("decimal", Decimal("0.25")),
-        ),
+        (("long", 5), ("null", None), ("string", "x"), ("date", 3), ("decimal", Decimal("0.25"))),
     ),
 ]
 

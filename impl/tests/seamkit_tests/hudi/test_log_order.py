@@ -139,7 +139,6 @@ def test_a_log_compaction_of_unasked_instants_is_left_out_where_their_logs_are_n
     blocks = [data("4.c", compacts="1,2"), deletes("5.a")]
     assert order(blocks, invalid="1 2") == ["5.a"]
     assert order(blocks, invalid="1") == ["4.c", "5.a"]
-
     chained = [data("3.c", compacts="1,2"), data("6.c", compacts="3,4"), data("7.a")]
     assert order(chained, invalid="1 2 4") == ["7.a"]
     assert order(chained, invalid="1 2") == ["6.c", "7.a"]

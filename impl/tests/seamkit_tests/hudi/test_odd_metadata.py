@@ -165,7 +165,6 @@ def test_an_odd_rollback_is_named(body: dict[str, Any], tmp_path: Path) -> None:
     table = Table(tmp_path, 9)
     table.instant(at(10), "commit", at(11), base(10))
     (table.timeline / f"{at(20)}_{at(21)}.rollback").write_bytes(odd_container(body))
-
     with pytest.raises(InputError, match=r"rollback: not readable as a rollback"):
         table.load().knows(at(15))
 
@@ -187,7 +186,6 @@ def test_an_odd_plan_is_named(action: str, operation: dict[str, Any], tmp_path: 
     timeline = table.load()
     (instant,) = timeline.instants
     read = timeline.compaction_plan if action == "compaction" else timeline.put_together_by
-
     with pytest.raises(InputError, match=r"requested: not readable as a compaction's plan"):
         read(instant)
 
@@ -203,7 +201,6 @@ def test_an_odd_archived_body_is_named(body: Any, tmp_path: Path) -> None:
     (table.root / ".hoodie" / "archived" / ".commits_.archive.1_1-0-1").write_bytes(
         block("avro", {SCHEMA: json.dumps(schema)}, avro_content(schema, [entry]))
     )
-
     with pytest.raises(InputError, match=r"archive\.1_1-0-1"):
         table.load().latest_schema()
 
@@ -220,7 +217,6 @@ def test_an_odd_record_of_the_metadata_table_is_named(info: dict[str, Any], tmp_
     padding = bytes(path.stat().st_size)
     own = {b"KEY_VALUE_VERSION": b"\0\0\0\1", b"padding": padding}
     path.write_bytes(build_hfile([entries], own | {b"schema": json.dumps(schema).encode()}))
-
     with pytest.raises(InputError, match="a record is not readable"):
         seamkit.open_table(root, listing="metadata").scan()
 

@@ -115,7 +115,6 @@ def test_properties_that_are_not_whole_are_refused_or_the_backup_is_read(
     with pytest.raises(InputError, match=reason) as refused:
         _load(tmp_path, text)
     assert len(str(refused.value)) < 1000
-
     if reason != "not a number":
         assert _load(tmp_path, text, properties_text(9)) == "sample"
 

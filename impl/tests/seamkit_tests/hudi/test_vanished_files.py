@@ -59,9 +59,7 @@ def test_a_read_is_planned_anew_where_its_file_is_gone(
     table, aside, newest = planned
     scan = HudiTable(str(table)).scan()
     _write_and_clean(table, aside)
-
     found = read(scan)
-
     assert found.sort_by("k").equals(newest.sort_by("k"))
     [warning] = scan.report().warnings
     assert "planned anew" in warning.reason

@@ -56,7 +56,6 @@ def test_layout_1_goes_by_request(
 ) -> None:
     """Up to version 6 an incremental query takes instants requested in (begin, end]."""
     expected = range(0 if begin is None else begin + 1, last + 1)
-
     assert _changed(_table(tmp_path, 6), begin, end) == set(map(at, expected))
 
 
@@ -87,7 +86,6 @@ def test_bounds_belong_to_incremental_queries(
 ) -> None:
     """An argument that a query would have to ignore is refused."""
     table = _table(tmp_path, 9)
-
     with pytest.raises(UsageError):
         HudiTable(str(table.root)).scan(query=query, **arguments)  # type: ignore[arg-type]
 
@@ -95,7 +93,6 @@ def test_bounds_belong_to_incremental_queries(
 def test_rows_without_commit_time_have_no_changes(tmp_path: Path) -> None:
     """Without meta fields a row does not tell when it changed."""
     table = Table(tmp_path, 9, hoodie__populate__meta__fields="false")
-
     with pytest.raises(RefusedError, match="meta"):
         HudiTable(str(table.root)).scan(query="incremental")
 
@@ -108,10 +105,8 @@ def test_a_compaction_after_the_end_is_not_seen(tmp_path: Path) -> None:
     table.instant(at(20), "deltacommit", at(21))
     table.instant(at(30), "commit", at(50))
     table.instant(at(40), "deltacommit", at(41))
-
     window = incremental_window(table.load(), at(11), at(45), alone=False)
     (found,) = table.slices(window)
-
     assert names(found) == (base(10), [log(20), log(40)])
 
 
@@ -122,10 +117,8 @@ def test_changes_alone_leave_older_files_out(tmp_path: Path) -> None:
     table.instant(at(10), "commit", at(11))
     table.instant(at(20), "deltacommit", at(21))
     table.instant(at(30), "deltacommit", at(31))
-
     window = incremental_window(table.load(), at(11), at(21), alone=True)
     (found,) = table.slices(window)
-
     assert names(found) == (None, [log(20)])
 
 
@@ -135,9 +128,7 @@ def test_a_group_replaced_after_the_end_is_seen(tmp_path: Path) -> None:
     table.files(base(10, "old"), base(20, "new"))
     table.instant(at(10), "commit", at(11))
     table.replaced(at(20), at(25), "old")
-
     before = incremental_window(table.load(), None, at(15), alone=False)
-
     assert [names(s)[0] for s in table.slices(before)] == [base(10, "old")]
     assert [names(s)[0] for s in table.slices(NOW)] == [base(20, "new")]
     assert [names(s)[0] for s in table.slices(Window(up_to=at(12)))] == [base(10, "old")]
@@ -150,9 +141,7 @@ def test_slices_without_a_change_are_pruned(tmp_path: Path) -> None:
     table.files(base(10, "old"), base(20, "new"))
     table.instant(at(10), "commit", at(11))
     table.instant(at(20), "commit", at(21))
-
     explained = HudiTable(str(tmp_path)).scan(query="incremental", begin=at(11)).explain()
-
     assert base(20, "new") in explained
     assert base(10, "old") not in explained
     assert "no change of the window in 1 slice" in explained
@@ -175,7 +164,6 @@ def test_a_log_compaction_changes_nothing_of_its_own(
     table.log_compaction(at(30), at(31), log(20))
     table.log_compaction(at(35), at(36), log(30), log(25))
     table.instant(at(40), "deltacommit", at(41))
-
     assert _changed(table, begin, None) == set(map(at, changes))
 
 

@@ -35,13 +35,11 @@ def test_a_table_is_found_by_its_name(catalog: Any) -> None:
     """Its newest metadata counts, which pyiceberg reads alike; a later commit is another one."""
     table = seamkit.open_table("iceberg://here/ns.t")
     assert isinstance(table, seamkit.IcebergTable)
-
     own = catalog.load_table("ns.t")
     expected = own.scan().to_arrow().sort_by("k")
     assert table.metadata_file == own.metadata_location.removeprefix("file://")
     assert table.scan().to_table().sort_by("k").to_pylist() == expected.to_pylist()
     assert table.scan(filter=pc.field("k") > 3).count_rows() == 1
-
     own.append(pa.table({"k": [9], "v": ["z"]}))
     assert seamkit.open_table("iceberg://here/ns.t").scan().count_rows() == 4
 
@@ -73,7 +71,6 @@ def test_a_folder_that_a_catalog_writes_has_no_newest_file(catalog: Any) -> None
         seamkit.open_table(location)
     assert "iceberg://CATALOG/NAMESPACE.TABLE" in str(raised.value)
     assert str(raised.value).endswith(f"such as {file.removeprefix('file://')}")
-
     assert seamkit.open_table(file).scan().count_rows() == 3
 
 

@@ -83,9 +83,7 @@ def test_changes_lead_from_each_state_that_spark_read_to_the_next(
 def test_compactions_change_nothing_and_have_no_number(tmp_path: Path) -> None:
     """Snapshots count from 0, the compaction between two of them left out, as Iceberg counts."""
     table = IcebergTable(str(unpack_iceberg("appends", tmp_path)))
-
     told = table.scan(query="cdc", columns=["k", "_change_type", "_change_ordinal"]).to_table()
-
     rows = [tuple(row.values()) for row in told.to_pylist()]
     assert sorted(rows, key=lambda row: (row[2], row[1], row[0])) == [
         (1, "INSERT", 0),
@@ -105,9 +103,7 @@ def test_compactions_change_nothing_and_have_no_number(tmp_path: Path) -> None:
 def test_changes_are_filtered_by_what_they_are(tmp_path: Path) -> None:
     """Kinds and snapshots can be asked for, and rule files out."""
     table = IcebergTable(str(unpack_iceberg("equality", tmp_path)))
-
     gone = table.scan(["k"], query="cdc", filter="_change_type = 'DELETE'").to_table()
-
     assert sorted(gone.column("k").to_pylist()) == [2, 3, 4]
     assert table.scan(["k"], query="cdc", filter="_change_ordinal > 90").count_rows() == 0
 
@@ -129,9 +125,7 @@ def test_deletes_that_are_taken_back_are_refused(tmp_path: Path) -> None:
         schema, rows = reader.writer_schema, list(reader)
     with lists[1].open("wb") as out:
         fastavro.writer(out, schema, rows, metadata={"snapshot-id": str(newest["snapshot-id"])})
-
     table = IcebergTable(str(folder))
-
     with pytest.raises(RefusedError, match="takes back deletes"):
         table.scan(query="cdc", begin=older["snapshot-id"])
 
@@ -142,7 +136,6 @@ def test_a_column_of_the_same_name_is_refused(tmp_path: Path) -> None:
     for file in (folder / "metadata").glob("*.metadata.json"):
         text = file.read_text(encoding="utf-8").replace('"name":"v"', '"name":"_change_type"')
         file.write_text(text, encoding="utf-8")
-
     with pytest.raises(RefusedError, match="_change_type"):
         IcebergTable(str(folder)).scan(query="cdc")
 
@@ -161,7 +154,6 @@ def test_a_manifest_list_that_ends_behind_its_header_is_refused(tmp_path: Path) 
     header = content.index(content[-16:]) + 16  # up to the first sync marker
     assert header < len(content)
     file.write_bytes(content[:header])
-
     with pytest.raises(InputError, match="it has no manifests"):
         IcebergTable(str(folder)).scan()
 
@@ -217,7 +209,6 @@ def _keys(table: IcebergTable, **how: Any) -> dict[str, str]:
 def test_rows_that_a_commit_only_wrote_anew_are_no_changes(name: str, tmp_path: Path) -> None:
     """Rows alike in all columns go in pairs, as Spark's create_changelog_view has it."""
     table = _rewritten(tmp_path / "t", name, "abbcd", "bcCdde")
-
     for how in ({}, {"batch_rows": 1}, {"threads": 4}):
         assert _keys(table, **how) == {"DELETE": "ab", "INSERT": "cde"}
     assert table.scan(["k"], query="cdc", begin=1).count_rows() == 5
@@ -257,7 +248,5 @@ def test_a_row_that_is_deleted_in_place_and_written_again_is_no_change(tmp_path:
         )
         new = pa.table({"k": pa.array([98, 100], pa.int64())})
         table.commit(MadeCommit([gone, MadeFile("b.parquet", new)], operation="overwrite"))
-
         found = _keys(IcebergTable(str(table.folder)))
-
         assert found == {"DELETE": "a", "INSERT": "d"}

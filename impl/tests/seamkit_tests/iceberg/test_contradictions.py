@@ -92,7 +92,6 @@ def test_a_list_that_no_writer_writes_is_refused(
     """A manifest is in a list once, and none is newer than the snapshot that names it."""
     folder = _made(tmp_path / "t")
     change(folder)
-
     with pytest.raises(InputError, match=says):
         IcebergTable(str(folder)).scan()
 
@@ -110,17 +109,13 @@ def _no_current(parsed: dict[str, Any]) -> None:
         (lambda one: one.update({"current-snapshot-id": 2}), "the branch main is at 3"),
         (lambda one: one.update({"last-sequence-number": 2}), "the last one is 2"),
         (lambda one: one["schemas"][0]["fields"][0].update(id=-1), "the id -1, which no"),
-        (
-            lambda one: one["schemas"][0]["fields"][0].update(id=2**31),
-            "the id 2147483648",
-        ),
+        (lambda one: one["schemas"][0]["fields"][0].update(id=2**31), "the id 2147483648"),
         (lambda one: one["schemas"][0]["fields"][0].update(id=2**63 - 1), "the id 92"),
     ],
 )
 def test_metadata_that_no_writer_writes_are_refused(edit: Edit, says: str, tmp_path: Path) -> None:
     """Iceberg's own `TableMetadata` refuses a main branch beside the current snapshot as well."""
     folder = _made(tmp_path / "t", edit)
-
     with pytest.raises(InputError, match=says):
         IcebergTable(str(folder)).scan().to_table()
 
@@ -129,7 +124,6 @@ def test_metadata_that_no_writer_writes_are_refused(edit: Edit, says: str, tmp_p
 def test_metadata_without_references_are_read(edit: Edit | None, tmp_path: Path) -> None:
     """Version 1 has none, and no total is asked for."""
     table = IcebergTable(str(_made(tmp_path / "t", edit)))
-
     assert _warnings(table.scan(strict=True)) == []
 
 
@@ -175,7 +169,6 @@ def test_totals_of_a_snapshot_are_held_against_its_list(
 def test_a_total_that_is_none_says_nothing(name: str, total: Any, tmp_path: Path) -> None:
     """Summaries are texts that writers leave out, and no reader needs."""
     folder = _made(tmp_path / "t", _says(**{name: total}))
-
     assert _warnings(IcebergTable(str(folder)).scan(strict=True)) == []
 
 
@@ -185,7 +178,6 @@ def test_a_manifest_that_is_missing_is_told(gone: int, tmp_path: Path) -> None:
     folder = _made(tmp_path / "t", _says())
     assert _warnings(IcebergTable(str(folder)).scan(strict=True)) == []
     _list(lambda rows: rows.pop(gone))(folder)
-
     with pytest.raises(InputError, match="its manifests have"):
         IcebergTable(str(folder)).scan(strict=True)
     assert len(_warnings(IcebergTable(str(folder)).scan())) == 2
@@ -217,7 +209,6 @@ def test_entries_that_no_writer_writes_are_refused(
     """Data are no newer than the manifest that brings them; a map has a key once."""
     folder = _made(tmp_path / "t")
     _rewrite(folder, content, _entries(change))
-
     with pytest.raises(InputError, match=says):
         IcebergTable(str(folder)).scan()
 
@@ -226,7 +217,6 @@ def test_an_entry_older_than_its_manifest_says_is_doubted(tmp_path: Path) -> Non
     """Its deletes then count for fewer files than the writer meant, or for more."""
     folder = _made(tmp_path / "t")
     _rewrite(folder, 1, _entries(lambda one: one.update(sequence_number=0)))
-
     _doubted(folder, "the least of its manifest is 3")
 
 
@@ -243,7 +233,6 @@ def test_bounds_that_contradict_each_other_rule_nothing_out(tmp_path: Path) -> N
     made.commit(MadeCommit([MadeFile("a.parquet", _keys(1), changed=changed)]))
     table = IcebergTable(str(made.folder))
     assert table.scan(filter="k < 5").count_rows() == table.scan(filter="k = 1").count_rows() == 1
-
     gone = MadeFile("d.parquet", _keys(1), content=2, changed=changed)
     made.commit(MadeCommit([gone], operation="delete"))
     assert IcebergTable(str(made.folder)).scan().count_rows() == 0
@@ -319,7 +308,6 @@ def test_metadata_of_an_older_version_under_a_newer_name_are_doubted(tmp_path: P
     newest, older = (folder / f"metadata/v{one}.metadata.json" for one in (number, number - 1))
     assert _warnings(IcebergTable(str(folder)).scan(strict=True)) == []
     newest.write_bytes(older.read_bytes())
-
     _doubted(folder, f"version {number - 2} was before it")
 
 
@@ -337,7 +325,6 @@ def test_vectors_that_change_places_are_refused(tmp_path: Path) -> None:
     folder = unpack_iceberg("vectors-shared", tmp_path)
     assert _warnings(IcebergTable(str(folder)).scan(strict=True)) == []
     _rewrite(folder, 1, _swap)
-
     with pytest.raises(InputError, match="its file says the data file"):
         IcebergTable(str(folder)).scan().to_table()
 
@@ -351,7 +338,6 @@ def test_a_vector_of_no_data_file_is_doubted(tmp_path: Path) -> None:
     """The rows that it deleted would be back."""
     folder = unpack_iceberg("vectors", tmp_path)
     _rewrite(folder, 1, _rename)
-
     _doubted(folder, "a deletion vector is for file:/other, which is not there")
 
 
@@ -360,7 +346,6 @@ def test_a_data_file_that_is_there_twice_is_doubted(tmp_path: Path) -> None:
     made = MadeTable(tmp_path / "t", [_KEY])
     for _ in range(2):
         made.commit(MadeCommit([MadeFile("a.parquet", _keys(1))]))
-
     _doubted(made.folder, r"a\.parquet is there 2 times")
 
 
@@ -427,7 +412,6 @@ def test_files_that_a_manifest_inherits_or_keeps_are_not_doubted(
         schema, header, rows = _read(file)
         rows[1]["min_sequence_number"] = 1
         _write(file, schema, header, rows)
-
     assert _warnings(table.scan(strict=True)) == []
     assert table.scan().count_rows() == 2
 
@@ -464,7 +448,6 @@ def test_compressed_metadata_grow_to_a_bound(
     monkeypatch.setattr(document, "_SMALL_BYTES", enough if small is None else small)
     monkeypatch.setattr(document, "_GROWTH", times if growth is None else growth)
     monkeypatch.setattr(document, "_MOST_BYTES", enough if most is None else most)
-
     if is_read:
         assert IcebergTable(str(folder)).scan().count_rows() == 2
     else:

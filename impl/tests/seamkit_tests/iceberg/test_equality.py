@@ -172,6 +172,5 @@ def test_field_ids_that_no_writer_gives_are_refused(
         footer.tree[6].value = footer.tree[6].value[: len(footer.tree[6].value) - more]
         path.write_bytes(footer.file())
     assert edited
-
     with pytest.raises(InputError, match=why):
         IcebergTable(str(folder)).scan().to_table()

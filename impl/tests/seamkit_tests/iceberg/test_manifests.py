@@ -130,7 +130,6 @@ def test_what_cannot_be_believed_is_refused(
     """By name, and before a row is handed out."""
     folder = unpack_iceberg(table, tmp_path)
     _rewrite(folder, content, edit)
-
     with pytest.raises(error, match=says):
         IcebergTable(str(folder)).scan(threads=1).to_table()
 
@@ -140,7 +139,6 @@ def test_a_manifest_is_as_its_list_says(tmp_path: Path, content: int) -> None:
     """An Avro file that ends after an earlier block would pass for a whole one."""
     folder = unpack_iceberg("positions", tmp_path)
     _rewrite(folder, content, list.clear, settle=False)
-
     with pytest.raises(InputError, match="its list says"):
         IcebergTable(str(folder)).scan()
 
@@ -151,7 +149,6 @@ def test_a_newer_position_delete_does_not_reach_back(tmp_path: Path) -> None:
     folder = unpack_iceberg("positions-by-partition", tmp_path)
     whole = IcebergTable(str(folder)).scan().to_table().column("k").to_pylist()
     assert sorted(whole) == [3, 4]
-
     _rewrite(folder, 1, _set("sequence_number", 1))
     rows = IcebergTable(str(folder)).scan().to_table().column("k").to_pylist()
     # Of the first commit's file alone rows are gone.
@@ -261,7 +258,6 @@ def test_manifests_may_have_any_avro_form(
     folder = unpack_iceberg(table, tmp_path)
     before = IcebergTable(str(folder)).scan().to_table()
     _reform(folder, change)
-
     after = IcebergTable(str(folder)).scan()
     assert after.to_table().equals(before)
     [name, *_] = before.column_names
@@ -305,7 +301,6 @@ def test_equality_ids_are_numbers(tmp_path: Path) -> None:
     items = {"type": "array", "items": ["int", "null"]}
     _reform(folder, _field(135, type=["null", items]))
     _rewrite(folder, 1, _set("equality_ids", [1, None]))
-
     with pytest.raises(InputError, match="equality ids that are no numbers"):
         IcebergTable(str(folder)).scan()
 
@@ -341,7 +336,6 @@ def test_metadata_and_lists_are_parsed_once_until_they_are_written_anew(
     assert snapshot is not None
     lists = [read_list(one._files, snapshot, one._metadata) for one in (first, again)]
     assert lists[0] is lists[1]
-
     text = Path(first.metadata_file).read_text()
     Path(first.metadata_file).write_text(text.replace('"location"', '"told":1,"location"'))
     path = folder / first._files.shown(str(snapshot.manifest_list))

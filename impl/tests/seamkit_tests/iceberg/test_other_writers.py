@@ -45,7 +45,6 @@ def test_a_hint_may_hold_the_name_of_a_file(ending: str, name: str, tmp_path: Pa
     (folder / "v1.metadata.json").rename(folder / "00000-aaaa.metadata.json")
     (folder / "v2.metadata.json").rename(folder / f"{name}.metadata.json")
     (folder / "version-hint.text").write_text(name + ending + "\n")
-
     assert _keys(IcebergTable(str(tmp_path / "t"))) == [0, 1]
 
 
@@ -54,7 +53,6 @@ def test_a_hint_that_names_a_file_that_is_gone_is_told(tmp_path: Path) -> None:
     folder = _made(tmp_path / "t").folder / "metadata"
     (folder / "v1.metadata.json").rename(folder / "00000-aaaa.metadata.json")
     (folder / "version-hint.text").write_text("00001-bbbb")
-
     with pytest.raises(UsageError, match="give the path of the file"):
         IcebergTable(str(tmp_path / "t"))
 
@@ -63,7 +61,6 @@ def test_a_hint_of_a_number_is_walked_on(tmp_path: Path) -> None:
     """Hadoop's catalog may have died before it wrote the hint."""
     folder = _made(tmp_path / "t", commits=3).folder
     (folder / "metadata" / "version-hint.text").write_text("1")
-
     assert _keys(IcebergTable(str(folder))) == [0, 1, 2]
 
 
@@ -75,7 +72,6 @@ def test_a_metadata_file_is_found_from_within_its_folders(
     folder = _made(tmp_path / "t").folder
     monkeypatch.chdir(folder / below)
     path = "v1.metadata.json" if below == "metadata" else "metadata/v1.metadata.json"
-
     assert _keys(IcebergTable(path)) == [0]
     assert seamkit.open_table(path).scan().count_rows() == 1
 
@@ -136,11 +132,7 @@ _TYPES: dict[str, tuple[Any, pa.Table, list[Any]]] = {
 }
 _VALUE = {"metadata": b"\x01\x00\x00", "value": b"\x0c\x2a"}
 _VARIANT = pa.struct([pa.field("metadata", pa.binary()), pa.field("value", pa.binary())])
-_TYPES["variant"] = (
-    "variant",
-    pa.table({"x": pa.array([_VALUE, None], _VARIANT)}),
-    [_VALUE, None],
-)
+_TYPES["variant"] = ("variant", pa.table({"x": pa.array([_VALUE, None], _VARIANT)}), [_VALUE, None])
 _TYPES["unknown"] = ("unknown", pa.table({"k": pa.array([1, 2], pa.int64())}), [None, None])
 
 
@@ -152,7 +144,6 @@ def test_types_of_version_3_are_read(kind: str, tmp_path: Path) -> None:
     table = MadeTable(tmp_path / "t", [_KEY, column], version=3)
     table.commit(MadeCommit([MadeFile("a.parquet", rows)]))
     opened = IcebergTable(str(table.folder))
-
     assert opened.scan(["x"]).to_table()["x"].to_pylist() == values
     in_sql = duckdb.from_arrow(opened.scan().dataset())
     assert [row[0] for row in in_sql.select("x").fetchall()] == values
@@ -177,10 +168,8 @@ def test_bounds_of_shapes_rule_nothing_out(tmp_path: Path) -> None:
     changed = {"lower_bounds": bounds, "upper_bounds": bounds, "value_counts": counts}
     rows = pa.table({"x": pa.array([_POINT], pa.binary())})
     table.commit(MadeCommit([MadeFile("a.parquet", rows, changed=changed)]))
-
     text = "".join(f"\\x{byte:02X}" for byte in _POINT)
     found = IcebergTable(str(table.folder)).scan(filter=f"x = '{text}'::BLOB")
-
     assert found.count_rows() == 1
 
 
@@ -199,9 +188,7 @@ def test_a_variant_in_pieces_is_put_together(tmp_path: Path) -> None:
         }
     )
     table.commit(MadeCommit([MadeFile("a.parquet", rows)]))
-
     found = IcebergTable(str(table.folder)).scan(["x", "xs"], batch_rows=2).to_table().to_pylist()
-
     whole = {"metadata": _VALUE["metadata"], "value": bytes([3 << 2, 5])}
     assert found == [
         {"x": whole, "xs": [whole, _VALUE]},
@@ -218,7 +205,6 @@ def test_an_encrypted_table_is_refused_with_one_sentence(tmp_path: Path) -> None
         folder / "metadata/v1.metadata.json",
         lambda parsed: parsed.update({"encryption-keys": [key]}),
     )
-
     with pytest.raises(RefusedError, match=r"encrypted tables \(encryption-keys\)"):
         IcebergTable(str(folder))
 

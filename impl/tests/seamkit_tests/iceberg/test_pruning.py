@@ -50,7 +50,6 @@ def test_manifests_without_rows_are_not_opened(number: int, tmp_path: Path) -> N
     whole = table.scan(threads=1).to_table().to_pylist()
     steps = json.loads((ICEBERG_GOLDEN / "apart" / "witness.json").read_text(encoding="utf-8"))
     assert _texts(whole) == Counter(tuple(row) for row in steps[-1]["rows"])
-
     scan = table.scan(filter=condition, threads=1)
     assert _texts(scan.to_table().to_pylist()) == _texts(filter(keeps, whole))
     plan = scan.explain()

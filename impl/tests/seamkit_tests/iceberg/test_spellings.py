@@ -49,10 +49,7 @@ _SPELLINGS: dict[tuple[str, str], list[tuple[Any, Any]]] = {
             _FIXED | {"size": 4, "logicalType": "decimal", "precision": 9, "scale": 2},
             Decimal("7.50"),
         ),
-        (
-            {"type": "bytes", "logicalType": "decimal", "precision": 9, "scale": 2},
-            Decimal("7.50"),
-        ),
+        ({"type": "bytes", "logicalType": "decimal", "precision": 9, "scale": 2}, Decimal("7.50")),
         ("bytes", (750).to_bytes(2, "big")),
     ],
     ("string", "identity"): [("string", "é"), ("bytes", "é".encode())],
@@ -132,7 +129,6 @@ def test_zero_has_two_signs(tmp_path: Path) -> None:
         for at, value in enumerate((0.0, -0.0, 0.0, None, 0.5))
     ]
     table.commit(MadeCommit(files, {"part": "double"}))
-
     found = IcebergTable(str(table.folder)).scan(columns=["p"]).to_table().column("p").to_pylist()
     assert [repr(value) for value in found] == ["0.0", "-0.0", "0.0", "None", "0.5"]
 
@@ -156,7 +152,6 @@ def test_a_delete_finds_its_partition_whoever_wrote_it(
         else table.deletes("d.parquet", "a.parquet", [1], partition=own)
     )
     table.commit(MadeCommit([gone], {"part": delete[0]}, operation="delete"))
-
     assert _through_every_outlet(table.folder) == [[1, 3, 4]] * 4
 
 
@@ -170,9 +165,7 @@ def test_values_of_a_partition_are_of_the_column_whoever_wrote_them(
     kind: Any = "int" if number else {"type": "int", "logicalType": "date"}
     one = MadeFile("a.parquet", _rows("date", [1]), {"part": 19723 if number else _DAY})
     table.commit(MadeCommit([one], {"part": kind}))
-
     scan = IcebergTable(str(table.folder)).scan(filter="p = DATE '2024-01-01'")
-
     assert scan.to_table().column("p").to_pylist() == [_DAY]
 
 
@@ -190,7 +183,6 @@ def test_a_partition_gives_the_column_that_its_file_lacks(transform: str, tmp_pa
     }
     rows, value = _rows("date", [1, 2]).drop(["p"]), 19723 if transform == "identity" else 1
     table.commit(MadeCommit([MadeFile("a.parquet", rows, {"part": value}, changed=counts)]))
-
     if transform == "identity":
         assert _through_every_outlet(table.folder) == [[1, 2]] * 4
         found = IcebergTable(str(table.folder)).scan(["p"]).to_table()
@@ -221,7 +213,6 @@ def test_partitions_of_old_writers_before_1970_are_read(
     table = _table(tmp_path / "t", column, transform)
     rows = pa.table({"k": pa.array([1], pa.int64()), "p": pa.array([moment], _COLUMNS[column])})
     table.commit(MadeCommit([MadeFile("a.parquet", rows, {"part": 0})]))
-
     for condition in (f"p = {text}", f"p <= {text}", f"p < {text.replace('1969', '1970')}"):
         found = IcebergTable(str(table.folder)).scan(filter=condition).to_table()
         assert found.column("k").to_pylist() == [1], condition

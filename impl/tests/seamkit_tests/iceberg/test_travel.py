@@ -27,12 +27,9 @@ def travel(tmp_path: Path) -> IcebergTable:
     return IcebergTable(str(unpack_iceberg("travel", tmp_path)))
 
 
-def test_branches_have_the_current_schema_and_tags_that_of_their_time(
-    travel: IcebergTable,
-) -> None:
+def test_branches_have_the_current_schema_and_tags_that_of_their_time(travel: IcebergTable) -> None:
     """As Iceberg's own readers take them."""
     side, first = travel.scan(as_of="side"), travel.scan(as_of="ref:first")
-
     assert side.schema.names == ["k", "v", "n"]
     assert first.schema.names == ["k", "v"]
     assert _keys(travel, as_of="side") == [1, 2, 8]
@@ -45,7 +42,6 @@ def test_times_follow_the_log_and_not_the_snapshots(travel: IcebergTable) -> Non
     log = json.loads(Path(travel.metadata_file).read_text(encoding="utf-8"))["snapshot-log"]
     rolled_back = log[-2]
     assert str(rolled_back["snapshot-id"]) == origin["instants"][1]
-
     moment = dt.datetime.fromtimestamp(rolled_back["timestamp-ms"] / 1000, dt.UTC)
     assert _keys(travel, as_of=moment) == [1]
     assert _keys(travel, as_of=moment - dt.timedelta(milliseconds=1)) == [1, 2, 3]
@@ -84,7 +80,6 @@ def test_appends_are_those_of_the_line_of_parents(travel: IcebergTable) -> None:
 def test_appends_that_are_no_longer_known_are_refused(tmp_path: Path) -> None:
     """Expired snapshots are not passed over; an explicit begin would say so."""
     table = IcebergTable(str(unpack_iceberg("expired", tmp_path)))
-
     with pytest.raises(UsageError, match="are gone, so what they changed is not known"):
         table.scan(query="incremental")
 
@@ -92,7 +87,6 @@ def test_appends_that_are_no_longer_known_are_refused(tmp_path: Path) -> None:
 def test_what_is_left_out_of_appends_is_noted(tmp_path: Path) -> None:
     """Deletes and overwrites are no appends."""
     table = IcebergTable(str(unpack_iceberg("appends", tmp_path)))
-
     plan = table.scan(query="incremental").explain()
     assert plan.count("left out: ") == 2
 
@@ -123,7 +117,6 @@ def test_metadata_that_contradicts_itself_is_refused(
         content = json.loads(file.read_text(encoding="utf-8"))
         content[name] = change
         file.write_text(json.dumps(content), encoding="utf-8")
-
     with pytest.raises((InputError, RefusedError), match=says):
         IcebergTable(str(folder)).scan()
 
@@ -145,7 +138,6 @@ def test_version_1_may_have_its_schema_alone_as_the_current_one(
     del content["current-schema-id"], own["schema-id"]
     content["schemas"] = [other | {"schema-id": 0}, *([own | {"schema-id": 1}] * is_there)]
     file.write_text(json.dumps(content), encoding="utf-8")
-
     if is_there:
         found = IcebergTable(str(folder)).scan().to_table().column("v").to_pylist()
         assert sorted(found) == ["c", "d", "e", "new"]
@@ -162,7 +154,6 @@ def test_types_that_are_not_known_are_refused_by_name(tmp_path: Path, kind: Any)
         content = json.loads(file.read_text(encoding="utf-8"))
         content["schemas"][0]["fields"][1]["type"] = kind
         file.write_text(json.dumps(content), encoding="utf-8")
-
     with pytest.raises(SeambenchError) as raised:
         IcebergTable(str(folder)).scan()
     assert isinstance(raised.value, InputError | RefusedError)
@@ -174,7 +165,6 @@ def test_a_copy_reads_its_own_files(tmp_path: Path) -> None:
     there = unpack_iceberg("vectors-shared", tmp_path / "b")
     for file in (there / "data").rglob("*.parquet"):
         file.unlink()
-
     assert IcebergTable(str(here)).scan().count_rows() == 2
     with pytest.raises(InputError, match="no such file"):
         IcebergTable(str(there)).scan().to_table()
@@ -186,6 +176,5 @@ def test_the_folder_shows_its_newest_metadata(name: str, tmp_path: Path) -> None
     folder = unpack_iceberg(name, tmp_path)
     newest = json.loads((ICEBERG_GOLDEN / name / "witness.json").read_text("utf-8"))[-1]["metadata"]
     assert IcebergTable(str(folder)).metadata_file.endswith(newest)
-
     (folder / "metadata" / "version-hint.text").unlink()
     assert IcebergTable(str(folder)).metadata_file.endswith(newest)

@@ -33,12 +33,7 @@ _COLUMNS: list[dict[str, Any]] = [
         "id": 5,
         "name": "l",
         "required": False,
-        "type": {
-            "type": "list",
-            "element-id": 6,
-            "element-required": False,
-            "element": "uuid",
-        },
+        "type": {"type": "list", "element-id": 6, "element-required": False, "element": "uuid"},
     },
 ]
 _FIXED = pa.binary(16)
@@ -128,9 +123,7 @@ def test_a_text_against_a_uuid_meets_its_row(
     table = _Nested(tmp_path / "t", _COLUMNS, part if partitioned else ())
     rows = _rows([0, 1, 2, 3, 4, 5], kind)
     table.commit(MadeCommit([MadeFile("a.parquet", rows, {"p": 1})]))
-
     opened = IcebergTable(str(table.folder))
-
     for condition, keys in _CONDITIONS.items():
         assert _OUTLETS[outlet](opened, condition) == keys, condition
 
@@ -141,15 +134,9 @@ def test_uuids_have_their_type_at_every_depth(kind: pa.DataType, tmp_path: Path)
     table = _Nested(tmp_path / "t", _COLUMNS)
     table.commit(MadeCommit([MadeFile("a.parquet", _rows([2, 3], kind))]))
     opened = IcebergTable(str(table.folder))
-
     rows = opened.scan().to_table()
-
     assert opened.schema.field("u").type == pa.uuid()
-    assert rows.schema.types[1:] == [
-        pa.uuid(),
-        pa.struct([("v", pa.uuid())]),
-        pa.list_(pa.uuid()),
-    ]
+    assert rows.schema.types[1:] == [pa.uuid(), pa.struct([("v", pa.uuid())]), pa.list_(pa.uuid())]
     assert rows["u"].to_pylist() == _IDS[2:4]
     assert rows["s"].to_pylist() == [{"v": one} for one in _IDS[2:4]]
     assert rows["l"].to_pylist() == [[one] for one in _IDS[2:4]]
@@ -170,7 +157,6 @@ def test_equality_deletes_by_uuid_take_out_their_rows(
     keys = pa.table({"u": pa.array([_IDS[1].bytes, None, _IDS[3].bytes], delete)})
     table.commit(MadeCommit([MadeFile("d.parquet", keys, content=2)], operation="delete"))
     opened = IcebergTable(str(table.folder))
-
     for columns in (["k"], ["u", "k"], None):
         rows = opened.scan(columns, batch_rows=1).to_table()
         assert sorted(rows["k"].to_pylist()) == [0, 2]
@@ -189,7 +175,6 @@ def test_a_partition_of_one_uuid_gives_the_column(tmp_path: Path) -> None:
     ]
     table.commit(MadeCommit(files, {"p": kind}))
     opened = IcebergTable(str(table.folder))
-
     assert set(opened.scan().to_table()["u"].to_pylist()) == {None, _IDS[1], _IDS[2]}
     for read in (_scanned, _in_duckdb, _registered):
         assert read(opened, f"u = '{_IDS[1]}'") == [1]
@@ -211,9 +196,7 @@ def test_defaults_are_uuids(tmp_path: Path) -> None:
     parsed["last-column-id"] = 8
     metadata.write_text(json.dumps(parsed))
     opened = IcebergTable(str(table.folder))
-
     [row] = opened.scan().to_table().to_pylist()
-
     assert (row["n"], row["s"]) == (_IDS[4], {"v": _IDS[1], "n": _IDS[4]})
     for read in (_scanned, _in_duckdb, _registered):
         assert read(opened, f"n = '{text}' AND s.n = '{text}'") == [1]
@@ -254,7 +237,6 @@ def test_uuids_of_avro_and_orc_are_uuids(ending: str, tmp_path: Path) -> None:
     parsed["properties"] = {"schema.name-mapping.default": json.dumps(names)}
     metadata.write_text(json.dumps(parsed))
     opened = IcebergTable(str(table.folder))
-
     assert opened.scan().to_table()["u"].to_pylist() == [_IDS[1], None, _IDS[3]]
     for read in (_scanned, _in_duckdb, _registered):
         assert read(opened, f"u = '{_IDS[3]}'") == [3]

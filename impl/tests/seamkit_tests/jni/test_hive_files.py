@@ -79,10 +79,7 @@ def test_parts_of_a_file_make_up_the_whole(text: Path) -> None:
         row
         for begin, length in (("0", "7"), ("7", "9"))
         for row in scanned(
-            text,
-            block_offset=begin,
-            block_length=length,
-            **{"SerDe.skip.header.line.count": "1"},
+            text, block_offset=begin, block_length=length, **{"SerDe.skip.header.line.count": "1"}
         )
     ]
     assert cut == whole

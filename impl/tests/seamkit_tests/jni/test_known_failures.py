@@ -15,6 +15,5 @@ def test_our_own_known_failures_are_told() -> None:
     section = DOCUMENT.read_text("utf-8").partition(TITLE)[2].partition("\n## ")[0]
     files = [JniReader.xfails, NativeJniReader.xfails]
     known = {id_ for file in files if file for id_ in load_xfails(file).entries}
-
     assert known
     assert sorted(re.findall(r"`(scan/[^`]+)`", section)) == sorted(known)

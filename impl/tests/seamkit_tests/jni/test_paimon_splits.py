@@ -137,7 +137,6 @@ def test_a_filter_reaches_the_core_by_keys_alone_where_rows_are_merged(tmp_path:
     point = ("scan.snapshot-id", str(PaimonTable(str(table)).snapshot_id))
     splits = PaimonSplits(str(table), "", point, travels=False)
     value, key = pc.field("v") == "1-11", pc.field("k") == 4
-
     unmerged = splits.parameters(replace(unit, changes=None), scan.schema, value)
     assert scanned(unmerged) == [{"k": 4, "v": "1-11"}]
     assert splits.parameters(unit, scan.schema, value)["predicate_info"] == ""

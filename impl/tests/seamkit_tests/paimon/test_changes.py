@@ -74,7 +74,6 @@ def test_what_was_written_is_what_the_core_reads(name: str, tmp_path: Path) -> N
         scan = PaimonTable(folder, branch=step.get("on")).scan(**_query(step))
         found = scan.to_table()
         _check_told(scan, found)
-
         expected = Counter(tuple(row[1:]) for row in rows if row[0] in ("+I", "+U"))
         assert Counter(tuple(_texts(row)) for row in found.to_pylist()) == expected, step
 
@@ -99,7 +98,6 @@ def test_rows_with_their_kinds_are_those_that_the_core_reads(
         scan = table.scan(**own)
         assert scan.schema.names == ["rowkind", *table.schema.names]
         found = scan.to_table().to_pylist()
-
         told = Counter((row.pop("rowkind"), *_texts(row)) for row in found)
         assert told == Counter(map(tuple, rows)), step
         compared += 1
@@ -110,7 +108,6 @@ def test_kinds_of_rows_can_be_filtered_and_counted(tmp_path: Path) -> None:
     """By either language, beside other columns, alone or unnamed; whichever columns are named."""
     table = PaimonTable(str(unpack_paimon("core-changes", tmp_path)))
     window: dict[str, Any] = {"query": "incremental", "begin": 0, "end": 5}
-
     for condition in ("rowkind = '-D'", pc.field("rowkind") == "-D"):
         scan = table.scan(["k"], filter=condition, row_kinds=True, **window)
         assert sorted(scan.to_table()["k"].to_pylist()) == [1, 3, 9]
@@ -130,9 +127,7 @@ def test_kinds_of_rows_can_be_filtered_and_counted(tmp_path: Path) -> None:
 def test_rows_of_a_table_without_a_key_are_insertions(tmp_path: Path) -> None:
     """Its files tell no kinds."""
     table = PaimonTable(str(unpack_paimon("core-append", tmp_path)))
-
     found = table.scan(query="incremental", row_kinds=True).to_table()
-
     assert set(found["rowkind"].to_pylist()) == {"+I"}
     assert found.num_rows == table.scan(query="incremental").count_rows() > 0
 
@@ -142,7 +137,6 @@ def test_a_row_of_an_unknown_kind_is_an_error(tmp_path: Path) -> None:
     rows = pa.table({"k": [1], "_VALUE_KIND": pa.array([4], pa.int8())})
     pq.write_table(rows, tmp_path / "a.parquet")
     reader = with_kinds(lambda: ParquetReader(Storage(str(tmp_path)), "a.parquet"))
-
     with pytest.raises(InputError, match=r"a\.parquet: a row has the unknown kind"):
         list(reader.batches(pa.schema({"rowkind": pa.string()}), 1, use_threads=False))
 
@@ -153,7 +147,6 @@ def test_changes_are_those_of_the_changelog(name: str, tmp_path: Path) -> None:
     table = PaimonTable(str(unpack_paimon(name, tmp_path)))
     for step, rows in TABLES[name]:
         found = table.scan(**{**_query(step), "query": "cdc"}).to_table().to_pylist()
-
         images = Counter(
             (kind, *_texts(row))
             for change in found
@@ -174,11 +167,9 @@ def test_the_tables_are_read_in_every_mode() -> None:
 def test_a_changelog_has_one_change_of_an_update(tmp_path: Path) -> None:
     """The rows before and after an update, which a changelog has one after the other, are one."""
     table = PaimonTable(str(unpack_paimon("core-changelog-lookup", tmp_path)))
-
     scan = table.scan(query="cdc", begin=2, end=4)
     _check_told(scan, scan.to_table())
     changes = scan.to_table().sort_by("op").to_pylist()
-
     found = [
         (c["op"], *((c["before"] or {}).values()), *((c["after"] or {}).values())) for c in changes
     ]
@@ -188,11 +179,9 @@ def test_a_changelog_has_one_change_of_an_update(tmp_path: Path) -> None:
 def test_differences_have_both_images(tmp_path: Path) -> None:
     """Between two snapshots a key is new, gone or changed, and rows alike are no change."""
     table = PaimonTable(str(unpack_paimon("core-changes", tmp_path)))
-
     scan = table.scan(query="cdc", begin=1, end=3, mode="diff")
     _check_told(scan, scan.to_table())
     changes = scan.to_table().to_pylist()
-
     found = {
         (c["op"], *((c["before"] or {}).values()), *((c["after"] or {}).values())) for c in changes
     }
@@ -242,10 +231,8 @@ def test_both_zeros_of_a_key_are_one_key_of_differences(tmp_path: Path, by_row: 
 def test_changes_may_be_filtered_and_projected(tmp_path: Path) -> None:
     """Columns, filters and datasets work as for snapshots, over the columns of the query."""
     table = PaimonTable(str(unpack_paimon("core-changelog-input", tmp_path)))
-
     scan = table.scan(["op"], query="cdc", filter="op = 'd' or after.k = 4")
     ops = scan.to_table().column("op").to_pylist()
-
     assert sorted(ops) == ["d", "d", "d", "i"]
     assert table.scan(["a"], query="incremental", filter="k = 4").to_table().to_pylist() == [
         {"a": 4}
@@ -282,7 +269,6 @@ def test_a_branch_has_an_address(tmp_path: Path) -> None:
     """`TABLE/branch/branch-NAME` is the branch, for `open_table` as well; others are refused."""
     folder = unpack_paimon("core-branches", tmp_path)
     old = seamkit.open_table(folder / "branch" / "branch-old")
-
     assert isinstance(old, PaimonTable)
     assert old.branch == "old"
     assert old.scan().to_table() == PaimonTable(str(folder), branch="old").scan().to_table()

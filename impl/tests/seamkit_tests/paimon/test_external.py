@@ -28,9 +28,7 @@ def test_files_are_read_where_their_manifest_says(name: str, tmp_path: Path) -> 
     before = rows_of_table(table).to_pylist()
     outside = tmp_path / "outside"
     outside.mkdir()
-
     files = _moved(table, outside)
-
     assert files
     assert not list(table.glob("bucket-*/data-*"))
     assert rows_of_table(table).to_pylist() == before

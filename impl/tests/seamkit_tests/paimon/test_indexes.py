@@ -35,7 +35,6 @@ def test_indexes_of_searches_say_nothing_of_which_rows_there_are(
         changed = {"_INDEX_TYPE": "ivf-pq", "_GLOBAL_INDEX": within}
         listed = [one | changed for one in read_container(content, str(file))]
         file.write_bytes(container(schema, listed))
-
     if within:
         assert rows_of_table(table) == rows
     else:

@@ -25,7 +25,6 @@ def test_files_in_each_others_place_are_told(name: str, ending: str, tmp_path: P
     if ending != "parquet":
         files_as(table, ending)
     assert _answer(table) == rows
-
     found = in_each_others_place(table, f"**/data-*.{ending}", _answer)
     assert found["told"]
     assert not found["silent"]
@@ -122,7 +121,6 @@ def test_a_manifest_of_vectors_that_ends_with_its_header_is_refused(
         content = file.read_bytes()
         marker = content[-16:]  # of each block, and of the header
         file.write_bytes(content[: content.index(marker) + 16 - lost])
-
     with pytest.raises(InputError, match="index-manifest"):
         PaimonTable(str(table)).scan().to_table()
 
@@ -134,7 +132,6 @@ def test_a_list_of_manifests_that_ends_with_its_header_is_refused(tmp_path: Path
     file = table / "manifest" / snapshot["deltaManifestList"]
     content = file.read_bytes()
     file.write_bytes(content[: content.index(content[-16:]) + 16])
-
     with pytest.raises(
         InputError, match=f"{file.name}: .* bytes where {len(content):,} are stated"
     ):
@@ -260,7 +257,6 @@ def test_a_field_of_a_snapshot_with_one_wrong_letter_is_refused(tmp_path: Path) 
     assert '"indexManifest"' in text
     file.write_text(text.replace('"commitUser"', '"aUser" : "", "commitUser"'), "utf-8")
     assert _answer(table) == rows
-
     file.write_text(text.replace('"indexManifest"', '"indexMan)fest"'), "utf-8")
     with pytest.raises(
         InputError, match=r"'indexMan.fest' is one letter away from 'indexManifest'"

@@ -49,7 +49,6 @@ def test_ways_to_read_agree(name: str, tmp_path: Path) -> None:
     table = PaimonTable(str(unpack_paimon(name, tmp_path)))
     whole = table.scan(threads=1).to_table()
     rows = Counter(map(repr, whole.to_pylist()))
-
     assert Counter(map(repr, table.scan(batch_rows=1).to_table().to_pylist())) == rows
     assert table.scan().count_rows() == whole.num_rows
     for column in whole.column_names:

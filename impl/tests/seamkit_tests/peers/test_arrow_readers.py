@@ -31,7 +31,6 @@ def _request(**options: str) -> SerdeRequest:
 def test_batches_come_back(peer: Peer) -> None:
     """Each batch is a message of its own, but for polars, whose frames are one."""
     written = peer.serialize(_request(), [_BATCH, _BATCH])
-
     for reader in (ArrowIpcSerde(), peer):
         found = reader.deserialize(_request(), written)
         assert [row for b in found for row in b.to_pylist()] == _BATCH.to_pylist() * 2
@@ -41,14 +40,12 @@ def test_batches_come_back(peer: Peer) -> None:
 def test_a_batch_without_rows_is_a_batch(peer: Peer) -> None:
     """It is a message too: schema and batch come back, of pyarrow's bytes."""
     [found] = peer.deserialize(_request(), ArrowIpcSerde().serialize(_request(), [_EMPTY]))
-
     assert (found.num_rows, found.schema.names) == (0, _SCHEMA.names)
 
 
 def test_no_batches_are_a_stream(peer: Peer) -> None:
     """A stream of a schema alone is whole."""
     written = peer.serialize(_request(), [])
-
     assert sum(b.num_rows for b in ArrowIpcSerde().deserialize(_request(), written)) == 0
 
 

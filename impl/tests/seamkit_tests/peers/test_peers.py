@@ -49,7 +49,6 @@ def test_the_newest_file_of_each_id_is_read(table: Path) -> None:
         f"bbbb-0_0-1-2_{OLD}.parquet",
     ]
     scan = PyarrowReader().open(ScanRequest(table=str(table), query="read-optimized"))
-
     assert scan.schema.names == ["id", "note"]
     assert sorted(scan.to_reader().read_all()["note"].to_pylist()) == ["new", "only"]
     assert scan.report().paths == {"native": 2}
@@ -160,7 +159,6 @@ def test_nothing_foreign_is_imported_early() -> None:
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=False
     )
-
     assert done.stderr.strip() == ""
 
 
@@ -184,9 +182,7 @@ def test_hudi_1_0_is_asked_from_the_millisecond_after_the_bound(
         f"hoodie.table.type=COPY_ON_WRITE\nhoodie.table.version={table_version}\n"
     )
     request = ScanRequest(table=str(tmp_path), query="incremental", begin=begin)
-
     options = hudi_options(request, version)
-
     assert options == {"hoodie.datasource.read.begin.instanttime": sent}
 
 

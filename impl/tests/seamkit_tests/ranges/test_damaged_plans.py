@@ -47,7 +47,6 @@ def test_what_no_engine_holds_is_refused_with_its_place(
     """Half of a pair of surrogates, and whole numbers beyond 64 bits, wherever they stand."""
     broken = json.loads(json.dumps(plan))
     _stated(broken, name)[-1][name] = value
-
     with pytest.raises(InputError, match=rf"\b{name} (has \d+ bits|is '.+', no text)"):
         scan_from_json(json.dumps(broken))
 

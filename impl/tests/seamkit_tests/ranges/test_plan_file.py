@@ -84,7 +84,6 @@ def test_another_process_reads_the_same(tmp_path: Path) -> None:
     cases = load_cases("scan")
     sample = [case for case in cases[::90] if case.level == "must"]
     sample += [case for case in cases if case.id.startswith("scan/iceberg/schema/lineage/")]
-
     assert _compare(tmp_path, sample) > 15
 
 
@@ -112,7 +111,6 @@ def test_units_together_are_the_scan(table: Path, plan: dict[str, Any]) -> None:
     text = json.dumps(plan)
     count = len(plan["units"])
     apart = [scan_from_json(text, units=[n]).to_table() for n in range(count)]
-
     assert count > 1
     assert bag(pa.concat_tables(apart)) == bag(seamkit.open_table(table).scan().to_table())
     assert {unit["path"] for unit in plan["units"]} == {"native", "merge"}
@@ -122,7 +120,6 @@ def test_a_plan_of_one_unit_holds_that_unit(table: Path) -> None:
     """What other units need is left out."""
     scan = seamkit.open_table(table).scan()
     alone = scan_to_json(scan, units=[1])
-
     assert len(json.loads(alone)["units"]) == 1
     assert len(alone) < len(scan_to_json(scan))
     assert bag(scan_from_json(alone).to_table()) == bag(
@@ -135,7 +132,6 @@ def test_a_condition_travels_along(table: Path, condition: Any) -> None:
     """Columns and filters of either kind are part of the plan."""
     scan = seamkit.open_table(table).scan(columns=["v"], filter=condition)
     found = scan_from_json(scan_to_json(scan))
-
     assert found.schema.equals(scan.schema)
     assert bag(found.to_table()) == bag(scan.to_table())
     assert 0 < found.count_rows() < seamkit.open_table(table).scan().count_rows()
@@ -147,7 +143,6 @@ def test_another_reader_travels_along(table: Path) -> None:
 
     scan: Any = ConnectorReader().open(ScanRequest(str(table)))
     document = json.loads(scan_to_json(scan))
-
     assert {unit["path"] for unit in document["units"]} == {"connector"}
     found = scan_from_json(json.dumps(document))
     assert found.report().paths == {"connector": len(document["units"])}
@@ -160,7 +155,6 @@ def test_a_moved_table_is_found(table: Path, plan: dict[str, Any], tmp_path: Pat
     moved.symlink_to(table)
     plan = {**plan, "table": "/not/here/mixed"}
     text = json.dumps(plan).replace(str(table), "/not/here/mixed")
-
     with pytest.raises(InputError, match="no such folder"):
         scan_from_json(text)
     assert scan_from_json(text, table=str(moved)).count_rows() > 0
@@ -172,7 +166,6 @@ def test_no_secrets_are_written() -> None:
 
     encoder = codec.Encoder("memory://there")
     written = encoder.encode(Storage("memory://there", {"token": "hidden"}))
-
     assert encoder.shared() == []
     assert written == {"$": "Storage", "root": "memory://there"}
     assert encoder.storage_options == {"token": "hidden"}
@@ -222,7 +215,6 @@ def test_a_broken_plan_is_refused(
     """Nothing of a plan is believed before it was looked at; the error names the place."""
     broken = json.loads(json.dumps(plan))
     change(broken)
-
     with pytest.raises(kind, match=says):
         scan_from_json(json.dumps(broken)).to_table()
 
@@ -234,7 +226,6 @@ def test_a_storage_outside_of_the_table_is_refused(plan: dict[str, Any], root: s
     for one in broken["shared"]:
         if one.get("$") == "Storage":
             one["root"] = root.format(table=plan["table"])
-
     with pytest.raises(InputError, match=r"outside|has a root"):
         scan_from_json(json.dumps(broken))
 
@@ -276,7 +267,6 @@ def test_groups_share_all_units_out(table: Path, count: int) -> None:
     scan: Any = seamkit.open_table(table).scan()
     groups, weights = scan.groups(count), scan.part_bytes()
     loads = [sum(weights[part] for part in group) for group in groups]
-
     assert sorted(part for group in groups for part in group) == list(range(scan.n_parts))
     assert len(groups) == min(count, scan.n_parts)
     assert all(groups)

@@ -7,13 +7,7 @@ from typing import Any
 
 from seamkit.exchange.transports.by_name import connect, serve
 from seamkit_tests.samples.apart import APART
-from seamkit_tests.samples.exchange_samples import (
-    EXCHANGE,
-    PATIENCE,
-    known,
-    sample_batch,
-    sink_to,
-)
+from seamkit_tests.samples.exchange_samples import EXCHANGE, PATIENCE, known, sample_batch, sink_to
 
 
 def run(pipe: Connection, role: str, transport: str, address: str, options: dict[str, Any]) -> None:

@@ -87,7 +87,6 @@ def _judge(cases: Sequence[ScanCase]) -> tuple[Counter[str], Counter[str]]:
 def test_it_fails_where_merging_is_needed() -> None:
     """Each failure is a case whose right rows the data files do not hold, and there is no other."""
     right, wrong = _judge([case for pattern in _FEW for case in _snapshots(pattern)])
-
     assert set(right) == set(wrong) == {"hudi", "delta", "iceberg", "paimon"}
 
 
@@ -98,6 +97,5 @@ def test_it_fails_where_merging_is_needed_in_all_cases(format_: str) -> None:
     begin = time.monotonic()
     right, wrong = _judge(_snapshots(f"scan/{format_}/*"))
     print(f"{format_}: {right} right, {wrong} wrong, {time.monotonic() - begin:.0f} s")  # noqa: T201
-
     assert right[format_] > wrong[format_] / 10
     assert wrong[format_]

@@ -70,7 +70,6 @@ def test_rows_that_we_merge_are_told(
     connection = duckdb.connect()
     shutil.copytree(folder, tmp_path / "w" / "a.db" / "t")
     seamkit.open_catalog(tmp_path / "w").register(connection, "a")
-
     if known.rows is not None:
         assert _estimate(connection, "t") == known.rows.value >= table.count_rows() > 1
     else:

@@ -67,10 +67,7 @@ _BYTES = [text.encode() for text in _TEXTS]
 _CENTS = [_D("1.25"), _D("-0.01"), _D("999.99"), _D("0.00"), _D("-999.99")]
 _CASTS = {
     "long": _of(
-        pa.int32(),
-        pa.int64(),
-        [1, 2**31 - 1, -(2**31), 0, 7],
-        [7, 2**31, -(2**31) - 1, 2**63 - 1],
+        pa.int32(), pa.int64(), [1, 2**31 - 1, -(2**31), 0, 7], [7, 2**31, -(2**31) - 1, 2**63 - 1]
     ),
     "int": _of(pa.int8(), pa.int32(), [1, 127, -128, 0, 7], [7, 128, -129, 2**31 - 1]),
     "whole double": _of(
@@ -218,7 +215,6 @@ def test_values_are_cast_by_the_engine(name: str, tmp_path: Path) -> None:
         ]
         scan = UnitScan(plan(schema, *units), ["k", "v"])
         left = [row for row in rows if row[0] not in (gone or ())]
-
         assert _paths(scan)[0] == ("engine" if gone is None else "masked")
         assert sorted(zip(*scan.to_table().to_pydict().values(), strict=True), key=str) == sorted(
             left, key=str
@@ -254,7 +250,6 @@ def test_what_an_engine_would_cast_otherwise_stays(name: str, tmp_path: Path) ->
     rules, own, want, why = _STAYS[name]
     unit = _unit(tmp_path, "f", pa.table({"v": own}), rules=rules)
     scan = UnitScan(plan(pa.schema([("v", want)]), unit), ["v"])
-
     assert _paths(scan) == ["native"]
     assert why in scan.explain(engine=True)
 
@@ -279,7 +274,6 @@ def test_times_that_may_not_fit_stay(have: pa.Array, want: pa.DataType, tmp_path
         fits = True
     except pa.ArrowInvalid:
         fits = False
-
     assert _paths(scan) == ["engine" if fits else "native"]
     without = _unit(tmp_path, "g", pa.table({"v": have}), write_statistics=False)
     assert _paths(UnitScan(plan(pa.schema([("v", want)]), without), ["v"])) == ["native"]
@@ -358,7 +352,6 @@ def test_tables_that_changed_are_read_by_engines(name: str, tmp_path: Path) -> N
     scan = seamkit.open_table(unpack(name, tmp_path)).scan()
     con = duckdb.connect()
     con.execute("SET TimeZone = 'UTC'")
-
     assert isinstance(scan, UnitScan)
     assert _paths(scan) == _TABLES[name]
     expected = scan.to_table()

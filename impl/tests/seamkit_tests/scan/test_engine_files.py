@@ -43,7 +43,6 @@ def test_a_masked_file_is_read_without_the_rows_that_are_gone(tmp_path: Path) ->
     clean = write_unit(tmp_path, "clean", _ROWS.slice(0, 200))
     masked = write_unit(tmp_path, "masked", _ROWS.slice(200), [0, 99])
     scan = UnitScan(plan(_ROWS.schema, clean, masked), ["text", "id"])
-
     expected = [(f"t{i}", i) for i in range(300) if i not in (200, 299)]
     assert _paths(scan) == ["engine", "native"]
     assert "DuckDB and Spark mask its file" in scan.explain(engine=True)
@@ -62,7 +61,6 @@ def test_zeros_of_both_signs_are_two_partitions(tmp_path: Path, kind: pa.DataTyp
         for at, value in enumerate(values)
     ]
     scan = UnitScan(plan(_ROWS.schema.append(pa.field("x", kind)), *units), ["id", "x"])
-
     expected = [repr(row) for row in enumerate(values)]
     assert [*map(repr, _rows(scan))] == expected
     assert sorted(map(repr, scan.lazy().collect().rows())) == expected
@@ -81,7 +79,6 @@ def test_partitions_of_decimals_keep_their_digits(tmp_path: Path, spelling: str)
         for at, text in enumerate(texts)
     ]
     scan = UnitScan(plan(_ROWS.schema.append(pa.field("x", kind)), *units), ["x"])
-
     expected = sorted(map(Decimal, texts))
     assert sorted(row[0] for row in _rows(scan)) == expected
     assert sorted(scan.lazy().collect()["x"]) == expected
@@ -96,7 +93,6 @@ def test_partitions_of_times_beyond_pythons_stay(tmp_path: Path, kind: pa.DataTy
     far = pa.scalar(5_000_000 * (1 if stored == pa.int32() else 86_400_000_000), stored).cast(kind)
     unit = write_unit(tmp_path, "f", _ROWS.slice(0, 1), partition={"x": far})
     scan = UnitScan(plan(_ROWS.schema.append(pa.field("x", kind)), unit), ["id", "x"])
-
     assert scan.relation(duckdb.connect()).project("year(x)").fetchall() == [(15659,)]
     assert scan.lazy().select(pl.col("x").dt.year()).collect().item() == 15659
 
@@ -112,7 +108,6 @@ def test_masks_reach_over_chunks_and_files(tmp_path: Path) -> None:
         units.append(write_unit(tmp_path, f"f{number}", table, positions))
         expected |= set(ids).difference(number * 100_000 + position for position in positions)
     scan = UnitScan(plan(pa.schema([("id", pa.int64())]), *units), ["id"])
-
     found = [row[0] for row in scan.relation(duckdb.connect()).fetchall()]
     assert len(found) == len(expected)
     assert set(found) == expected
@@ -125,7 +120,6 @@ def test_names_of_columns_do_not_disturb_masks(tmp_path: Path, name: str) -> Non
     """Not even those that DuckDB has for the places of rows."""
     rows = pa.table({name: pa.array([1, 2, 3], pa.int64()), "other": ["a", "b", "c"]})
     scan = UnitScan(plan(rows.schema, write_unit(tmp_path, "f", rows, [1])), ["other", name])
-
     assert _rows(scan) == [("a", 1), ("c", 3)]
 
 
@@ -136,7 +130,6 @@ def test_a_column_may_be_called_as_a_field_within_another(
     """Their ranges and counts of nulls are not mistaken for each other's, nor left to engines."""
     rows = pa.table({"s.b": [7, 8, 9], "s": pa.array([{"b": 5}, None, None])})
     scan = UnitScan(plan(rows.schema, write_unit(tmp_path, "f", rows, gone)), rows.schema.names)
-
     assert scan.filter(pc.field("s.b") == 7).to_table().num_rows == 1
     assert scan.filter(pc.field("s.b") == 5).to_table().num_rows == 0
     assert scan.filter(pc.field("s", "b") == 5).to_table().num_rows == 1
@@ -153,7 +146,6 @@ def test_a_column_may_be_called_as_a_field_within_another(
 def test_a_broken_mask_is_told(tmp_path: Path) -> None:
     """No rows come of a file whose mask is for a longer one."""
     scan = UnitScan(plan(_ROWS.schema, write_unit(tmp_path, "f", _ROWS, [7, 300])), ["id"])
-
     with pytest.raises(Exception, match="row 300 is marked as deleted"):
         _rows(scan)
 
@@ -168,7 +160,6 @@ def _plan_of(scan: Any, condition: str) -> str:
 def test_filters_reach_the_engines_reader(tmp_path: Path) -> None:
     """They stand in its scan of Parquet, not above it."""
     scan = UnitScan(plan(_ROWS.schema, write_unit(tmp_path, "clean", _ROWS)), ["id", "text"])
-
     assert "Filters: id > 290" in _plan_of(scan, "id > 290")
 
 
@@ -181,7 +172,6 @@ def test_values_of_partitions_and_absent_columns_have_the_tables_types(tmp_path:
         write_unit(tmp_path, "b", _ROWS.slice(2, 2), partition={"day": pa.scalar(None, day.type)}),
     ]
     scan = UnitScan(plan(schema, *units), schema.names)
-
     expected = [(0, "t0", day.as_py(), None), (1, "t1", day.as_py(), None)]
     expected += [(2, "t2", None, None), (3, "t3", None, None)]
     relation = scan.relation(duckdb.connect())
@@ -198,7 +188,6 @@ def test_files_may_have_columns_that_others_lack(tmp_path: Path) -> None:
     more = _ROWS.append_column("extra", pa.array([1] * 300))
     units = [write_unit(tmp_path, "a", _ROWS), write_unit(tmp_path, "b", more)]
     scan = UnitScan(plan(_ROWS.schema, *units), ["id"])
-
     assert _paths(scan) == ["engine", "engine"]
     assert len(_rows(scan)) == scan.lazy().collect().height == 600
 
@@ -208,9 +197,7 @@ def test_nan_survives_a_filter(tmp_path: Path) -> None:
     rows = pa.table({"x": [1.0, float("nan"), 3.0]})
     scan = UnitScan(plan(rows.schema, write_unit(tmp_path, "floats", rows)), ["x"])
     con = duckdb.connect()
-
     scan.relation(con).create_view("rows")
-
     assert _paths(scan) == ["native"]
     assert con.execute("SELECT count(*) FROM rows WHERE x > 5").fetchall() == [(1,)]
 
@@ -225,7 +212,6 @@ def test_nan_survives_a_filter(tmp_path: Path) -> None:
 def test_a_file_that_differs_stays(tmp_path: Path, own: pa.Table, why: str) -> None:
     """In a type that engines do not cast alike, or among names that they do not tell apart."""
     scan = UnitScan(plan(pa.schema([("id", pa.int64())]), write_unit(tmp_path, "f", own)), ["id"])
-
     assert why in scan.explain(engine=True)
     assert Counter(_rows(scan)) == Counter(
         map(tuple, (r.values() for r in scan.to_table().to_pylist()))
@@ -242,7 +228,6 @@ def test_ranges_by_signed_bytes_rule_no_row_out(condition: str, tmp_path: Path) 
     """parquet-mr before 1.10 wrote them: of texts DuckDB believes them, of decimals pyarrow."""
     table = _by_parquet_mr("before", tmp_path)
     expected = bag(duckdb.from_arrow(table.scan().to_table()).filter(condition).to_arrow_table())
-
     assert expected
     for scan in (table.scan(filter=condition), table.scan(filter=condition, columns=["k", "n"])):
         assert scan.to_table().num_rows == sum(expected.values())
@@ -266,7 +251,6 @@ def test_nulls_beside_one_value_are_told_from_it(
     ]
     scan = UnitScan(plan(rows.schema, *units), rows.schema.names)
     relation, left = scan.relation(duckdb.connect()), 2 if gone is None else 1
-
     assert len(relation.filter(f"{tested} IS NULL")) == 2
     assert len(relation.filter(f"{tested} IS NOT NULL")) == 2 * left
     assert len(relation.filter(f"{tested} IS DISTINCT FROM 'text'")) == 2
@@ -296,7 +280,6 @@ def test_a_field_that_is_null_meets_no_condition(
     units = [write_unit(tmp_path, f"f{number}", rows, gone) for number in range(n_files)]
     scan = UnitScan(plan(rows.schema, *units), rows.schema.names)
     relation = scan.relation(duckdb.connect())
-
     expected = [4] if "n.i" in condition else [3, 4]
     expected = [*([] if gone else [0]), *expected] * n_files
     assert sorted(k for k, _ in relation.filter(condition).fetchall()) == sorted(expected)
@@ -308,7 +291,6 @@ def test_fixed_bytes_in_new_encodings_are_read_by_us(tmp_path: Path) -> None:
     """Polars knows no deltas of them, and neither it nor DuckDB split streams."""
     scan = _by_parquet_mr("encodings", tmp_path).scan(columns=["k", "n38"])
     expected = bag(scan.to_table())
-
     assert bag(scan.lazy().collect().to_arrow()) == expected
     assert bag(scan.relation(duckdb.connect()).to_arrow_table()) == expected
     assert "column 'n38' is in an encoding" in scan.explain(engine=True)
@@ -323,7 +305,6 @@ def test_times_of_int96_keep_their_digits(tmp_path: Path) -> None:
     scan = UnitScan(plan(rows.schema, unit), ["t", "s"])
     by_duckdb = scan.relation(duckdb.connect()).project("t, s.t AS inner").to_arrow_table()
     by_polars = scan.lazy().select("t", inner=pl.col("s").struct.field("t")).collect().to_arrow()
-
     for found in (by_duckdb, by_polars):
         assert [found[name].cast(pa.int64()) for name in found.schema.names] == [
             pa.chunked_array([times]).cast(pa.int64())
@@ -337,7 +318,6 @@ def test_a_path_that_looks_like_a_pattern_stays(tmp_path: Path) -> None:
     folder = tmp_path / "[ab]"
     folder.mkdir()
     scan = UnitScan(plan(_ROWS.schema, write_unit(folder, "f", _ROWS)), ["id"])
-
     assert "pattern" in scan.explain(engine=True)
     assert len(_rows(scan)) == 300
 
@@ -354,7 +334,6 @@ def test_a_path_that_looks_like_a_pattern_stays(tmp_path: Path) -> None:
 def test_what_an_engine_cannot_keep_to_stays(tmp_path: Path, scan_of: Any) -> None:
     """A filter of the scan's own, a limit of memory, strictness: our reader alone answers."""
     scan = scan_of(plan(_ROWS.schema, write_unit(tmp_path, "f", _ROWS)))
-
     assert _paths(scan) == ["native"]
     assert _rows(scan) == sorted(((v,) for v in scan.to_table()["id"].to_pylist()), key=repr)
 
@@ -365,7 +344,6 @@ def test_golden_tables_are_the_same_through_engines(name: str, tmp_path: Path) -
     table = seamkit.open_table(unpack(name, tmp_path))
     con = duckdb.connect()
     con.execute("SET TimeZone = 'UTC'")
-
     try:
         scan = table.scan()
     except RefusedError as error:
@@ -381,7 +359,6 @@ def test_golden_tables_are_the_same_through_engines(name: str, tmp_path: Path) -
             scan.lazy().collect()
         return
     scan.relation(con).create_view("rows")
-
     # Once anew, and once from what was kept.
     for _ in range(2):
         by_duckdb = con.sql("FROM rows").to_arrow_table().cast(expected.schema)
@@ -398,7 +375,6 @@ def test_a_part_is_split_unless_a_filter_of_its_keys_leaves_row_groups_out(tmp_p
     number = next(n for n in range(scan.n_parts) if scan.masked_part(n, ["k"], None).file)
     keys = scan.part(number, ["k"], None).to_table()["k"]
     least, most = pc.min(keys), pc.max(keys)
-
     within, beyond = pc.field("k") >= least, pc.field("k") > most
     assert scan.masked_part(number, ["v"], within).file is not None
     assert scan.masked_part(number, ["v"], pc.field("ts") > 5).file is not None
@@ -413,7 +389,6 @@ def test_values_that_not_all_parts_have_leave_the_file_to_us(tmp_path: Path) -> 
     one, other = (write_unit(tmp_path, name, rows, [0]) for name in ("one", "other"))
     other = replace(other, partition={"day": pa.scalar("z")})
     scan = UnitScan(plan(rows.schema, one, other), ["id", "day"])
-
     assert scan.part_values == {"day"}
     assert [scan.masked_part(n, ["id", "day"], None).file is None for n in (0, 1)] == [True, False]
     assert [scan.masked_part(n, ["id"], None).file is None for n in (0, 1)] == [False, False]
@@ -424,10 +399,8 @@ def test_register_names_a_table_in_duckdb(tmp_path: Path) -> None:
     """A folder or a scan under a name, with the scan's options."""
     folder = unpack("delta/vectors-several", tmp_path)
     con = duckdb.connect()
-
     seamkit.register(con, "mine", folder)
     seamkit.register(con, "one", seamkit.open_table(folder).scan().limit(1))
-
     whole = seamkit.open_table(folder).scan().count_rows()
     assert con.execute("SELECT count(*) FROM mine").fetchall() == [(whole,)]
     assert con.execute("SELECT count(*) FROM one").fetchall() == [(1,)]

@@ -82,7 +82,6 @@ def test_each_state_has_masks_of_its_own(
         masks += sum(files.gone is not None for files in plan.files)
         assert _by_duckdb(scan) == expected[state]
     once = len(made)
-
     assert masks
     assert once
     for state in reversed(states):
@@ -104,7 +103,6 @@ def test_any_columns_and_filters_meet_what_runs_leave(threads: int, tmp_path: Pa
     rows = scan.to_table()
     con.register("own", rows)
     names = rows.schema.names
-
     assert con.execute("SELECT count(*) FROM t").fetchall() == [(rows.num_rows,)]
     for name in names:
         for value in rows[name].unique().to_pylist():
@@ -124,6 +122,5 @@ def test_no_row_carries_the_bits_of_its_file(tmp_path: Path) -> None:
     scan = seamkit.open_table(unpack_delta("vectors-several", tmp_path)).scan()
     scan.relation(con).create_view("t")
     [(_, plan)] = con.execute("EXPLAIN SELECT count(*) FROM t a, t b").fetchall()
-
     assert "SEMI" in plan
     assert "INNER" not in plan

@@ -83,7 +83,6 @@ def test_polars_filters_a_lazy_frame_as_its_own_frames(
     own = pl.from_arrow(_FLOATS)
     assert isinstance(own, pl.DataFrame)
     frame = _scan(tmp_path, _FLOATS, batch_rows=2).lazy().filter(condition)
-
     assert _bag(frame.collect(engine=engine)) == _bag(own.filter(condition))
     assert _bag(frame.select("t").collect(engine=engine)) == _bag(own.filter(condition).select("t"))
     count = frame.select(pl.len()).collect(engine=engine).item()
@@ -96,7 +95,6 @@ def test_polars_filters_a_dataset_rightly_or_not_at_all(condition: pl.Expr, tmp_
     own = pl.from_arrow(_FLOATS)
     assert isinstance(own, pl.DataFrame)
     scan = _scan(tmp_path, _FLOATS)
-
     words = pl.scan_pyarrow_dataset(scan.dataset()).filter(condition)
     reads_floats = {"f", "g", "s"}.intersection(condition.meta.root_names())
     with pytest.raises(RefusedError, match=r"lazy\(\)") if reads_floats else nullcontext():
@@ -117,7 +115,6 @@ def test_the_rows_of_a_limit_are_filtered_as_those_of_other_scans(
     own = pl.from_arrow(_FLOATS)
     assert isinstance(own, pl.DataFrame)
     rows = _scan(tmp_path, _FLOATS).limit(100).dataset()
-
     reads_floats = {"f", "g", "s"}.intersection(condition.meta.root_names())
     with pytest.raises(RefusedError, match=r"lazy\(\)") if reads_floats else nullcontext():
         found = pl.scan_pyarrow_dataset(rows).filter(condition).collect()
@@ -134,7 +131,6 @@ def test_a_limit_comes_before_what_its_dataset_is_asked(tmp_path: Path) -> None:
     scan = _scan(tmp_path, _FLOATS, batch_rows=2).limit(3)
     rows = scan.dataset()
     keys = rows.to_table(columns=["k"])["k"].to_pylist()
-
     assert len(keys) == rows.count_rows() == 3
     assert rows.to_table(columns=["t", "k"], filter=pc.field("k") > 0).column_names == ["t", "k"]
     assert pl.scan_pyarrow_dataset(rows).select("k").collect()["k"].to_list() == keys
@@ -149,7 +145,6 @@ def test_arrow_filters_a_dataset_as_its_own_tables(tmp_path: Path) -> None:
     """The same call from Python keeps to Arrow's rules: no comparison with NaN is true."""
     condition = pc.field("f") >= 1.0
     batches = _scan(tmp_path, _FLOATS).dataset().to_batches(columns=["k"], filter=condition)
-
     found = sorted(key for batch in batches for key in batch["k"].to_pylist())
     assert found == _FLOATS.filter(condition)["k"].to_pylist()
 
@@ -159,7 +154,6 @@ def test_a_slice_comes_before_a_filter_where_it_stands_before(tmp_path: Path) ->
     rows = pa.table({"k": pa.array(range(100), pa.int64())})
     unit = write_unit(tmp_path, "a", rows.slice(0, 60), [0])
     frame = UnitScan(plan(rows.schema, unit), ["k"], None, ScanOptions(batch_rows=7)).lazy()
-
     first = frame.head(20)
     for engine in ("in-memory", "streaming"):
         some: Any = engine
@@ -194,7 +188,6 @@ def test_values_alone_keep_their_rows(tmp_path: Path) -> None:
     rows = pa.table({"k": pa.array(range(3), pa.int64())})
     unit = write_unit(tmp_path, "a", rows, partition={"day": pa.scalar("x")})
     scan = UnitScan(plan(schema, unit), ["day", "new"])
-
     assert scan.lazy().collect().rows() == [("x", None)] * 3
     assert scan.lazy().filter(pl.col("day") == "x").select(pl.len()).collect().item() == 3
     assert scan.relation(duckdb.connect()).fetchall() == [("x", None)] * 3
@@ -207,7 +200,6 @@ def test_names_that_look_like_patterns_are_names(chosen: list[str], tmp_path: Pa
     rows = pa.table({name: [100 * i + j for j in range(8)] for i, name in enumerate(names)})
     scan = UnitScan(_scan(tmp_path, rows).plan, chosen)
     expected = rows.select(chosen)
-
     datasets = [scan.dataset(), scan.limit(100).dataset()] if all(chosen) else []
     for frame in (scan.lazy(), *map(pl.scan_pyarrow_dataset, datasets)):
         found = frame.collect()
@@ -229,7 +221,6 @@ def test_a_name_that_duckdb_gives_to_another_column_is_refused(tmp_path: Path) -
     """DuckDB calls a column without a name v0: it would hide the one that has this name."""
     rows = pa.table({"": [1, 2], "v0": [3, 4]})
     scan = UnitScan(plan(rows.schema, write_unit(tmp_path, "a", rows)), rows.schema.names)
-
     with pytest.raises(RefusedError, match="DuckDB calls column '' 'v0'"):
         scan.relation(duckdb.connect())
     assert scan.lazy().collect().columns == ["", "v0"]
@@ -241,7 +232,6 @@ def test_names_with_nul_are_refused_where_they_would_be_cut(tmp_path: Path) -> N
     unit = write_unit(tmp_path, "a", rows)
     scan = UnitScan(plan(rows.schema, unit), rows.schema.names)
     con = duckdb.connect()
-
     assert scan.to_table().to_pydict() == rows.to_pydict()
     outlets = (
         scan.dataset,
@@ -261,7 +251,6 @@ def test_a_lazy_frame_has_a_column(tmp_path: Path) -> None:
     """Polars would not know how many rows there are, as DuckDB would not."""
     rows = pa.table({"k": [1, 2]})
     scan = UnitScan(plan(rows.schema, write_unit(tmp_path, "a", rows)), [])
-
     for outlet in (scan.lazy, lambda: scan.relation(duckdb.connect())):
         with pytest.raises(UsageError, match="at least one column"):
             outlet()
@@ -279,7 +268,6 @@ def test_moments_and_days_are_handed_down(tmp_path: Path) -> None:
     )
     frame, own = _scan(tmp_path, rows).lazy(), pl.from_arrow(rows)
     assert isinstance(own, pl.DataFrame)
-
     for name, value in {"at": moments[4], "day": moments[4].date(), "plain": None}.items():
         condition = pl.col(name) >= (moments[4].replace(tzinfo=None) if value is None else value)
         assert _bag(frame.filter(condition).collect()) == _bag(own.filter(condition))

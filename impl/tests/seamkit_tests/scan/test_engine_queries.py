@@ -183,7 +183,6 @@ def test_polars_has_each_row_once(name: str, engine: Any, scan: UnitScan) -> Non
     whole = pl.from_arrow(scan.to_table())
     assert isinstance(whole, pl.DataFrame)
     found = _FRAMES[name](scan.lazy()).collect(engine=engine)
-
     assert _bag(found.rows()) == _bag(_FRAMES[name](whole.lazy()).collect().rows())
 
 

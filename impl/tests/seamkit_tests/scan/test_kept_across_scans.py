@@ -31,7 +31,6 @@ def test_a_second_scan_of_the_same_files_decodes_no_log(
     table = unpack_table("mor-v9-types", tmp_path)
     first = read(table)
     once = len(loads)
-
     assert read(table) == first
     assert len(loads) == once > 0
     seamkit.keep_at_most(0)

@@ -64,7 +64,6 @@ def test_a_second_scan_of_settled_files_decodes_no_log(
     first = _rows(table)
     once = len(loads)
     cold = sum(one.kind == "read" for one in requests())
-
     assert _rows(table) == first
     assert len(loads) == once > 0
     assert sum(one.kind == "read" for one in requests()) < cold

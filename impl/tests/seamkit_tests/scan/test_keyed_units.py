@@ -178,9 +178,7 @@ def test_events_meet_the_first_row_of_a_key_or_every_row(
     changes = KeyedRows(_changed(CHANGED), GONE, every)
     options = ScanOptions(batch_rows, threads)
     scan = UnitScan(plan(_BASE.schema, _unit(folder, changes)), ["id", "v", "s"], None, options)
-
     found = scan.to_table()
-
     rows = [tuple(row.values()) for row in found.to_pylist()]
     assert rows == _expected(CHANGED, GONE, every=every)
     assert scan.report().paths == {"merge": 1}
@@ -337,9 +335,7 @@ def test_a_condition_that_fails_on_a_replaced_value_does_not_fail(tmp_path: Path
     rows = pa.RecordBatch.from_pydict({"id": [1, 1], "v": [0, 2]})
     unit = replace(write_unit(tmp_path, "base", base), changes=KeyedRows(rows, []))
     condition = pc.scalar(10) / pc.field("v") >= 2
-
     read = UnitScan(plan(base.schema, unit), ["id"], condition).to_table()
-
     assert sorted(read["id"].to_pylist()) == [1, 2]
 
 

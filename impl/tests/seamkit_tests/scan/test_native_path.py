@@ -75,16 +75,11 @@ def _read(folder: Path, wanted: Wanted, groups: Sequence[int] = range(10)) -> pa
     batch_rows=st.sampled_from([1, 7, 64, 5000]),
 )  # fmt: skip
 def test_a_filter_leaves_the_rows_that_arrow_leaves(
-    folder: Path,
-    columns: list[str],
-    condition: tuple[pc.Expression, list[str]],
-    batch_rows: int,
+    folder: Path, columns: list[str], condition: tuple[pc.Expression, list[str]], batch_rows: int
 ) -> None:
     """Rows, order and columns are those of the whole table filtered in memory."""
     expression, tested = condition
-
     found = _read(folder, _wanted(columns, expression, tested, batch_rows=batch_rows))
-
     assert found.equals(_TABLE.filter(expression).select(columns))
 
 
@@ -92,7 +87,6 @@ def test_row_groups_are_ruled_out_by_their_statistics(folder: Path) -> None:
     """A group whose smallest and largest value cannot match is not read."""
     reader = ParquetReader(Storage(str(folder)), "f.parquet")
     id_alone = pa.schema([_TABLE.schema.field("id")])
-
     assert reader.row_groups_that_may_match(pc.field("id") == 333, id_alone) == [3]
     assert reader.row_groups_that_may_match(pc.field("id") < 0, id_alone) == []
     wider = pa.schema([pa.field("id", pa.int64())])
@@ -104,7 +98,6 @@ def test_keys_alone_rule_row_groups_out_below_a_merge(folder: Path) -> None:
     reader = ParquetReader(Storage(str(folder)), "f.parquet")
     schema = pa.schema([_TABLE.schema.field(name) for name in ("id", "word")])
     condition = (pc.field("id") == 333) & (pc.field("word") == "no such word")
-
     assert reader.row_groups_that_may_match(condition, schema, {"id"}) == [3]
     assert reader.row_groups_that_may_match(condition, schema, {"text"}) == list(range(10))
     either = (pc.field("id") == 333) | (pc.field("word") == "no such word")
@@ -143,7 +136,6 @@ def test_row_groups_divide_a_file(folder: Path, parts: Sequence[Sequence[int]]) 
         expected = pa.concat_tables(
             [_TABLE.slice(g * _GROUP_ROWS, _GROUP_ROWS) for g in part] or [_TABLE.slice(0, 0)]
         )
-
         assert _read(folder, _wanted(["id", "list"], None, []), part).equals(
             expected.select(["id", "list"])
         )
@@ -165,9 +157,7 @@ def test_known_columns_are_not_read(folder: Path, condition: pc.Expression | Non
         schema=schema,
         known={"part": pa.scalar("x"), "word": pa.scalar(None, pa.string())},
     )
-
     found = _read(folder, wanted)
-
     rows = 7 if tested == ["id"] else _ROWS
     assert found.column("id").to_pylist() == list(range(rows))
     assert set(found.column("part").to_pylist()) == {"x"}
@@ -178,9 +168,7 @@ def test_columns_that_a_file_lacks_are_null(folder: Path) -> None:
     """They can be handed out and tested; types are the table's."""
     schema = pa.schema([pa.field("id", pa.int64()), pa.field("new", pa.string())])
     condition = pc.field("new").is_null() & (pc.field("id") > 997)
-
     found = _read(folder, _wanted(["new", "id"], condition, ["id", "new"], schema=schema))
-
     assert found.to_pylist() == [{"new": None, "id": 998}, {"new": None, "id": 999}]
     assert found.schema.field("id").type == pa.int64()
 
@@ -190,8 +178,6 @@ def test_values_stand_beside_columns_that_were_read() -> None:
     schema = pa.schema([pa.field("p", pa.string()), pa.field("id", pa.int32())])
     batch = pa.record_batch({"id": pa.array([1, 2], pa.int32())})
     wanted = _wanted(["p", "id"], None, [], schema=schema, known={"p": pa.scalar("x")})
-
     filled = wanted.whole(batch, schema)
-
     assert filled.to_pylist() == [{"p": "x", "id": 1}, {"p": "x", "id": 2}]
     assert wanted.whole(batch.slice(2), schema).num_rows == 0

@@ -59,7 +59,6 @@ def test_a_terminal_is_told_and_left_clean(
     monkeypatch.setattr(shown, "_AFTER_S", 0.0)
     monkeypatch.delenv(shown.SWITCH, raising=False)
     told = _read(monkeypatch, read, is_terminal=True)
-
     assert "reading, 3 rows so far" in told
     assert told.endswith("\r\x1b[K")
     assert "\n" not in told

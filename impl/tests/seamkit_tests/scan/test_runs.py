@@ -166,7 +166,6 @@ def test_the_first_row_of_a_key_is_left() -> None:
         (1, 0, 0, "a"),
         (2, 0, 0, "b"),
     ]
-
     retracted = [*runs, [(2, 0, 0, "b", 4, 3)]]
     with pytest.raises(RefusedError, match="retract"):
         _scan(retracted, kind, rule="first").to_table()

@@ -105,7 +105,6 @@ def test_rows_in_every_dress() -> None:
     """Arrow, pandas, Polars, a count and a stream: the same rows."""
     names = ["a", "s", "d"]  # a NaN is not even equal to itself
     scan = MemoryScan(names, None)
-
     assert scan.to_table() == ROWS.select(names)
     assert scan.to_pandas()["s"].tolist()[:2] == ["one", "two"]
     assert scan.to_polars()["a"].to_list() == [1, 2, 3, 4, None]
@@ -186,7 +185,6 @@ def test_head_and_limit_read_no_further() -> None:
     assert scan.batches_read == 2
     assert scan.head(0) == ROWS.slice(0, 0)
     assert scan.limit(9).count_rows() == 5
-
     few = scan.limit(2)
     assert few.dataset().to_table(filter=pc.field("a") > 1).num_rows == 1
     assert few.n_parts == 1
@@ -238,7 +236,6 @@ def test_a_filter_in_sql_keeps_the_rows_that_duckdb_keeps(condition: str) -> Non
         connection.register("rows", ROWS)
         query = f"SELECT s, d FROM rows WHERE {condition}"  # noqa: S608
         expected = connection.execute(query).fetchall()
-
     assert scan.schema == ROWS.select(["s", "d"]).schema
     assert [tuple(row.values()) for row in scan.to_table().to_pylist()] == expected
     assert scan.dataset().to_table(columns=["d"]).num_rows == len(expected)
@@ -311,6 +308,5 @@ def test_a_filter_that_fails_on_a_row_is_the_caller_s() -> None:
 def test_a_dataset_shows_its_columns() -> None:
     """In the words of Arrow's types, and of no column where it has none."""
     shown = "a: int64, f: double, s: string, d: decimal128(15, 2)"
-
     assert repr(MemoryScan(ROWS.column_names, None).dataset()) == f"<ScanDataset of {shown}>"
     assert repr(MemoryScan([], None).dataset()) == "<ScanDataset of no column>"

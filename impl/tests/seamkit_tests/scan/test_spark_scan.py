@@ -111,7 +111,6 @@ def test_sparks_own_reader_takes_part_in_a_data_frame(
     expected = [tuple(row.values()) for row in scan.to_table().to_pylist()]
     column = scan.schema.names[0]
     middle = _ordered(row[0] for row in expected)[len(expected) // 2]
-
     assert sorted(map(repr, map(tuple, frame.collect()))) == sorted(map(repr, expected))
     kept = [row for row in expected if row[0] is not None and row[0] >= middle]
     found = frame.where(frame[column] >= middle).collect()
@@ -133,7 +132,6 @@ def test_sparks_own_reader_reads_files_from_before_columns_changed(
     scan = open_table(unpack(name, tmp_path)).scan()
     local = scan.to_table()
     frame = scan.spark_frame(session)
-
     assert "FileScan parquet" in frame._jdf.queryExecution().toString()
     rows = [tuple(row.values()) for row in local.to_pylist()]
     assert sorted(map(repr, map(tuple, frame.collect()))) == sorted(map(repr, rows))
@@ -163,7 +161,6 @@ def test_filters_of_milliseconds_lose_no_row(
     rows = pa.table({"k": [0, 1, 2], "t": times, "s": whole})
     scan = UnitScan(plan(rows.schema, write_unit(tmp_path, "f", rows, gone)), ["k", "t", "s"])
     frame = scan.spark_frame(session)
-
     left = 2 if gone is None else 1
     moment = "TIMESTAMP" if kind.tz else "TIMESTAMP_NTZ"
     for value, condition in ((later, "<"), (later, "<>"), (epoch, "=")):
@@ -229,7 +226,6 @@ def test_decimals_of_masked_files_become_wider(
     assert (scan.masked_part(0, ["d"], None).file is not None) == by_spark
     frame = scan.spark_frame(session)
     left = list(enumerate(_CENTS))[1:]
-
     assert frame.schema["d"].dataType.precision == want
     assert sorted(map(tuple, frame.collect())) == left
     most = "9" * (want - 2)
@@ -252,7 +248,6 @@ def test_columns_of_masked_files_in_other_letters_are_told_apart(
     scan = UnitScan(plan(schema, unit), schema.names)
     frame = scan.spark_frame(session)
     left = [(7, "a"), (9, "c")] if found else [(None, "a"), (None, "c")]
-
     assert sorted(map(tuple, frame.collect()), key=lambda row: row[1]) == left
     for asked in ("k", "v", "k, v"):
         for condition, met in {
@@ -363,7 +358,6 @@ def test_spark_plans_by_the_rows_that_the_metadata_tells(session: Any, tmp_path:
     scan: Any = open_table(unpack("paimon/pk-write-only", tmp_path)).scan()
     plan = scan.spark_frame(session)._jdf.queryExecution().optimizedPlan()
     stats = plan.collectLeaves().head().stats()
-
     assert stats.rowCount().get() == scan.statistics().rows.value
 
 
@@ -429,6 +423,5 @@ def test_the_documents_block_runs(
     folder = text_table(tmp_path, columns, "7|1\n7|1\n8|1\n")
     block = python_blocks("docs/spark.md")[0]
     exec(block.replace("/data/orders", str(folder)), {"spark": session})  # noqa: S102
-
     shown = re.findall(r"^\|\s*(\d+)\|\s*(\d+)\|$", capsys.readouterr().out, re.MULTILINE)
     assert sorted(shown) == [("7", "2"), ("8", "1")]

@@ -35,7 +35,6 @@ def test_a_task_is_handed_the_documented_plan_of_its_group(tmp_path: Path) -> No
     scan = _scan(tmp_path)
     tasks, open_task = _tasks(scan, _CONTEXT)
     units = [[unit["name"] for unit in json.loads(task)["units"]] for task in tasks]
-
     assert len(tasks) == 2
     assert {json.loads(task)["format"] for task in tasks} == {"seambench.plan"}
     assert tasks == [scan_to_json(scan, units=group) for group in scan.groups(2)]
@@ -53,6 +52,5 @@ def test_a_scan_without_a_plan_in_json_is_broadcast(tmp_path: Path) -> None:
     """A limit holds for all parts together, so a task is handed the number of the only one."""
     scan = _scan(tmp_path).limit(2)
     tasks, open_task = _tasks(scan, _CONTEXT)
-
     assert tasks == ["[0]"]
     assert sum(batch.num_rows for batch in _read(*open_task(tasks[0]))) == 2

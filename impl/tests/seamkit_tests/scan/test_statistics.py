@@ -98,7 +98,6 @@ def _golden(step: int, *queries: str) -> list[Any]:
 def test_figures_hold_for_golden_tables() -> None:
     """Exact ones are what pyarrow finds in the rows, the others bound it; a sample of tables."""
     met = _check_cases(_golden(5, "snapshot"))
-
     for name in ("delta", "iceberg", "paimon", "hudi"):
         assert met[name, "rows", "exact"], name
         assert met[name, "nulls", "exact"] > 5, name
@@ -107,7 +106,6 @@ def test_figures_hold_for_golden_tables() -> None:
 def test_figures_hold_for_changes() -> None:
     """Rows that are made of two states, or of images, are no rows of the files that they are in."""
     met = _check_cases(_golden(1, "incremental", "cdc"))
-
     for name in ("iceberg", "paimon"):
         assert met[name, "rows", "exact"], name
         assert met[name, "rows", "at most"], name
@@ -127,13 +125,11 @@ def test_of_a_scan_with_a_filter_or_limit_all_is_a_bound(tmp_path: Path) -> None
     """What is exact of all rows bounds those that are left; what is ruled out does not count."""
     rows = pa.table({"p": [1, 1, 2], "n": [3, None, 5]})
     table = _delta(tmp_path, rows, partition_by=["p"])
-
     whole = table.scan().statistics()
     some = table.scan(filter=pc.field("n") >= 3).statistics()
     one = table.scan(filter=pc.field("p") == 2).statistics()
     few = table.scan(["n"]).limit(2).statistics()
     by_sql = table.scan(["n"], filter="p = 2 and n % 2 = 1").statistics()
-
     assert whole.rows == Figure(3)
     assert whole.columns["n"].nulls == Figure(1)
     assert whole.columns["n"].least == Figure(pa.scalar(3, pa.int64()))
@@ -153,7 +149,6 @@ def test_deleted_rows_make_bounds_of_values_but_not_of_counts(tmp_path: Path) ->
     folder = unpack("delta/vectors-several", tmp_path)
     scan: Any = seamkit.open_table(folder).scan()
     known, rows = scan.statistics(), scan.to_table()
-
     assert any(unit.changes is not None for unit in scan.plan.units)
     assert known.rows == Figure(rows.num_rows)
     assert {one.least.sure for one in known.columns.values() if one.least} == {"at least"}
@@ -163,7 +158,6 @@ def test_rows_that_logs_change_are_a_guess(tmp_path: Path) -> None:
     """Nothing is said of columns that logs may change; of a partition's it is."""
     scan: Any = seamkit.open_table(unpack_table("mor-v9-partitioned", tmp_path)).scan()
     known = scan.statistics()
-
     assert known.rows is not None
     assert known.rows.sure == "estimate"
     said = {name for name, one in known.columns.items() if one.least is not None}
@@ -175,7 +169,6 @@ def test_footers_are_read_only_where_metadata_says_nothing(tmp_path: Path) -> No
     folder = unpack("hive/parquet-written", tmp_path)
     scan: Any = seamkit.open_table(folder).scan()
     rows = scan.to_table()
-
     assert scan.statistics().rows == Figure(rows.num_rows)
     without = scan.statistics(footers=False)
     assert without.rows is None
@@ -198,7 +191,6 @@ def test_files_that_would_be_read_whole_are_not_asked(
     for file in tmp_path.rglob("*"):
         if file.is_file() and any(file.name in one.name for one in data):
             file.unlink()
-
     assert scan.statistics() == before
 
 
@@ -224,7 +216,6 @@ def test_footers_keep_the_last_digits_and_pass_over_fractions(tmp_path: Path) ->
     schema = pa.schema([(name, one.type) for name, one in columns.items()])
     reader = ParquetReader(Storage(str(tmp_path)), "one.parquet")
     known = reader.statistics(schema.append(pa.field("lacking", pa.int8())))
-
     assert known.rows == 3
     assert known.columns["t"] == ColumnRange(1, _MOMENTS[0], _MOMENTS[1], (True, True))
     assert "x" not in known.columns
@@ -238,7 +229,6 @@ def test_the_command_line_shows_them(tmp_path: Path, capsys: pytest.CaptureFixtu
     _delta(tmp_path, pa.table({"n": [3, None, 5]}))
     shown = _run(["inspect", str(tmp_path), "--statistics"], capsys)
     told = json.loads(_run(["inspect", str(tmp_path), "--statistics", "--json"], capsys))
-
     assert shown.splitlines()[0] == "rows: 3"
     assert told["rows"] == {"value": 3, "sure": "exact"}
     assert told["columns"]["n"] == {
@@ -261,7 +251,6 @@ def _run(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
 def test_figures_hold_for_every_golden_case() -> None:
     """Every case of the scan seam, whatever its query."""
     met = _check_cases(load_cases("scan"))
-
     for name in ("delta", "iceberg", "paimon", "hudi", "hive"):
         assert met[name, "rows", "exact"] >= 5, name
     for name in ("delta", "paimon", "hudi"):

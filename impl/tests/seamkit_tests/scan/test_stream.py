@@ -27,11 +27,9 @@ def _workers() -> list[str]:
 def test_every_batch_arrives_once(threads: int) -> None:
     """Each task's batches arrive once, in the task's own order."""
     tasks = [lambda k=k: _task(range(k * 100, k * 100 + 37)) for k in range(5)]
-
     got: dict[int, list[int]] = {}
     for number, batch in run_tasks(tasks, threads):
         got.setdefault(number, []).append(batch.column(0)[0].as_py())
-
     assert {k: list(range(k * 100, k * 100 + 37)) for k in range(5)} == got
     assert _workers() == []
 

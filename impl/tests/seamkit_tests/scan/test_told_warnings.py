@@ -75,9 +75,7 @@ def test_changes_tell_a_doubt_once(
     """Also where both states of each of several writes are read, which all meet the same log."""
     table = seamkit.open_table(_stray_table(tmp_path))
     scan = table.scan(query=query, memory_limit_bytes=limit)
-
     [told] = _told(_OUTLETS[outlet], scan)
-
     assert "skipped at byte" in told
     if outlet != "plan":
         assert _told(_OUTLETS[outlet], scan) == []
@@ -89,9 +87,7 @@ def test_damage_that_is_skipped_is_told_once_by_every_outlet(outlet: str, tmp_pa
     """With the file, the offset and the reason; again by another scan, not by a second read."""
     table = seamkit.open_table(_stray_table(tmp_path))
     scan = table.scan()
-
     [told] = _told(_OUTLETS[outlet], scan)
-
     assert ".log." in told
     assert "skipped at byte" in told
     if outlet not in ("plan", "parts"):  # reports of their own
@@ -121,7 +117,6 @@ def test_doubts_of_a_plan_are_told_once_by_every_outlet(outlet: str, tmp_path: P
 def test_who_has_python_raise_warnings_has_the_read_end(outlet: str, tmp_path: Path) -> None:
     """The suite's own filter does so; with a plain filter the rows are those of before."""
     table = seamkit.open_table(_stray_table(tmp_path))
-
     with pytest.raises((seamkit.TableWarning, pl.exceptions.ComputeError), match="skipped at"):
         _OUTLETS[outlet](table.scan())
     with pytest.raises(seamkit.InputError):
@@ -131,6 +126,5 @@ def test_who_has_python_raise_warnings_has_the_read_end(outlet: str, tmp_path: P
 def test_a_whole_table_is_told_of_nothing(tmp_path: Path) -> None:
     """No outlet warns of a sound table."""
     scan = seamkit.open_table(unpack_table("mor-v9-event", tmp_path)).scan()
-
     for outlet in _OUTLETS.values():
         assert _told(outlet, scan) == []

@@ -96,9 +96,7 @@ def test_a_mask_leaves_the_rows_that_it_does_not_name(
     ]
     options = ScanOptions(batch_rows=batch_rows, threads=threads)
     scan = UnitScan(plan(_TABLE.schema, *units), columns, condition, options)
-
     found = scan.to_table()
-
     whole = expected(_TABLE, gone, condition, columns)
     assert found.equals(whole) if columns else found.num_rows == whole.num_rows
     assert scan.report().rows == found.num_rows
@@ -141,9 +139,7 @@ def test_a_file_is_cut_at_row_groups_for_threads(folder: Path, threads: int) -> 
     gone = list(range(0, _ROWS, 3))
     unit = write_unit(folder, "cut", _TABLE, gone)
     options = ScanOptions(threads=threads, batch_rows=30)
-
     found = UnitScan(plan(_TABLE.schema, unit), ["id"], None, options).to_table()
-
     assert sorted(found["id"].to_pylist()) == [i for i in range(_ROWS) if i % 3]
 
 
@@ -157,7 +153,6 @@ def test_units_are_left_out_by_what_is_known_of_them(folder: Path) -> None:
     null = ReadUnit("null", [unreadable], {"day": pa.scalar(None, pa.string())})
     condition = (pc.field("id") == 7) & (pc.field("day") == "d0")
     scan = UnitScan(plan(_TABLE.schema, one, far, other, null), ["id"], condition)
-
     assert scan.to_table().to_pydict() == {"id": [7]}
     lines = scan.explain().splitlines()
     assert [line.split()[0] for line in lines[1:5]] == ["native", "pruned", "pruned", "pruned"]
@@ -211,10 +206,8 @@ def test_parts_give_every_row_once(folder: Path) -> None:
     units = [write_unit(folder, f"p{i}", _TABLE.slice(250 * i, 250), [0, 9]) for i in range(4)]
     scan = UnitScan(plan(_TABLE.schema, *units), ["id", "text"], pc.field("id") > 10)
     again = pickle.loads(pickle.dumps(scan))  # noqa: S301 - its own bytes
-
     parts = [again.part(i, ["id"], pc.field("odd")) for i in range(again.n_parts)]
     ids = [value for part in parts for value in part.to_table()["id"].to_pylist()]
-
     condition = (pc.field("id") > 10) & pc.field("odd")
     gone = [250 * i + at for i in range(4) for at in (0, 9)]
     assert ids == expected(_TABLE, gone, condition, ["id"])["id"].to_pylist()
@@ -225,11 +218,9 @@ def test_the_dataset_and_the_stream_give_the_same_rows(folder: Path) -> None:
     """Engines push columns and filters; a stream may be closed early, and read anew."""
     unit = write_unit(folder, "stream", _TABLE, [1, 2])
     scan = UnitScan(plan(_TABLE.schema, unit), ["id", "word"], None, ScanOptions(10, 1))
-
     reader = scan.to_reader()
     assert reader.read_next_batch()["id"].to_pylist() == [0, 3, 4, 5, 6, 7, 8, 9]
     reader.close()
-
     assert pa.table(scan).equals(scan.to_table())
     found = scan.dataset().to_table(columns=["word"], filter=pc.field("id") < 4)
     assert found.to_pydict() == {"word": [None, "w3"]}

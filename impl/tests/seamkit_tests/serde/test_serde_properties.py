@@ -248,7 +248,6 @@ def test_rows_are_those_of_the_witness(kind: str, data: st.DataObject) -> None:
     written = codec.serialize(drawn.batch)
     assert bytes(written.data) == framed(known, "be32")
     _check_read(codec.deserialize(written.data), drawn.columns)
-
     chosen = codec.serialize(drawn.batch, drawn.chosen, framing="packed")
     assert bytes(chosen.data) == b"".join(known[row] for row in drawn.chosen)
     picked = [[column[row] for row in drawn.chosen] for column in drawn.columns]

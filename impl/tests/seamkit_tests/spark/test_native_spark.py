@@ -362,7 +362,6 @@ def test_the_documents_block_runs(
     block = python_blocks("docs/spark.md")[1]
     names: dict[str, Any] = {}
     exec(block.replace("/data/orders", str(folder)), names)  # noqa: S102
-
     shown = capsys.readouterr().out
     assert ("NativeColumnarToRow" if _is_native(spark) else "ColumnarToRow") in shown
     rows = sorted(tuple(row.values()) for row in names["table"].to_pylist())

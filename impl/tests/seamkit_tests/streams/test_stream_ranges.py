@@ -13,11 +13,7 @@ from seambase.errors import InputError, UsageError
 from seamkit.core.border import NativeMemoryError, check
 from seamkit.core.memory import TrackedAllocator
 from seamkit.serde.stream.arena import PAGE_BYTES, StreamArena
-from seamkit.serde.stream.byte_stream import (
-    ByteInputStream,
-    ByteOutputStream,
-    OutputRanges,
-)
+from seamkit.serde.stream.byte_stream import ByteInputStream, ByteOutputStream, OutputRanges
 
 
 class BitOutputStream(OutputRanges):

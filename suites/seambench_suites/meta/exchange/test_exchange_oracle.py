@@ -118,7 +118,6 @@ def test_seconds_of_all_sides_are_summed_but_for_the_longest() -> None:
         {"serialize": 1.0, "network": 4.0, "overall": 8.0},
         {"serialize": 2.0, "network": 3.0, "overall": 9.0, "decompress": 0.5},
     ]
-
     assert spent_by_all(sides) == {
         "serialize": 3.0,
         "network": 4.0,

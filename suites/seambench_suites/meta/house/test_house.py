@@ -87,7 +87,6 @@ def test_harness_has_few_entries() -> None:
     """Whoever opens the harness sees at most twelve names."""
     unseen = ("__pycache__", "py.typed")
     entries = [p.name for p in _folder("seambench").iterdir() if p.name not in unseen]
-
     assert len(entries) <= 12, sorted(entries)
 
 
@@ -98,7 +97,6 @@ def test_no_folder_is_too_full() -> None:
         for folder in {path.parent for path in modules().values()}
         if (count := len(list(folder.glob("*.py")))) > 20
     }
-
     assert full == {}
 
 
@@ -120,5 +118,4 @@ def test_imports_are_seen_wherever_they_stand() -> None:
     source = (
         "if TYPE_CHECKING:\n    from a.b import c\ndef f():\n    import d.e\n    from a import g"
     )
-
     assert imported(source, {"a.b.c": 0, "d.e": 0, "a": 0, "d": 0}) == {"a.b.c", "d.e", "a"}

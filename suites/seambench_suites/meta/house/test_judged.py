@@ -30,7 +30,6 @@ def check(rows: list[int], most: int = 4) -> bool:
 def test_every_mistake_is_one_change_of_a_function() -> None:
     """Checks go, comparisons turn, numbers move by one; types, defaults and texts stay."""
     found = mistakes(_TEXT)
-
     assert [one.told.removeprefix("check: ") for one in found] == [
         "len(rows) > LIMIT -> (len(rows) >= LIMIT)",
         "len(rows) > LIMIT and not rows[0] -> (len(rows) > LIMIT or not rows[0])",
@@ -59,7 +58,6 @@ def test_lines_behind_a_mistake_stay_at_their_places() -> None:
         "        raise ValueError(\n            b\n        )\n    return a(\n        b\n    )\n"
     )
     found = mistakes(text)
-
     assert {(one.line, one.statement) for one in found} == {(2, 2), (4, 2), (6, 6), (9, 9)}
     for one in found:
         made = one.made_in(text)
@@ -74,7 +72,6 @@ def test_the_lists_name_what_there_is() -> None:
     tests = read_toml(judged._Tests, folder / "tests.toml").asked
     known = dict(judged.chosen(package, tests))
     accepted = read_toml(judged._List, folder / "accepted.toml").accepted
-
     for pattern in (pattern for asked in tests for pattern in asked.modules):
         assert any(Path(module).match(pattern) for module in known), pattern
     assert judged.unneeded(known, accepted) == []
@@ -84,8 +81,7 @@ def test_the_lists_name_what_there_is() -> None:
 
 
 @pytest.mark.parametrize(
-    ("tests", "word", "code"),
-    [("finds", "found", 0), ("asks", "found", 0), ("sleeps", "lives", 1)],
+    ("tests", "word", "code"), [("finds", "found", 0), ("asks", "found", 0), ("sleeps", "lives", 1)]
 )
 def test_a_mistake_that_no_test_finds_fails_the_run(
     tests: str,
@@ -107,7 +103,6 @@ def test_a_mistake_that_no_test_finds_fails_the_run(
     file = str(tmp_path / f"test_{tests}.py")
     monkeypatch.setattr(judged, "_tests_of", lambda *_: [file])
     arguments = ["--only", "conformance/judge.py", "--tell", "_held: 0 -> 1", "--count", "1"]
-
     assert judged.main(arguments) == code
     [said, *_] = capsys.readouterr().out.splitlines()
     assert said.startswith(word)
@@ -137,7 +132,6 @@ def test_a_mistake_is_made_in_its_function_and_in_no_other(
     made = importlib.import_module("closed_over")
     [one] = [one for one in mistakes(lines) if one.told.endswith(text)]
     put(changed(file, one.made_in(lines)))
-
     fails, inner, told = _MADE[text]
     with pytest.raises(fails) if fails else contextlib.nullcontext():
         assert made.B().g is None
@@ -201,5 +195,4 @@ def test_mistakes_are_drawn_from_what_a_change_touches(
         subprocess.run([*git, *command], cwd=tmp_path, check=True)
     file.write_text("new\na\nB\nc\n")
     monkeypatch.chdir(tmp_path)
-
     assert judged.lines_since("HEAD") == {("records/some.py", 1), ("records/some.py", 3)}

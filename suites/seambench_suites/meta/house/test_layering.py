@@ -57,7 +57,6 @@ def test_imports_follow_the_arrows(package: str) -> None:
         if not any(folder in file.parents for folder in own_rules)
         and (bad := forbidden(package, file.read_text(encoding="utf-8")))
     }
-
     assert found == {}
 
 
@@ -105,14 +104,12 @@ def test_reading_needs_no_other_seam(room: str) -> None:
         for file in (_folder("seamkit") / room).rglob("*.py")
         if (others := imported_rooms(file.read_text(encoding="utf-8")) & OTHER_SEAMS)
     }
-
     assert found == {}
 
 
 def test_rooms_are_seen_within_functions() -> None:
     """An import that waits for its function is one."""
     source = "def f():\n    from seamkit.exchange.partition import hash_rows"
-
     assert imported_rooms(source) & OTHER_SEAMS == {"exchange"}
 
 
@@ -123,7 +120,6 @@ def test_the_serde_does_not_read_pages_by_its_witness() -> None:
         for file in _folder("seamkit").rglob("*.py")
         if "seambase.pages" in file.read_text(encoding="utf-8")
     }
-
     assert users == {"command"}
 
 
@@ -173,7 +169,6 @@ def test_the_connector_path_shares_no_merge() -> None:
         for file in folder.rglob("*.py")
         if (shared := merges_in(file.read_text(encoding="utf-8")))
     }
-
     assert found == {}
 
 

@@ -29,7 +29,6 @@ def test_every_step_has_a_sample_in_the_short_run() -> None:
     A step of tests runs the folder in which its sample stands.
     """
     steps = read_steps(_STEPS)
-
     assert len({step.name for step in steps}) == len(steps)
     for step in steps:
         sample = importlib.util.find_spec(step.sample)
@@ -46,7 +45,6 @@ def test_every_peer_is_asked_in_all_versions() -> None:
         for word in step.run
         if word.endswith("@all")
     }
-
     assert asked == set(catalogue())
 
 
@@ -84,7 +82,6 @@ def test_a_run_ends_with_what_changed(tmp_path: Path, capsys: pytest.CaptureFixt
             first.rename(first.with_name("0.json"))
     assert night is not None
     check, tests, stuck = capsys.readouterr().out.rpartition("what changed")[2].splitlines()[1:4]
-
     assert "passed before; lake fail: 0 -> 1; lake pass: 1 -> 0" in check
     assert tests.endswith("  -")
     assert stuck.endswith("  -")
@@ -96,7 +93,6 @@ def test_a_run_ends_with_what_changed(tmp_path: Path, capsys: pytest.CaptureFixt
 def test_one_step_can_be_run_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """By its name; the exit code is that of the steps that ran."""
     where = ["--results", str(tmp_path / "results"), "--logs", str(tmp_path / "logs")]
-
     assert main(["--steps", str(_steps(tmp_path, "pass", 0)), "--only", "tests", *where]) == 0
     assert "skipped: 1 no engine here" in capsys.readouterr().out
 
@@ -104,6 +100,5 @@ def test_one_step_can_be_run_alone(tmp_path: Path, capsys: pytest.CaptureFixture
 def test_another_file_is_no_record(tmp_path: Path) -> None:
     """A file of another form is named, not taken for an empty run."""
     (tmp_path / "x.json").write_text("{}")
-
     with pytest.raises(InputError, match=r"x\.json: no record of a long run"):
         last_night(tmp_path)

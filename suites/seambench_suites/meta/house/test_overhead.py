@@ -52,7 +52,6 @@ def test_time_of_the_implementation_is_not_the_harnesss(
     right = registry.resolve(seam, overhead.OWN[seam])
     slow = Bent(right, **{call: _busy(getattr(right, call))})
     monkeypatch.setattr(registry, "resolve", lambda *_: slow)
-
     assert overhead._of_cases(seam, [find_case(_CASES[seam])]).wrong == []
     assert 0 < _of(seam) < _MILLIS
 
@@ -61,7 +60,6 @@ def test_time_of_every_thread_of_the_harness_is(monkeypatch: pytest.MonkeyPatch)
     """Of the one that judges, and of those that send and read in an exchange."""
     monkeypatch.setattr(column_check, "_compare", _busy(column_check._compare))
     assert _of("column") >= _MILLIS
-
     monkeypatch.setattr(ExchangeCase, "batches", _busy(ExchangeCase.batches))
     assert _of("exchange") >= _MILLIS
 
@@ -72,7 +70,6 @@ def test_a_wrong_answer_leaves_no_figure(monkeypatch: pytest.MonkeyPatch) -> Non
     found = competitor.judge(competitor.run())
     assert isinstance(found, Arrived)
     assert (found.moved.sent, found.moved.arrived) == (3, 3)
-
     right = registry.resolve("column", overhead.OWN["column"])
     wrong = Bent(right, chunks=lambda *_: [])
     monkeypatch.setattr(registry, "resolve", lambda *_: wrong)

@@ -66,7 +66,6 @@ def test_check_judges_its_cases() -> None:
     asked = ("check", "--impl", "toy", "--case", "scan/toy/*", "--json")
     done = command_apart("seambench.cli", *asked)
     words = [json.loads(line) for line in done.stdout.splitlines()]
-
     assert done.returncode == 1, done.stderr
     assert {o["case"]: o["outcome"] for o in words if "case" in o} == {
         "scan/toy/small/cut": "pass",
@@ -84,7 +83,6 @@ def test_list_and_doctor_know_it(capsys: pytest.CaptureFixture[str]) -> None:
     examined = seambench("doctor", "--json")
     assert examined.returncode == 0, examined.stderr
     found = json.loads(examined.stdout)["findings"]
-
     [toy] = [row for row in listed if row["name"] == "toy"]
     assert (toy["title"], toy["layouts"]) == ("Toy", "toy-u<ratio>-s<share>")
     assert "scan.toy" in toy["readers"]
@@ -94,7 +92,6 @@ def test_list_and_doctor_know_it(capsys: pytest.CaptureFixture[str]) -> None:
 def test_layouts_of_it_are_offered(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """Where a layout is not known, its spelling stands among the others."""
     done = command_here(capsys)("data", "--layout", "nope", "--data", tmp_path / "data")
-
     assert done.returncode == 2
     assert "Toy: toy-u<ratio>-s<share>" in done.stderr
 
@@ -106,7 +103,6 @@ def test_bench_records_its_dimensions(capsys: pytest.CaptureFixture[str], tmp_pa
     knobs = ["--queries", "6", "--scans", "count", "--samples", 1, "--no-memory"]
     places = ["--data", data, "--results", results]
     done = command_here(capsys)("bench", "--reader", "toy", *knobs, *places)
-
     assert done.returncode == 0, done.stdout + done.stderr
     [file] = results.rglob("*.json")
     rows = [

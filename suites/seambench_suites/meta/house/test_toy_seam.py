@@ -32,7 +32,6 @@ def test_check_judges_it() -> None:
     """Right, wrong, refused, not offered and not quite as it should be: each has its word."""
     done = command_apart("seambench.cli", "check", "--seam", "adder", "--json")
     words = {(o["implementation"], o["case"].split("/")[-1]): o for o in _lines(done.stdout)}
-
     assert done.returncode == 1, done.stderr
     assert {case: o["outcome"] for (name, case), o in words.items() if name == "right"} == {
         "two": "pass",
@@ -64,7 +63,6 @@ def test_exit_codes(
     """A `should` that is not met fails no run; no verdict is no success; wrong usage is 2."""
     what = ["check", "--seam", "adder", "--impl", implementation, "--case", case]
     done = command_here(capsys)(*what)
-
     assert done.returncode == code, done.stdout + done.stderr
     assert says in done.stdout + done.stderr
 
@@ -74,7 +72,6 @@ def test_list_and_doctor_show_it(capsys: pytest.CaptureFixture[str], tmp_path: P
     seambench = command_here(capsys)
     listed = json.loads(seambench("list", "--json").stdout)
     doctor = seambench("doctor", "--json", "--data", tmp_path)
-
     assert {row["name"] for row in listed["seams"]} >= {"adder", "scan"}
     assert {row["name"] for row in listed["implementations"] if row["seam"] == "adder"} == {
         "right",
@@ -93,7 +90,6 @@ def test_pytest_runs_it(tmp_path: Path) -> None:
         *("--pyargs", "seambench_suites.conformance.test_seams", "--import-mode=importlib"),
         *("--case", "adder/*"),
     )
-
     assert done.returncode == 0, done.stdout
     assert "4 passed, 1 skipped" in done.stdout
     assert "forgets" not in done.stdout

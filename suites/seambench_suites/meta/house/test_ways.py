@@ -41,7 +41,6 @@ def test_every_class_of_the_library_is_on_a_way() -> None:
     code, found = _found()
     classes = code.classes("seamkit")
     lost = [".".join(one) for one in classes if one not in found]
-
     assert lost == []
     assert len(classes) > 200
 

@@ -40,9 +40,7 @@ def test_every_step_is_compared(tmp_path: Path, wrong: bool) -> None:
         steps[-1]["rows"] = steps[-1]["rows"][1:]
     (tmp_path / "1" / "witness.json").write_text(json.dumps(steps), encoding="utf-8")
     counts: Counter[str] = Counter()
-
     told = list(compare(tmp_path, FORMATS["delta"], registry.resolve("scan", "auto"), counts))
-
     assert counts["tables"] == 1
     assert counts["answers"] == len(steps) > 1
     assert counts["differences"] == len(told) == wrong
@@ -127,9 +125,7 @@ def test_the_newest_version_counts(tmp_path: Path, case: _Case) -> None:
     _hudi_table(tmp_path, of_1_0_2=[answers[case.old]], of_1_2_0=[answers[case.new]])
     counts: Counter[str] = Counter()
     own = replace(FORMATS["hudi"], why_otherwise=_rule)
-
     told = list(compare(tmp_path, own, registry.resolve("scan", "auto"), counts))
-
     expected = {"tables": 1, case.counted: 1}
     if case.counted in ("differences", "listed"):
         expected["answers"] = 1
@@ -149,7 +145,6 @@ def test_queries_that_a_reader_does_not_offer_are_counted(tmp_path: Path) -> Non
     _hudi_table(tmp_path, of_1_0_2=[{"query": "snapshot", "columns": [], "rows": []}])
     counts: Counter[str] = Counter()
     reader: Any = _Offering()
-
     assert list(compare(tmp_path, FORMATS["hudi"], reader, counts)) == []
     assert dict(counts) == {"tables": 1, "unasked": 1}
 
@@ -196,12 +191,10 @@ def test_tables_that_cannot_be_written_are_counted(
     own = _failing(monkeypatch, is_dead=False)
     write_tables(tmp_path / "tables", own, range(1, 3), "v6", "0.15.0")
     assert "1-v6-0.15.0: not written: no such table" in capsys.readouterr().err
-
     record = tmp_path / "hudi.json"
     given = ["compare", str(tmp_path / "tables"), "--format", "hudi", "--record", str(record)]
     monkeypatch.setattr(sys, "argv", ["differential", *given])
     main()
-
     assert "2-v6-0.15.0: not written: no such table; Caused by: two\n" in capsys.readouterr().out
     kept = json.loads(record.read_text(encoding="utf-8"))
     assert kept["writer"].endswith(":0.15.0")

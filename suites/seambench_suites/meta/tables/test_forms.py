@@ -56,7 +56,7 @@ def _file(**options: Any) -> bytes:
             "n": pa.array(range(40), pa.decimal128(9, 2)),
             "t": pa.array(ticks, pa.timestamp("us", "UTC")),
             "a": pa.array([[n, n + 1] if n % 3 else [] for n in range(40)], pa.list_(pa.int32())),
-        },
+        }
     )
     out = io.BytesIO()
     pq.write_table(table, out, store_schema=False, store_decimal_as_integer=True, **options)
@@ -180,7 +180,6 @@ def test_a_form_shows_in_the_file_and_not_in_its_rows(form: ParquetForm, tmp_pat
     after = form.rewritten(before)
     assert after is not None
     sign, value = _SIGNS[form.name]
-
     assert sign(before) != value or form.name in _ALIKE
     assert sign(after) == value
     assert _rows(after, tmp_path) == _rows(before, tmp_path)
@@ -221,7 +220,6 @@ def test_a_form_of_orc_shows_in_the_file_and_not_in_its_rows(form: OrcForm) -> N
     after = form.rewritten(before)
     assert after is not None
     sign, value = _ORC_SIGNS[form.name]
-
     assert sign(before) != value or form.name in {"orc-uncompressed", "orc-direct"}
     assert sign(after) == value
     assert _of_orc(after).read().equals(_of_orc(before).read())
@@ -264,7 +262,6 @@ def test_a_form_of_avro_shows_in_the_file_and_not_in_its_rows(form: AvroDataForm
     after = form.rewritten(before)
     assert after is not None
     sign, value = _AVRO_SIGNS[form.name]
-
     assert sign(before) != value or form.name == "avro-data-plain"
     assert sign(after) == value
     assert b'"field-id": 1' in after
@@ -280,7 +277,6 @@ def test_columns_are_reversed_where_rows_could_be_null() -> None:
     fastavro.writer(out, ["null", schema], [{"i": 1, "t": 2}], codec="null")
     [form] = [one for one in AVRO_DATA_FORMS if one.reverse]
     after = form.rewritten(out.getvalue())
-
     assert after is not None
     assert after.index(b'"t"') < after.index(b'"i"')
 
@@ -291,14 +287,12 @@ def test_a_form_changes_what_it_names_alone() -> None:
     assert before is not None
     after = _FORMS["codec-zstd"].rewritten(before)
     assert after is not None
-
     assert Footer(after).schema == Footer(before).schema
 
 
 def test_footers_are_written_as_they_were_read() -> None:
     """Nothing of a footer is lost on the way through the tree."""
     data = _file(write_page_index=True, bloom_filter_options={"i": True})
-
     assert pq.read_metadata(io.BytesIO(Footer(data).file())).equals(
         pq.read_metadata(io.BytesIO(data))
     )
@@ -358,7 +352,6 @@ def test_other_readers_find_the_same_rows(reader: str, pattern: str, forms: list
         except Exception:  # noqa: S112 - what it fails anyway tells nothing of forms
             continue
         right.append(case)
-
     assert set(_shown(names, right, foreign)) == names
 
 
@@ -375,7 +368,6 @@ def test_a_wrong_reader_is_found_by_a_form_alone(reader: type[PlainDelta], form:
     """It is right of the table as it stands, and in the form it is told."""
     [case] = _cases(_SIMPLE)
     check_form(case, reader(), {"form": ""})
-
     with pytest.raises((Mismatch, OSError)):
         check_form(case, reader(), {"form": form})
     check_form(case, PlainDelta(), {"form": form})
@@ -387,7 +379,6 @@ def test_the_pass_names_the_form_in_each_verdict() -> None:
     forms = ("row-groups-empty", "lists-two-levels", "plain")
     patterns = [f"{_SIMPLE}#{form}" for form in forms]
     outcomes = list(Run("scan", [name], patterns=patterns).extra_pass("forms"))
-
     assert [(one.case, one.outcome) for one in outcomes] == [
         (f"{_SIMPLE}#row-groups-empty", "fail"),
         (f"{_SIMPLE}#plain", "pass"),
@@ -397,7 +388,6 @@ def test_the_pass_names_the_form_in_each_verdict() -> None:
 def test_sizes_are_mended_with_the_files() -> None:
     """A reader that finds footers by the sizes that the log tells finds them in each form."""
     names = set(_FORMS) - {name for name in _FORMS if name.startswith("hint")}
-
     assert len(_shown(names, _cases(_SIMPLE), TakesSizesOnTrust())) > 20
 
 
@@ -405,7 +395,6 @@ def test_each_format_has_forms_of_its_own() -> None:
     """Every format's tables take forms beyond those of data files, each with a name of its own."""
     for format_ in {case.table.format.name: case.table.format for case in _cases("scan/")}.values():
         names = [form.name for form in format_.known_forms()]
-
         assert len(set(names)) == len(names)
         assert set(names) - set(_FORMS)
 
@@ -421,7 +410,6 @@ def test_a_sample_of_all_tables_is_read_alike_in_all_forms() -> None:
         except NotOffered:
             continue
         asked += 1
-
     assert asked > 50
 
 
@@ -438,7 +426,6 @@ def test_a_form_is_asked_for_the_newest_and_one_more() -> None:
     newest = [case for case in asked if case.request == CommitRequest()]
     found = varied(asked)
     forms = {case.form for case in found}
-
     assert len(asked) > 3
     assert len(newest) == 1
     assert len(found) == 2 * len(forms)

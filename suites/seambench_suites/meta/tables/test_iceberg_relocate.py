@@ -16,9 +16,7 @@ def test_every_path_is_that_of_the_copy(tmp_path: Path) -> None:
     table = tmp_path / "t"
     with zipfile.ZipFile(Path(ROOT) / "golden" / "iceberg" / "v1" / "table.zip") as archive:
         archive.extractall(table)
-
     relocate(table)
-
     for file in table.glob("metadata/*.metadata.json"):
         assert json.loads(file.read_text())["location"] == str(table)
     for listed in table.glob("metadata/snap-*.avro"):

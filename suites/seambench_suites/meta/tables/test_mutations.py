@@ -240,7 +240,6 @@ def _avro_file(codec: str) -> bytes:
 def test_a_bit_of_avro_is_told_by_its_place(text: bytes, said: str) -> None:
     """In an entry of the header, down to a name of the schema, or in a field of a record."""
     content = _avro_file("null")
-
     assert _told("a", content, content.index(text)) == f" in {said}"
 
 
@@ -250,7 +249,6 @@ def test_a_bit_of_a_block_of_avro_is_told_by_its_place() -> None:
     mark = content[-16:]
     begin = content.index(mark) + 16
     said = partial(_told, "a", content)
-
     assert said(begin - 1) == " in header sync"
     assert said(begin) == " in block count"
     assert said(begin + 1) == " in block size"
@@ -289,7 +287,6 @@ def test_a_bit_of_a_log_is_told_by_its_place(text: bytes, said: str) -> None:
     content = _log_block(3, rows, schema) + _log_block(1, b"a key", schema)
     length = content.index(record) - 4
     told = partial(_told, "a.log.1", content)
-
     assert told(content.index(text)) == f" in {said}"
     assert told(len(content) - 1) == " in block total"
     assert told(length) == " in length of a record"
@@ -302,7 +299,6 @@ def test_a_bit_of_orc_is_told_by_its_place() -> None:
     orc.write_table(pa.table({"a_name": ["some text"]}), out, compression="uncompressed")
     content = out.getvalue()
     said = partial(_told, "a.orc", content)
-
     assert said(0) == " in magic"
     assert said(content.index(b"some text")) == " in stripes"
     assert said(content.rindex(b"a_name")) == " in footer"
@@ -317,7 +313,6 @@ def test_a_bit_of_a_packed_footer_of_orc_is_told_by_its_field() -> None:
     content = out.getvalue()
     at = content.rindex(b"a_name")
     said = partial(_told, "a.orc", content)
-
     assert [said(at + letter) for letter in range(6)] == [" in footer 4.3"] * 6
     assert said(len(content) - 2 - content[-1]) != " in footer 4.3"
 
@@ -326,7 +321,6 @@ def test_dates_beyond_those_of_python_are_read() -> None:
     """The worker looks at rows as numbers: another date is another answer, and no breakdown."""
     far = pa.array([1 << 30], pa.int32()).cast(pa.date32())
     rows = pa.table({"d": far, "t": pa.array([1 << 62], pa.timestamp("us")), "k": [1]})
-
     assert _with_numbers(rows).to_pylist() == [{"d": 1 << 30, "t": 1 << 62, "k": 1}]
 
 
@@ -337,7 +331,6 @@ def test_dates_beyond_those_of_python_are_read() -> None:
 def test_a_bit_of_properties_is_told_by_its_place(text: str, said: str) -> None:
     """In the key or the value of a line, by the key's name."""
     content = b"#written at noon\ntable.type=COW\nversion=9\n"
-
     assert _told("a.properties", content, content.index(text.encode())) == f" in {said}"
 
 
@@ -388,7 +381,6 @@ def test_a_bit_of_a_line_is_told_by_its_column(
     content = line if isinstance(line, bytes) else line.encode()
     how = {"_hive_table.json": json.dumps(_LINES | told).encode()}
     lines = b"x\n" + content + b"\n"
-
     assert _told("a", lines, 2 + content.index(letter.encode()), **how) == f" in {said}"
     assert _told("a", lines, 2 + len(content), **how) == " in mark"
     assert _told("a.gz", content, 1, **how) == " in compressed"
@@ -430,5 +422,4 @@ def test_a_bit_of_a_sequence_file_is_told_by_its_place(
 ) -> None:
     """In a part of its header, of a record, or of a block, if it is not the first one, too."""
     how = {"_hive_table.json": json.dumps(_LINES | {"format": "sequence"}).encode()}
-
     assert _told("a", content, content.rindex(text), **how) == f" in {said}"

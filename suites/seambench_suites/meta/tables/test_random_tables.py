@@ -16,7 +16,6 @@ def test_a_seed_means_one_declaration(version: int, hudi: str) -> None:
     """Drawn twice, a table is the same; every step of it has options and only known columns."""
     for seed in range(50):
         spec = random_table(seed, version, hudi)
-
         assert spec == random_table(seed, version, hudi)
         assert len(spec.writes) >= 4
         for write in spec.writes:
@@ -27,7 +26,6 @@ def test_a_seed_means_one_declaration(version: int, hudi: str) -> None:
 def test_questions_reach_every_commit_and_window() -> None:
     """Views, each commit but the last as-of, windows by completion where there is one."""
     asked = questions(["1", "2", "", "3"], ["1c", "2c", "", "3c"])
-
     assert {"query": "read-optimized"} in asked
     assert [a["as_of"] for a in asked if "as_of" in a] == ["1", "2"]
     assert [a["begin"] for a in asked if "end" not in a and "begin" in a] == ["000", "1c", "2c"]
@@ -48,6 +46,5 @@ def test_readers_agree_with_spark(tmp_path: Path, version: int, hudi: str) -> No
     told = subprocess.run(
         [*command, "compare", *given, *readers], check=False, capture_output=True, text=True
     )
-
     assert told.returncode == 0, told.stdout + told.stderr
     assert "'tables': 3," in told.stdout

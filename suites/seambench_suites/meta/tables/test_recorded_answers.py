@@ -20,7 +20,6 @@ def test_the_engine_read_what_the_case_declares() -> None:
             for declared in case.expected_answers()
         ]
         wrong += [] if case.recorded in answers else [case.id]
-
     assert wrong == []
 
 
@@ -30,5 +29,4 @@ def test_the_engine_read_what_the_case_declares() -> None:
 def test_most_tables_have_such_a_case(format_name: str, least: int) -> None:
     """The comparison is not empty."""
     folders = {c.table.folder for c in _RECORDED if c.table.format.name == format_name}
-
     assert len(folders) > least

@@ -13,12 +13,7 @@ from seambench.contracts.column import ColumnChunk
 from seambench.contracts.outcomes import ProtocolError
 from seambench.seams.column.cases import ColumnCase, column_values
 from seambench.seams.column.doors import read_chain
-from seambench.seams.column.oracle import (
-    TypeTree,
-    expected_slots,
-    parse_type,
-    requested_parts,
-)
+from seambench.seams.column.oracle import TypeTree, expected_slots, parse_type, requested_parts
 from seambench_suites.cases import ROOT
 
 CASES = [case for case in load_cases("column") if isinstance(case, ColumnCase)]
@@ -70,7 +65,6 @@ def test_cases_can_be_worked_out() -> None:
         answers = [engine.answers[case.id] for engine in engines if case.id in engine.answers]
         if answers and {digest_of(_plain_answer(data["chunks"]))} != {*answers}:
             wrong.append(case.id)
-
     assert wrong == []
 
 
@@ -94,7 +88,6 @@ def test_another_buffer_has_another_digest() -> None:
         [[2, [["nulls", "a", "00"], ["data", "a", "07000000"]]]],
         [*answer, [0, []]],
     ]
-
     assert len({digest_of(one) for one in [answer, *bent]}) == 7
 
 
@@ -166,7 +159,6 @@ def test_keys_of_a_map_lie_in_front_of_its_values(nested: list[str]) -> None:
     """Whatever is asked for first."""
     slots = expected_slots(["m"], ["map<string,int>"], [[[["a", 1]]]], ["m"], nested)
     words = [(slot["kind"], slot["column"]) for slot in slots]
-
     assert words.index(("bytes", "m.$0")) < words.index(("data", "m.$1"))
 
 
@@ -194,7 +186,6 @@ def test_a_column_that_is_not_there_has_an_empty_word() -> None:
 def test_texts_of_decimals_have_no_needless_zeros() -> None:
     """One digit stands in front of the point where the number has none there."""
     values = column_values(parse_type("decimal(18,2)"), 3, "none", "seed")
-
     assert values == ["0.00", "0.01", "-0.01"]
 
 
@@ -226,7 +217,6 @@ def test_the_text_form_is_what_it_is_by_hand(
     wanted = [("nulls", flags), *parts]
     slots = expected_slots(["v"], [type_], [[value] for value in values], ["v"], (), "text")
     assert [(slot["kind"], bytes.fromhex(slot["hex"])) for slot in slots] == wanted
-
     blocks = [ctypes.create_string_buffer(content, len(content)) for _, content in wanted]
     chain = (ctypes.c_int64 * (len(blocks) + 1))(len(values), *map(ctypes.addressof, blocks))
     asked = requested_parts(["v"], [type_], ["v"], (), form="text")

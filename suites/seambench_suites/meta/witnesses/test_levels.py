@@ -32,7 +32,6 @@ def test_damage_that_the_own_engine_reads_is_disputed_and_says_so(peer: str) -> 
     cases = {case.id: case for case in load_cases("scan")}
     levels = {id_: case.level for id_, case in cases.items()}
     about = [id_ for id_ in known if "/damage/" in id_ and known[id_].holds_for(version)]
-
     assert undisputed(known, version, levels) == []
     assert about
     for id_ in about:
@@ -47,7 +46,6 @@ def test_a_must_that_the_engine_breaks_is_found() -> None:
         "scan/x/damage/old": Xfail("scan/x/damage/old", "why", until="1.0"),
         "scan/x/rows/b": Xfail("scan/x/rows/b", "why"),
     }
-
     assert undisputed(known, "1.1", dict.fromkeys(known, "must")) == ["scan/x/damage/a"]
 
 

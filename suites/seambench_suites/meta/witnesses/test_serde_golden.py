@@ -63,7 +63,6 @@ def test_pages_hold_their_values(file: Path) -> None:
     vector = load_golden(file)
     options, types = page_options(vector.request), list(vector.types)
     pages = read_pages(_bytes(vector), options, types)
-
     layouts = [[layout_of(block) for block in page.columns] for page in pages]
     assert layouts == [list(layout) for layout in vector.layouts]
     assert read_pages(_bytes(vector), options) == pages
@@ -88,7 +87,6 @@ def test_brought_vectors_need_no_layouts(tmp_path: Path) -> None:
     file.write_text(json.dumps({**content, "traits": ["rle"]}))
     shutil.copy(ROOT / "golden" / "presto" / f"{name}.bin", tmp_path)
     cases = {case.id.split("/")[-1]: case for case in serde_cases(ROOT, tmp_path)}
-
     assert verdict(cases["decode"], PlainSerde())[:2] == ("pass", "")
 
 
@@ -104,7 +102,6 @@ def test_codecs_differ_only_where_they_save_little(size: int, kept: bool) -> Non
     """A page re-encoded plain was compressed by another library of the codec, or should be."""
     plain = Page(40, 0, 1000, 1000, 0, _PAYLOAD, [])
     packed = replace(plain, marker=COMPRESSED, size=size)
-
     assert marker_differs(plain, packed) == marker_differs(packed, plain) == (not kept)
     assert marker_differs(packed, replace(packed, marker=COMPRESSED | CHECKSUMMED))
     assert not marker_differs(packed, packed)
@@ -123,7 +120,6 @@ def test_rows_are_what_the_plain_writer_gives(file: Path) -> None:
         else:
             listed = [unsafe_row(row, types, options.get("writer", "spark")) for row in rows]
         written += framed(listed, options["framing"])
-
     assert encode_problem(vector, written) is None
 
 
@@ -131,7 +127,6 @@ def test_rows_are_what_the_plain_writer_gives(file: Path) -> None:
 def test_batches_hold_their_values(file: Path) -> None:
     """What implementations are handed to encode is valid and holds the values told."""
     vector = load_golden(file)
-
     for batch, want in zip(batches_of(vector), vector.batches, strict=True):
         batch.validate(full=True)
         assert batch.num_rows == want.rows
@@ -154,7 +149,6 @@ def test_rules_hold_for_the_witness() -> None:
     single = [case for case in about if case.file.suffix == ".toml"]
     chosen = [*single, *[case for case in about if case not in single][::9]]
     outcomes = {case.id: verdict(case, serde)[:2] for case in chosen}
-
     assert {id_: o for id_, o in outcomes.items() if o[0] not in ("pass", "not-offered")} == {}
     assert sum(word == "pass" for word, _ in outcomes.values()) > 80
 

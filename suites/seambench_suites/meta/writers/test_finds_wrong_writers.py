@@ -30,7 +30,6 @@ def test_it_is_found(name: str) -> None:
     """The verdict is a failure that says after which step which judge saw it, and what."""
     case, says = _FOUND[name]
     found = verdict(find_case(f"table-writer/delta/{case}"), WrongWriter(name))
-
     assert found.word == "fail"
     assert says in found.reason
 
@@ -47,7 +46,6 @@ def test_it_is_found_in_iceberg(name: str, case: str, says: str) -> None:
     """Tags and branches keep their rows, and those of earlier partitionings are still there."""
     assert name in OF_ICEBERG
     found = verdict(find_case(f"table-writer/iceberg/{case}"), WrongWriter(name, "pyiceberg"))
-
     assert found.word == "fail"
     assert says in found.reason
 
@@ -90,8 +88,6 @@ def test_a_program_writes(tmp_path: Path, mode: str, case: str, word: str, says:
     facts = {"name": "writer", "capabilities": dict.fromkeys(words, True)}
     (tmp_path / "writer.seambench.json").write_text(json.dumps(facts))
     writer = resolve("table-writer", f"cmd:{sys.executable} {program}")
-
     found = verdict(find_case(f"table-writer/delta/{case}"), writer)
-
     assert found.word == word, found.reason
     assert says in found.reason

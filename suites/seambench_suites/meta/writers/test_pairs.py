@@ -23,10 +23,8 @@ def test_a_reader_sees_what_was_written() -> None:
     """A pair whose writer forgets a delete fails by its reader's rows; of right sides it passes."""
     case = find_case(_DELETE)
     reader = resolve("scan", "deltalake")
-
     right = verdict(case, resolve("table-writer", "deltalake -> deltalake"))
     wrong = verdict(case, WrittenAndRead(WrongWriter("forgets-deletes"), reader))
-
     assert right.word == "pass"
     assert wrong.word == "fail"
     assert wrong.reason.startswith("after step 3 (delete), read by deltalake: ")
@@ -35,7 +33,6 @@ def test_a_reader_sees_what_was_written() -> None:
 def test_a_reader_of_other_formats_is_not_asked() -> None:
     """A reader that reads no Delta tables is not offered, rather than wrong."""
     found = verdict(find_case(_DELETE), resolve("table-writer", "deltalake -> pyiceberg"))
-
     assert (found.word, found.reason) == ("not-offered", "no formats.delta")
 
 
@@ -93,7 +90,6 @@ def test_what_all_are_given_wrong_is_the_writers(
     found = Outcome("table-writer", "deltalake -> some", case, "fail", difference=rows)
     reader: Any = Reader(tmp_path / "some.toml")
     outcome = _known(found, resolve("table-writer", "deltalake"), reader, ours)
-
     assert (outcome.outcome, outcome.known[: len(known) or None]) == (word, known)
     assert outcome.implementation == "deltalake -> some"
     assert _known(replace(found, outcome="pass"), reader, reader, "") == replace(

@@ -31,7 +31,6 @@ def test_files_of_each_writer(name: str) -> None:
     writer = resolve("table-writer", name)
     found = {case.id: verdict(case, writer) for case in _CASES}
     cannot = {f"table-writer/hive/{one}" for one in _CANNOT[name]}
-
     assert {id_: one for id_, one in found.items() if one.word == "fail"} == {}
     assert {id_ for id_, one in found.items() if one.word == "not-offered"} == cannot
     assert len(found) > 25
@@ -41,7 +40,6 @@ def test_files_of_each_writer(name: str) -> None:
 def test_readers_of_files(reader: str) -> None:
     """What one library writes the other reads, row groups and codecs of all kinds."""
     pair = resolve("table-writer", f"arro3 -> {reader}")
-
     assert {verdict(case, pair).word for case in _CASES if "/parquet/" in case.id} == {"pass"}
 
 
@@ -86,20 +84,17 @@ class Wrong:
 def test_mistakes_are_found(mistake: str, says: str) -> None:
     """By the rows, or by what the footer claims."""
     found = verdict(find_case("table-writer/hive/parquet/plain"), Wrong(mistake))
-
     assert (found.word, found.reason[: len(says)]) == ("fail", says)
 
 
 def test_a_file_that_is_not_finished_goes() -> None:
     """What was refused leaves the table as it was, so that there is no verdict on it."""
     found = verdict(find_case("table-writer/hive/parquet/plain"), Wrong("dies"))
-
     assert (found.word, found.reason) == ("not-offered", "step 2 (append): no more room")
 
 
 def test_other_files_have_no_linter(tmp_path: Path) -> None:
     """Only Parquet's rules are known: a table of text is no table without faults."""
     (tmp_path / "_hive_table.json").write_text('{"format": "text"}')
-
     with pytest.raises(UsageError, match="no linter of files of text"):
         list(resolve_format("hive").faults(tmp_path))

@@ -17,7 +17,6 @@ def test_every_script_can_be_carried_out() -> None:
     """Each step of each case has rows and tests of the columns that there are then."""
     cases = load_cases("table-writer")
     states = [list(steps_of(case, Path("t"))) for case in cases if isinstance(case, WriterCase)]
-
     assert len(states) == len(cases) > 500
     assert all(model.expected() is not None for steps in states for _, model in steps[-1:])
 
@@ -26,7 +25,6 @@ def test_a_number_names_a_script() -> None:
     """The same number draws the same steps; others draw others."""
     cases = [find_case(_RANDOM.format(number)) for number in (3, 3, 4)]
     one, again, other = (case.script.steps for case in cases if isinstance(case, WriterCase))
-
     assert one == again
     assert one != other
     assert len(one) == 8
@@ -36,7 +34,6 @@ def test_a_number_names_a_script() -> None:
 def test_scripts_at_random_find_mistakes(name: str) -> None:
     """One of six scripts finds each mistake."""
     found = [verdict(find_case(_RANDOM.format(n)), WrongWriter(name)).word for n in range(6)]
-
     assert "fail" in found
 
 
@@ -56,5 +53,4 @@ def test_scripts_at_random_find_mistakes(name: str) -> None:
 def test_conditions_are_those_of_sql(how: str, value: object, meeting: list[int | None]) -> None:
     """A null meets no comparison, `<>` neither."""
     rows = [{"a": a} for a in (1, 2, 3, None)]
-
     assert [row["a"] for row in rows if meets(row, [("a", how, value)])] == meeting

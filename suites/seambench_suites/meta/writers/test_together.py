@@ -39,7 +39,6 @@ def test_it_is_found(
     # They die by themselves, at the worst moment: who would kill them comes later.
     monkeypatch.setattr(several, "_LATEST", 10_000.0)
     found = verdict(find_case(f"table-writer/delta/{case}"), made())
-
     assert found.word == "fail"
     assert says in found.reason
 
@@ -56,7 +55,6 @@ def test_it_is_found(
 def test_a_right_writer_is_right(name: str, case: str) -> None:
     """Whoever is told of a conflict or tries again, and whoever is killed anywhere, passes."""
     found = verdict(find_case(f"table-writer/{case}"), resolve("table-writer", name))
-
     assert found.word == "pass", found.reason
 
 
@@ -64,10 +62,8 @@ def test_a_right_writer_is_right(name: str, case: str) -> None:
 def test_two_writers_are_asked_for_what_two_do(case: str) -> None:
     """A script without a step beside another is not put to two writers."""
     found = verdict(
-        find_case(f"table-writer/delta/{case}"),
-        resolve("table-writer", "deltalake + polars-delta"),
+        find_case(f"table-writer/delta/{case}"), resolve("table-writer", "deltalake + polars-delta")
     )
-
     assert found.word == "not-offered"
     assert "beside another" in found.reason
 
@@ -80,6 +76,5 @@ def test_installed_writers(name: str) -> None:
         one.id for one in load_cases("table-writer") if isinstance(one, WriterCase) and one.apart
     ]
     outcomes = list(Run("table-writer", [name], patterns=cases).check())
-
     assert [f"{o.case}: {o.outcome}: {o.said}" for o in outcomes if o.failed] == []
     assert any(outcome.outcome == "pass" for outcome in outcomes)

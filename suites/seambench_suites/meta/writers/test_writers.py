@@ -16,6 +16,5 @@ def test_a_sample(name: str) -> None:
     cases = [case.id for case in load_cases("table-writer") if not getattr(case, "apart", False)]
     sample = [id_ for id_ in cases if zlib.crc32(id_.encode()) % _ONE_OF == 0]
     outcomes = list(Run("table-writer", [name], patterns=sample).check())
-
     assert [f"{o.case}: {o.outcome}: {o.said}" for o in outcomes if o.failed] == []
     assert any(outcome.outcome == "pass" for outcome in outcomes)
