@@ -41,7 +41,9 @@ def duckdb_relation(
     parts = [_read_parquet(files, kinds, connection) for files in plan.files]
     about = partial(about_rows, plan.rest_rows, plan.rest_bytes)
     if rest is not None or not parts:
-        parts.append(shown if rest is None else connection.from_arrow(sized(rest, about)))
+        # Ours are asked for first: the columns of a query are known before its masks are made, and
+        # logs are decoded once for both.
+        parts.insert(0, shown if rest is None else connection.from_arrow(sized(rest, about)))
     return reduce(lambda whole, part: whole.union(part), parts)
 
 

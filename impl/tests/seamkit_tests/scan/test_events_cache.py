@@ -1,9 +1,11 @@
 """A dataset that keeps decoded events answers as one that reads anew, whatever was asked before."""
 
 import functools
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -15,9 +17,11 @@ from seamkit.files.file_cache import Kept
 from seamkit.scan.core_merges import KEEP, REMOVE
 from seamkit.scan.events_cache import EventsCache, Matches
 from seamkit.scan.units import ReadContext
+from seamkit.tables.hudi.merge.fold import SliceChanges
 from seamkit.tables.hudi.table import HudiTable
 from seamkit_tests.samples.golden_tables import unpack_table
 from seamkit_tests.samples.hudi_scans import changes_of, counted_loads
+from seamkit_tests.samples.outlets import bag
 
 ASKED: list[list[str]] = [["s"], ["id"], [], ["ts", "s"], ["s"], ["id", "i", "s", "l"]]
 
@@ -63,6 +67,30 @@ def test_columns_that_come_one_by_one_are_those_of_the_first_rows(
     for column in reversed(whole.column_names):
         rows = dataset.to_table(columns=[column])
         assert repr(rows[column].to_pylist()) == repr(whole[column].to_pylist()), column
+
+
+@pytest.mark.usefixtures("nothing_kept")
+@pytest.mark.parametrize("columns", [["s"], ["i", "l"]])
+@pytest.mark.parametrize("name", ["mor-v9-types", "mor-v6-types"])
+def test_a_first_query_of_duckdb_decodes_logs_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, columns: list[str]
+) -> None:
+    """Its columns are known when masks are made: neither logs nor single columns are read again."""
+    scan = HudiTable(str(unpack_table(name, tmp_path))).scan()
+    loads: list[tuple[str, Sequence[str]]] = []
+    for word in ("load", "further"):
+        own = getattr(SliceChanges, word)
+
+        def noted(self: SliceChanges, *args: Any, word: str = word, own: Any = own) -> Any:
+            loads.append((word, args[0]))
+            return own(self, *args)
+
+        monkeypatch.setattr(SliceChanges, word, noted)
+    with duckdb.connect() as connection:
+        connection.execute("SET threads = 1")
+        shown = scan.relation(connection).select(*columns).to_arrow_table()
+    assert [(word, set(names)) for word, names in loads] == [("load", set(columns))]
+    assert bag(shown) == bag(scan.to_table().select(columns))
 
 
 def test_further_columns_are_decoded_without_keys_and_deletes(
