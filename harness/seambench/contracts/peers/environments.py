@@ -77,7 +77,7 @@ def python_of(peer: Peer, version: str) -> Path:
 
 def _requirements(peer: Peer, version: str) -> list[str]:
     """What is installed: the peer, what its adapter needs, and what the harness needs to judge."""
-    brings_duckdb = any(one.startswith("duckdb==") for one in peer.requires)
+    brings_duckdb = any(one.startswith("duckdb==") for one in (f"{peer.package}==", *peer.requires))
     return [
         *([f"{peer.package}=={version}"] if peer.package else []),
         *peer.requires,

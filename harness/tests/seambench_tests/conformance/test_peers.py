@@ -57,6 +57,15 @@ def test_one_name_may_be_a_peer_of_two_seams() -> None:
     assert peer_of("table-writer", "deltalake -> chdb-delta@4.4.0") is None
 
 
+@pytest.mark.parametrize("peer", catalogue().values(), ids=lambda peer: peer.name)
+def test_an_environment_has_one_version_of_each_package(peer: Peer) -> None:
+    """What the peer is, or brings, is not also asked for in the version that the judge has."""
+    asked = environments._requirements(peer, peer.versions[-1])
+    exact = [one.partition("==")[0] for one in asked if "==" in one]
+
+    assert len(set(exact)) == len(exact)
+
+
 def test_versions_state_what_holds_for_them() -> None:
     """A statement counts from its first version to its last."""
     assert set(PEER.capabilities("1.9.9")) == {"a"}
