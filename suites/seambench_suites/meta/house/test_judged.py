@@ -5,6 +5,7 @@ import importlib
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -65,13 +66,20 @@ def test_lines_behind_a_mistake_stay_at_their_places() -> None:
         assert made.count("\n") == text.count("\n")
 
 
-def test_the_lists_name_what_there_is() -> None:
+_LISTS = Path(judged.__file__).parent
+
+
+@pytest.fixture(scope="module")
+def known() -> dict[str, Any]:
+    """The mistakes of every module of the judge, once for all tests."""
+    tests = read_toml(judged._Tests, _LISTS / "tests.toml").asked
+    return dict(judged.chosen(Path(seambench.__file__).parent, tests))
+
+
+def test_the_lists_name_what_there_is(known: dict[str, Any]) -> None:
     """Every pattern of modules fits one, every accepted mistake can be made and has its reason."""
-    package = Path(seambench.__file__).parent
-    folder = Path(judged.__file__).parent
-    tests = read_toml(judged._Tests, folder / "tests.toml").asked
-    known = dict(judged.chosen(package, tests))
-    accepted = read_toml(judged._List, folder / "accepted.toml").accepted
+    tests = read_toml(judged._Tests, _LISTS / "tests.toml").asked
+    accepted = read_toml(judged._List, _LISTS / "accepted.toml").accepted
     for pattern in (pattern for asked in tests for pattern in asked.modules):
         assert any(Path(module).match(pattern) for module in known), pattern
     assert judged.unneeded(known, accepted) == []
@@ -87,6 +95,7 @@ def test_a_mistake_that_no_test_finds_fails_the_run(
     tests: str,
     word: str,
     code: int,
+    known: dict[str, Any],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -102,6 +111,9 @@ def test_a_mistake_that_no_test_finds_fails_the_run(
     (tmp_path / "test_sleeps.py").write_text("def test_it() -> None:\n    pass\n")
     file = str(tmp_path / f"test_{tests}.py")
     monkeypatch.setattr(judged, "_tests_of", lambda *_: [file])
+    package = Path(seambench.__file__).parent
+    kept = lambda of, asked: known.items() if of == package and asked else ()  # noqa: E731
+    monkeypatch.setattr(judged, "chosen", kept)
     arguments = ["--only", "conformance/judge.py", "--tell", "_held: 0 -> 1", "--count", "1"]
     assert judged.main(arguments) == code
     [said, *_] = capsys.readouterr().out.splitlines()
