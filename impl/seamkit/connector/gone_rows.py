@@ -23,7 +23,7 @@ from seamkit.files.storage import Storage, read_part
 from seamkit.scan.units import DataFile, KeyMask, Mask, ReadContext
 from seamkit.tables.iceberg.data_files import FileRows
 from seamkit.tables.iceberg.metadata.schema import Field
-from seamkit.tables.paimon.data_files import INDEX, located
+from seamkit.tables.paimon.data_files import located
 
 _KIND = "_VALUE_KIND"
 
@@ -116,7 +116,9 @@ def _vector(told: Mapping[str, Any]) -> Iterator[int]:
     """The positions of a deletion vector, wherever its format keeps it."""
     vector = told["vector"]
     if "storage" in told:  # Paimon: a range of an index file
-        storage, path = located(told["storage"], INDEX, vector.index_file, vector.external_path)
+        storage, path = located(
+            told["storage"], vector.folder, vector.index_file, vector.external_path
+        )
         return _positions(_framed(storage, path, vector.offset))
     if not hasattr(vector, "storage_type"):  # Iceberg: a blob of a Puffin file
         storage, path = told["files"].locate(vector.path)

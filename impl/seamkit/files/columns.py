@@ -141,14 +141,10 @@ def field_in_file(wanted: pa.Field, own: TableField, found: Place | None, where:
 def _type_in_file(
     kind: pa.DataType, own: TableField, found: Place | None, where: str
 ) -> pa.DataType:
-    parts = [] if found is None else found.children
-    if pa.types.is_map(kind) and len(parts) == 1:  # of Avro: a list of pairs
-        parts = parts[0].children
-
     def part(at: int, inner: pa.Field) -> pa.Field:
         if at >= len(own.children):
             raise InputError(f"{where}: the field {own.name!r} of type {kind} lacks part {at}")
-        below = None if at >= len(parts) else parts[at]
+        below = None if found is None or at >= len(found.children) else found.children[at]
         return inner.with_type(_type_in_file(inner.type, own.children[at], below, where))
 
     if pa.types.is_struct(kind):

@@ -45,17 +45,17 @@ _ESCAPED = re.compile(r"[\x01-\x1f\"#%'*/:=?\\\x7f{\[\]^]")
 _EPOCH = dt.datetime(1970, 1, 1)
 
 
-def bucket_folder(
-    partition: Mapping[str, pa.Scalar], bucket: int, options: Mapping[str, str]
-) -> str:
+def bucket_folder(partition: Mapping[str, pa.Scalar], bucket: int, schema: TableSchema) -> str:
     """The folder of a bucket below the table; bucket -2 has rows that wait for theirs."""
+    options = schema.options
     default = options.get("partition.default-name", "__DEFAULT_PARTITION__")
     legacy = options.get("partition.legacy-name", "true").lower() == "true"
     parts = []
     if folder := options.get("data-file.path-directory"):
         parts.append(folder)
     for name, value in partition.items():
-        text = _text(value, legacy) if value.is_valid else ""
+        digits = schema.by_name[name].digits
+        text = _text(value, legacy, digits) if value.is_valid else ""
         parts.append(f"{_escape(name)}={_escape(text) if text.strip() else _escape(default)}")
     parts.append("bucket-postpone" if bucket == -2 else f"bucket-{max(bucket, 0)}")
     return "/".join(parts)
@@ -77,31 +77,43 @@ def _escape(text: str) -> str:
     return _ESCAPED.sub(lambda match: f"%{ord(match[0]):02X}", text)
 
 
-def _text(value: pa.Scalar, legacy: bool) -> str:
-    """A value as a folder's name has it: as Java prints it, or as it is cast to a text."""
+def _text(value: pa.Scalar, legacy: bool, digits: int) -> str:
+    """A value as a folder's name has it: as Java prints it, or as it is cast to a text.
+
+    `digits` are those of a time's type.
+    """
     kind = value.type
     if pa.types.is_boolean(kind):
         return str(value.as_py()).lower()
     if pa.types.is_date32(kind):
         return str(value.cast(pa.int32()).as_py()) if legacy else value.as_py().isoformat()
     if pa.types.is_timestamp(kind):
-        return _timestamp(value, legacy)
+        return _timestamp(value, legacy, digits)
     if pa.types.is_floating(kind):
         return str(java_text(pa.array([value.as_py()], kind))[0])
-    if pa.types.is_time32(kind) and legacy:
-        return str(value.cast(pa.int32()).as_py())
+    if pa.types.is_time32(kind):
+        millis = value.cast(pa.int32()).as_py()
+        return str(millis) if legacy else _clock(millis, digits)
     if pa.types.is_decimal(kind):
         return f"{value.as_py():f}"
     return str(value.as_py())
 
 
-def _timestamp(value: pa.Scalar, legacy: bool) -> str:
+def _clock(millis: int, digits: int) -> str:
+    """A time of day; zeros behind the first digit of its fraction are left out."""
+    seconds, fraction = divmod(millis, 1000)
+    text = f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
+    return f"{text}.{f'{fraction:03d}'[:digits].rstrip('0') or '0'}" if digits else text
+
+
+def _timestamp(value: pa.Scalar, legacy: bool, least: int) -> str:
     digits = {"ms": 3, "us": 6, "ns": 9}[value.type.unit]
     seconds, fraction = divmod(value.cast(pa.int64()).as_py(), 10**digits)
     moment = _EPOCH + dt.timedelta(seconds=seconds)
     clock, text = moment.strftime("%H:%M:%S"), f"{fraction:0{digits}d}"
     if not legacy:  # as many digits as the type has
-        return f"{moment.date().isoformat()} {clock}.{text}"
+        text = text[:least] + text[least:].rstrip("0")
+        return f"{moment.date().isoformat()} {clock}{text and '.'}{text}"
     while text.endswith("000"):
         text = text.removesuffix("000")
     if not text and not moment.second:
@@ -164,7 +176,16 @@ def _is_number_of(have: pa.DataType, want: pa.DataType) -> bool:
     return bool(kinds.is_int64(have) and kinds.is_timestamp(want) and want.unit in ("ms", "us"))
 
 
-_TYPES, _UNMARKED = PaimonTypes(), UnmarkedTimes()
+class OrcTypes(PaimonTypes):
+    """Type rules of ORC, which has no times of day: they are numbers of milliseconds there."""
+
+    def relabels(self, have: pa.DataType, want: pa.DataType) -> bool:
+        """Also where a file has the number of a time of day."""
+        is_time = pa.types.is_int32(have) and pa.types.is_time32(want)
+        return bool(is_time or super().relabels(have, want))
+
+
+_TYPES, _UNMARKED, _ORC_TYPES = PaimonTypes(), UnmarkedTimes(), OrcTypes()
 
 
 def open_data_file(
@@ -286,7 +307,7 @@ def _reader(storage: Storage, path: str, rules: PaimonTypes) -> FileReader:
     if kind == "parquet":
         return ParquetReader(storage, path, rules)
     if kind == "orc":
-        return OrcReader(storage, path, _TYPES)
+        return OrcReader(storage, path, _ORC_TYPES)
     if kind == "avro":
         return AvroReader(storage, path, _TYPES)
     raise RefusedError(f"{storage.full(path)}: data files in {kind!r} are not supported")
@@ -330,21 +351,20 @@ def _of_column(low: pa.Scalar, high: pa.Scalar, nulls: int | None) -> ColumnRang
     return ColumnRange(nulls, least, greatest, (exact, exact))
 
 
-INDEX = "index"
 _FILE_VERSIONS = (b"\x01", b"\x02")
 _BY = "the manifest"
 
 
 def vector_identity(storage: Storage, vector: VectorRange) -> Hashable | None:
     """What tells a vector from any other."""
-    own, path = located(storage, INDEX, vector.index_file, vector.external_path)
+    own, path = located(storage, vector.folder, vector.index_file, vector.external_path)
     known = own.file_identity(path)
     return None if known is None else (known, vector)
 
 
 def read_vector(storage: Storage, vector: VectorRange) -> Positions:
     """The deleted positions of a data file, ascending."""
-    own, path = located(storage, INDEX, vector.index_file, vector.external_path)
+    own, path = located(storage, vector.folder, vector.index_file, vector.external_path)
     at, length = vector.offset, vector.length
     where = f"{own.full(path)}, the deletion vector at byte {at}"
     if at < 1 or length < 4:

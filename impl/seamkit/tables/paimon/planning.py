@@ -24,7 +24,6 @@ from seamkit.files.storage import Storage
 from seamkit.scan.units import DataFile, Mask, ReadUnit, Runs
 from seamkit.tables.paimon.change_rows import INSERTED, retracts_of, with_kinds
 from seamkit.tables.paimon.data_files import (
-    INDEX,
     bucket_folder,
     data_identity,
     file_statistics,
@@ -200,7 +199,7 @@ class Planner:
         units = []
         for file in files:
             known = self._partition(file)
-            folder = bucket_folder(known, file.bucket, self.schema.options)
+            folder = bucket_folder(known, file.bucket, self.schema)
             unit = self._native(file, folder, known)
             [data] = unit.files
             if row_kinds and self.schema.primary_keys:
@@ -237,7 +236,7 @@ class Planner:
 
     def _bucket(self, bucket: int, files: Sequence[FileEntry]) -> list[ReadUnit]:
         known = self._partition(files[0])
-        folder = bucket_folder(known, bucket, self.schema.options)
+        folder = bucket_folder(known, bucket, self.schema)
         if not self.schema.primary_keys:
             _check_keyless(files, self.schema.where)
         if not self.schema.primary_keys or self._is_raw(files):
@@ -351,7 +350,7 @@ class Planner:
         return [
             StoredFile(
                 "deletion vector",
-                self.storage.place(one.external_path or f"{INDEX}/{one.index_file}"),
+                self.storage.place(one.external_path or f"{one.folder}/{one.index_file}"),
                 one.length,
                 one.cardinality,
                 one.offset,
@@ -361,7 +360,11 @@ class Planner:
         ]
 
     def _vector(self, file: FileEntry) -> VectorRange | None:
-        return self._vectors.get((file.partition, file.bucket, file.name))
+        found = self._vectors.get((file.partition, file.bucket, file.name))
+        if found is None or not self.options.vectors_beside_data:
+            return found
+        folder = bucket_folder(self._partition(file), file.bucket, self.schema)
+        return replace(found, folder=folder)
 
     def _mask(self, file: FileEntry) -> Mask | None:
         vector = self._vector(file)

@@ -5,9 +5,14 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from pyarrow import orc
 
 from seambase.errors import InputError, RefusedError
-from seamkit.tables.paimon.data_files import bucket_folder
+from seamkit.files.orc import OrcReader
+from seamkit.files.promotion import resolve_column
+from seamkit.files.storage import Storage
+from seamkit.tables.paimon.data_files import OrcTypes, PaimonTypes, bucket_folder
+from seamkit.tables.paimon.metadata.schemas import TableSchema, parse_fields
 from seamkit.tables.paimon.table import PaimonTable
 from seamkit_tests.samples.paimon_tables import unpack_paimon
 
@@ -81,18 +86,45 @@ def test_a_table_that_streams_begin_at_its_end_is_read_whole(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("nanos", "plain", "legacy"),
+    ("kind", "number", "plain", "legacy"),
     [
-        (0, "1970-01-01 00%3A00%3A00.000000000", "1970-01-01T00%3A00"),
-        (1, "1970-01-01 00%3A00%3A00.000000001", "1970-01-01T00%3A00%3A00.000000001"),
-        (-1, "1969-12-31 23%3A59%3A59.999999999", "1969-12-31T23%3A59%3A59.999999999"),
-        (61_000_001_000, "1970-01-01 00%3A01%3A01.000001000", "1970-01-01T00%3A01%3A01.000001"),
-        (10**18 + 5 * 10**6, "2001-09-09 01%3A46%3A40.005000000", "2001-09-09T01%3A46%3A40.005"),
+        ("TIMESTAMP(9)", 0, "1970-01-01 00%3A00%3A00.000000000", "1970-01-01T00%3A00"),
+        ("TIMESTAMP(9)", -1, "1969-12-31 23%3A59%3A59.999999999", None),
+        (
+            "TIMESTAMP(7)",
+            100,
+            "1970-01-01 00%3A00%3A00.0000001",
+            "1970-01-01T00%3A00%3A00.000000100",
+        ),
+        ("TIMESTAMP(6)", 61_000_001, "1970-01-01 00%3A01%3A01.000001", None),
+        ("TIMESTAMP(4)", 100, "1970-01-01 00%3A00%3A00.0001", "1970-01-01T00%3A00%3A00.000100"),
+        ("TIMESTAMP(0)", 1000, "1970-01-01 00%3A00%3A01", "1970-01-01T00%3A00%3A01"),
+        ("TIME(3)", 3_600_000, "01%3A00%3A00.0", "3600000"),
+        ("TIME(3)", 7, "00%3A00%3A00.007", "7"),
+        ("TIME(3)", 120, "00%3A00%3A00.12", "120"),
+        ("TIME(0)", 86_399_000, "23%3A59%3A59", "86399000"),
+        ("TIME", 1000, "00%3A00%3A01", "1000"),
     ],
 )
-def test_a_folder_has_the_nanoseconds_of_its_partition(nanos: int, plain: str, legacy: str) -> None:
-    """As Java prints times, in threes of digits, or as they are cast to texts, with all of them."""
-    known = {"p": pa.scalar(nanos, pa.timestamp("ns"))}
-    for told, text in (("false", plain), ("true", legacy)):
-        found = bucket_folder(known, 0, {"partition.legacy-name": told})
-        assert found == f"p={text}/bucket-0"
+def test_a_folder_has_the_digits_of_a_time(
+    kind: str, number: int, plain: str, legacy: str | None
+) -> None:
+    """As Java prints times, or as they are cast to texts; the core's own folders have the same."""
+    fields = parse_fields([{"id": 0, "name": "p", "type": kind}], "t")
+    whole = pa.int32() if fields[0].type.bit_width == 32 else pa.int64()
+    known = {"p": pa.scalar(number, whole).cast(fields[0].type)}
+    for told, text in (("false", plain), ("true", legacy or plain.replace(" ", "T"))):
+        schema = TableSchema(0, fields, ["p"], [], {"partition.legacy-name": told}, "t")
+        assert bucket_folder(known, 0, schema) == f"p={text}/bucket-0"
+
+
+def test_times_of_day_are_numbers_in_orc(tmp_path: Path) -> None:
+    """ORC has no such type: Paimon writes milliseconds. In Parquet and Avro a number is no time."""
+    written = pa.table({"t": pa.array([0, None, 86_399_999], pa.int32())})
+    orc.write_table(written, tmp_path / "x.orc")
+    want = pa.schema([("t", pa.time32("ms"))])
+    reader = OrcReader(Storage(str(tmp_path), None), "x.orc", OrcTypes())
+    [batch] = reader.batches(want, 10, use_threads=False)
+    assert batch.column("t") == written.column("t").combine_chunks().cast(pa.time32("ms"))
+    with pytest.raises(InputError, match="does not promote"):
+        resolve_column(batch.column("t").cast(pa.int32()), want.field("t"), PaimonTypes(), "file")

@@ -192,6 +192,7 @@ class VectorRange:
         length: how many bytes it has, as told.
         cardinality: how many rows it deletes; None where the writer did not tell.
         external_path: the index file's whole path where it does not lie in the table's folder.
+        folder: the one of the table in which it lies otherwise.
     """
 
     index_file: str
@@ -199,6 +200,7 @@ class VectorRange:
     length: int
     cardinality: int | None
     external_path: str | None
+    folder: str = "index"
 
 
 VectorKey = tuple[bytes, int, str]

@@ -72,6 +72,7 @@ _READ = (
     "sequence.field.sort-order",
     "ignore-delete",
     "deletion-vectors.enabled",
+    "index-file-in-data-file-dir",
     "num-levels",
     "num-sorted-run.compaction-trigger",
     "fields.default-aggregate-function",
@@ -112,6 +113,7 @@ class ReadOptions:
         removes_records: whether a retract removes a record that is otherwise put together.
         has_vectors: whether deletion vectors are written.
         highest_level: the level that full compactions write.
+        vectors_beside_data: whether files of vectors lie in the folders of data files.
     """
 
     engine: str
@@ -121,6 +123,7 @@ class ReadOptions:
     removes_records: bool
     has_vectors: bool
     highest_level: int
+    vectors_beside_data: bool
 
     @property
     def skips_level_0(self) -> bool:
@@ -160,6 +163,7 @@ def read_options(schema: TableSchema) -> ReadOptions:
         removes_records=removes,
         has_vectors=_flag(options, "deletion-vectors.enabled", where),
         highest_level=_highest_level(options, where),
+        vectors_beside_data=_flag(options, "index-file-in-data-file-dir", where),
     )
 
 
@@ -249,6 +253,13 @@ class Field:
     def keys(self) -> Sequence[Key]:
         """By which schemas know it; see `seamkit.files.columns`."""
         return (self.id,)
+
+    @property
+    def digits(self) -> int:
+        """Of a time or timestamp: digits behind its seconds, as its type says or means."""
+        match = _SPELLING.fullmatch(self.spelling)
+        default = 0 if self.spelling.startswith("TIME") and "STAMP" not in self.spelling else 6
+        return int(match[2]) if match and match[2] else default
 
 
 def places_of(fields: Sequence[Field]) -> list[Place]:
