@@ -59,6 +59,8 @@ struct builder {
     struct seam_buffer validity; /* no memory before the first null */
     int64_t bytes_room; /* most that `bytes` may hold before it has to grow; -1 = no memory */
     int64_t null_count;
+    int64_t marked_bytes; /* of `bytes`, before the records that are read together */
+    int64_t marked_nulls;
     int64_t factor;    /* 10^shift, TO_INT64 */
     seam_int128 scale; /* 10^shift, TO_DECIMAL */
     seam_int128 limit; /* 10^precision, TO_DECIMAL */
@@ -126,6 +128,7 @@ struct seam_avro_decoder {
     int32_t n_ops;    /* of the top-level record */
     int32_t n_needed; /* of these: up to the last one that has a column */
     int32_t used_ops; /* while compiling */
+    bool has_lanes;   /* no column is nested or tagged, so that records can be read together */
     bool broken;      /* a failure left columns of different lengths */
     struct seam_buffer scratch;
 };
@@ -137,6 +140,18 @@ struct cursor {
     const uint8_t *begin; /* of the record */
     int64_t begin_offset; /* offset of `begin` in the caller's bytes */
     int64_t number;       /* of the record in its block */
+};
+
+enum { MOST_LANES = 16 };
+
+/* Records that are read together. SLACK_BYTES behind each end are readable. */
+struct seam_lanes {
+    struct seam_avro_decoder *decoder;
+    int64_t first_row;
+    int32_t n;
+    const uint8_t *at[MOST_LANES];
+    const uint8_t *ends[MOST_LANES];
+    const uint8_t *passed[MOST_LANES]; /* where `at` may go */
 };
 
 /* For numbers of nine or ten bytes, and malformed ones: NULL when it does not end in 64 bits. */
@@ -184,6 +199,10 @@ int seam_builder_put_null(const struct seam_avro_decoder *decoder, struct builde
 /* Hands over the column and all below it. */
 int seam_builder_finish(const struct seam_avro_decoder *decoder, struct builder *builder,
                         struct ArrowArray *out, struct seam_error *error);
+
+/* avro_lanes.c: reads the first `n_ops` fields of all records into their rows. False if anything is
+ * wrong with one of them, which reading them one after the other tells: nothing is written then. */
+bool seam_avro_read_lanes(struct seam_lanes *lanes, int32_t n_ops);
 
 /* avro_skip.c: moves `*at` behind one datum of a type. Returns NULL, or what is wrong at `*at`. */
 const char *seam_avro_skip(const struct seam_avro_decoder *decoder, int32_t node,

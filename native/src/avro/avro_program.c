@@ -408,7 +408,9 @@ static int compile(struct seam_avro_decoder *decoder, const struct seam_avro_nod
     SEAM_TRY(match_columns(decoder, nodes, error));
     decoder->n_ops = root->n_children;
     SEAM_TRY(plan_ops(decoder, nodes, root, take_ops(decoder, root->n_children), error));
+    decoder->has_lanes = true;
     for (int32_t i = 0; i < decoder->n_ops; i++) {
+        decoder->has_lanes &= decoder->ops[i].code < OP_TAGGED;
         decoder->n_needed = decoder->ops[i].builder != NULL ? i + 1 : decoder->n_needed;
     }
     return SEAM_OK;

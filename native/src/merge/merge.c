@@ -40,6 +40,10 @@ struct seam_merge {
      * the lowest row of each entry. */
     int32_t *below;
     int32_t *lowest;
+    /* The entry behind the one that a base row met last, and whether most rows met such: a log
+     * often has its records in the order of the file. */
+    int64_t next_entry;
+    bool in_order;
     bool meets_every_row;
     bool forked; /* everything but the entries belongs to another merge */
 };
@@ -443,9 +447,53 @@ static void look_up(struct seam_merge *merge, struct candidates *found) {
     }
 }
 
-static void probe_block(struct seam_merge *merge, const struct seam_view *keys, int64_t begin,
-                        int64_t count, struct outcome *outcome) {
+/* A base row meets an entry, unless another row has used that up. True if the entry follows the one
+ * that a row met before. */
+static bool meet_entry(struct seam_merge *merge, int64_t number, struct outcome *outcome,
+                       int64_t row) {
+    struct entry *entry = &merge->entries[number];
+    bool follows = number == merge->next_entry;
+    merge->next_entry = number + 1;
+    if (!entry->used || merge->meets_every_row) {
+        meet(merge, entry, outcome, row);
+    }
+    return follows;
+}
+
+/* The entry of a base row's key, or -1. */
+static int64_t find_entry(const struct seam_merge *merge, const struct seam_view *keys,
+                          int64_t row) {
+    uint64_t hash;
+    hash_rows(keys, merge->n_keys, row, 1, &hash);
+    uint64_t bit = filter_bit(merge, hash);
+    if ((merge->filter[bit >> 6] >> (bit & 63) & 1) == 0) {
+        return -1;
+    }
+    return (int64_t)merge->slots[find_slot(merge, hash, keys, row)].entry - 1;
+}
+
+/* Looks at the next entry first, and at the tables only where a row has another key. Returns how
+ * many rows met the next one. */
+static int64_t probe_in_order(struct seam_merge *merge, const struct seam_view *keys, int64_t begin,
+                              int64_t count, struct outcome *outcome) {
+    int64_t n_following = 0;
+    for (int64_t row = begin; row < begin + count; row++) {
+        int64_t number = merge->next_entry;
+        outcome->sources[row] = SEAM_SOURCE_BASE;
+        if (number >= merge->n_entries ||
+            !same_key(merge, merge->entries[number].first, keys, row)) {
+            number = find_entry(merge, keys, row);
+        }
+        n_following += number >= 0 && meet_entry(merge, number, outcome, row);
+    }
+    return n_following;
+}
+
+/* Looks all rows up, and returns how many met the next entry. */
+static int64_t probe_at_once(struct seam_merge *merge, const struct seam_view *keys, int64_t begin,
+                             int64_t count, struct outcome *outcome) {
     struct candidates found;
+    int64_t n_following = 0;
     found.n = 0;
     hash_rows(keys, merge->n_keys, begin, count, found.hashes);
     for (int32_t i = 0; i < count; i++) {
@@ -458,13 +506,17 @@ static void probe_block(struct seam_merge *merge, const struct seam_view *keys, 
     for (int32_t k = 0; k < found.n; k++) {
         int32_t i = found.rows[k];
         uint64_t slot = find_slot(merge, found.hashes[i], keys, begin + i);
-        if (merge->slots[slot].entry != 0) {
-            struct entry *entry = &merge->entries[merge->slots[slot].entry - 1];
-            if (!entry->used || merge->meets_every_row) {
-                meet(merge, entry, outcome, begin + i);
-            }
-        }
+        int64_t number = (int64_t)merge->slots[slot].entry - 1;
+        n_following += number >= 0 && meet_entry(merge, number, outcome, begin + i);
     }
+    return n_following;
+}
+
+static void probe_block(struct seam_merge *merge, const struct seam_view *keys, int64_t begin,
+                        int64_t count, struct outcome *outcome) {
+    int64_t n_following = merge->in_order ? probe_in_order(merge, keys, begin, count, outcome)
+                                          : probe_at_once(merge, keys, begin, count, outcome);
+    merge->in_order = n_following >= count - count / 4;
 }
 
 int seam_merge_probe(struct seam_merge *merge, const struct ArrowSchema *keys_schema,

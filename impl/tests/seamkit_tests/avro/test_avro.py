@@ -4,6 +4,7 @@ import datetime as dt
 import decimal
 import io
 import json
+import re
 import struct
 import uuid
 from typing import Any
@@ -639,6 +640,43 @@ def test_what_is_passed_over_is_judged_as_what_is_read() -> None:
         for byte in {0, 1, 0x7F, 0xFF} - {good[at]}:
             block = good[:at] + bytes([byte]) + good[at + 1 :]
             assert outcome(last, block) == outcome(whole, block), (at, byte)
+
+
+@given(st.data())
+@settings(deadline=None, max_examples=150)
+def test_a_record_is_read_among_others_as_alone(data: st.DataObject) -> None:
+    """What a record holds, or what is wrong with it, does not depend on those around it."""
+    names = [name.replace("-", "_") for name in FLAT]
+    kinds = [optional(avro) if i % 2 else avro for i, (avro, _) in enumerate(FLAT.values())]
+    writer = record(*zip(names, kinds, strict=True))
+    pairs = enumerate(zip(names, FLAT.values(), strict=True))
+    row = st.fixed_dictionaries({n: st.none() | s if i % 2 else s for i, (n, (_, s)) in pairs})
+    few = [
+        avro_content(writer, [one])[12:] for one in data.draw(st.lists(row, min_size=3, max_size=3))
+    ]
+    datums = data.draw(st.lists(st.sampled_from(few), min_size=20, max_size=40))
+    if data.draw(st.booleans()):
+        number = data.draw(st.integers(0, len(datums) - 1))
+        bad = bytearray(datums[number])
+        bad[data.draw(st.integers(0, len(bad) - 1))] = data.draw(st.integers(0, 255))
+        datums[number] = bytes(bad)
+    wanted = data.draw(st.lists(st.sampled_from(names), unique=True))
+    schema = pa.schema([arrow_schema(writer).field(name) for name in wanted])
+
+    def outcome(*some: bytes) -> list[Any] | str:
+        decoder = AvroDecoder(json.dumps(writer), schema, jumps=jumps)
+        try:
+            decoder.decode(raw_block(*some))
+            batch = decoder.finish()
+        except InputError as error:
+            return re.sub(r"\d+", "#", str(error))
+        return [str(pa.array([value])) for value in batch.to_struct_array()]
+
+    jumps = data.draw(st.booleans())
+    alone = {datum: outcome(datum) for datum in datums}
+    errors = [found for found in alone.values() if isinstance(found, str)]
+    rows = [one for datum in datums for one in alone[datum]]
+    assert outcome(*datums) == (errors[0] if errors else rows)
 
 
 def test_a_plan_is_made_once_for_columns_of_a_schema(monkeypatch: pytest.MonkeyPatch) -> None:

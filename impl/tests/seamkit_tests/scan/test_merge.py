@@ -100,6 +100,39 @@ def test_merging_equals_a_fold_over_dictionaries(
         )
 
 
+_ORDERS = ("same", "backwards", "shuffled", "gaps", "doubles")
+
+
+@pytest.mark.parametrize("event_time", [True, False], ids=["event-time", "commit-time"])
+@pytest.mark.parametrize("order", _ORDERS)
+def test_the_order_of_a_log_changes_no_row(order: str, event_time: bool) -> None:
+    """Records may come in the order of the file, with gaps and others between them, or in none.
+
+    Of rows with one key the first alone is changed.
+    """
+    keys = list(range(3000))
+    held = list(keys)
+    logged = [*keys, *range(4000, 4100)]
+    if order == "gaps":
+        logged = [
+            k for key in keys if key % 10 != 3 for k in (key, *([5000 + key] * (key % 9 == 0)))
+        ]
+    elif order == "doubles":
+        held = [key for key in keys for _ in range(1 + (key % 7 == 0))] + keys[:700]
+    elif order == "backwards":
+        logged.reverse()
+    elif order == "shuffled":
+        np.random.default_rng(7).shuffle(logged)
+    base = [Event(key, 1, f"held {i}") for i, key in enumerate(held)]
+    events = [
+        Event(key, 2 * (key % 11 > 0), f"new {key}" * (key % 13 > 0) or None) for key in logged
+    ]
+    with TrackedAllocator() as allocator:
+        merged = _merged(base, events, event_time, 700, allocator)
+
+    assert merged == _expected(base, events, event_time=event_time)
+
+
 def _merged(
     base: list[Event],
     events: list[Event],
