@@ -1,7 +1,8 @@
 """DuckDB reads files under masks: what deletes and sorted runs leave of them, in any state."""
 
+import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -116,11 +117,36 @@ def test_any_columns_and_filters_meet_what_runs_leave(threads: int, tmp_path: Pa
     assert con.execute(twice).fetchall() == con.execute(twice.replace("t AS", "own AS")).fetchall()
 
 
-def test_no_row_carries_the_bits_of_its_file(tmp_path: Path) -> None:
-    """A semi-join has the columns of its rows alone: a join above it would hold them once a row."""
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT count(*) FROM t a, t b",
+        'SELECT count(*) FROM t a JOIN t b USING ("{0}")',
+        'SELECT * FROM t JOIN (SELECT 1 AS n UNION ALL SELECT 2) few ON t."{0}" = few.n',
+        'SELECT "{0}", count(*) FROM t WHERE "{0}" IS NOT NULL GROUP BY ALL',
+    ],
+)
+def test_no_row_carries_the_bits_of_its_file(query: str, tmp_path: Path) -> None:
+    """The join that brings bits tests them, and hands none on: else each row would hold them."""
     con = duckdb.connect()
     scan = seamkit.open_table(unpack_delta("vectors-several", tmp_path)).scan()
     scan.relation(con).create_view("t")
-    [(_, plan)] = con.execute("EXPLAIN SELECT count(*) FROM t a, t b").fetchall()
-    assert "SEMI" in plan
-    assert "INNER" not in plan
+    asked = f"EXPLAIN (FORMAT json) {query.format(scan.schema.names[0])}"
+    [(_, plan)] = con.execute(asked).fetchall()
+    nodes = [*_nodes(json.loads(plan)[0])]
+    testing = [node for node in nodes if "get_bit" in str(node["extra_info"])]
+
+    assert len(testing) == 1 + (" t b" in query)
+    for node in testing:
+        assert "JOIN" in node["name"]
+        of_bits = [one for one in node["children"] if "PARQUET" not in str(one)]
+        assert len(of_bits) == 1
+        assert "JOIN" not in str(of_bits)
+    held = [node for node in nodes if "bits" in str(node["extra_info"].get("Projections", ""))]
+    assert all("PARQUET" not in str(node) for node in held)
+
+
+def _nodes(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    yield node
+    for child in node["children"]:
+        yield from _nodes(child)
