@@ -21,6 +21,7 @@ from seambase.errors import (
 from seambase.extras import needs, not_installed
 from seambase.scan import ScanReport
 from seambench.contracts.common import Kind
+from seambench.contracts.formats import resolve_format
 from seambench.contracts.peers.catalogue import known_peer
 from seambench.contracts.scan import Scanner, ScanRequest
 from seambench_impl.peers import Named
@@ -73,9 +74,10 @@ def check_hudi_request(reader: Scanner, request: ScanRequest) -> None:
 
 
 def select_columns(all_columns: pa.Schema, columns: Sequence[str] | None) -> pa.Schema:
-    """Schema of the columns asked for; None means all but `_hoodie_*`."""
+    """Schema of the columns asked for; None means all but Hudi's own."""
     if columns is None:
-        columns = [name for name in all_columns.names if not name.startswith("_hoodie_")]
+        is_meta = resolve_format("hudi").is_meta
+        columns = [name for name in all_columns.names if not is_meta(name)]
     for name in columns:
         if all_columns.get_field_index(name) < 0:
             raise UsageError(f"unknown column {name!r}; the columns are {all_columns.names}")

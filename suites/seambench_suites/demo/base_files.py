@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 from seambase.errors import RefusedError, UsageError
 from seambase.scan import ScanReport
 from seambench.contracts.common import Kind
+from seambench.contracts.formats import resolve_format
 from seambench.contracts.scan import Scan, ScanRequest
 
 #: File id, write token, instant.
@@ -45,7 +46,8 @@ class BaseFilesAlone:
         table = pa.concat_tables(pq.ParquetFile(file).read() for _, file in newest.values())
         shown = request.columns
         if shown is None:
-            shown = [name for name in table.schema.names if not name.startswith("_hoodie_")]
+            is_meta = resolve_format("hudi").is_meta
+            shown = [name for name in table.schema.names if not is_meta(name)]
         if unknown := sorted(set(shown) - set(table.schema.names)):
             raise UsageError(f"unknown column {unknown[0]!r}")
         return _Read(table.select(list(shown)), request.batch_rows)

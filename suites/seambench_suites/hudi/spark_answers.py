@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from seambench.contracts.formats import resolve_format
 from seambench.contracts.scan import ScanRequest
 from seambench.formats.rows import in_words
 
@@ -46,7 +47,8 @@ def ask_spark(spark: Any, table: Path, request: Mapping[str, Any]) -> Answer:
     spark.catalog.clearCache()
     try:
         frame = reader.load(str(table))
-        names = [name for name in frame.columns if not name.startswith("_hoodie_")]
+        is_meta = resolve_format("hudi").is_meta
+        names = [name for name in frame.columns if not is_meta(name)]
         rows = frame.select(*(f"`{name}`" for name in names)).collect()
     except Exception as error:  # whatever comes through from Java
         return {**request, "error": str(error)[:500]}

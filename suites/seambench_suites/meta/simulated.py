@@ -18,6 +18,7 @@ from seambase.errors import RefusedError, UsageError
 from seambase.scan import ScanReport
 from seambench.conformance.plain import typed
 from seambench.contracts.common import Kind
+from seambench.contracts.formats import resolve_format
 from seambench.contracts.scan import ScanRequest
 from seambench.formats.arrow_rows import arrow_rows
 from seambench.formats.golden import load_origin
@@ -183,7 +184,8 @@ class SimulatedReader:
             raise RefusedError(f"{request.table}: partitioned tables are not supported")
         columns = request.columns
         if columns is None:
-            columns = [name for name in spec.columns if not name.startswith("_hoodie_")]
+            is_meta = resolve_format("hudi").is_meta
+            columns = [name for name in spec.columns if not is_meta(name)]
         for name in columns:
             if name not in spec.columns:
                 raise UsageError(f"{request.table} has no column {name!r}")

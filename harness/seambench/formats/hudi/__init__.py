@@ -17,6 +17,7 @@ _META_COLUMNS = (
     "_hoodie_partition_path",
     "_hoodie_file_name",
 )
+_HIDDEN = frozenset((*_META_COLUMNS, "_hoodie_operation"))
 #: Other formats may have some of these words too, with the same meaning.
 _CAPABILITIES = {
     **{f"table-version.{n}": f"tables of version {n}" for n in (5, 6, 8, 9)},
@@ -62,7 +63,7 @@ FORMAT = TableFormat(
     name="hudi",
     title="Hudi",
     meta_columns=_META_COLUMNS,
-    is_meta=lambda column: column.startswith("_hoodie_"),
+    is_meta=lambda column: column in _HIDDEN,
     recognises=_recognises,
     bundle=bundle,
     golden=golden,

@@ -15,6 +15,7 @@ import pyarrow.dataset as ds
 from seambase.errors import InputError, UnavailableError, UsageError
 from seambase.scan import ScanReport, ScanWarning
 from seambench.contracts.common import Kind
+from seambench.contracts.formats import resolve_format
 from seambench.contracts.scan import Scan, ScanRequest
 from seambench.engines.stream_dataset import StreamDataset
 
@@ -113,7 +114,8 @@ class FolderScan(_TableScan):
 
     def __init__(self, owner: FolderScanner, request: ScanRequest) -> None:
         whole = ds.dataset(request.table, format="parquet").to_table()
-        own = [name for name in whole.schema.names if not name.startswith("_hoodie_")]
+        is_meta = resolve_format("hudi").is_meta
+        own = [name for name in whole.schema.names if not is_meta(name)]
         super().__init__(owner, request, owner.change(whole.select(own)))
         self._report = ScanReport(paths={"native": 1}, warnings=list(owner.warnings))
 

@@ -36,7 +36,7 @@ from seamkit.tables.hudi.config.properties import PROPERTIES, TIMELINE, load_con
 from seamkit.tables.hudi.listing.files import FileSlice, partition_schema, with_file_names
 from seamkit.tables.hudi.merge.keys import LogSource
 from seamkit.tables.hudi.planning import ListingSource, Path, Plan, Planner, read_plan
-from seamkit.tables.hudi.table_format import META_COLUMNS
+from seamkit.tables.hudi.table_format import HIDDEN, META_COLUMNS
 from seamkit.tables.hudi.timeline.instants import instant_time, parse_instant
 from seamkit.tables.hudi.timeline.timeline import (
     Timeline,
@@ -180,7 +180,7 @@ class HudiTable(FolderTable):
         """Plan a read.
 
         Args:
-            columns: names in the order wanted; None for all but the `_hoodie_*` columns. A `cdc`
+            columns: names in the order wanted; None for all but Hudi's own. A `cdc`
                 query has the columns `op` (`i`, `u`, `d`), `ts_ms` (the write's requested instant),
                 `before` and `after` (the row as a struct, or null).
             filter: rows to keep, over any columns of the table (of the query, where it is `cdc`): a
@@ -348,4 +348,4 @@ def _plan_anew(request: _Query, make: Callable[[], HudiTable]) -> ReadPlan:
 
 
 def _without_meta(names: Sequence[str]) -> list[str]:
-    return [name for name in names if not name.startswith("_hoodie_")]
+    return [name for name in names if name not in HIDDEN]

@@ -13,6 +13,9 @@ META_COLUMNS = (
 )
 """Columns that Hudi adds to every table; they are read only when asked for."""
 
+HIDDEN = frozenset((*META_COLUMNS, "_hoodie_operation"))
+"""These, and one that only some tables have. `_hoodie_is_deleted` is a column of the user's."""
+
 FORMAT = TableFormat(
     name="hudi",
     title="Hudi",
