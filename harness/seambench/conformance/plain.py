@@ -123,6 +123,8 @@ def _nested(value: Any, type_: str) -> Any:
         return [typed(item, inner) for item in value]
     if kind == "map" and isinstance(value, dict) and parts[0] == "string":
         return [(name, typed(item, parts[1])) for name, item in value.items()]
+    if kind == "map" and isinstance(value, list) and all(len(pair) == 2 for pair in value):
+        return [(typed(key, parts[0]), typed(item, parts[1])) for key, item in value]
     if kind == "struct" and isinstance(value, dict):
         fields = _fields(inner)
         if value.keys() <= fields.keys():

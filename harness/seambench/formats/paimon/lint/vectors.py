@@ -28,7 +28,7 @@ def index_findings(
             continue
         if entry.get("_EXTERNAL_PATH"):
             continue
-        file = table / "index" / entry["_FILE_NAME"]
+        file = _place(table, entry["_FILE_NAME"], live)
         if (size := size_of(file)) is None:
             yield "index.missing", place, f"there is no {file.name}"
             continue
@@ -45,6 +45,16 @@ def index_findings(
             for told in entry["_DELETIONS_VECTORS_RANGES"] or ():
                 for rule, says in _vector_faults(data, told, live):
                     yield f"vectors.{rule}", f"index/{file.name} {told['f0']}", says
+
+
+def _place(table: Path, name: str, live: Mapping[str, DataFile]) -> Path:
+    """Where an index file lies: in a folder of theirs, or beside data, as a table's option says."""
+    usual = table / "index" / name
+    if not usual.exists():
+        for folder in {place for one in live.values() if (place := one.where())}:
+            if (folder / name).exists():
+                return folder / name
+    return usual
 
 
 def _vector_faults(data: bytes, told: Row, live: Mapping[str, DataFile]) -> Iterator[Wrong]:
