@@ -126,6 +126,7 @@ def _naming(tree: ast.Module, lost: Mapping[int, Iterable[str]]) -> ast.Module:
 
 def put(codes: Mapping[Place, CodeType]) -> None:
     """Hand code to the functions that have been made of these places."""
+    gc.unfreeze()  # what is frozen is not among the objects
     for one in gc.get_objects():
         if isinstance(one, FunctionType):
             code = codes.get((one.__code__.co_filename, one.__code__.co_firstlineno))
