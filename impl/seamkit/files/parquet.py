@@ -312,19 +312,21 @@ class ParquetReader(FileReader):
             long = self._check_pages(present, row_groups)
             own, most = self._file.metadata, wanted.batch_rows
             wanted = replace(wanted, batch_rows=rows_at_once(own, present, most, bound))
-        self._check_times(present, row_groups)
+        times = self.int96_columns(present)
+        self._check_times(times, row_groups)
+        # The footer's own words are copied for it.
+        first_day = first_of_int96(self._file.metadata) if times else None
         kept = dictionary_columns(self._file, schema, wanted.encoded)
         file, schema = self._encoded(schema, kept, long, row_groups)
         rows, nulls = 0, NullCounts(self._file.metadata, row_groups)
-        first_day = first_of_int96(self._file.metadata)
-        times = () if first_day is None else self.int96_columns(present)
         held = FooterBounds(self._file.metadata, self.name) if self.is_strict else None
         try:
             for group, batch in self._pieces(file, present, wanted):
                 rows += batch.num_rows
                 nulls.add(batch)
-                for name in times:
-                    check_int96(batch.column(name), first_day or 0, name, self.name)
+                if first_day is not None:
+                    for name in times:
+                        check_int96(batch.column(name), first_day, name, self.name)
                 batch = decimals_of(batch, self._decimals)
                 if held is not None and group is not None:
                     held.check(batch, group)
@@ -338,13 +340,13 @@ class ParquetReader(FileReader):
         check_rows(rows, self.rows_in(row_groups), self.name)
         nulls.check(self.name)
 
-    def _check_times(self, names: Collection[str], row_groups: Sequence[int] | None) -> None:
-        """Refuse times of INT96 beyond 64 bits of nanoseconds: they would wrap around.
+    def _check_times(self, times: Sequence[str], row_groups: Sequence[int] | None) -> None:
+        """Refuse columns with times of INT96 beyond 64 bits of nanoseconds: they would wrap around.
 
         Of a file that `counts_back` only nanoseconds are read right: times that were microseconds
         end in three zeros there unless they wrapped around.
         """
-        found = [] if self._int96_unit else self.int96_columns(names)
+        found = [] if self._int96_unit else times
         is_coarse = False
         if found and counts_back(self._file.metadata):
             units = {name: written_units(self._file.metadata, name) for name in found}

@@ -180,14 +180,13 @@ class _Resolver:
         if pa.types.is_list(have) and pa.types.is_list(want):
             items = self.resolve(column.values, want.value_type, f"{name}.element")
             return with_inner(column, want, [items])
-        if pa.types.is_map(have) and pa.types.is_map(want):
-            keys = self.resolve(column.keys, want.key_type, f"{name}.key")
-            items = self.resolve(column.items, want.item_type, f"{name}.value")
-            return with_inner(column, want, [keys, items])
-        if is_pairs(have) and pa.types.is_map(want):
-            keys, items = column.values.flatten()
-            if keys.null_count or column.values.null_count:
-                raise InputError(f"{self.source}: column '{name}' has a null for a map's key")
+        if pa.types.is_map(want) and (pa.types.is_map(have) or is_pairs(have)):
+            if pa.types.is_map(have):
+                keys, items = column.keys, column.items
+            else:
+                keys, items = column.values.flatten()
+                if keys.null_count or column.values.null_count:
+                    raise InputError(f"{self.source}: column '{name}' has a null for a map's key")
             keys = self.resolve(keys, want.key_type, f"{name}.key")
             items = self.resolve(items, want.item_type, f"{name}.value")
             return with_inner(column, want, [keys, items])

@@ -195,7 +195,7 @@ class FooterBounds:
         """Hold the rows of a batch, all of which are of one row group."""
         for name, column in zip(batch.schema.names, batch.columns, strict=True):
             chunks = self._chunks.get((name, pa.types.is_nested(column.type)), ())
-            found = [*_leaves(column)]
+            found = [*leaves(column)]
             if len(chunks) == len(found):
                 for (number, path), values in zip(chunks, found, strict=True):
                     self._check(values, row_group, number, path)
@@ -228,17 +228,17 @@ class FooterBounds:
                 )
 
 
-def _leaves(values: pa.Array) -> Iterator[pa.Array]:
+def leaves(values: pa.Array) -> Iterator[pa.Array]:
     """The values of each leaf of a column, in the order of the file's schema."""
     kind = values.type
     if pa.types.is_struct(kind):
         for inner in values.flatten():
-            yield from _leaves(inner)
+            yield from leaves(inner)
     elif pa.types.is_list(kind) or pa.types.is_map(kind):
         begin, end = values.offsets[0].as_py(), values.offsets[-1].as_py()
         is_map = pa.types.is_map(kind)
         for inner in (values.keys, values.items) if is_map else (values.values,):
-            yield from _leaves(inner.slice(begin, end - begin))
+            yield from leaves(inner.slice(begin, end - begin))
     else:
         yield values
 

@@ -9,13 +9,13 @@ numbers back: they are refused, and not taken for what they are in all other fil
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from seambase.errors import RefusedError
+from seamkit.files.statistics import leaves
 
 _KEY = b"org.apache.spark."
 #: 1582-10-15, from which on both calendars agree, and 1900-01-01, from which on all offsets do.
@@ -51,7 +51,7 @@ def first_of_int96(footer: pq.FileMetaData) -> int | None:
 def check_int96(values: pa.Array | pa.ChunkedArray, first_day: int, name: str, where: str) -> None:
     """Refuse times before that day in a column as it was read; of INT96 no footer tells ranges."""
     chunks = values.chunks if isinstance(values, pa.ChunkedArray) else [values]
-    for leaf in (leaf for chunk in chunks for leaf in _leaves(chunk)):
+    for leaf in (leaf for chunk in chunks for leaf in leaves(chunk)):
         if pa.types.is_timestamp(leaf.type):
             least = pc.min(leaf.view(pa.int64())).as_py()
             if least is not None and least < first_day * _A_DAY[_UNITS[leaf.type.unit]]:
@@ -78,16 +78,6 @@ def _first(kind: dict[str, object], day: int, day_of_times: int) -> int | None:
     if kind["Type"] == "Timestamp" and kind["isAdjustedToUTC"]:  # Spark leaves others as they are
         return day_of_times * _A_DAY[str(kind["timeUnit"])]
     return None
-
-
-def _leaves(values: pa.Array) -> Iterator[pa.Array]:
-    if pa.types.is_struct(values.type):
-        for number in range(values.type.num_fields):
-            yield from _leaves(values.field(number))
-    elif pa.types.is_nested(values.type):
-        yield from _leaves(values.values)
-    else:
-        yield values
 
 
 def _refusal(where: str, name: str) -> RefusedError:
