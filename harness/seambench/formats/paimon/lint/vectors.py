@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ def index_findings(
     table: Path, name: str, entries: Sequence[Row], live: Mapping[str, DataFile]
 ) -> Iterator[Finding]:
     """What is wrong with the entries of an index manifest, and the files that they name."""
+    beside = cache(lambda: {folder for one in live.values() if (folder := one.where())})
     for entry in entries:
         place = f"manifest/{name} {entry['_FILE_NAME']}"
         if entry["_KIND"] != ADD:
@@ -28,7 +30,7 @@ def index_findings(
             continue
         if entry.get("_EXTERNAL_PATH"):
             continue
-        file = _place(table, entry["_FILE_NAME"], live)
+        file = _place(table / "index" / entry["_FILE_NAME"], beside)
         if (size := size_of(file)) is None:
             yield "index.missing", place, f"there is no {file.name}"
             continue
@@ -47,14 +49,11 @@ def index_findings(
                     yield f"vectors.{rule}", f"index/{file.name} {told['f0']}", says
 
 
-def _place(table: Path, name: str, live: Mapping[str, DataFile]) -> Path:
-    """Where an index file lies: in a folder of theirs, or beside data, as a table's option says."""
-    usual = table / "index" / name
-    if not usual.exists():
-        for folder in {place for one in live.values() if (place := one.where())}:
-            if (folder / name).exists():
-                return folder / name
-    return usual
+def _place(usual: Path, beside: Callable[[], Iterable[Path]]) -> Path:
+    """Where an index file lies: as usual, or in a folder of data, as a table's option says."""
+    if usual.exists():
+        return usual
+    return next(filter(Path.exists, (folder / usual.name for folder in beside())), usual)
 
 
 def _vector_faults(data: bytes, told: Row, live: Mapping[str, DataFile]) -> Iterator[Wrong]:
