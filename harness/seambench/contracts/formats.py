@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import pkgutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -207,6 +207,10 @@ class TableFormat:
     def features(self) -> frozenset[str]:
         """Words for what a table of the format may have."""
         return frozenset(self.capabilities) - self.asked
+
+    def shown(self, columns: Iterable[str]) -> list[str]:
+        """Those of a table's columns that a read shows which names none."""
+        return [name for name in columns if not self.is_meta(name)]
 
     def faults(self, table: Path) -> Iterator[Fault]:
         """What is wrong with one of its tables, by its specification.

@@ -76,8 +76,7 @@ def check_hudi_request(reader: Scanner, request: ScanRequest) -> None:
 def select_columns(all_columns: pa.Schema, columns: Sequence[str] | None) -> pa.Schema:
     """Schema of the columns asked for; None means all but Hudi's own."""
     if columns is None:
-        is_meta = resolve_format("hudi").is_meta
-        columns = [name for name in all_columns.names if not is_meta(name)]
+        columns = resolve_format("hudi").shown(all_columns.names)
     for name in columns:
         if all_columns.get_field_index(name) < 0:
             raise UsageError(f"unknown column {name!r}; the columns are {all_columns.names}")

@@ -46,8 +46,7 @@ class BaseFilesAlone:
         table = pa.concat_tables(pq.ParquetFile(file).read() for _, file in newest.values())
         shown = request.columns
         if shown is None:
-            is_meta = resolve_format("hudi").is_meta
-            shown = [name for name in table.schema.names if not is_meta(name)]
+            shown = resolve_format("hudi").shown(table.schema.names)
         if unknown := sorted(set(shown) - set(table.schema.names)):
             raise UsageError(f"unknown column {unknown[0]!r}")
         return _Read(table.select(list(shown)), request.batch_rows)

@@ -47,8 +47,7 @@ def ask_spark(spark: Any, table: Path, request: Mapping[str, Any]) -> Answer:
     spark.catalog.clearCache()
     try:
         frame = reader.load(str(table))
-        is_meta = resolve_format("hudi").is_meta
-        names = [name for name in frame.columns if not is_meta(name)]
+        names = resolve_format("hudi").shown(frame.columns)
         rows = frame.select(*(f"`{name}`" for name in names)).collect()
     except Exception as error:  # whatever comes through from Java
         return {**request, "error": str(error)[:500]}

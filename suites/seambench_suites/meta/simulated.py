@@ -184,8 +184,7 @@ class SimulatedReader:
             raise RefusedError(f"{request.table}: partitioned tables are not supported")
         columns = request.columns
         if columns is None:
-            is_meta = resolve_format("hudi").is_meta
-            columns = [name for name in spec.columns if not is_meta(name)]
+            columns = resolve_format("hudi").shown(spec.columns)
         for name in columns:
             if name not in spec.columns:
                 raise UsageError(f"{request.table} has no column {name!r}")

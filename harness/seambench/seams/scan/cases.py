@@ -178,7 +178,7 @@ class ScanCase(Case):
     @property
     def visible(self) -> list[str]:
         """Columns that a read without named columns shows."""
-        return [name for name in self.table.spec.columns if not self.table.format.is_meta(name)]
+        return self.table.format.shown(self.table.spec.columns)
 
     @property
     def names(self) -> list[str]:

@@ -114,8 +114,7 @@ class FolderScan(_TableScan):
 
     def __init__(self, owner: FolderScanner, request: ScanRequest) -> None:
         whole = ds.dataset(request.table, format="parquet").to_table()
-        is_meta = resolve_format("hudi").is_meta
-        own = [name for name in whole.schema.names if not is_meta(name)]
+        own = resolve_format("hudi").shown(whole.schema.names)
         super().__init__(owner, request, owner.change(whole.select(own)))
         self._report = ScanReport(paths={"native": 1}, warnings=list(owner.warnings))
 
