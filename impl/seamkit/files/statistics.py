@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from seambase.errors import InputError
 from seambase.filters import all_of
-from seamkit.files.footers.chunks import chunk_paths, orders_bytes, value_of
+from seamkit.files.footers.chunks import chunk_paths, leaves, orders_bytes, value_of
 
 
 @dataclass(frozen=True)
@@ -226,21 +226,6 @@ class FooterBounds:
                     f"{where}: its value {_shown(value)} is {word} that its footer tells, "
                     f"{_shown(bound)}"
                 )
-
-
-def leaves(values: pa.Array) -> Iterator[pa.Array]:
-    """The values of each leaf of a column, in the order of the file's schema."""
-    kind = values.type
-    if pa.types.is_struct(kind):
-        for inner in values.flatten():
-            yield from leaves(inner)
-    elif pa.types.is_list(kind) or pa.types.is_map(kind):
-        begin, end = values.offsets[0].as_py(), values.offsets[-1].as_py()
-        is_map = pa.types.is_map(kind)
-        for inner in (values.keys, values.items) if is_map else (values.values,):
-            yield from leaves(inner.slice(begin, end - begin))
-    else:
-        yield values
 
 
 def _bound(known: Any, end: str, kind: pa.DataType) -> pa.Scalar:

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from seambase.errors import RefusedError
-from seamkit.files.statistics import leaves
+from seamkit.files.footers.chunks import leaves
 
 _KEY = b"org.apache.spark."
 #: 1582-10-15, from which on both calendars agree, and 1900-01-01, from which on all offsets do.

@@ -229,6 +229,21 @@ def _column_of(path: str, names: Collection[str]) -> str | None:
     return next((begin for begin in begins if begin in names), None)
 
 
+def leaves(values: pa.Array) -> Iterator[pa.Array]:
+    """The values of each leaf of a column, in the order of the file's schema."""
+    kind = values.type
+    if pa.types.is_struct(kind):
+        for inner in values.flatten():
+            yield from leaves(inner)
+    elif pa.types.is_list(kind) or pa.types.is_map(kind):
+        begin, end = values.offsets[0].as_py(), values.offsets[-1].as_py()
+        is_map = pa.types.is_map(kind)
+        for inner in (values.keys, values.items) if is_map else (values.values,):
+            yield from leaves(inner.slice(begin, end - begin))
+    else:
+        yield values
+
+
 def int96_columns(footer: pq.FileMetaData, names: Collection[str]) -> list[str]:
     """Those of some columns in which times of INT96 lie, at any depth."""
     among = frozenset(names)
