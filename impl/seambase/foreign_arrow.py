@@ -11,13 +11,15 @@ Whether texts are sound is seen from their buffers where it can be, not text by 
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from seambase.errors import InputError
+from seambase.errors import InputError, RefusedError
+from seambase.wording import counted
 
 # By the id of the type: pyarrow's extension types cannot be hashed.
 _OFFSETS = {pa.string().id: np.int32, pa.large_string().id: np.int64}
@@ -49,7 +51,10 @@ def is_plain(column: pa.Array) -> bool:
 
 
 #: What pyarrow raises over bytes that are not what they should be.
-BREAKS = (pa.ArrowException, OSError, ValueError)
+BREAKS = (pa.ArrowException, OSError, ValueError, EOFError)
+
+#: Most bytes that the compressed buffers of what comes in one piece may become.
+MOST_UNPACKED_BYTES = 1 << 31
 
 #: What ends an IPC stream: the mark of a message, and a length of nothing.
 _END_MARK = b"\xff\xff\xff\xff\0\0\0\0"
@@ -104,8 +109,9 @@ def sound_stream(
 ) -> list[pa.RecordBatch]:
     """All batches of an IPC stream in memory, which they share; see `sound`.
 
-    `marked`: the end mark must stand at the very end. Arrow lets writers leave it out where the
-    bytes end; without it nobody can tell a stream from its first half.
+    Nothing may follow the stream: who reads it would never hear of that. `marked`: the end mark
+    must stand at the very end. Arrow lets writers leave it out where the bytes end; without it
+    nobody can tell a stream from its first half.
     """
     buffer = pa.py_buffer(data)
     most = max(0, buffer.size - len(_END_MARK)) if marked else buffer.size
@@ -115,12 +121,76 @@ def sound_stream(
     except BREAKS as error:
         raise InputError(f"{source} is no Arrow IPC stream: {error}") from error
     with reader:
+        check_unpacked(pa.ipc.MessageReader.open_stream(buffer.slice(0, most)), source)
         batches = list(sound_batches(reader, source, schema))
-        if marked and file.tell() != most:
+        if file.tell() != most:
             raise InputError(f"{source}: more bytes follow the end of its Arrow IPC stream")
     if marked and buffer.slice(most).to_pybytes() != _END_MARK:
         raise InputError(f"{source} is no whole Arrow stream: it lacks the end mark")
     return batches
+
+
+def check_unpacked(messages: Iterable[pa.Message], source: str) -> None:
+    """Refuse IPC messages whose compressed buffers say that they become too much, all together.
+
+    Arrow makes room for whatever a buffer says, and 33 KiB of zstd are 1 GiB of zeros.
+    """
+    try:
+        unpacked = sum(map(_unpacked_bytes, messages))
+    except BREAKS as error:
+        raise InputError(f"{source} is no whole Arrow stream: {error}") from error
+    if unpacked > MOST_UNPACKED_BYTES:
+        raise RefusedError(
+            f"{source} becomes {counted(unpacked, 'byte')} when it is unpacked; the most are "
+            f"{MOST_UNPACKED_BYTES:,}"
+        )
+
+
+#: In Arrow's Message.fbs: the fields of a message, of a dictionary and of a record batch.
+_KIND, _HEADER, _DICTIONARY_BATCH, _BUFFERS, _COMPRESSION = 1, 2, 1, 2, 3
+_DICTIONARY, _RECORDS = 2, 3
+
+
+def _unpacked_bytes(message: pa.Message) -> int:
+    """What the buffers of a message become; 0 where none is compressed.
+
+    Arrow has looked through the metadata, a flatbuffer, when it made a message of it.
+    """
+    words = memoryview(message.metadata)
+    root = _reference(words, 0)
+    kind, header = _field(words, root, _KIND), _field(words, root, _HEADER)
+    if not kind or not header or words[kind] not in (_DICTIONARY, _RECORDS):
+        return 0
+    batch = _reference(words, header)
+    if words[kind] == _DICTIONARY:
+        batch = _reference(words, _field(words, batch, _DICTIONARY_BATCH))
+    listed = _field(words, batch, _BUFFERS)
+    if not listed or not _field(words, batch, _COMPRESSION):
+        return 0
+    first = _reference(words, listed)
+    count = struct.unpack_from("<I", words, first)[0]
+    body = memoryview(message.body)
+    sizes = [
+        struct.unpack_from("<q", body, begin)[0]
+        for begin, size in struct.iter_unpack("<qq", words[first + 4 :][: 16 * count])
+        if size >= 8 and 0 <= begin <= len(body) - 8
+    ]
+    return sum(size for size in sizes if size > 0)
+
+
+def _reference(words: memoryview, at: int) -> int:
+    """Where that lies to which the 32 bits at a place point."""
+    return at + int(struct.unpack_from("<I", words, at)[0])
+
+
+def _field(words: memoryview, table: int, number: int) -> int:
+    """Where a field of a table lies; 0 where the table does not have it."""
+    names = table - struct.unpack_from("<i", words, table)[0]
+    at = 4 + 2 * number
+    if at >= struct.unpack_from("<H", words, names)[0]:
+        return 0
+    offset = struct.unpack_from("<H", words, names + at)[0]
+    return table + offset if offset else 0
 
 
 def stream_of(

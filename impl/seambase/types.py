@@ -51,7 +51,7 @@ class _Extension(pa.ExtensionType):  # type: ignore[misc]
     @classmethod
     def __arrow_ext_deserialize__(cls, storage: pa.DataType, serialized: bytes) -> _Extension:
         if storage != cls.storage or serialized:
-            raise TypeError(f"{cls.extension} is stored as {cls.storage}, not as {storage}")
+            raise ValueError(f"{cls.extension} is stored as {cls.storage}, not as {storage}")
         return cls()
 
     def __reduce__(self) -> tuple[Any, ...]:

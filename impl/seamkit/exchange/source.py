@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from seambase.errors import InputError, SeambenchError, UsageError
+from seambase.errors import SeambenchError, UsageError
 from seamkit.exchange.formats.formats import ChunkFormat
 from seamkit.exchange.logic.messages import Answer, Bound, QueryStatistics, Request
 from seamkit.exchange.logic.options import ReceiverOptions
@@ -223,8 +223,8 @@ class ExchangeSource:
         begin = time.perf_counter_ns()
         try:
             return self._format.decode(payload)
-        except InputError as error:
-            self.cancel(f"a chunk cannot be decoded: {error}")  # its senders are told as well
+        except BaseException as error:  # whatever it was, the rows are lost: nobody reads on
+            self.cancel(f"a chunk cannot be decoded: {str(error) or type(error).__name__}")
             raise
         finally:
             self._decoding_ns[queue] += time.perf_counter_ns() - begin

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from seambase.errors import InputError, RefusedError, UsageError
-from seambase.foreign_arrow import BREAKS, sound, sound_stream, stream_of
+from seambase.foreign_arrow import BREAKS, check_unpacked, sound, sound_stream, stream_of
 from seambase.type_fields import fields_of
 from seambase.wording import counted
 from seamkit.core.memory import TrackedAllocator
@@ -110,10 +110,10 @@ def _arrow_batch(schema: pa.Schema, options: dict[str, Any], _: TrackedAllocator
     structure = pa.schema([pa.field(one.name, _structure(one.type)) for one in schema])
 
     def decode(data: Bytes) -> pa.RecordBatch:
-        buffer = pa.py_buffer(data)
         try:
-            sound(pa.ipc.read_record_batch(buffer, structure), "a chunk")
-            return pa.ipc.read_record_batch(buffer, schema)
+            message = _one_message(data)
+            sound(pa.ipc.read_record_batch(message, structure), "a chunk")
+            return pa.ipc.read_record_batch(message, schema)
         except BREAKS as error:
             raise InputError(f"a chunk is no Arrow record batch of {schema}: {error}") from error
 
@@ -130,6 +130,15 @@ def _arrow_batch(schema: pa.Schema, options: dict[str, Any], _: TrackedAllocator
         return chunk.pieces()
 
     return ChunkFormat("arrow-batch", encode, decode, encode_dealt)
+
+
+def _one_message(data: Bytes) -> pa.Message:
+    file = pa.BufferReader(data)
+    message = pa.ipc.read_message(file)
+    if file.tell() != file.size():
+        raise InputError("a chunk is more than one Arrow message")
+    check_unpacked([message], "a chunk")
+    return message
 
 
 def _holds_dictionary(kind: pa.DataType) -> bool:
@@ -153,7 +162,10 @@ def _presto(schema: pa.Schema, options: dict[str, Any], owner: TrackedAllocator)
     chosen = {"layout", "hash_tables", "preserve_encodings", "encodings"} & set(options)
 
     def decode(data: Bytes) -> pa.RecordBatch:
-        [batch] = read.deserialize(data, fields, options, allocator=owner)
+        pages = read.PageReader(fields, options, allocator=owner).read(data)
+        batch = next(pages, None)
+        if batch is None or next(pages, None) is not None:
+            raise InputError("a chunk is not one page")
         return _checked(batch, schema)
 
     return ChunkFormat(

@@ -11,10 +11,12 @@ import pyarrow as pa
 import pyarrow.flight as flight
 import pytest
 
-from seambase.errors import InputError
-from seambase.foreign_arrow import sound, sound_stream
+from seambase import foreign_arrow
+from seambase.errors import InputError, RefusedError
+from seambase.foreign_arrow import sound, sound_stream, stream_of
 from seambase.serde import SerdeRequest
 from seambase.type_fields import fields_of
+from seambase.types import ZonedMillisType
 from seambase.values import SortKey
 from seambench_impl.peers.arrow_ipc import ArrowIpcSerde
 from seamkit.exchange.formats.formats import chunk_format
@@ -129,6 +131,40 @@ def test_a_marked_stream_is_just_one_whole_stream(written: bytes, says: str | No
         return
     with pytest.raises(InputError, match=says):
         sound_stream(written, "it", marked=True)
+
+
+@pytest.mark.parametrize("more", [b"junk" * 3, bytes(8), _WHOLE])
+def test_nothing_follows_a_stream_without_a_mark(more: bytes) -> None:
+    """Its end mark may be left out; rows behind it would be lost without a word."""
+    assert sum(one.num_rows for one in sound_stream(_WHOLE[:-8], "it")) == 3
+    with pytest.raises(InputError, match="more bytes follow"):
+        sound_stream(_WHOLE + more, "it")
+
+
+def test_an_extension_stored_as_something_else_is_no_stream() -> None:
+    """Whose class says no to it, while Arrow reads the schema."""
+    said = {"ARROW:extension:name": ZonedMillisType.extension, "ARROW:extension:metadata": ""}
+    schema = pa.schema([pa.field("z", pa.int32(), metadata=said)])
+    with pytest.raises(InputError, match="is stored as int64, not as int32"):
+        sound_stream(stream_of([], schema), "it")
+
+
+@pytest.mark.parametrize("codec", ["zstd", "lz4"])
+def test_what_unpacks_to_too_much_is_refused_before(
+    codec: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Buffers of dictionaries and of batches count, all together, by what they say they become."""
+    numbers = pa.array(np.zeros(1000, np.int64))
+    words = pa.DictionaryArray.from_arrays(pa.array(np.zeros(50, np.int8)), numbers)
+    batch = pa.record_batch({"n": numbers[:50], "w": words})
+    packed = stream_of([batch, batch], batch.schema, pa.ipc.IpcWriteOptions(compression=codec))
+    becomes = 8 * 1000 + 2 * (8 * 50 + 50)
+    monkeypatch.setattr(foreign_arrow, "MOST_UNPACKED_BYTES", becomes)
+    assert sound_stream(packed, "it")[1].equals(batch)
+    monkeypatch.setattr(foreign_arrow, "MOST_UNPACKED_BYTES", becomes - 1)
+    with pytest.raises(RefusedError, match=f"it becomes {becomes:,} bytes"):
+        sound_stream(packed, "it")
+    assert len(sound_stream(stream_of([batch, batch], batch.schema), "it")) == 2
 
 
 def test_damaged_streams_never_give_unsound_batches() -> None:

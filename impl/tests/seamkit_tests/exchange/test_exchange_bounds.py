@@ -9,12 +9,13 @@ import threading
 import time
 import weakref
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from seambase.errors import InputError, UnavailableError
+from seambase.errors import InputError, RefusedError, UnavailableError
 from seamkit.exchange.formats.protobuf import RESULT
 from seamkit.exchange.logic.messages import Answer, Chunk, Request
 from seamkit.exchange.logic.options import ReceiverOptions, SinkOptions
@@ -214,12 +215,29 @@ def test_a_sender_closes_when_its_end_is_answered(tmp_path: Path) -> None:
         assert sum(len(batch) for batch in source.batches(0, PATIENCE)) == 10
 
 
-def test_rows_that_cannot_be_decoded_end_the_exchange() -> None:
-    """The reader gets the reason, and so does every sender that is still waited for."""
-    _, source = known(senders=2, unplug_threshold=1)
+@pytest.mark.parametrize(
+    ("raised", "says"),
+    [
+        (None, "a chunk is no Arrow IPC stream"),
+        (RefusedError("beyond a limit"), "beyond a limit"),
+        (KeyboardInterrupt("stopped"), "stopped"),
+    ],
+    ids=["input", "refused", "interrupted"],
+)
+def test_rows_that_cannot_be_decoded_end_the_exchange(
+    raised: BaseException | None, says: str
+) -> None:
+    """The reader gets the reason, so does every sender that is waited for; nobody reads on."""
+
+    def decode(data: Any) -> Any:
+        if raised is None:
+            return STREAMS.decode(data)
+        raise raised
+
+    _, source = known(2, 1, replace(STREAMS, decode=decode), unplug_threshold=1)
     answers: list[Answer] = []
     source.deliver(_data(0, sender=0), answers.append)
-    with pytest.raises(InputError, match="a chunk is no Arrow IPC stream"):
+    with pytest.raises(type(raised or InputError("")), match=says):
         source.read(0, PATIENCE)
     source.deliver(_data(0, sender=1), answers.append)
     assert answers[0].error is None

@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from seambase.errors import InputError
+from seamkit.exchange.formats.formats import FORMATS, chunk_format
 from seamkit.exchange.logic.messages import Chunk, Request
 from seamkit.exchange.source import SourceRegistry
 from seamkit.exchange.transports.base import HELLO
@@ -22,6 +23,7 @@ from seamkit.exchange.transports.wire import decode_answer, decode_request, enco
 from seamkit_tests.samples.exchange_samples import (
     EXCHANGE,
     PATIENCE,
+    SCHEMA,
     known,
     sample_batch,
     send,
@@ -94,6 +96,18 @@ def test_messages_are_understood_or_refused(message: bytes, attachment: bytes) -
             assert all(len(chunk.payload) == chunk.bytes for chunk in request.chunks)
     with contextlib.suppress(InputError):
         decode_answer(message)
+
+
+@pytest.mark.parametrize("name", sorted({*FORMATS} - {"unsaferow"}))  # rows of two are rows
+@pytest.mark.parametrize("spoilt", ["nothing", "twice", "zeros behind", "noise behind", "cut"])
+def test_a_chunk_is_one_batch_or_refused(name: str, spoilt: str) -> None:
+    """What follows the rows may be rows: none is left out without a word."""
+    bound = chunk_format(name, SCHEMA)
+    whole = bytes(bound.encode(sample_batch(0, 3)))
+    others = {"nothing": b"", "twice": whole * 2, "zeros behind": whole + bytes(8)}
+    others |= {"noise behind": whole + b"junk" * 2, "cut": whole[:-1]}
+    with pytest.raises(InputError):
+        bound.decode(others[spoilt])
 
 
 def test_a_server_serves_others_after_hostile_ones(tmp_path: Path) -> None:
