@@ -14,9 +14,8 @@ from seambase.errors import InputError
 from seambench import __version__
 from seambench.contracts.column import BatchKind, ColumnChunk, ColumnRequest, ColumnSlot, Step
 from seambench.contracts.common import Kind, Stage
-from seambench_impl.stages.columns import append_stage
 from seambench_impl.stages.connector import row_stages
-from seambench_impl.stages.engine import engine_stages
+from seambench_impl.stages.engine import append_stage, engine_stages
 from seamkit.core.memory import TrackedAllocator
 from seamkit.gluten.handles import HandleRegistry, through_kinds
 from seamkit.offheap.columns.decode import slots

@@ -17,8 +17,7 @@ from seamkit.core.memory import TrackedAllocator
 from seamkit.jvm.machine import JavaClasses
 from seamkit.jvm.sources import compiled_package
 from seamkit.offheap.connector.selected import prune_columns
-from seamkit.offheap.jni.classes import JniLoader, connector_classes
-from seamkit.offheap.jni.scanner import JniScanner
+from seamkit.offheap.jni.scanner import JniLoader, JniScanner, connector_classes
 
 _JAVA = Path(__file__).parent / "jni" / "java" / "cases"
 _SCANNER = "seambench.CaseScanner"

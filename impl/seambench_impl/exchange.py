@@ -33,8 +33,7 @@ from seamkit.core.memory import TrackedAllocator
 from seamkit.exchange.formats.formats import FORMATS, ChunkFormat, chunk_format
 from seamkit.exchange.logic.channel import Channel
 from seamkit.exchange.logic.options import ReceiverOptions, SinkOptions
-from seamkit.exchange.partition import FUNCTIONS, Key, PartitionRule
-from seamkit.exchange.routing import Buckets, Routing
+from seamkit.exchange.partition import FUNCTIONS, Buckets, Key, PartitionRule, Routing
 from seamkit.exchange.sink import ExchangeSink
 from seamkit.exchange.sorted_senders import MergingReader, SortedMerge
 from seamkit.exchange.source import ExchangeSource, SourceRegistry

@@ -36,8 +36,7 @@ from seamkit.jvm.machine import JavaClasses, spark_classes
 from seamkit.jvm.sources import compiled_package
 from seamkit.offheap.connector.parameters import join_names
 from seamkit.offheap.engine.schema import EngineSchema
-from seamkit.offheap.jni.classes import JniLoader
-from seamkit.offheap.jni.scanner import JniScanner
+from seamkit.offheap.jni.scanner import JniLoader, JniScanner
 from seamkit.scan.unit_tasks import ReadRows
 
 _SCANNER = "seamkit.offheap.ConnectorScanner"
@@ -207,7 +206,7 @@ def _named(schema: EngineSchema, names: list[str], reader: str) -> EngineSchema:
 
 
 if __name__ == "__main__":
-    from seamkit.offheap.jni.classes import connector_classes
+    from seamkit.offheap.jni.scanner import connector_classes
 
     found = (*case_classes().loader.getURLs(), *connector_classes().loader.getURLs())
     sys.stdout.write(os.pathsep.join(str(url.getPath()).rstrip("/") for url in found) + "\n")

@@ -16,7 +16,7 @@ from seambench_impl.jni.hudi import java_loader, read_slice, read_unit_in_java
 from seambench_impl.jni.paimon import VERSIONS, PaimonSplits, paimon_loader
 from seambench_impl.scan import AutoReader
 from seambench_impl.scan_formats import HIVE, HUDI, PAIMON, ReaderFormat
-from seamkit.offheap.jni.classes import connector_classes
+from seamkit.offheap.jni.scanner import connector_classes
 from seamkit.scan.unit_scan import UnitScan
 from seamkit.scan.unit_tasks import ReadRows
 from seamkit.tables.paimon.table import PaimonTable

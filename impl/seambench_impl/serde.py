@@ -22,14 +22,13 @@ from seamkit.core.memory import MemoryPool, TrackedAllocator
 from seamkit.gluten.rows import columns_to_rows, rows_to_columns
 from seamkit.serde.presto.read import deserialize as read_pages
 from seamkit.serde.presto.write import serialize as write_page
+from seamkit.serde.rows.codec import UnsafeRows
 from seamkit.serde.rows.serde import deserialize as read_rows
 from seamkit.serde.rows.serde import serialize as write_rows
-from seamkit.serde.rows.unsafe_row import UnsafeRows
 from seamkit.serde.selection import Rows
-from seamkit.serde.stream.arena import StreamArena
 from seamkit.serde.stream.byte_stream import ByteInputStream
 from seamkit.serde.stream.registry import serde_named
-from seamkit.serde.stream.result import VectorResult
+from seamkit.serde.stream.result import StreamArena, VectorResult
 
 _FORMATS = ("presto", "unsaferow", "compactrow")
 _VECTOR_SERDES = {"presto": "Presto", "unsaferow": "UnsafeRow", "compactrow": "CompactRow"}

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-from seambench.contracts.explanation import Explanation
-from seambench.contracts.seam import Case, refusal_in_words
+from seambench.contracts.seam import Case, Explanation, refusal_in_words
 
 _MOST = 3000
 

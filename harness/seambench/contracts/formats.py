@@ -1,4 +1,4 @@
-"""Table formats by name: what the harness must know of one to write, damage, judge and show it.
+"""Table formats by name: what the harness must know of one to write, damage, lint and show it.
 
 A format is an object `TableFormat`, announced by a package as an entry point of the group
 `seambench.format`. Data generation, golden tables, cases, the command line and the page ask it;
@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from seambase.errors import UnavailableError, UsageError
 from seambench.contracts import registry
-from seambench.contracts.lint import Fault, Lint
+from seambench.contracts.common import Level
 from seambench.contracts.tables import (
     CommitRequest,
     Design,
@@ -31,6 +31,30 @@ from seambench.contracts.tables import (
     TableSpec,
     Written,
 )
+
+Lint = Callable[[Path], Iterator["Fault"]]
+"""Of a table's folder, what is wrong with the table as it now is."""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One place of a table that breaks a rule.
+
+    Attributes:
+        rule: name of the rule, which begins with that of what states it: `delta.stats.max-values`.
+        source: where the rule stands: document and section.
+        place: the file, below the table's folder, and the field in it.
+        says: one sentence: what stands there, and what it must be.
+        level: `must` where the specification demands it, or readers lose or change rows; `should`
+            where it recommends it.
+    """
+
+    rule: str
+    source: str
+    place: str
+    says: str
+    level: Level = "must"
+
 
 _FORMATS = "seambench.format"
 
@@ -180,7 +204,7 @@ class TableFormat:
             refuse.
         asked: those among them that are about what is asked of a reader, not what a table has.
         lint: `MODULE:FUNCTION`, which says what is wrong with one of its tables; see
-            `seambench.contracts.lint`. Empty where nothing can tell.
+            `seambench.contracts.formats`. Empty where nothing can tell.
         first_words: those that a new reader states first.
         first_cases: the pattern of the cases that it is put to first, below those of the format.
     """

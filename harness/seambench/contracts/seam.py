@@ -1,4 +1,4 @@
-"""What a seam is to the harness: its cases, how one is checked, its doors and its extra passes.
+"""What a seam is to the harness: its cases, how one is checked and explained, its doors and passes.
 
 A seam is announced by an installed package as entry point `NAME` of the group `seambench.seam`,
 whose value is an instance of `Seam`. Nothing central knows which seams there are.
@@ -8,18 +8,72 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from seambase.errors import RefusedError, UsageError
-from seambase.wording import did_you_mean
+from seambase.wording import counted, did_you_mean
 from seambench.contracts.common import Level, TimedFamily
-from seambench.contracts.explanation import Explanation
 from seambench.contracts.outcomes import Outcome
 from seambench.contracts.peers.catalogue import Peer
+
+
+@dataclass(frozen=True)
+class ShownRows:
+    """Rows as text.
+
+    Attributes:
+        rows: a text for each column of each row.
+    """
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step in the life of what a case reads: a write, a service, an edit of a file.
+
+    Attributes:
+        title: what was done, e.g. `upsert`, or a statement of SQL.
+        detail: how, in one line; may be empty.
+        rows: what was written, if that is known.
+    """
+
+    title: str
+    detail: str = ""
+    rows: ShownRows | None = None
+
+    def __str__(self) -> str:
+        return f"{self.title} of {counted(len(self.rows.rows), 'row')}" if self.rows else self.title
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A case explained.
+
+    Attributes:
+        rule: what must hold.
+        sources: where the rule is written down, or engines were found to break it.
+        file: where the case lies, below its suite's folder.
+        life: of the table, or whatever is read.
+        request: what is asked, by name of the option.
+        expected: right answers; more than one where each of them is right.
+        outcome: in words what must come where that is no rows.
+        definition: the case's own text, where life and request do not say it all.
+    """
+
+    rule: str
+    sources: Sequence[str] = ()
+    file: str = ""
+    life: Sequence[Step] = ()
+    request: Mapping[str, str] = field(default_factory=dict)
+    expected: Sequence[ShownRows] = ()
+    outcome: str = ""
+    definition: str = ""
 
 
 @dataclass(frozen=True)
@@ -302,3 +356,22 @@ class Seam(ABC):
                     f"{owner} states the capability {word!r}, which the {self.name} seam does not "
                     f"know{hint}"
                 )
+
+
+@dataclass(frozen=True)
+class Demo:
+    """A demonstration, announced as entry point of the group `seambench.demo`.
+
+    Attributes:
+        good: name of an implementation that passes them all.
+        broken: name of one that does not.
+        remark: what is wrong with it.
+        shown: id of the one that is shown in full.
+    """
+
+    seam: str
+    good: str
+    broken: str
+    remark: str
+    cases: str
+    shown: str

@@ -1,4 +1,4 @@
-"""Golden tables: small tables that real engines wrote, kept as archives beside what was written.
+"""Golden tables: small tables of real engines, how they are written, kept and put in their place.
 
 A folder `golden/<format>/<table>` of a suite holds `table.toml` (the steps, declared), `table.zip`
 (the engine's bytes; an archive, so that names with leading dots survive packaging) and
@@ -9,19 +9,27 @@ steps are called and what a variant's name means is the format's.
 
 from __future__ import annotations
 
+import datetime as dt
+import fcntl
 import hashlib
+import json
+import os
+import threading
+import time
 import tomllib
 import zipfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-from seambase.errors import InputError, UsageError
+from seambase.errors import InputError, UnavailableError, UsageError
 from seambench.contracts.data_files import build
 from seambench.contracts.formats import TableFormat
-from seambench.contracts.tables import CommitRequest, Edit, Origin, TableSpec
+from seambench.contracts.tables import CommitRequest, Edit, Origin, TableSpec, Written
+from seambench.engines.spark import SparkOptions, spark_session
 from seambench.formats.edits import apply_edits
 
 
@@ -122,3 +130,100 @@ def load_origin(folder: Path) -> Origin:
 
 def _read(file: Path) -> dict[str, Any]:
     return tomllib.loads(file.read_text(encoding="utf-8"))
+
+
+#: Homes that are taken in this process, with the threads that took them.
+_TAKEN: dict[Path, int] = {}
+
+
+@contextmanager
+def placed(table: Path, home: Path | None) -> Iterator[None]:
+    """For as long as this lasts, a table can be reached at the home that its bytes name, if any."""
+    if home is None:
+        yield
+        return
+    if _TAKEN.get(home) == threading.get_ident():
+        raise UsageError(f"{home}: two tables that name this place are not read at once: end one")
+    try:
+        home.parent.mkdir(parents=True, exist_ok=True)
+        lock = (home.parent / f".{home.name}.lock").open("a")
+    except OSError as error:
+        raise _cannot(home, error) from error
+    with lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        try:
+            if home.is_symlink():  # of a process that was killed
+                home.unlink()
+            home.symlink_to(table.absolute())
+        except FileExistsError as error:
+            raise UnavailableError(
+                f"{home}: something lies where a table must be that names this place: move it away"
+            ) from error
+        except OSError as error:
+            raise _cannot(home, error) from error
+        _TAKEN[home] = threading.get_ident()
+        try:
+            yield
+        finally:
+            del _TAKEN[home]
+            home.unlink()
+
+
+def _cannot(home: Path, error: OSError) -> UnavailableError:
+    return UnavailableError(f"{home}: a table that names this place cannot be put there ({error})")
+
+
+#: One task at a time, so that a table is written in the same way each time.
+_SETTINGS = {"spark.sql.shuffle.partitions": "1", "spark.default.parallelism": "1"}
+
+
+@contextmanager
+def small_session(
+    format_: TableFormat, version: str | None = None, *, brief: bool = True
+) -> Iterator[Any]:
+    """A Spark session for small tables, with one version of a format's jars; times are UTC.
+
+    See `SparkOptions` for `brief`; of hundreds of tables Java's second compiler pays.
+    """
+    os.environ["TZ"] = "UTC"
+    time.tzset()
+    options = SparkOptions(
+        "local[1]", "1500m", conf=_SETTINGS, brief=brief, bundle=format_.bundle(version)
+    )
+    with spark_session(options) as (session, _log):
+        yield session
+
+
+def pack(table: Path, archive: Path, *, side_files: bool = False) -> None:
+    """Write a table's folder as a zip, entries sorted and dated alike, whole or not at all."""
+    partial = archive.with_suffix(".tmp")
+    with zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as out:
+        for file in sorted(table.rglob("*")):
+            name = file.relative_to(table).as_posix()
+            if file.name.startswith(".") and file.suffix == ".crc" and not side_files:
+                continue
+            info = zipfile.ZipInfo(name + ("/" if file.is_dir() else ""), (2020, 1, 1, 0, 0, 0))
+            info.compress_type = zipfile.ZIP_DEFLATED
+            out.writestr(info, b"" if file.is_dir() else file.read_bytes())
+    partial.replace(archive)
+
+
+def origin_text(writer: str, archive: Path, declaration: Path | None, written: Written) -> str:
+    """Text of `origin.toml` (`seambench.contracts.tables.Origin`)."""
+    lines = [
+        "# Written by a program, together with the archive.",
+        f'writer = "{writer}"',
+        f"made = {dt.date.today().isoformat()}",
+        f"instants = {json.dumps(written.instants)}",
+    ]
+    if any(written.completions):
+        lines.append(f"completions = {json.dumps(written.completions)}")
+    lines.append(f'sha256 = "{file_digest(archive)}"')
+    if declaration is not None:
+        lines.append(f'spec = "{file_digest(declaration)}"')
+    return "\n".join(lines) + "\n"
+
+
+def file_digest(file: Path) -> str:
+    """SHA-256 of a file, as it stands in `origin.toml`."""
+    return hashlib.sha256(file.read_bytes()).hexdigest()

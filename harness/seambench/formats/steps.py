@@ -1,4 +1,7 @@
-"""Golden tables step by step: declarations without variants, and how Spark carries steps out."""
+"""Golden tables step by step: declarations without variants, and how Spark carries steps out.
+
+Of files that have no positions with names, what edits may name: their kinds alone.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from seambase.errors import UsageError
+from seambase.wording import counted
 from seambench.contracts.data_files import build
 from seambench.contracts.tables import CommitRequest, Written
 from seambench.formats.golden import read_declaration
@@ -123,3 +127,21 @@ def moment(millis: int) -> str:
     found = dt.datetime.fromtimestamp(millis // 1000, dt.UTC)
     found += dt.timedelta(milliseconds=millis % 1000)
     return found.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+class PlainDamage:
+    """Kinds of files alone; see `seambench.contracts.formats.Damage`."""
+
+    def __init__(self, files: Mapping[str, Callable[[Path], Sequence[Path]]]) -> None:
+        self.FILES = files
+
+    def position(self, data: bytes, name: str) -> int:
+        """No place in such a file has a name of its own."""
+        raise UsageError(
+            f"{name!r} is no position: start or end, with +N or -N, in {counted(len(data), 'byte')}"
+        )
+
+    def name_parts(self, name: str) -> Mapping[str, str]:
+        """None: names of such files tell nothing."""
+        del name
+        return {}

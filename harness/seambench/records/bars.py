@@ -11,7 +11,7 @@
     merge = ["seambench data --scale 1 ...", "seambench bench --scale 1 ..."]
 
 A case may be a pattern: the figure is the geometric mean over all that it fits. Both sides come out
-of the newest run that stands (`seambench.records.standing`) and has both, where samples make pairs;
+of the newest run that stands (`seambench.records.ratios`) and has both, where samples make pairs;
 where no run can have both, of the newest of each on one machine. Without a denominator the figure
 is the numerator's own.
 """
@@ -31,8 +31,7 @@ import msgspec
 from seambase.errors import InputError
 from seambase.wording import counted
 from seambench.records.model import Record, Scalar, Timing
-from seambench.records.ratios import Ratio, mean_ratio
-from seambench.records.standing import disturbed, unfit
+from seambench.records.ratios import Ratio, disturbed, mean_ratio, unfit
 
 
 class Declared(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -1,4 +1,4 @@
-"""How many times as long one thing takes as another, with the interval that samples allow.
+"""How many times as long one thing takes as another, and which records may stand for a figure.
 
 Samples of one index in one run were taken in one round, so each pair gives a ratio of its own: what
 disturbs a round disturbs both. The figure is their median; its interval is that of the median over
@@ -13,6 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+
+from seambase.wording import counted
+from seambench.records.model import Record, Timing
 
 #: Fewer samples make no figure: an interval of them says nothing.
 LEAST_SAMPLES = 7
@@ -97,3 +100,28 @@ def _draws(one: Sequence[float], other: Sequence[float], *, paired: bool) -> tup
 def _again(rng: np.random.Generator, samples: Floats) -> Floats:
     chosen: Floats = samples[rng.integers(0, len(samples), (_DRAWS, len(samples)))]
     return chosen
+
+
+def unfit(record: Record, timing: Timing | None = None) -> str | None:
+    """Why a record, or one of its timings, may be no figure anywhere; None: it may."""
+    if record.run.dirty:
+        return "its checkout had changes"
+    if timing is None:
+        return None
+    if timing.outcome != "pass":
+        return timing.reason
+    if len(timing.hot) < LEAST_SAMPLES:
+        return f"{counted(len(timing.hot), 'warm sample', 'are')} fewer than {LEAST_SAMPLES}"
+    return None
+
+
+def disturbed(record: Record) -> str | None:
+    """Why a record may be no figure where one alone must do; None: the machine was quiet."""
+    busy = record.run.busy
+    if busy is None:
+        return "nobody looked what else the machine did"
+    if busy.is_quiet:
+        return None
+    others = max(busy.before, busy.during)
+    stolen = max(busy.stolen_before, busy.stolen)
+    return f"others used {others:g} % of the machine, and {stolen:g} % were stolen"

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from seambench.report.exports.tables import exported
-from seambench.report.picture import take_picture
-from seambench.report.publish import publish
-from seambench.report.site import build
+from seambench.report.site import build, publish, take_picture
 from seambench.report.views.load import load_records
 
 __all__ = ["build", "exported", "load_records", "publish", "take_picture"]

@@ -28,7 +28,7 @@ from seambench.report.views.growth import growth_tables
 from seambench.report.views.history import COUNTED, kernels, scans_by_commit, versions
 from seambench.report.views.load import Loaded, left_out, with_figures
 from seambench.report.views.matrix import matrices
-from seambench.report.views.outcomes import KINDS, SAID, Column, shares_of
+from seambench.report.views.outcomes import KINDS, SAID, Column, Known, shares_of
 from seambench.report.views.pairs import grids
 from seambench.report.views.queries import query_tables
 from seambench.report.views.random_tables import asked_ways, by_path, random_tables, varied_tables
@@ -36,7 +36,6 @@ from seambench.report.views.runs import RunSet, is_of_tables, is_scan, run_sets
 from seambench.report.views.slices import slice_tables
 from seambench.report.views.start import RATIO, newer_of, start_of
 from seambench.report.views.throughput import Family, Group, families
-from seambench.report.views.today import Known
 from seambench.report.views.vouched import by_status, findings_of, upstream, vouched
 from seambench.report.views.written import written
 

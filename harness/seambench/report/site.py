@@ -1,4 +1,4 @@
-"""Write the static site: the pages, their script and style, parts of the data, the records.
+"""Write the static site: pages, script and style, parts of the data, records; for any host.
 
 What the pages say stands in their HTML. Parts of the data, which the matrix loads when they are
 needed, are scripts rather than JSON files, because a page opened from disk may not fetch anything.
@@ -31,8 +31,13 @@ from seambench.records.model import json_schema
 from seambench.report.pages import Pages, render
 from seambench.report.views.cases import explained, outcome_parts
 from seambench.report.views.load import Loaded, load_records, named
-from seambench.report.views.outcomes import Column, columns_of, counts_of, newest_versions
-from seambench.report.views.today import without_gone
+from seambench.report.views.outcomes import (
+    Column,
+    columns_of,
+    counts_of,
+    newest_versions,
+    without_gone,
+)
 
 #: Files of the site of which nobody else writes any.
 _OURS = ("badges/*", "data/*", "records/*", "cost-*.html", "queries-*.html")
@@ -215,3 +220,53 @@ def _picture(left: str, right: str, colour: str) -> str:
         f'font-size="11"><text x="{widths[0] / 2:g}" {text}>{escape(left)}</text>'
         f'<text x="{widths[0] + widths[1] / 2:g}" {text}>{escape(right)}</text></g></svg>\n'
     )
+
+
+_WORKFLOW = Path(".github") / "workflows" / "pages.yml"
+
+
+def publish(results_dir: Path, folder: Path) -> Path:
+    """Build the site into a folder, and put beside it what hosts want to find.
+
+    The folder may be the root of a repository of its own: pushed, its workflow publishes it. A
+    workflow that is there already stays as it is. It gives the path of `index.html`.
+    """
+    index = build(results_dir, folder)
+    try:
+        # Without this file GitHub Pages leaves out what begins with an underscore.
+        (folder / ".nojekyll").touch()
+        workflow = folder / _WORKFLOW
+        if not workflow.exists():
+            workflow.parent.mkdir(parents=True, exist_ok=True)
+            template = resources.files("seambench.report") / "template" / "pages.yml"
+            workflow.write_text(template.read_text("utf-8"), encoding="utf-8")
+    except OSError as error:
+        raise UnavailableError(f"{folder}: the site cannot be written: {error.strerror}") from error
+    return index
+
+
+_WINDOW = {"width": 1280, "height": 800}
+_BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+
+
+def take_picture(page: Path, picture: Path) -> Path:
+    """Take a PNG picture of a whole page in its light colours."""
+    try:
+        from playwright.sync_api import sync_playwright
+    except ModuleNotFoundError as error:
+        raise UnavailableError(
+            "a picture needs the package playwright: pip install playwright"
+        ) from error
+    browser = next(filter(None, map(shutil.which, _BROWSERS)), None)
+    if browser is None:
+        raise UnavailableError(f"a picture needs a browser: one of {', '.join(_BROWSERS)}")
+    with sync_playwright() as driver:
+        running = driver.chromium.launch(executable_path=browser, args=["--no-sandbox"])
+        try:
+            window = running.new_page(viewport=_WINDOW, color_scheme="light")
+            window.goto(page.resolve().as_uri())
+            picture.parent.mkdir(parents=True, exist_ok=True)
+            window.screenshot(path=picture, full_page=True)
+        finally:
+            running.close()
+    return picture

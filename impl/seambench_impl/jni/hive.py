@@ -16,8 +16,7 @@ from seamkit.jvm.sources import compiled_package
 from seamkit.offheap.columns.types import UNKNOWN, parse
 from seamkit.offheap.connector.parameters import join_names
 from seamkit.offheap.engine.schema import EngineSchema
-from seamkit.offheap.jni.classes import JniLoader, scanner_classes
-from seamkit.offheap.jni.scanner import JniScanner
+from seamkit.offheap.jni.scanner import JniLoader, JniScanner, scanner_classes
 from seamkit.scan.units import ReadContext, ReadUnit
 from seamkit.tables.hive.row_format import DESCRIPTOR
 

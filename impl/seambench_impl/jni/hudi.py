@@ -15,8 +15,7 @@ from seamkit.jvm.sources import compiled_package
 from seamkit.offheap.columns.types import from_arrow
 from seamkit.offheap.connector.parameters import join_names, join_types
 from seamkit.offheap.engine.schema import EngineSchema
-from seamkit.offheap.jni.classes import JniLoader, scanner_classes
-from seamkit.offheap.jni.scanner import JniScanner
+from seamkit.offheap.jni.scanner import JniLoader, JniScanner, scanner_classes
 from seamkit.scan.units import ReadContext, ReadUnit
 from seamkit.tables.hudi.listing.log_blocks import read_ordered_blocks
 from seamkit.tables.hudi.merge.fold import SliceChanges

@@ -30,8 +30,7 @@ from seamkit.jvm.machine import java_failure, spark_jars
 from seamkit.jvm.sources import compiled_package
 from seamkit.offheap.connector.parameters import join_names
 from seamkit.offheap.engine.schema import EngineSchema
-from seamkit.offheap.jni.classes import JniLoader, scanner_classes
-from seamkit.offheap.jni.scanner import JniScanner
+from seamkit.offheap.jni.scanner import JniLoader, JniScanner, scanner_classes
 from seamkit.scan.pruning import settled_columns
 from seamkit.scan.units import ReadContext, ReadUnit, Runs
 

@@ -31,8 +31,7 @@ from seambench_impl.scan_jni import JniReader
 from seamkit.core.memory import TrackedAllocator
 from seamkit.jvm.sources import compiled_package
 from seamkit.offheap.engine.schema import EngineSchema
-from seamkit.offheap.jni.classes import JniLoader, connector_classes
-from seamkit.offheap.jni.scanner import JniScanner
+from seamkit.offheap.jni.scanner import JniLoader, JniScanner, connector_classes
 from seamkit.scan.unit_scan import UnitScan
 from seamkit.scan.units import ReadUnit
 

@@ -16,14 +16,12 @@ from seamkit.serde.compression import compress, decompress
 from seamkit.serde.presto.layout import HEADER_BYTES, page_checksum
 from seamkit.serde.presto.read import PageReader, deserialize
 from seamkit.serde.presto.write import PageWriter, serialize
-from seamkit.serde.rows.codec import RowCodec
+from seamkit.serde.rows.codec import RowCodec, UnsafeRows
 from seamkit.serde.rows.serde import CompactRows
-from seamkit.serde.rows.unsafe_row import UnsafeRows
 from seamkit.serde.selection import Rows
-from seamkit.serde.stream.arena import StreamArena
 from seamkit.serde.stream.byte_stream import ByteInputStream
 from seamkit.serde.stream.presto import PrestoVectorSerde, append_partitions
-from seamkit.serde.stream.result import VectorResult
+from seamkit.serde.stream.result import StreamArena, VectorResult
 
 #: Name of a step's variant and the options of its pages.
 PAGE_VARIANTS: dict[str, dict[str, Any]] = {

@@ -116,7 +116,7 @@ def _walk_pages(
 def _request(
     given: argparse.Namespace, kind: str, options: dict[str, object]
 ) -> SerdeRequest | None:
-    from seamkit.command.schema_text import request_of
+    from seamkit.command.page import request_of
 
     return None if given.schema is None else request_of(kind, given.schema, options)
 

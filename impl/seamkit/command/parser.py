@@ -113,7 +113,7 @@ def _plan(commands: Any) -> None:
 
 def _tables(commands: Any) -> None:
     about = "List the tables of a catalog, by the names with which its databases have them."
-    tables = _command(commands, "tables", "seamkit.command.catalog:tables", about)
+    tables = _command(commands, "tables", "seamkit.command.tables:tables", about)
     about = "hive://HOST:PORT, iceberg://CATALOG, or a folder of databases or its address."
     tables.add_argument("catalog", metavar="CATALOG", help=about)
     tables.add_argument("--database", metavar="NAME", help="Of this database alone.")

@@ -1,15 +1,23 @@
-"""Tables and scans as the options of a command say them."""
+"""Tables and scans as the options of a command say them; `seamkit tables` lists a catalog's."""
 
 from __future__ import annotations
 
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from seambase.command.terminal import parse_bytes, parse_list, parse_options
-from seambase.errors import UsageError
+from seambase.command.terminal import (
+    JSON_SCHEMA,
+    parse_bytes,
+    parse_list,
+    parse_options,
+    print_json,
+    print_rows,
+)
+from seambase.errors import SeambenchError, UsageError
 
 if TYPE_CHECKING:
     from seamkit.scan.scan import Scan
+    from seamkit.tables.catalog import Catalog
     from seamkit.tables.opening import TableFormat
     from seamkit.tables.table import Table
 
@@ -77,3 +85,40 @@ def _with_meta(table: Table, names: list[str] | None, options: dict[str, Any]) -
     meta = format_of(table).meta_columns
     shown = table.scan(**options).schema.names if names is None else names
     return [*(name for name in meta if name not in shown), *shown]
+
+
+_SHOWN = ("format", "columns", "problem")
+
+
+def tables(given: argparse.Namespace) -> int:
+    """List tables; with their columns, each is opened."""
+    from seamkit.tables.catalog import open_catalog
+
+    catalog = open_catalog(given.catalog, storage_options(given) or None)
+    rows = []
+    for name in catalog.tables(given.database):
+        found = _opened(catalog, name, given) if given.columns else {}
+        if given.json:
+            print_json({"schema": JSON_SCHEMA, "table": name, **found})
+        else:
+            rows.append((name, *(_text(found.get(one)) for one in _SHOWN)))
+    if not given.json:
+        heading = ("table", *_SHOWN) if given.columns else ("table",)
+        print_rows(heading, [row[: len(heading)] for row in rows])
+    return 0
+
+
+def _opened(catalog: Catalog, name: str, given: argparse.Namespace) -> dict[str, Any]:
+    """What a table is, or why it cannot be opened."""
+    try:
+        table = catalog.open(name, allow=given.allow)
+        columns = {field.name: str(field.type) for field in table.shown_schema}
+    except SeambenchError as error:
+        return {"problem": str(error)}
+    return {"format": format_of(table).name, "columns": columns}
+
+
+def _text(said: Any) -> str:
+    if isinstance(said, dict):
+        return ", ".join(f"{name} {kind}" for name, kind in said.items())
+    return said or ""

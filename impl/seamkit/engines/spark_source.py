@@ -35,10 +35,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from seambase.encodings import spark_type
 from seambase.errors import RefusedError, UsageError
 from seambase.filters import all_of
 from seambase.foreign_arrow import stream_of
-from seambase.spark_types import spark_type
 from seamkit.core.border import repeated
 from seamkit.engines.files import EngineFiles, EnginePlan, MaskedPart, Rest
 from seamkit.files.file_cache import KEPT, keep_as_told

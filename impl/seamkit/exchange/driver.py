@@ -20,10 +20,9 @@ from seamkit.exchange.formats.formats import ChunkFormat
 from seamkit.exchange.logic.channel import Channel
 from seamkit.exchange.logic.messages import Bound, Chunk, Request
 from seamkit.exchange.logic.options import SinkOptions
-from seamkit.exchange.partition import DealtChunk, Partitioner
-from seamkit.exchange.routing import Routing
+from seamkit.exchange.partition import DealtChunk, Partitioner, Routing
 from seamkit.exchange.times import Spent
-from seamkit.serde.stream.gather import Gatherer
+from seamkit.serde.stream.presto import Gatherer
 
 #: So that the message of a request, without its payloads, stays below what transports take.
 _CHUNKS_AT_MOST = 16_384

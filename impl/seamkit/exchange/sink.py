@@ -19,7 +19,7 @@ from seamkit.exchange.logic.channel import Channel, OnAnswer, OnFailure
 from seamkit.exchange.logic.messages import Answer, QueryStatistics, Request
 from seamkit.exchange.logic.options import SinkOptions
 from seamkit.exchange.logic.sink_buffer import CancelFragment, Send, SinkBuffer, SinkEffect
-from seamkit.exchange.routing import Buckets, Routing
+from seamkit.exchange.partition import Buckets, Routing
 from seamkit.exchange.source import ExchangeFailedError
 from seamkit.exchange.times import RoundTrips
 

@@ -42,9 +42,8 @@ from seamkit.core.border import (
     new_error,
 )
 from seamkit.core.memory import Closing, TrackedAllocator
-from seamkit.offheap.columns.c_types import CTypes
 from seamkit.offheap.columns.table import OffHeapTable
-from seamkit.offheap.columns.types import from_arrow
+from seamkit.offheap.columns.types import CTypes, from_arrow
 from seamkit.offheap.engine.columns import EngineSchema
 
 BatchKind = Literal["native", "arrow", "arrow-c"]

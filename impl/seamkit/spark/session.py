@@ -16,9 +16,9 @@ from weakref import WeakKeyDictionary
 import pyarrow as pa
 
 from seambase import errors
+from seambase.encodings import spark_type
 from seambase.errors import SeambenchError, UsageError
 from seambase.extras import needs
-from seambase.spark_types import spark_type
 from seambase.type_fields import fields_of
 from seamkit.core._seam import ffi, lib
 from seamkit.core.border import batch_of, check, new_error

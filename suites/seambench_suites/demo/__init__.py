@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from seambench.contracts.demo import Demo
+from seambench.contracts.seam import Demo
 
 __all__ = ["DEMO"]
 

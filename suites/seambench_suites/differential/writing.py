@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from seambench.formats.writing import small_session
+from seambench.formats.golden import small_session
 from seambench_suites.differential.formats import Answer, RandomFormat
 
 _MANY = 20

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from seambench.contracts.explanation import ShownRows
 from seambench.contracts.findings import Finding
 from seambench.contracts.outcomes import Outcome
 from seambench.contracts.registry import find_seam
-from seambench.contracts.seam import Case
+from seambench.contracts.seam import Case, ShownRows
 from seambench_suites.findings.scripts import Ran
 
 

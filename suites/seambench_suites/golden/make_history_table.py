@@ -23,10 +23,10 @@ from pathlib import Path
 from typing import Any
 
 from seambench.contracts.tables import Written
+from seambench.formats.golden import origin_text, pack, small_session
 from seambench.formats.hudi import FORMAT
 from seambench.formats.hudi.golden import Operation, TableSpec, WriteSpec
 from seambench.formats.hudi.writer import save
-from seambench.formats.writing import origin_text, pack, small_session
 
 ROWS = {"small": 40_000, "ratios": 20_000}
 FOLDER = Path(__file__).parent

@@ -26,8 +26,15 @@ from typing import Any
 
 from seambase.errors import UsageError
 from seambench.contracts.formats import TableFormat, format_names, resolve_format
-from seambench.formats.golden import declaration, load_origin, table_folders
-from seambench.formats.writing import file_digest, origin_text, pack, small_session
+from seambench.formats.golden import (
+    declaration,
+    file_digest,
+    load_origin,
+    origin_text,
+    pack,
+    small_session,
+    table_folders,
+)
 
 ROOT = Path(__file__).parent.parent
 #: Some plans hold absolute paths; tables are made where no path tells of a machine.

@@ -64,7 +64,7 @@ class _Chunks(Kernel):
         self._allocator = memory.TrackedAllocator()
         self.batch = lineitem(fixed_only=columns == "fixed")
         # Types and Arrow's C structures are made once for chunk after chunk, as a connector does.
-        made = feature("seamkit.offheap.columns.c_types", "CTypes")
+        made = feature("seamkit.offheap.columns.types", "CTypes")
         self._types = made.CTypes([types.from_arrow(field.type) for field in self.batch.schema])
         arrow_c = feature("seamkit.core.border", "ExportedBatch")
         self._exported = arrow_c.ExportedBatch(self.batch)

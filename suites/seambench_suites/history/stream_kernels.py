@@ -23,7 +23,7 @@ class StreamPartition(Kernel):
     def __init__(self, destinations: str) -> None:
         serdes = feature("seamkit.serde.stream.registry", "serde_named")
         presto = feature("seamkit.serde.stream.presto", "append_partitions")
-        arenas = feature("seamkit.serde.stream.arena", "StreamArena")
+        arenas = feature("seamkit.serde.stream.result", "StreamArena")
         memory = feature("seamkit.core.memory", "TrackedAllocator")
         count = 1 if destinations == "whole" else int(destinations)
         self._append = presto.append_partitions

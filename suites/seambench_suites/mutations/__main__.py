@@ -29,9 +29,8 @@ from seambench.contracts import registry
 from seambench.contracts.formats import resolve_format
 from seambench.contracts.tables import CommitRequest
 from seambench.formats.golden import GoldenTable, golden_table, table_folders
-from seambench_suites.mutations.changes import Mutation, contents, mutated, random_mutation
+from seambench_suites.mutations.changes import Mutation, contents, mutated, place, random_mutation
 from seambench_suites.mutations.footer_fields import random_field
-from seambench_suites.mutations.places import place
 
 _SUITES = Path(__file__).parent.parent
 _LISTED = ("silent", "told", "raw", "crash", "timeout")

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from operator import itemgetter
 from typing import Any
 
-from seambench_suites.mutations.json_places import json_place
+from seambench_suites.mutations.text_places import json_place
 
 _MAGIC_BYTES, _SYNC_BYTES = 4, 16
 #: Bytes of the types whose length is always the same.

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from seambench.formats.hudi.damage import block_positions
 from seambench_suites.mutations.avro_places import Names, field_spans, innermost, varint
-from seambench_suites.mutations.parquet_places import parquet_place
+from seambench_suites.mutations.footer_fields import parquet_place
 
 _DELETES, _AVRO, _PARQUET = 1, 3, 5
 #: The entry of a block's header that is the schema of its records.

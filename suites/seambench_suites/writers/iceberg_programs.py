@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 
 from seambench.contracts.formats import resolve_format
 from seambench.formats.arrow_rows import arrow_rows, arrow_type
-from seambench.formats.writing import small_session
+from seambench.formats.golden import small_session
 from seambench_suites.writers.keeping import Recipe, Row, Second
 from seambench_suites.writers.sample import WALL
 

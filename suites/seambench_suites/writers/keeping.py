@@ -31,7 +31,7 @@ from seambench.conformance.plain import (
     typed,
 )
 from seambench.contracts.tables import Written
-from seambench.formats.writing import origin_text, pack
+from seambench.formats.golden import origin_text, pack
 from seambench_suites.cases import ROOT
 
 Row = dict[str, Any]

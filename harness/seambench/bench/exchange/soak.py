@@ -25,9 +25,8 @@ import psutil
 from seambase.errors import SeambenchError
 from seambase.wording import counted
 from seambench.bench.exchange.cluster import Cluster, Way
-from seambench.bench.exchange.oracle import Oracle
+from seambench.bench.exchange.oracle import Oracle, write_tables
 from seambench.bench.exchange.plans import PLANS
-from seambench.bench.exchange.tables import write_tables
 
 #: Growth of a worker that is taken for noise: caches and the interpreter's own memory.
 _NOISE_BYTES = 48 << 20

@@ -21,9 +21,8 @@ from msgspec import structs
 
 from seambase.errors import SeambenchError, UnavailableError
 from seambench.bench.exchange.cluster import Cluster, Ran, Way
-from seambench.bench.exchange.oracle import Oracle
+from seambench.bench.exchange.oracle import Oracle, write_tables
 from seambench.bench.exchange.plans import PLANS, Plan, plan_named
-from seambench.bench.exchange.tables import write_tables
 from seambench.bench.listener import Listener
 from seambench.bench.measure import Competitor, take_turns
 from seambench.bench.quiet import Watch

@@ -14,11 +14,11 @@ import typer
 from seambase.command.terminal import JSON_SCHEMA, parse_bytes, print_json
 from seambase.errors import SeambenchError, UsageError
 from seambase.wording import counted
+from seambench.cli.checks.choice import remember
 from seambench.cli.checks.shown import show_end, show_outcomes
 from seambench.cli.shared import completing
 from seambench.cli.shared.common import Results, error_console
 from seambench.cli.shared.recording import recording, write_outcomes, write_varied
-from seambench.conformance.last_failures import remember
 
 if TYPE_CHECKING:
     from seambench.conformance.run import Run
@@ -142,9 +142,8 @@ def check(
     results: Results = Path("results"),
 ) -> None:
     """Run the conformance cases of a seam; exit code 0 only when nothing failed."""
-    from seambench.cli.checks.choice import narrowed
+    from seambench.cli.checks.choice import keep_case, narrowed
     from seambench.conformance.isolate import Limits, memory_share
-    from seambench.conformance.last_failures import keep_case
     from seambench.conformance.run import Run
     from seambench.contracts.progress import Progress
 

@@ -14,9 +14,8 @@ from seambase.errors import UnavailableError
 from seambench.cli.shared.common import console, error_console
 
 if TYPE_CHECKING:
-    from seambench.contracts.demo import Demo
     from seambench.contracts.outcomes import Outcome
-    from seambench.contracts.seam import Case
+    from seambench.contracts.seam import Case, Demo
 
 
 def demo() -> None:

@@ -17,7 +17,7 @@ from seambase.wording import did_you_mean
 from seambench.cli.checks.shown import row_lines
 from seambench.cli.shared import completing
 from seambench.cli.shared.common import Results, console
-from seambench.contracts.explanation import Explanation, Step
+from seambench.contracts.seam import Explanation, Step
 
 if TYPE_CHECKING:
     from seambench.contracts.seam import Case

@@ -17,8 +17,7 @@ from seambase.wording import counted
 from seambench.cli.shared.common import console, error_console
 
 if TYPE_CHECKING:
-    from seambench.contracts.formats import TableFormat
-    from seambench.contracts.lint import Fault
+    from seambench.contracts.formats import Fault, TableFormat
 
 _MOST_OF_A_RULE = 5
 

@@ -220,7 +220,7 @@ def parse_queries(text: str) -> tuple[int, ...]:
 
 def _tell_noise(records: Sequence[Record], out: Console) -> None:
     """What makes times longer: the load before, and what others used meanwhile."""
-    from seambench.records.standing import disturbed
+    from seambench.records.ratios import disturbed
 
     loads = [load for one in records for load in one.machine.load_before[:1]]
     if loads:

@@ -22,7 +22,7 @@ import typer
 from seambench.records.bars import Bar, judged_runs, standing_run
 from seambench.records.facts import machine_info, new_run
 from seambench.records.model import Record
-from seambench.records.standing import disturbed
+from seambench.records.ratios import disturbed
 from seambench.report.views.load import load_records
 
 #: How often a run is begun anew that others disturbed.

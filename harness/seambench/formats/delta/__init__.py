@@ -5,8 +5,7 @@ from __future__ import annotations
 from seambench.contracts.formats import TableFormat
 from seambench.contracts.tables import SparkBundle
 from seambench.formats.delta import writer
-from seambench.formats.delta.damage import DAMAGE
-from seambench.formats.delta.golden import GOLDEN
+from seambench.formats.delta.golden import DAMAGE, GOLDEN
 from seambench.formats.delta.writer import LAYOUTS
 
 __all__ = ["FORMAT", "bundle"]

@@ -11,7 +11,7 @@ from urllib.parse import quote, unquote
 import pyarrow as pa
 
 from seambench.contracts.tables import Form
-from seambench.formats.delta.damage import FILES
+from seambench.formats.delta.golden import FILES
 from seambench.formats.forms.containers import put_file
 from seambench.formats.forms.data import data_forms, rewritten_as
 from seambench.formats.forms.parquet import parquet_bytes, read_parquet

@@ -1,4 +1,4 @@
-"""Golden Delta tables: what their declarations hold, and what a reader needs for one.
+"""Golden Delta tables: what their declarations hold, what a reader needs, what edits may name.
 
 Beside archive and origin a table has `witness.json`: what Spark itself read after each step.
 """
@@ -8,12 +8,13 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from seambench.formats.steps import SteppedGolden, SteppedTable
+from seambench.formats.steps import PlainDamage, SteppedGolden, SteppedTable
 
 #: The folder of a golden table while it is written.
 _WRITTEN_AT = re.compile(r"file:/+(?:[^\"/]+/)+golden-delta/[^\"/]+/")
@@ -73,3 +74,29 @@ def _stated_millis(file: Path) -> int | None:
 
 
 GOLDEN = SteppedGolden(TableSpec, "Delta", settle)
+
+
+def _in_log(pattern: str, table: Path) -> Sequence[Path]:
+    files = (table / "_delta_log").iterdir()
+    return [file for file in files if re.fullmatch(pattern, file.name)]
+
+
+def _sidecars(table: Path) -> Sequence[Path]:
+    return list((table / "_delta_log" / "_sidecars").glob("*.parquet"))
+
+
+def _outside(pattern: str, table: Path) -> Sequence[Path]:
+    files = table.rglob(pattern)
+    return [file for file in files if "_delta_log" not in file.relative_to(table).parts]
+
+
+#: Kinds of files that edits name; `commit:1` is the commit of version 0.
+FILES: Mapping[str, Callable[[Path], Sequence[Path]]] = {
+    "commit": partial(_in_log, r"\d{20}\.json"),
+    "checkpoint": partial(_in_log, r"\d{20}\.checkpoint\..*"),
+    "sidecar": _sidecars,
+    "data": partial(_outside, "*.parquet"),
+    "vector": partial(_outside, "deletion_vector_*.bin"),
+}
+
+DAMAGE = PlainDamage(FILES)

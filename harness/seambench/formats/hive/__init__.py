@@ -5,8 +5,7 @@ from __future__ import annotations
 from seambench.contracts.formats import TableFormat
 from seambench.contracts.tables import SparkBundle
 from seambench.formats.hive import writer
-from seambench.formats.hive.damage import DAMAGE
-from seambench.formats.hive.golden import DESCRIPTOR, GOLDEN
+from seambench.formats.hive.golden import DAMAGE, DESCRIPTOR, GOLDEN
 
 __all__ = ["FORMAT", "bundle"]
 

@@ -12,8 +12,7 @@ from pathlib import Path
 
 from seambench.contracts.tables import Form
 from seambench.formats.forms.data import data_forms
-from seambench.formats.hive.damage import FILES
-from seambench.formats.hive.golden import DESCRIPTOR
+from seambench.formats.hive.golden import DESCRIPTOR, FILES
 
 #: Formats of lines, and the endings of files whose lines are compressed already.
 _LINES = ("text", "csv", "json")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from seambase.errors import UsageError
-from seambench.contracts.lint import Fault
+from seambench.contracts.formats import Fault
 from seambench.formats.hive.golden import DESCRIPTOR
 from seambench.formats.lint.parquet import judged
 

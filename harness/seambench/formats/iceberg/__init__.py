@@ -5,8 +5,7 @@ from __future__ import annotations
 from seambench.contracts.formats import TableFormat
 from seambench.contracts.tables import SparkBundle
 from seambench.formats.iceberg import writer
-from seambench.formats.iceberg.damage import DAMAGE
-from seambench.formats.iceberg.golden import GOLDEN
+from seambench.formats.iceberg.golden import DAMAGE, GOLDEN
 from seambench.formats.iceberg.writer import LAYOUTS
 
 __all__ = ["FORMAT", "bundle"]

@@ -21,7 +21,7 @@ from seambench.formats.forms.containers import (
 )
 from seambench.formats.forms.data import data_forms
 from seambench.formats.forms.manifests import Manifests, Row
-from seambench.formats.iceberg.damage import FILES
+from seambench.formats.iceberg.golden import FILES
 
 _EXISTING, _ADDED, _DELETED = range(3)
 #: What a manifest or a list may tell, or not.

@@ -1,4 +1,4 @@
-"""Golden Iceberg tables: what their declarations hold, and what a reader needs for one.
+"""Golden Iceberg tables: what their declarations hold, what a reader needs, what edits may name.
 
 Beside archive and origin a table has `witness.json`: what Spark itself read after each step, and
 the metadata file that was the newest then.
@@ -6,9 +6,12 @@ the metadata file that was the newest then.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 
-from seambench.formats.steps import SteppedGolden, SteppedTable
+from seambench.formats.steps import PlainDamage, SteppedGolden, SteppedTable
 
 
 @dataclass(frozen=True)
@@ -22,3 +25,37 @@ class TableSpec(SteppedTable):
 
 
 GOLDEN = SteppedGolden(TableSpec, "Iceberg")
+
+
+def _below(folder: str, pattern: str, table: Path) -> Sequence[Path]:
+    return list((table / folder).rglob(pattern))
+
+
+def _manifests(table: Path) -> Sequence[Path]:
+    return [file for file in _below("metadata", "*.avro", table) if "snap-" not in file.name]
+
+
+def _data(table: Path) -> Sequence[Path]:
+    return [file for file in _content(table) if "deletes" not in file.name]
+
+
+def _deletes(table: Path) -> Sequence[Path]:
+    return [file for file in _content(table) if "deletes" in file.name]
+
+
+def _content(table: Path) -> Sequence[Path]:
+    endings = (".parquet", ".orc", ".avro")
+    return [file for file in _below("data", "*", table) if file.suffix in endings]
+
+
+#: Kinds of files that edits name; `metadata:1` is the first version of the metadata.
+FILES: Mapping[str, Callable[[Path], Sequence[Path]]] = {
+    "metadata": partial(_below, "metadata", "*.metadata.json"),
+    "list": partial(_below, "metadata", "snap-*.avro"),
+    "manifest": _manifests,
+    "data": _data,
+    "deletes": _deletes,
+    "vectors": partial(_below, "data", "*.puffin"),
+}
+
+DAMAGE = PlainDamage(FILES)

@@ -18,7 +18,7 @@ from fastavro.schema import SchemaParseException
 
 from seambase.errors import SeambenchError
 from seambench.contracts.common import Level
-from seambench.contracts.lint import Fault
+from seambench.contracts.formats import Fault
 
 Finding = tuple[str, str, str]
 """A rule without the format's name, the place, and what stands there."""

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from seambench.contracts.lint import Fault
+from seambench.contracts.formats import Fault
 from seambench.formats.forms.footer import (
     BOOLEAN,
     BYTES,

@@ -5,8 +5,7 @@ from __future__ import annotations
 from seambench.contracts.formats import TableFormat
 from seambench.contracts.tables import SparkBundle
 from seambench.formats.paimon import writer
-from seambench.formats.paimon.damage import DAMAGE
-from seambench.formats.paimon.golden import GOLDEN
+from seambench.formats.paimon.golden import DAMAGE, GOLDEN
 from seambench.formats.paimon.writer import LAYOUTS
 
 __all__ = ["FORMAT", "bundle"]

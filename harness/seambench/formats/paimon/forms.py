@@ -19,7 +19,7 @@ from seambench.formats.forms.containers import (
 )
 from seambench.formats.forms.data import data_forms
 from seambench.formats.forms.manifests import Manifests, Row
-from seambench.formats.paimon.damage import FILES
+from seambench.formats.paimon.golden import FILES
 from seambench.formats.paimon.split import split_files
 
 #: The lists of manifests that a snapshot names; a size may stand beside each.

@@ -18,7 +18,7 @@ from seambench.formats.forms.containers import put_file, read_avro, write_avro
 from seambench.formats.forms.manifests import Row
 from seambench.formats.forms.parquet import ParquetForm, read_parquet
 from seambench.formats.paimon.binary_rows import binary_rows
-from seambench.formats.paimon.damage import FILES
+from seambench.formats.paimon.golden import FILES
 
 #: No file is cut into more parts than this.
 _PARTS = 3

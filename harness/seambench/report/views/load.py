@@ -16,8 +16,7 @@ from msgspec import structs
 from seambase.errors import SeambenchError
 from seambench.records.files import load_record, record_paths
 from seambench.records.model import Record, Timing
-from seambench.records.ratios import LEAST_SAMPLES
-from seambench.records.standing import disturbed, unfit
+from seambench.records.ratios import LEAST_SAMPLES, disturbed, unfit
 
 
 def named(name: str, version: str) -> str:

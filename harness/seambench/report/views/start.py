@@ -13,6 +13,7 @@ from seambench.report.views.costs import Cell, Curve, cost_at
 from seambench.report.views.load import Loaded, named
 from seambench.report.views.outcomes import (
     Column,
+    Known,
     Share,
     counts_of,
     group_of,
@@ -24,7 +25,6 @@ from seambench.report.views.outcomes import (
 )
 from seambench.report.views.runs import RunSet, is_of_tables, is_scan, run_sets
 from seambench.report.views.throughput import Family, Group
-from seambench.report.views.today import Known
 
 #: Per cent of the rows updated, where one figure must do.
 RATIO = 20.0

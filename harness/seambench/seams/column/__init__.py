@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from seambench.contracts.common import TimedFamily
-from seambench.contracts.explanation import Explanation
-from seambench.contracts.seam import Seam, late
+from seambench.contracts.seam import Explanation, Seam, late
 
 if TYPE_CHECKING:
     from seambench.contracts.column import ColumnTable
@@ -54,8 +53,8 @@ class _ColumnSeam(Seam):
     doors = _DOORS
     cases = late("seambench.seams.column.cases:column_cases")
     check = late("seambench.seams.column.check:check_column")
-    asked = late("seambench.seams.column.keep:asked_column")
-    keep = late("seambench.seams.column.keep:keep_column")
+    asked = late("seambench.seams.column.doors:asked_column")
+    keep = late("seambench.seams.column.doors:keep_column")
 
     def explain(self, case: ColumnCase) -> Explanation:
         from seambench.conformance.definitions import explain_file

@@ -24,6 +24,7 @@ import contextlib
 import ctypes
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,9 @@ from seambase.wording import counted
 from seambench.conformance.doors.command import Command, Running
 from seambench.conformance.doors.library import ArrowArrayStream, Library
 from seambench.contracts.column import ColumnChunk, ColumnRequest, ColumnSlot
-from seambench.contracts.outcomes import ProtocolError
+from seambench.contracts.outcomes import NotOffered, ProtocolError
+from seambench.seams.column.cases import ColumnCase
+from seambench.seams.column.check import request_of
 from seambench.seams.column.oracle import TypeTree, requested_parts
 from seambench.seams.column.request_rows import column_request, row_batches
 
@@ -215,3 +218,27 @@ def _count(number: int, what: str) -> int:
     if not 0 <= number <= _MOST:
         raise ProtocolError(f"{number} {what}; there are 0 to {_MOST}")
     return number
+
+
+def asked_column(case: ColumnCase) -> str:
+    """The request as the door for programs has it; empty for a case that passes no door."""
+    content = case.content()
+    if isinstance(content, list) or content.get("kinds"):
+        return ""
+    return column_request(request_of(content))
+
+
+def keep_column(case: ColumnCase, folder: Path) -> list[str]:
+    """Leave the rows as an Arrow stream; see `Seam.keep`."""
+    line = asked_column(case)
+    if not line:
+        raise UsageError(f"{folder}: nothing to keep, since {case.id} passes no door")
+    try:
+        content = rows_stream(request_of(case.content()))
+    except NotOffered as reason:
+        raise UsageError(f"{folder}: nothing to keep: {reason}") from reason
+    folder.mkdir(parents=True)
+    (folder / "input").write_bytes(content)
+    (folder / "request.json").write_text(line + "\n", encoding="utf-8")
+    files = f"{folder / 'request.json'} {folder / 'input'}"
+    return [f"cat {files} | ./columns    # as the door for programs asks"]

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from seambench.contracts.common import TimedFamily
-from seambench.contracts.explanation import Explanation
-from seambench.contracts.seam import Case, Seam, late
+from seambench.contracts.seam import Case, Explanation, Seam, late
 
 if TYPE_CHECKING:
     from seambench.seams.exchange.cases import ExchangeCase

@@ -81,8 +81,8 @@ class _ScanSeam(Seam):
     check = late("seambench.seams.scan.check:check_scan")
     attempt = late("seambench.seams.scan.check:read_case")
     explain = late("seambench.seams.scan.explained_case:explain_scan")
-    keep = late("seambench.seams.scan.keep:keep_scan")
-    asked = late("seambench.seams.scan.keep:asked_scan")
+    keep = late("seambench.seams.scan.doors:keep_scan")
+    asked = late("seambench.seams.scan.doors:asked_scan")
     wrap = late("seambench.seams.scan.function:FunctionScanner")
     served = late("seambench.seams.scan.peer_program:ServedScanner")
 

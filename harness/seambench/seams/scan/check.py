@@ -33,8 +33,7 @@ from seambench.conformance.plain import difference, differing_rows, rows_of
 from seambench.contracts.outcomes import Mismatch, NotOffered
 from seambench.contracts.scan import Related, Scan, Scanner, ScanRequest
 from seambench.contracts.tables import Edit
-from seambench.formats.golden import GoldenTable
-from seambench.formats.placing import placed
+from seambench.formats.golden import GoldenTable, placed
 from seambench.seams.scan.cases import ScanCase
 
 Rows = list[tuple[Any, ...]]

@@ -21,6 +21,8 @@ import io
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
 from typing import IO, Any, Protocol
 
 import pyarrow as pa
@@ -35,6 +37,8 @@ from seambench.conformance.doors.library import ArrowArrayStream, Library, trust
 from seambench.contracts.outcomes import ProtocolError, TimedOutError
 from seambench.contracts.scan import Scan, ScanRequest
 from seambench.engines.stream_dataset import StreamDataset
+from seambench.seams.scan.cases import ScanCase
+from seambench.seams.scan.check import request_of
 
 #: The one function of a library.
 _SCAN = "seambench_scan"
@@ -293,3 +297,22 @@ class DoorScan:
     def __del__(self) -> None:
         if self._started is not None:
             self._started.close()
+
+
+def keep_scan(case: ScanCase, folder: Path) -> list[str]:
+    """Unpack the table into `folder/table`, as the case edits it; see `Seam.keep`."""
+    table, request = folder / "table", folder / "request.json"
+    case.table.unpack(table, case.edits)
+    if case.form:
+        case.table.format.form(case.form).change(table)
+    request.write_text(asked_scan(case, table) + "\n", encoding="utf-8")
+    looked_at = [f"seamkit inspect {table}"] if find_spec("seamkit") else []
+    return [
+        *looked_at,
+        f"./reader < {request} > rows.arrows    # as the door for programs asks",
+    ]
+
+
+def asked_scan(case: ScanCase, table: Path = Path("TABLE")) -> str:
+    """The request as the door for programs has it; a filter only whoever states `where` gets."""
+    return scan_request(request_of(case, table), Facts("any reader", capabilities={"where": True}))

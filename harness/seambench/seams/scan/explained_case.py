@@ -9,8 +9,7 @@ from typing import Any
 from seambase.wording import counted
 from seambench.conformance.definitions import place
 from seambench.conformance.plain import shown
-from seambench.contracts.explanation import Explanation, ShownRows, Step
-from seambench.contracts.seam import refusal_in_words
+from seambench.contracts.seam import Explanation, ShownRows, Step, refusal_in_words
 from seambench.contracts.tables import CommitRequest, Edit
 from seambench.seams.scan.cases import ScanCase
 

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from seambase.serde import CODECS
 from seambench.contracts.common import TimedFamily
-from seambench.contracts.explanation import Explanation
-from seambench.contracts.seam import Seam, late
+from seambench.contracts.seam import Explanation, Seam, late
 
 if TYPE_CHECKING:
     from seambench.seams.serde.cases import SerdeCase
@@ -82,8 +81,8 @@ class _SerdeSeam(Seam):
     cases = late("seambench.seams.serde.cases:serde_cases")
     check = late("seambench.seams.serde.check:check_serde")
     attempt = late("seambench.seams.serde.check:attempt_serde")
-    keep = late("seambench.seams.serde.keep:keep_serde")
-    asked = late("seambench.seams.serde.keep:asked_serde")
+    keep = late("seambench.seams.serde.doors:keep_serde")
+    asked = late("seambench.seams.serde.doors:asked_serde")
 
     def explain(self, case: SerdeCase) -> Explanation:
         from seambench.conformance.definitions import explain_file

@@ -26,8 +26,7 @@ from seambench.contracts.outcomes import Mismatch, NotOffered
 from seambench.contracts.serde import Operated, Serde
 from seambench.seams.serde.cases import DAMAGE, SerdeCase, common_needs
 from seambench.seams.serde.damage import check_damage
-from seambench.seams.serde.handed_batches import batches_of
-from seambench.seams.serde.streams import check_reread, check_stream, write_stream
+from seambench.seams.serde.streams import batches_of, check_reread, check_stream, write_stream
 from seambench.seams.serde.values import flat_type
 from seambench.seams.serde.vectors import Expected, Vector, decode_problem, plain_rows
 from seambench.seams.serde.written import encode_problem, first_difference, written_again

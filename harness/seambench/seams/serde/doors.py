@@ -22,11 +22,12 @@ import contextlib
 import ctypes
 import json
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from seambase.errors import InputError, RefusedError
+from seambase.errors import InputError, RefusedError, UsageError
 from seambase.foreign_arrow import sound_stream, stream_of
 from seambase.serde import SerdeRequest
 from seambase.types import schema_of
@@ -35,6 +36,8 @@ from seambench.conformance.doors.facts import REQUEST_VERSION
 from seambench.conformance.doors.library import ArrowArrayStream, Library, trusted
 from seambench.contracts.outcomes import ProtocolError
 from seambench.contracts.serde import StreamStep
+from seambench.seams.serde.cases import SerdeCase
+from seambench.seams.serde.streams import batches_of, steps_of, stream_batches
 from seambench.seams.serde.values import plain_batch
 
 _WRITE, _READ, _FREE = "seambench_serialize", "seambench_deserialize", "seambench_free"
@@ -176,3 +179,28 @@ class LibrarySerde(Library):
                 return [trusted(batch, self.name) for batch in reader]
         except (pa.ArrowException, OSError) as error:
             raise InputError(f"{self.name}: its stream is broken: {error}") from error
+
+
+def keep_serde(case: SerdeCase, folder: Path) -> list[str]:
+    """Leave the bytes as `input`, or the batches as an Arrow stream; see `Seam.keep`."""
+    vector = case.vector()
+    content = vector.data
+    if case.operation in ("encode", "stream"):
+        streamed = case.operation == "stream"
+        batches = stream_batches(case) if streamed else batches_of(vector, case.given_types)
+        content = stream_of(batches, batches[0].schema).to_pybytes()
+    if content is None:
+        raise UsageError(f"{case.id}: no bytes are known that could be kept")
+    folder.mkdir(parents=True)
+    (folder / "input").write_bytes(content)
+    (folder / "request.json").write_text(asked_serde(case) + "\n", encoding="utf-8")
+    files = f"{folder / 'request.json'} {folder / 'input'}"
+    return [f"cat {files} | ./serde > output    # as the door for programs asks"]
+
+
+def asked_serde(case: SerdeCase) -> str:
+    """The request as the door for programs has it."""
+    request = case.vector().request
+    if case.operation == "stream":
+        return serde_request("stream", request, steps_of(case))
+    return serde_request("serialize" if case.operation == "encode" else "deserialize", request)

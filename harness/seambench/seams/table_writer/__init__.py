@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
-from seambench.contracts.explanation import Explanation
-from seambench.contracts.seam import Case, Seam, late
+from seambench.contracts.seam import Case, Explanation, Seam, late
 from seambench.contracts.table_writer import Do
 
 if TYPE_CHECKING:

@@ -19,8 +19,7 @@ from seambase.errors import RefusedError, SeambenchError, UnavailableError
 from seambench.conformance.judge import NO_REFUSAL
 from seambench.conformance.plain import difference, differing_rows, rows_of
 from seambench.contracts import registry
-from seambench.contracts.formats import resolve_format
-from seambench.contracts.lint import Fault
+from seambench.contracts.formats import Fault, resolve_format
 from seambench.contracts.outcomes import Difference, Mismatch, NotOffered, short_digest
 from seambench.contracts.scan import ScanRequest
 from seambench.contracts.table_writer import TableWriter, WriterStep

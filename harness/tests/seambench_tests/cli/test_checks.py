@@ -15,13 +15,12 @@ from typer.testing import CliRunner, Result
 from seambase.errors import RefusedError
 from seambench.cli.app import app
 from seambench.cli.checks.choice import matches
-from seambench.cli.checks.shown import show_end, show_outcomes
-from seambench.conformance.advice import additions, groups, likeness
+from seambench.cli.checks.shown import additions, groups, likeness, show_end, show_outcomes
 from seambench.conformance.load import load_cases
 from seambench.contracts.outcomes import Difference, Outcome
 from seambench.contracts.progress import Progress
 from seambench.contracts.seam import Case
-from seambench.seams.scan import keep
+from seambench.seams.scan import doors
 
 CHECKOUT = Path(__file__).parents[4]
 STALE = "seambench_suites.demo.base_files:BaseFilesAlone"
@@ -147,7 +146,7 @@ def test_what_is_kept_is_whole_or_not_there(
         return write(path, text, **how)
 
     monkeypatch.setattr(Path, "write_text", full)
-    monkeypatch.setattr(keep, "find_spec", lambda _: None)
+    monkeypatch.setattr(doors, "find_spec", lambda _: None)
     ask = ("check", "--impl", STALE, "--case", WRONG, "--keep", tmp_path / "kept")
     assert "kept cannot be written: No space left" in str(seambench(*ask).exception)
     assert list(tmp_path.iterdir()) == []

@@ -26,7 +26,7 @@ import seamkit
 from seambench.cli.app import app
 from seambench_tests.samples.documents import CHECKOUT, document, python_blocks
 from seamkit.command import parser
-from seamkit.serde.rows.unsafe_row import UnsafeRows
+from seamkit.serde.rows.codec import UnsafeRows
 
 DOCUMENTS = sorted([*CHECKOUT.glob("[A-Z]*.md"), *CHECKOUT.glob("docs/**/*.md")])
 _COMMAND = re.compile(r"^ {3,}\$? ?((?:seambench|seamkit) [a-z](?:.*\\\n)*.*)$", re.MULTILINE)

@@ -11,8 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from seambench.contracts.formats import resolve_format
-from seambench.contracts.lint import Fault
+from seambench.contracts.formats import Fault, resolve_format
 from seambench.formats.iceberg.lint.table import newest_metadata
 from seambench.formats.iceberg.lint.values import transformed
 from seambench_tests.formats.planting import unpacked

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from seambase.errors import UnavailableError, UsageError
-from seambench.formats.placing import placed
+from seambench.formats.golden import placed
 
 
 def test_a_thread_does_not_wait_for_itself(tmp_path: Path) -> None:

@@ -9,9 +9,8 @@ import pytest
 from seambench.conformance.load import load_cases
 from seambench.contracts.outcomes import Word
 from seambench.report.views.load import Loaded
-from seambench.report.views.outcomes import Column, Seen
+from seambench.report.views.outcomes import Column, Seen, without_gone
 from seambench.report.views.start import Start, newer_of, start_of
-from seambench.report.views.today import without_gone
 
 KNOWN = {"scan": {"delta": 4, "hudi": 2}}
 

@@ -44,9 +44,8 @@ from seamkit.exchange.formats.adaptive import (
 )
 from seamkit.exchange.formats.chunk_layout import ChunkColumn, TopColumn, top_column
 from seamkit.exchange.formats.protobuf import CHUNK
-from seamkit.offheap.columns.c_types import CTypes
 from seamkit.offheap.columns.table import OffHeapTable
-from seamkit.offheap.columns.types import Kind
+from seamkit.offheap.columns.types import CTypes, Kind
 from seamkit.serde.compression import compress
 
 #: Of the layout.

@@ -22,7 +22,7 @@ from seamkit.exchange.formats.chunk_bytes import ChunkOptions, ChunkWriter
 from seamkit.exchange.formats.chunk_reader import ChunkReader
 from seamkit.serde.presto import read, write
 from seamkit.serde.rows import serde as rows
-from seamkit.serde.stream.gather import Gatherer
+from seamkit.serde.stream.presto import Gatherer
 
 Bytes = bytes | bytearray | memoryview
 

@@ -10,8 +10,7 @@ from seambase.errors import InputError, UsageError
 from seamkit.exchange.logic.channel import OnAnswer, OnFailure
 from seamkit.exchange.logic.messages import Answer, Request
 from seamkit.exchange.source import ExchangeSource, Reply, SourceRegistry
-from seamkit.exchange.transports.address import parse_address
-from seamkit.exchange.transports.tls import ClientTls, ServerTls
+from seamkit.exchange.transports.address import ClientTls, ServerTls, parse_address
 
 #: Both ends say first what they speak; the last byte is the version of the protocol.
 HELLO = b"SEAMXCH\x01"

@@ -22,6 +22,7 @@ from seambase.errors import InputError, UnavailableError
 from seambase.wording import counted
 from seamkit.exchange.logic.messages import Answer
 from seamkit.exchange.source import SourceRegistry
+from seamkit.exchange.transports.address import read_pem
 from seamkit.exchange.transports.base import (
     HELLO,
     MESSAGE_BYTES_AT_MOST,
@@ -38,7 +39,6 @@ from seamkit.exchange.transports.flight_channel import (
     location,
     unpack,
 )
-from seamkit.exchange.transports.tls import read_pem
 from seamkit.exchange.transports.wire import (
     BEAT,
     decode_request_with,

@@ -20,7 +20,7 @@ from seambase.wording import counted
 from seamkit.core.payloads import flat
 from seamkit.exchange.logic.channel import OnAnswer, OnFailure
 from seamkit.exchange.logic.messages import Answer, Request
-from seamkit.exchange.transports.address import Address
+from seamkit.exchange.transports.address import Address, read_pem
 from seamkit.exchange.transports.base import (
     HELLO,
     SECONDS_TO_GREET,
@@ -30,7 +30,6 @@ from seamkit.exchange.transports.base import (
     announcement,
     join,
 )
-from seamkit.exchange.transports.tls import read_pem
 from seamkit.exchange.transports.wire import (
     decode_answer,
     encode_request,

@@ -25,7 +25,7 @@ from seamkit.core.payloads import flat
 from seamkit.exchange.logic.channel import OnAnswer, OnFailure
 from seamkit.exchange.logic.messages import Answer, Request
 from seamkit.exchange.source import SourceRegistry
-from seamkit.exchange.transports.address import Address
+from seamkit.exchange.transports.address import Address, ClientTls, ServerTls, read_pem
 from seamkit.exchange.transports.base import (
     HELLO,
     MESSAGE_BYTES_AT_MOST,
@@ -41,7 +41,6 @@ from seamkit.exchange.transports.base import (
     announcement,
     note,
 )
-from seamkit.exchange.transports.tls import ClientTls, ServerTls, read_pem
 from seamkit.exchange.transports.wire import (
     attachment_bytes,
     decode_answer,

@@ -19,8 +19,7 @@ from seamkit.core.border import (
     without_views,
 )
 from seamkit.core.memory import TrackedAllocator
-from seamkit.offheap.columns.c_types import CTypes
-from seamkit.offheap.columns.types import ColumnType
+from seamkit.offheap.columns.types import ColumnType, CTypes
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ ENTRY_POINTS = "seamkit.connector"
 _CLASSES: dict[str, str] = {
     "default": "seamkit.offheap.connector.rows:RowScanner",
     "rows": "seamkit.offheap.connector.rows:RowScanner",
-    "parquet": "seamkit.offheap.connector.parquet:ParquetScanner",
+    "parquet": "seamkit.offheap.connector.batches:ParquetScanner",
     "generator": "seamkit.offheap.connector.generator:GeneratorScanner",
 }
 

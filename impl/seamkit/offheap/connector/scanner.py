@@ -15,9 +15,8 @@ import pyarrow as pa
 from seambase.errors import InputError, UsageError
 from seambase.wording import counted
 from seamkit.core.memory import TrackedAllocator
-from seamkit.offheap.columns.c_types import CTypes
 from seamkit.offheap.columns.table import Chain, OffHeapTable
-from seamkit.offheap.columns.types import ColumnType, Kind, from_arrow
+from seamkit.offheap.columns.types import ColumnType, CTypes, Kind, from_arrow
 from seamkit.offheap.connector.append import Appender, bind
 from seamkit.offheap.connector.arrow_columns import append_array, has_zones
 from seamkit.offheap.connector.gather import BadItemError

@@ -9,9 +9,8 @@ import pyarrow as pa
 
 from seambase.errors import UsageError
 from seamkit.core.memory import TrackedAllocator
-from seamkit.offheap.columns.c_types import CTypes
 from seamkit.offheap.columns.table import OffHeapTable
-from seamkit.offheap.columns.types import from_arrow
+from seamkit.offheap.columns.types import CTypes, from_arrow
 from seamkit.offheap.engine.columns import EngineSchema, move
 
 

@@ -20,10 +20,9 @@ from seambase.serde import SerdeField
 from seambase.types import SerdeType, parse_spark
 from seambase.walk import BrokenError, ByteField
 from seambase.wording import counted
-from seamkit.serde.rows.codec import Buffer
+from seamkit.serde.rows.codec import Buffer, UnsafeRows
 from seamkit.serde.rows.framing import GROUP_HEADER
 from seamkit.serde.rows.serde import RowOptions, deserialize
-from seamkit.serde.rows.unsafe_row import UnsafeRows
 from seamkit.serde.rows.walk import CompactWalk, Oddity, UnsafeWalk, Walk
 
 

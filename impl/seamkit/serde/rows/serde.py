@@ -20,10 +20,17 @@ from seamkit.core._seam import lib
 from seamkit.core.border import NativeMemoryError
 from seamkit.core.memory import TrackedAllocator
 from seamkit.serde.compression import CODECS
-from seamkit.serde.rows.codec import Buffer, Framing, Integers, RowCodec, find_rows
+from seamkit.serde.rows.codec import (
+    Buffer,
+    Framing,
+    Integers,
+    RowCodec,
+    UnsafeRows,
+    Writer,
+    find_rows,
+)
 from seamkit.serde.rows.framing import compress_group, groups
 from seamkit.serde.rows.program import RowProgram
-from seamkit.serde.rows.unsafe_row import UnsafeRows, Writer
 
 Format = Literal["unsaferow", "compactrow"]
 

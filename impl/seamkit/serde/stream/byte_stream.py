@@ -10,7 +10,7 @@ from seambase.wording import counted
 from seamkit.core._seam import ffi, lib
 from seamkit.core.border import check, new_error
 from seamkit.core.memory import TrackedAllocator
-from seamkit.serde.stream.arena import StreamArena
+from seamkit.serde.stream.result import StreamArena
 
 Buffer = bytes | bytearray | memoryview
 

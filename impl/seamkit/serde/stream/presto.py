@@ -1,4 +1,4 @@
-"""Presto pages by the stream: many small appends flushed as a page, pages read from any ranges.
+"""Presto pages by the stream: many small appends as a page, pages read from any ranges.
 
 The iterative serializer always writes values: dictionaries and runs are expanded, and null flags
 are there exactly when a null is, as Velox's PrestoIterativeVectorSerializer does it (snapshot of
@@ -28,10 +28,9 @@ from seamkit.serde.presto.read import PageReader
 from seamkit.serde.presto.schema import PageSchema, page_schema
 from seamkit.serde.presto.write import PageWriter, finish_page
 from seamkit.serde.selection import Rows, Selections
-from seamkit.serde.stream.arena import StreamArena
 from seamkit.serde.stream.byte_stream import ByteInputStream
 from seamkit.serde.stream.registry import OutputStream
-from seamkit.serde.stream.result import VectorResult
+from seamkit.serde.stream.result import StreamArena, VectorResult
 from seamkit.serde.vectors import Columns
 
 
@@ -313,3 +312,34 @@ class PrestoVectorSerde:
         column, used_bytes = reader.column(source.read(source.remaining()), start)
         source.seek(start + used_bytes)
         return column
+
+
+class Gatherer:
+    """A serializer of Presto pages with an arena of its own; of use to one thread at a time."""
+
+    def __init__(
+        self, fields: Sequence[SerdeField], options: Mapping[str, Any], allocator: TrackedAllocator
+    ) -> None:
+        self._arena = StreamArena(allocator)
+        self._serializer = PrestoVectorSerde(allocator).iterative(fields, options, self._arena)
+
+    @property
+    def rows(self) -> int:
+        """Rows that wait."""
+        return self._serializer.num_rows
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of the page that `take` would give now, before compression."""
+        return self._serializer.max_serialized_size
+
+    def append(self, batch: Any) -> None:
+        """Add the rows of a `pyarrow.RecordBatch`; see `PrestoIterativeSerializer.append`."""
+        self._serializer.append(batch)
+
+    def take(self) -> memoryview:
+        """The rows as one page; none wait afterwards."""
+        page = self._serializer.page()
+        self._serializer.clear()
+        self._arena.clear()
+        return page

@@ -9,9 +9,8 @@ from typing import Any, Protocol, runtime_checkable
 from seambase.errors import UsageError
 from seambase.serde import SerdeField
 from seamkit.serde.selection import Rows
-from seamkit.serde.stream.arena import StreamArena
 from seamkit.serde.stream.byte_stream import ByteInputStream
-from seamkit.serde.stream.result import VectorResult
+from seamkit.serde.stream.result import StreamArena, VectorResult
 
 
 class OutputStream(Protocol):

@@ -17,15 +17,13 @@ from seambase.wording import counted
 from seamkit.core._seam import lib
 from seamkit.core.memory import Block, TrackedAllocator
 from seamkit.serde.compression import Skipper
-from seamkit.serde.rows.codec import RowCodec
+from seamkit.serde.rows.codec import RowCodec, Writer
 from seamkit.serde.rows.framing import GROUP_HEADER, compress_group
 from seamkit.serde.rows.serde import Format, RowOptions, deserialize, row_codec
-from seamkit.serde.rows.unsafe_row import Writer
 from seamkit.serde.selection import Rows, row_numbers
-from seamkit.serde.stream.arena import StreamArena
 from seamkit.serde.stream.byte_stream import ByteInputStream, ByteOutputStream
 from seamkit.serde.stream.registry import OutputStream
-from seamkit.serde.stream.result import VectorResult
+from seamkit.serde.stream.result import StreamArena, VectorResult
 
 _LENGTH_BYTES: int = lib.SEAM_ROW_LENGTH_BYTES
 _MAX_GROUP_BYTES = 2**31 - 1

@@ -1,4 +1,4 @@
-"""Data files as read units: what each holds besides the rows that stand in it.
+"""Data files as read units: ids of rows, versions, and what else each holds besides its rows.
 
 Data files of a Delta table, opened under the table's names and types.
 
@@ -9,7 +9,7 @@ values of maps are Parquet's own levels and have neither.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
@@ -19,7 +19,18 @@ import pyarrow as pa
 from seambase.errors import InputError
 from seambase.values import value_class
 from seambase.wording import counted
-from seamkit.files.columns import Finder, FoundReader, Place, field_id, id_and_name, places
+from seamkit.files.columns import (
+    Finder,
+    FoundReader,
+    Make,
+    OrValue,
+    Place,
+    Source,
+    field_id,
+    id_and_name,
+    or_number,
+    places,
+)
 from seamkit.files.parquet import ParquetReader
 from seamkit.files.reader import FileReader, check_size
 from seamkit.files.statistics import FileStatistics
@@ -37,7 +48,6 @@ from seamkit.tables.delta.log.actions import (
 from seamkit.tables.delta.log.adds import FIELDS, AddedFiles
 from seamkit.tables.delta.log.folder import LOG
 from seamkit.tables.delta.partition_values import partition_value
-from seamkit.tables.delta.row_ids import RowTracking, find_with_row_ids
 from seamkit.tables.delta.schema import DeltaTypes, Field, TableSchema
 from seamkit.tables.delta.stats import file_statistics, stated_counts, stated_rows
 from seamkit.tables.delta.vectors import read_vector, stored_vector, vector_identity
@@ -269,3 +279,69 @@ def _has_values(nulls: Any, rows: int) -> bool:
     if isinstance(nulls, dict):
         return any(_has_values(inner, rows) for inner in nulls.values())
     return isinstance(nulls, int) and nulls < rows
+
+
+_ROW_ID = "_row_id"
+_VERSION = "_row_commit_version"
+#: By column, the property that names what files call it.
+_PROPERTIES = {
+    _ROW_ID: "delta.rowTracking.materializedRowIdColumnName",
+    _VERSION: "delta.rowTracking.materializedRowCommitVersionColumnName",
+}
+
+
+@dataclass(frozen=True)
+class RowTracking:
+    """The columns of row tracking that a table shows where they are named.
+
+    Attributes:
+        fields: `_row_id` and `_row_commit_version`, as files call them.
+    """
+
+    fields: Sequence[Field]
+
+
+def row_tracking(
+    configuration: Mapping[str, str], schema: TableSchema, root: str
+) -> RowTracking | None:
+    """What a table says of the ids of its rows; None where it keeps none.
+
+    A column of its own under such a name counts.
+    """
+    if configuration.get("delta.enableRowTracking", "false").lower() != "true":
+        return None
+    fields = []
+    for name, key in _PROPERTIES.items():
+        if name in schema.arrow.names:
+            continue
+        physical = configuration.get(key)
+        if not physical:
+            raise InputError(f"{root}: rows have ids, and the property {key} is missing")
+        fields.append(Field(name, physical, None, pa.int64()))
+    return RowTracking(fields)
+
+
+def find_with_row_ids(
+    finder: Finder, add: AddFile, tracking: RowTracking
+) -> Callable[[pa.Field], Source]:
+    """Says where columns of a data file come from, those of row tracking among them."""
+    tracked = {field.name: field for field in tracking.fields}
+
+    def find(wanted: pa.Field) -> Source:
+        if wanted.name not in tracked:
+            return finder(wanted)
+        found = finder.file.child(tracked[wanted.name], finder.where)
+        read = None if found is None else wanted.with_name(found.name)
+        return Source(wanted, read, wanted.type, _of_log(wanted.name, add, finder.where))
+
+    return find
+
+
+def _of_log(name: str, add: AddFile, where: str) -> Make:
+    """What the log says of a file's rows."""
+    is_id = name == _ROW_ID
+    stated = add.base_row_id if is_id else add.row_commit_version
+    if stated is None:
+        what = "baseRowId" if is_id else "defaultRowCommitVersion"
+        raise InputError(f"{where}: rows have ids, and the log tells no {what} of this file")
+    return partial(or_number, stated) if is_id else OrValue(pa.scalar(stated, pa.int64()))

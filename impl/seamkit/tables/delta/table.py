@@ -24,8 +24,7 @@ from seamkit.tables.delta.log.actions import TableFiles
 from seamkit.tables.delta.log.folder import list_log
 from seamkit.tables.delta.log.history import CommitTimes, stated_operation
 from seamkit.tables.delta.log.snapshot import Snapshot, load_snapshot
-from seamkit.tables.delta.planning import Planner
-from seamkit.tables.delta.row_ids import row_tracking
+from seamkit.tables.delta.planning import Planner, row_tracking
 from seamkit.tables.delta.schema import TableSchema, table_schema
 from seamkit.tables.table import FolderTable, Moment, TableState, described, parsed_moment, utc_time
 

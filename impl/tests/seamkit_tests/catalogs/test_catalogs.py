@@ -16,7 +16,7 @@ from seambase.dataset import original_errors
 from seambase.errors import InputError, RefusedError, UsageError
 from seambase.scan import TableWarning
 from seambench.engines.spark import SparkOptions, spark_session
-from seambench.formats.placing import placed
+from seambench.formats.golden import placed
 from seamkit.command import main
 from seamkit_tests.samples.delta_tables import unpack_delta
 from seamkit_tests.samples.golden_tables import unpack_table

@@ -20,7 +20,7 @@ from seambase.java import find_java
 from seambase.scan import TableWarning
 from seambase.statistics import Figure
 from seambench.cli import main
-from seambench.formats.placing import placed
+from seambench.formats.golden import placed
 from seambench_impl.jni.jars import fetch_jars
 from seamkit.catalogs.metastore import Metastore, MetastoreTable, TableName
 from seamkit.command import main as seamkit_main

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from seambase.errors import InputError, RefusedError, UsageError
 from seambench.contracts.column import ColumnRequest
 from seambench_impl.column import OffHeapColumns
-from seamkit.offheap.columns.c_types import CTypes
 from seamkit.offheap.columns.lenient_types import TypeStringError, parse_leniently
 from seamkit.offheap.columns.types import (
     DEPTH_LIMIT,
     KEYWORDS,
     UNKNOWN,
     ColumnType,
+    CTypes,
     Kind,
     arrow_type,
     decimal_type,

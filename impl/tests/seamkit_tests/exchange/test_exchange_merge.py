@@ -19,8 +19,7 @@ from seambase.values import SortKey
 from seamkit.core.memory import TrackedAllocator
 from seamkit.exchange.logic.messages import Bound
 from seamkit.exchange.logic.options import ReceiverOptions, SinkOptions
-from seamkit.exchange.partition import PartitionRule
-from seamkit.exchange.routing import Routing
+from seamkit.exchange.partition import PartitionRule, Routing
 from seamkit.exchange.sink import ExchangeSink
 from seamkit.exchange.sorted_senders import MergingReader, SortedMerge
 from seamkit.exchange.source import ExchangeSource, SourceRegistry

@@ -25,11 +25,11 @@ from seamkit.exchange.logic.options import SinkOptions
 from seamkit.exchange.partition import PartitionRule, hash_rows, parts_of
 from seamkit.exchange.sink import ExchangeSink, Routing
 from seamkit.exchange.source import ExchangeFailedError, ExchangeSource, SourceRegistry
+from seamkit.exchange.transports.address import ClientTls, ServerTls
 from seamkit.exchange.transports.base import HELLO, Arrivals, Server, announcement
 from seamkit.exchange.transports.by_name import TRANSPORTS, connect, serve
 from seamkit.exchange.transports.local import LocalChannel
 from seamkit.exchange.transports.sockets import SocketServer
-from seamkit.exchange.transports.tls import ClientTls, ServerTls
 from seamkit.exchange.transports.wire import encode_request
 from seamkit_tests.samples.exchange_samples import (
     EXCHANGE,

@@ -15,7 +15,7 @@ from pyarrow import orc
 
 from seambase.errors import InputError
 from seamkit.files import file_cache
-from seamkit.files.footers.orc_statistics import column_range
+from seamkit.files.footers.orc_footer import column_range
 from seamkit.files.orc import OrcReader
 from seamkit.files.parquet import ParquetReader
 from seamkit.files.reader import FileReader

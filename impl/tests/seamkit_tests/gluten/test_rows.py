@@ -8,7 +8,7 @@ from seambase.errors import UsageError
 from seambase.type_fields import fields_of
 from seamkit.core.memory import TrackedAllocator
 from seamkit.gluten.rows import RowConverter, columns_to_rows
-from seamkit.serde.rows.unsafe_row import UnsafeRows
+from seamkit.serde.rows.codec import UnsafeRows
 
 ROWS = pa.RecordBatch.from_pydict({"n": [1, 2, 3, 4], "s": ["a", None, "b" * 100, ""]})
 #: By Spark's layout: 8 bytes of null bits and two slots, the text in steps of 8 bytes.

@@ -19,8 +19,7 @@ from pathlib import Path
 from seambase.errors import SeambenchError
 from seamkit.core.memory import TrackedAllocator
 from seamkit.jvm.sources import compiled_package
-from seamkit.offheap.jni.classes import JniLoader, connector_classes
-from seamkit.offheap.jni.scanner import JniScanner
+from seamkit.offheap.jni.scanner import JniLoader, JniScanner, connector_classes
 
 _STEPS = ("constructor", "open", "next", "close")
 _THROWN = ("io", "refused", "error", "argument")

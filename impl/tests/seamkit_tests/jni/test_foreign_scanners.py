@@ -25,15 +25,14 @@ from seambench_impl import column_java
 from seambench_impl.column import KINDS, OffHeapColumns
 from seamkit.core.memory import TrackedAllocator
 from seamkit.jvm.machine import spark_jars
-from seamkit.offheap.jni import classes
-from seamkit.offheap.jni.classes import JniLoader
-from seamkit.offheap.jni.scanner import JniScanner
+from seamkit.offheap.jni import scanner
+from seamkit.offheap.jni.scanner import JniLoader, JniScanner
 from seamkit_tests.samples.hive_tables import unpack_hive
 from seamkit_tests.samples.lacking import OrSkipped
 
 pytestmark = pytest.mark.jvm
 
-_OURS = Path(classes.__file__).parents[1] / "java"
+_OURS = Path(scanner.__file__).parents[1] / "java"
 _CASES = Path(column_java.__file__).parent / "jni" / "java" / "cases"
 #: What only our own host needs.
 _NOT_THEIRS = {"Host", "BoundScanner", "ChunkSource"}

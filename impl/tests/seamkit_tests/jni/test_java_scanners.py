@@ -11,8 +11,7 @@ from seambase.errors import InputError, RefusedError, UsageError
 from seamkit.core.border import NativeMemoryError
 from seamkit.core.memory import TrackedAllocator
 from seamkit.jvm.sources import compiled_package
-from seamkit.offheap.jni.classes import JniLoader, connector_classes, scanner_classes
-from seamkit.offheap.jni.scanner import JniScanner
+from seamkit.offheap.jni.scanner import JniLoader, JniScanner, connector_classes, scanner_classes
 from seamkit_tests.samples.lacking import OrSkipped
 
 pytestmark = pytest.mark.jvm

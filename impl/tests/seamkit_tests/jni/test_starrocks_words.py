@@ -12,8 +12,7 @@ from seambench.contracts import registry
 from seambench.contracts.scan import ScanRequest
 from seamkit.core.memory import TrackedAllocator
 from seamkit.jvm.sources import compiled_package
-from seamkit.offheap.jni.classes import JniLoader, connector_classes
-from seamkit.offheap.jni.scanner import JniScanner
+from seamkit.offheap.jni.scanner import JniLoader, JniScanner, connector_classes
 from seamkit_tests.samples.lacking import OrSkipped
 
 pytestmark = pytest.mark.jvm

@@ -13,7 +13,7 @@ from seamkit.exchange.logic.channel import Channel
 from seamkit.exchange.logic.options import ReceiverOptions
 from seamkit.exchange.sink import ExchangeSink, Routing
 from seamkit.exchange.source import ExchangeSource, SourceRegistry
-from seamkit.exchange.transports.tls import ClientTls, ServerTls
+from seamkit.exchange.transports.address import ClientTls, ServerTls
 
 PATIENCE = 20.0
 EXCHANGE = 7

@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from seambase.serde import SerdeField
-from seambench.seams.serde.handed_batches import batches_of
+from seambench.seams.serde.streams import batches_of
 from seambench.seams.serde.vectors import load_golden as load_vector
 from seamkit_tests import SUITES_GOLDEN
 

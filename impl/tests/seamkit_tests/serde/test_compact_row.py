@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 
 from seambase.errors import InputError, RefusedError
+from seamkit.serde.rows.codec import UnsafeRows
 from seamkit.serde.rows.serde import CompactRows
-from seamkit.serde.rows.unsafe_row import UnsafeRows
 from seamkit_tests.samples.row_samples import fields_of
 
 LISTS = pa.list_(pa.list_(pa.int32()))

@@ -11,7 +11,7 @@ import pytest
 from seambase.errors import InputError, RefusedError, UsageError
 from seambase.pages.reader import frame, page_options, read_pages
 from seambase.serde import SerdeField, SerdeRequest
-from seambench.seams.serde.handed_batches import batches_of
+from seambench.seams.serde.streams import batches_of
 from seambench.seams.serde.vectors import Vector, decode_problem, load_golden
 from seamkit.core.memory import TrackedAllocator
 from seamkit.serde.compression import Skipper

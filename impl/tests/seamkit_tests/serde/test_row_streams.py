@@ -11,9 +11,9 @@ from seambase.errors import InputError, RefusedError, UsageError
 from seamkit.core.memory import TrackedAllocator
 from seamkit.gluten.rows import columns_to_rows, rows_to_columns
 from seamkit.serde.compression import CODECS
+from seamkit.serde.rows.codec import UnsafeRows
 from seamkit.serde.rows.serde import deserialize, serialize
 from seamkit.serde.rows.stream import read_rows
-from seamkit.serde.rows.unsafe_row import UnsafeRows
 from seamkit_tests.samples.row_samples import fields_of
 
 FIELDS = fields_of(a="bigint", b="string")

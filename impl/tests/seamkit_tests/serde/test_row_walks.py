@@ -9,9 +9,9 @@ import pytest
 from seambase.errors import InputError, UsageError
 from seambase.serde import SerdeField
 from seambase.walk import BrokenError
+from seamkit.serde.rows.codec import UnsafeRows
 from seamkit.serde.rows.inspection import grade, inspect_rows
 from seamkit.serde.rows.serde import deserialize, serialize
-from seamkit.serde.rows.unsafe_row import UnsafeRows
 from seamkit_tests.samples.row_samples import GoldenRows, fields_of, golden_names, load_golden
 from seamkit_tests.serde.test_compact_row import BROKEN as BROKEN_COMPACT
 from seamkit_tests.serde.test_unsafe_row import BROKEN as BROKEN_UNSAFE

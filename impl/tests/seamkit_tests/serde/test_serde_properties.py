@@ -21,8 +21,8 @@ from seambench.seams.serde.values import arrow_array, plain_values
 from seamkit.core.memory import TrackedAllocator
 from seamkit.serde.presto.read import deserialize
 from seamkit.serde.presto.write import serialize_many
+from seamkit.serde.rows.codec import UnsafeRows
 from seamkit.serde.rows.serde import CompactRows
-from seamkit.serde.rows.unsafe_row import UnsafeRows
 from seamkit_tests.samples.row_samples import fields_of
 
 _TRIES = settings(

@@ -10,7 +10,7 @@ import pytest
 from seambase.errors import InputError, UsageError
 from seambase.serde import SerdeField
 from seamkit.core.memory import TrackedAllocator
-from seamkit.serde.rows.unsafe_row import UnsafeRows
+from seamkit.serde.rows.codec import UnsafeRows
 from seamkit_tests.samples.row_samples import fields_of, golden_names, load_golden
 
 SMALL_BYTES = 700

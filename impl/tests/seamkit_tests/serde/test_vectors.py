@@ -12,8 +12,8 @@ from seambase.serde import SerdeField
 from seamkit.core.memory import TrackedAllocator
 from seamkit.serde.presto.read import deserialize
 from seamkit.serde.presto.write import PageWriter
-from seamkit.serde.stream.arena import StreamArena
 from seamkit.serde.stream.registry import serde_named
+from seamkit.serde.stream.result import StreamArena
 from seamkit.serde.vectors import BiasVector, LazyVector, constant
 
 FIELDS = [

@@ -21,14 +21,13 @@ from seambench.seams.serde.plain_pages import payload_of
 from seambench.seams.serde.values import plain_values
 from seamkit.core.border import NativeMemoryError
 from seamkit.core.memory import TrackedAllocator
-from seamkit.serde.stream.arena import PAGE_BYTES, StreamArena
 from seamkit.serde.stream.byte_stream import ByteInputStream, ByteOutputStream
 from seamkit.serde.stream.presto import (
     PrestoIterativeSerializer,
     PrestoVectorSerde,
     append_partitions,
 )
-from seamkit.serde.stream.result import VectorResult, flattened
+from seamkit.serde.stream.result import PAGE_BYTES, StreamArena, VectorResult, flattened
 from seamkit_tests.samples.stream_samples import PRESTO_FLAT, random_batch, random_type
 
 OPTIONS: list[dict[str, Any]] = [

@@ -12,8 +12,8 @@ from seamkit.core._seam import ffi, lib
 from seambase.errors import InputError, UsageError
 from seamkit.core.border import NativeMemoryError, check
 from seamkit.core.memory import TrackedAllocator
-from seamkit.serde.stream.arena import PAGE_BYTES, StreamArena
 from seamkit.serde.stream.byte_stream import ByteInputStream, ByteOutputStream, OutputRanges
+from seamkit.serde.stream.result import PAGE_BYTES, StreamArena
 
 
 class BitOutputStream(OutputRanges):

@@ -15,7 +15,6 @@ from seambase.types import parse_spark, schema_of
 from seambench.seams.serde.plain_rows import compact_row, framed, unsafe_row
 from seambench.seams.serde.values import plain_values
 from seamkit.core.memory import TrackedAllocator
-from seamkit.serde.stream.arena import StreamArena
 from seamkit.serde.stream.byte_stream import ByteInputStream
 from seamkit.serde.stream.registry import (
     VectorSerde,
@@ -24,7 +23,7 @@ from seamkit.serde.stream.registry import (
     serde_names,
     unregister_serde,
 )
-from seamkit.serde.stream.result import VectorResult
+from seamkit.serde.stream.result import StreamArena, VectorResult
 from seamkit.serde.stream.rows import RowVectorSerde, append_row_partitions
 from seamkit_tests.samples.stream_samples import SPARK_FLAT, random_batch, random_type
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from seambench.bench.exchange.oracle import write_tables
 from seambench.bench.exchange.plans import PLANS
-from seambench.bench.exchange.tables import write_tables
 
 
 @pytest.fixture(scope="session")

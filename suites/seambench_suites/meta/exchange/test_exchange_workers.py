@@ -15,7 +15,7 @@ import pytest
 
 from seambase.errors import InputError, SeambenchError, UnavailableError
 from seambench.bench.exchange.cluster import Cluster, Way
-from seambench.bench.exchange.oracle import Oracle
+from seambench.bench.exchange.oracle import Oracle, write_tables
 from seambench.bench.exchange.plans import PLANS
 from seambench.bench.exchange.suite import (
     WITHIN,
@@ -24,7 +24,6 @@ from seambench.bench.exchange.suite import (
     local_share,
     measure_exchanges,
 )
-from seambench.bench.exchange.tables import write_tables
 from seambench.data.oracle import DIGEST_KIND
 from seambench.data.tpch import generate_part
 from seambench.engines.digest import digest_reader

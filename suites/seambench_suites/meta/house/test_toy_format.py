@@ -12,7 +12,7 @@ from seambench.contracts.tables import Written
 from seambench.data.dataset import write_manifest
 from seambench.data.tpch import TABLES, generate_single_process
 from seambench.engines.digest import digest_reader, rows_of
-from seambench.formats.writing import origin_text, pack
+from seambench.formats.golden import origin_text, pack
 from seambench_suites.meta.house.installed import command_apart, command_here, install
 
 _ENTRY_POINTS = """

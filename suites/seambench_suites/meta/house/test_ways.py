@@ -54,7 +54,7 @@ def test_every_class_of_the_library_is_on_a_way() -> None:
             ("seamkit.serde.stream.rows", "RowVectorSerde"),
             "seamkit.serde.stream.registry:_BUILT_IN",
         ),
-        (("seamkit.offheap.connector.parquet", "ParquetScanner"), "connector.factory:_CLASSES"),
+        (("seamkit.offheap.connector.batches", "ParquetScanner"), "connector.factory:_CLASSES"),
     ],
 )
 def test_ways_are_told(name: Node, by: str) -> None:

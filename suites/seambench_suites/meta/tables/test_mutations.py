@@ -21,10 +21,10 @@ from seambench_suites.mutations.changes import (
     Mutation,
     contents,
     mutated,
+    place,
     random_mutation,
 )
 from seambench_suites.mutations.footer_fields import random_field
-from seambench_suites.mutations.places import place
 from seambench_suites.mutations.worker import _with_numbers
 
 

@@ -23,9 +23,9 @@ from seambench.conformance.load import load_cases
 from seambench.conformance.plain import canonical
 from seambench.seams.serde.blocks import block_array, block_values
 from seambench.seams.serde.cases import SerdeCase, serde_cases
-from seambench.seams.serde.handed_batches import batches_of
 from seambench.seams.serde.plain_pages import payload_of
 from seambench.seams.serde.plain_rows import compact_row, framed, unsafe_row
+from seambench.seams.serde.streams import batches_of
 from seambench.seams.serde.values import plain_values
 from seambench.seams.serde.vectors import Vector, derived, load_golden
 from seambench.seams.serde.written import encode_problem, marker_differs

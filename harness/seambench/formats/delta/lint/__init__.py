@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from seambench.contracts.lint import Fault
+from seambench.contracts.formats import Fault
 from seambench.formats.delta.lint.features import metadata_findings
 from seambench.formats.delta.lint.files import file_faults
 from seambench.formats.delta.lint.log import Log

@@ -1,4 +1,4 @@
-"""Data files of a Delta table: partition values, statistics, deletion vectors."""
+"""Data files of a Delta table: partition values, statistics of leaves, deletion vectors."""
 
 from __future__ import annotations
 
@@ -19,15 +19,52 @@ from urllib.parse import unquote, urlsplit
 import numpy as np
 import pyarrow as pa
 
-from seambench.contracts.lint import Fault
+from seambench.contracts.formats import Fault
 from seambench.formats.delta.lint.features import schema_of
 from seambench.formats.delta.lint.log import State
 from seambench.formats.delta.lint.rules import RULES
 from seambench.formats.lint import Finding, Wrong, read_json, reason, size_of
-from seambench.formats.lint.leaves import Leaf, leaves
 from seambench.formats.lint.parquet import judged
 from seambench.formats.lint.roaring import Positions, positions_64
 from seambench.formats.lint.values import ends
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """One column of a table, or one field of a struct at any depth; lists and maps are leaves.
+
+    Attributes:
+        path: names from the top.
+        field: as the file's schema has it; its metadata may hold the field's id.
+        values: null where the field is, or a struct around it.
+    """
+
+    path: tuple[str, ...]
+    field: pa.Field
+    values: pa.ChunkedArray
+
+    @property
+    def field_id(self) -> int | None:
+        """The id by which the writer of a Parquet file tells the field from others."""
+        said = (self.field.metadata or {}).get(b"PARQUET:field_id")
+        return None if said is None else int(said)
+
+
+def leaves(table: pa.Table) -> Iterator[Leaf]:
+    """Leaves of the columns of a table, those of a struct in its place."""
+    for field, column in zip(table.schema, table.columns, strict=True):
+        yield from _below((), field, column)
+
+
+def _below(above: tuple[str, ...], field: pa.Field, values: pa.ChunkedArray) -> Iterator[Leaf]:
+    path = (*above, field.name)
+    if not pa.types.is_struct(field.type):
+        yield Leaf(path, field, values)
+        return
+    # `flatten` hands a struct's nulls on to its fields.
+    for at, inner in enumerate(values.flatten()):
+        yield from _below(path, field.type.field(at), inner)
+
 
 _MAGIC = 1681511377
 _Z85 = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"

@@ -14,7 +14,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
-from seambench.contracts.lint import Fault
+from seambench.contracts.formats import Fault
 from seambench.formats.hudi.lint.base_files import base_faults, row_count
 from seambench.formats.hudi.lint.instants import LAYOUT_2, Instants, instants_of, texts_of
 from seambench.formats.hudi.lint.logs import log_findings

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.orc as orc
 import pyarrow.parquet as pq
 
-from seambench.contracts.lint import Fault
+from seambench.contracts.formats import Fault
 from seambench.formats.hudi.lint.instants import Instants
 from seambench.formats.hudi.lint.rules import RULES
 from seambench.formats.lint import Finding, reason

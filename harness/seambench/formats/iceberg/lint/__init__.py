@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-from seambench.contracts.lint import Fault
+from seambench.contracts.formats import Fault
 from seambench.formats.iceberg.lint.files import file_faults
 from seambench.formats.iceberg.lint.manifests import Tree
 from seambench.formats.iceberg.lint.metadata import metadata_findings, refused

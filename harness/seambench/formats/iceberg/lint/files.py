@@ -13,10 +13,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import orc
 
-from seambench.contracts.lint import Fault
+from seambench.contracts.formats import Fault
 from seambench.formats.iceberg.lint.manifests import DATA, EQUALITY, Entry, Tree, partition_kind
-from seambench.formats.iceberg.lint.puffin import read_puffin
 from seambench.formats.iceberg.lint.rules import RULES
+from seambench.formats.iceberg.lint.statistics import read_puffin
 from seambench.formats.iceberg.lint.types import Field, Held, held_in, misread
 from seambench.formats.iceberg.lint.values import (
     NAN,

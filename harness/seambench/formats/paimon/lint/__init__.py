@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow.orc as orc
 
 from seambase.errors import InputError
-from seambench.contracts.lint import Fault
+from seambench.contracts.formats import Fault
 from seambench.formats.forms.containers import is_avro, read_avro
 from seambench.formats.lint import (
     DAMAGE,

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.orc as orc
 
 from seambase.errors import InputError
-from seambench.contracts.lint import Fault
+from seambench.contracts.formats import Fault
 from seambench.formats.forms.containers import read_avro
 from seambench.formats.lint import DAMAGE, Finding, Wrong, reason, size_of
 from seambench.formats.lint.parquet import judged

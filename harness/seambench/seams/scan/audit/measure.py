@@ -13,9 +13,8 @@ from seambase.errors import InputError, RefusedError
 from seambase.scan import ScanReport
 from seambase.wording import counted
 from seambench.contracts.scan import Bare, Parted, Scan
-from seambench.seams.scan.audit.budget import Budget
 from seambench.seams.scan.audit.layout import unit_bytes
-from seambench.seams.scan.audit.model import Cost, Damage, Range, UnitCost
+from seambench.seams.scan.audit.model import Budget, Cost, Damage, Range, UnitCost
 
 #: What looking into a data file without reading its columns takes: its footer.
 _FOOTER_BYTES = 64 << 10

@@ -23,8 +23,7 @@ from seambench.contracts.peers.catalogue import AT, catalogue, numbers, peer_of
 from seambench.contracts.peers.environments import environment, made_environments
 from seambench.contracts.scan import Parted, Scan, Scanner, ScanRequest
 from seambench.engines.digest import rows_of
-from seambench.seams.scan.audit.budget import Budget
-from seambench.seams.scan.audit.model import DifferentRow, PeerAnswer
+from seambench.seams.scan.audit.model import Budget, DifferentRow, PeerAnswer
 from seambench.seams.scan.audit.rows import condition_for, differences, digest, write_rows
 from seambench.seams.scan.audit.worker import packed
 

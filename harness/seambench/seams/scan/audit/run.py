@@ -17,10 +17,17 @@ from seambase.wording import counted
 from seambench import __version__
 from seambench.contracts.formats import announced_formats
 from seambench.contracts.scan import Bare, Describing, Parted, Scanner, ScanRequest
-from seambench.seams.scan.audit.budget import Budget
 from seambench.seams.scan.audit.layout import SMALL_BYTES, by_group, layout_of, unit_bytes
 from seambench.seams.scan.audit.measure import Checked, check_units, measure_cost
-from seambench.seams.scan.audit.model import Advice, Audit, BrokenRule, Cost, Damage, PeerAnswer
+from seambench.seams.scan.audit.model import (
+    Advice,
+    Audit,
+    BrokenRule,
+    Budget,
+    Cost,
+    Damage,
+    PeerAnswer,
+)
 from seambench.seams.scan.audit.peers import Ours, ask_peers, present_peers
 
 _NOTHING = Checked(0, None, [], frozenset())
