@@ -452,7 +452,7 @@ def _zero(kind: pa.DataType) -> Any:
 
 def _stands_for_none(order: tuple[Any, ...], rules: _Rules) -> bool:
     """Whether these are the integer 0, which in a delete stands for no ordering value."""
-    if not rules.merge.ordered_deletes:
+    if rules.merge.runs_class:
         return True
     return len(order) == 1 and order[0] == _zero(rules.order[0].type)
 
@@ -461,7 +461,7 @@ def _delete_order(value: Any, word: str, rules: _Rules) -> tuple[Any, ...] | Non
     """The ordering value of a delete, or None: absent, integer 0, or not of the column's type."""
     if not rules.order or word == "null" or (word == "int" and value == 0):
         return None
-    if not rules.merge.ordered_deletes:
+    if rules.merge.runs_class:
         return None
     items = value if word == "array" else ((word, value),)
     if items is None or (word == "array") != (len(rules.order) > 1):

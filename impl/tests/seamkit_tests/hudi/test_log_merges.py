@@ -114,8 +114,10 @@ def merged(
     path: str = "merge",
     properties: dict[str, str] | None = None,
     mode: str = "EVENT_TIME_ORDERING",
+    version: int = 9,
+    kind: pa.DataType | None = None,
 ) -> list[Row]:
-    """The rows of a slice, without their keys' text, sorted."""
+    """The rows of a slice, without their keys' text, sorted; `kind` is of the ordering column."""
     table = folder / "table"
     (table / ".hoodie" / "timeline" / "history").mkdir(parents=True)
     (table / ".hoodie" / "timeline" / f"{BASE_INSTANT}_{BASE_INSTANT}.commit").touch()
@@ -126,9 +128,9 @@ def merged(
         "hoodie.table.initial.version": "6",  # so that one file may have blocks of several writes
         **(properties or {}),
     }
-    (table / ".hoodie" / "hoodie.properties").write_text(properties_text(9, **settings))
+    (table / ".hoodie" / "hoodie.properties").write_text(properties_text(version, **settings))
     kinds = {KEY: pa.string(), "k": pa.string(), "v": pa.string(), "n": pa.int32()}
-    schema = pa.schema({**kinds, "o": TYPES[log.order]})
+    schema = pa.schema({**kinds, "o": kind or TYPES[log.order]})
     rows = [dict(zip(schema.names, (row[0], *row), strict=True)) for row in base]
     pq.write_table(pa.Table.from_pylist(rows, schema=schema), table / "base.parquet")
     (table / "a.log").write_bytes(log.data)
@@ -310,6 +312,55 @@ def test_blocks_without_a_place_in_a_log_are_refused(
     """Case 33: a named error, never fewer rows."""
     with pytest.raises(RefusedError, match=words):
         merged(tmp_path, [("a", "x", 1, 5)], log, path=path)
+
+
+BY_CLASS: dict[str, Any] = {
+    "mode": "CUSTOM",
+    "properties": {
+        "hoodie.compaction.payload.class": "org.apache.hudi.common.model.PartialUpdateAvroPayload"
+    },
+}
+
+
+@PATHS
+@pytest.mark.parametrize("version", [6, 8])
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        (pa.date32(), "o"),
+        (pa.string(), "o"),
+        (pa.decimal128(10, 2), "o"),
+        (pa.timestamp("ms", "UTC"), "o"),
+        (pa.struct({"x": pa.int64()}), "o.x"),
+    ],
+    ids=str,
+)
+def test_a_class_that_hudi_runs_cannot_compare_all_types(
+    tmp_path: Path, path: str, version: int, kind: pa.DataType, name: str
+) -> None:
+    """Hudi 1.2.0 compares Avro's value with Spark's, and takes the later one of two classes.
+
+    `HoodieAvroRecordMerger` over the `RecordContext` of Spark showed so for each type; the classes
+    are LocalDate and Integer, String and UTF8String, BigDecimal and Decimal. 0.15.0 merges two
+    logs by `preCombine`, which compares what Avro decodes.
+    """
+    log = Log().rows(ALL, whole("a", "new", 2, 4))
+    how = {**BY_CLASS["properties"], "hoodie.table.ordering.fields": name}
+    words = rf"ordering field '{name}'.* in one way in Hudi 0\.15\.0"
+    with pytest.raises(RefusedError, match=words):
+        merged(
+            tmp_path, [], log, path=path, version=version, kind=kind, mode="CUSTOM", properties=how
+        )
+
+
+@PATHS
+@pytest.mark.parametrize("order", ["long", "int", "double"])
+def test_a_class_that_hudi_runs_compares_numbers(tmp_path: Path, path: str, order: str) -> None:
+    """The same merger took the older of two records whose ordering value is larger."""
+    log = Log(order).rows(ALL, whole("a", "new", None, 4), whole("b", None, 2, 6))
+    base = [("a", "x", None, 5), ("b", "y", 1, 5)]
+    expected = [("a", "x", None, 5), ("b", "y", 2, 6)]
+    assert merged(tmp_path, base, log, path=path, version=8, **BY_CLASS) == expected
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,7 @@ def test_rules_of_properties(raw: dict[str, str], version: int, rules: MergeRule
         ("OverwriteNonDefaultsWithLatestAvroPayload",
          MergeRules("commit-time", fill_rule=FillRule("defaults"))),
         ("PartialUpdateAvroPayload",
-         MergeRules("event-time", fill_rule=FillRule("defaults"), ordered_deletes=False)),
+         MergeRules("event-time", fill_rule=FillRule("defaults"), runs_class=True)),
         ("debezium.PostgresDebeziumAvroPayload", MergeRules("custom")),
     ],
 )  # fmt: skip

@@ -79,13 +79,14 @@ class MergeRules:
         mode: what orders them; `custom` is code of the user's.
         delete_marker: what marks a row of a log as a delete besides Hudi's own columns, or None.
         fill_rule: what values leave an older version's as they are, or None.
-        ordered_deletes: False where a delete wins whatever its ordering value is.
+        runs_class: whether Hudi runs a payload class, by which a delete wins whatever its ordering
+            value is, and which cannot compare values of all types.
     """
 
     mode: MergeMode
     delete_marker: DeleteMarker | None = None
     fill_rule: FillRule | None = None
-    ordered_deletes: bool = True
+    runs_class: bool = False
 
 
 # Payload classes that come with Hudi and whose merging can be said without running them. Tables of
@@ -96,7 +97,7 @@ _PAYLOADS: Mapping[str, MergeRules] = {
         "commit-time", fill_rule=FillRule("defaults")
     ),
     "PartialUpdateAvroPayload": MergeRules(
-        "event-time", fill_rule=FillRule("defaults"), ordered_deletes=False
+        "event-time", fill_rule=FillRule("defaults"), runs_class=True
     ),
 }
 _PAYLOAD_PACKAGE = "org.apache.hudi.common.model."

@@ -20,6 +20,13 @@ from seamkit.tables.hudi.timeline.timeline import Timeline
 from seamkit.tables.hudi.timeline.window import Window
 
 _SUPPORTED_KINDS = ("avro", "parquet", "delete")
+_COMPARED = (
+    pa.types.is_signed_integer,
+    pa.types.is_floating,
+    pa.types.is_boolean,
+    lambda kind: pa.types.is_timestamp(kind) and kind.unit == "us",
+)
+"""Ordering columns whose values Avro and Spark hold as one Java class each."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +61,7 @@ def read_ordered_blocks(
         name = source.storage.full(".hoodie/hoodie.properties")
         reason = "records are merged by ordering values, but no ordering field is named"
         _warn(ScanWarning(name, -1, f"{reason}; the last write wins"), source.strict, warnings)
+    _check_ordering(source)
     logs = []
     for log, content in zip(slice_.logs, _contents(slice_, source.storage), strict=True):
         name = source.storage.full(log.path)
@@ -77,6 +85,24 @@ def read_ordered_blocks(
             )
         _check_base(block, source.timeline)
     return ordered
+
+
+def _check_ordering(source: SliceLogs) -> None:
+    """A class that Hudi runs compares ordering values only where both are of one Java class.
+
+    Else the later write wins (`PartialUpdateAvroPayload.isRecordNewer`). Hudi 1.2.0 has the older
+    from Avro and the newer from Spark. 0.15.0 has the value of a log as Avro decodes it, and that
+    of a base file as its logical type; those of two logs it compares (`preCombine`).
+    """
+    for name in source.config.ordered_by if source.config.merge.runs_class else ():
+        at = source.schema.get_field_index(name)
+        if at < 0 or not any(test(source.schema.field(at).type) for test in _COMPARED):
+            kind = f", {source.schema.field(at).type}," if at >= 0 else ", which lies in a struct,"
+            raise RefusedError(
+                f"{source.storage.full('.hoodie/hoodie.properties')}: PartialUpdateAvroPayload "
+                f"merges logs by the ordering field '{name}'{kind} in one way in Hudi 0.15.0 and "
+                "in another in 1.2.0; compact the table with Hudi, so that no log is left"
+            )
 
 
 def _check_base(block: LogBlock, timeline: Timeline) -> None:

@@ -184,7 +184,7 @@ class _Collected:
         self._key_columns.append(keys)
         self._rows.append(rows)
         if ordering is not None and without is not None:
-            if not self._source.config.merge.ordered_deletes:
+            if self._source.config.merge.runs_class:
                 without = rows < 0
             self._ordering.append(ordering)
             self._flags.append(without * np.uint8(UNORDERED) | np.uint8(flags))
