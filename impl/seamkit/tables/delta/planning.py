@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, overload
 
 import pyarrow as pa
 
@@ -92,13 +92,13 @@ class Planner:
         }
 
         def live(numbers: Sequence[int]) -> Iterable[ReadUnit]:
-            for own in files.take(numbers).each(partial(LiveFile, table=self._table)):
-                partition = held[id(own.partition_values)]
+            for own in files.take(numbers).each(partial(UnitFile, table=self._table)):
+                values, group = held[id(own.partition_values)]
                 if own.vector is None:
-                    yield self._unit(own, partition)
+                    yield ReadUnit(own.path, own, values, group=group)
                     continue
                 reason = f"its vector deletes {counted(own.vector.cardinality, 'row')}"
-                yield self._unit(own, partition, self.vector_mask(own), reason)
+                yield self._unit(own, (values, group), self.vector_mask(own), reason)
 
         units = UnitsInTime(len(files), live, lambda: list(map(self._read_bytes, files)))
         for at, vector in enumerate(files.vectors):
@@ -124,25 +124,17 @@ class Planner:
         if own:
             schema = replace(self.schema, fields=[*self.schema.fields, *own])
             table = replace(table, schema=schema)
-        live = LiveFile(**{name: getattr(add, name) for name in FIELDS}, table=table)
+        own_file = UnitFile(**_fields(add), table=table)
         values, group = self._partition(add.partition_values, add.path)
-        return self._unit(live, ({**values, **known}, group), changes, reason)
+        return self._unit(own_file, ({**values, **known}, group), changes, reason)
 
     def _unit(
-        self, live: LiveFile, partition: _Partition, changes: Mask | None = None, reason: str = ""
+        self, own: UnitFile, partition: _Partition, changes: Mask | None, reason: str
     ) -> ReadUnit:
-        path, vector = live.path, live.vector
-        file = DataFile(
-            self.files.place(path),
-            live.size_bytes,
-            live.open,
-            stated_rows(live),
-            live.statistics,
-            identity=live.identity,
-        )
+        path, vector = own.path, own.vector
         by = () if vector is None else (stored_vector(self.files, vector, path),)
         values, group = partition
-        return ReadUnit(path, (file,), values, changes, reason, changed_by=by, group=group)
+        return ReadUnit(path, own, values, changes, reason, changed_by=by, group=group)
 
     def _read_bytes(self, add: AddFile) -> int:
         if add.vector is None:
@@ -219,6 +211,32 @@ class LiveFile(AddFile):
         """What tells it from any other."""
         storage, plain = self.table.files.locate(self.path)
         return storage.file_identity(plain)
+
+
+@value_class
+class UnitFile(AddFile, Sequence[DataFile]):
+    """The one file of a unit, made whenever it is asked for: a plan has very many."""
+
+    table: OpenTable = field(kw_only=True)
+
+    def __len__(self) -> int:
+        return 1
+
+    @overload
+    def __getitem__(self, at: int) -> DataFile: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[DataFile]: ...
+
+    def __getitem__(self, at: int | slice) -> DataFile | Sequence[DataFile]:
+        live = LiveFile(**_fields(self), table=self.table)
+        place, rows, told = self.table.files.place(self.path), stated_rows(self), live.statistics
+        file = DataFile(place, self.size_bytes, live.open, rows, told, identity=live.identity)
+        return (file,)[at]
+
+
+def _fields(add: AddFile) -> dict[str, Any]:
+    return {name: getattr(add, name) for name in FIELDS}
 
 
 def open_data_file(
