@@ -14,6 +14,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from operator import itemgetter
+from struct import Struct
 from typing import Any, TypeVar, overload
 
 import numpy as np
@@ -114,6 +115,7 @@ _FEW = 100  # below so many lines one by one are as fast
 _BEGIN, _PARTITION = b'{"add":', b'"partitionValues"'
 _OWN_PARTITION = re.compile(_PARTITION + rb": *+(\{[^}\n]*+\}).*+")
 _BLOCK_BYTES = 1 << 24
+_PAIR = Struct("=ii")  # numbers of a name and of a text
 _OPTIONAL = ("baseRowId", "defaultRowCommitVersion")
 _TYPES: Mapping[str, Callable[[pa.DataType], bool]] = {
     **dict.fromkeys(("path", "stats"), pa.types.is_string),
@@ -194,11 +196,22 @@ def adds_of_checkpoint(column: pa.StructArray) -> Found:
     odd = [name for name in _TYPES if name in columns and not _TYPES[name](columns[name].type)]
     if odd or held is None or held.type != pa.map_(pa.string(), pa.string()):
         return AddedFiles(), range(len(column))
-    ends = held.offsets.to_pylist()
-    pairs = list(zip(held.keys.to_pylist(), held.items.to_pylist(), strict=True))
-    rows = [tuple(pairs[begin:end]) for begin, end in itertools.pairwise(ends)]
-    known = {row: dict(row) for row in set(rows)}
-    return _made(columns, [known[row] for row in rows])
+    return _made(columns, _shared(held))
+
+
+def _shared(held: pa.MapArray) -> list[_Values]:
+    """The mapping of each row, one object for all rows that have the same."""
+    sides = [side.dictionary_encode() for side in (held.keys, held.items)]
+    names, texts = ([*side.dictionary.to_pylist(), None] for side in sides)
+    pairs = np.column_stack([side.indices.fill_null(-1) for side in sides])
+    ends = np.asarray(held.offsets, np.int64) * _PAIR.size
+    buffers = [None, pa.py_buffer(ends), pa.py_buffer(pairs)]
+    rows = pa.Array.from_buffers(pa.large_binary(), len(held), buffers).dictionary_encode()
+    known = [
+        {names[name]: texts[text] for name, text in _PAIR.iter_unpack(row)}
+        for row in rows.dictionary.to_pylist()
+    ]
+    return [known[number] for number in rows.indices.to_pylist()]
 
 
 def _made(columns: Mapping[str, Any], values: Sequence[_Values | None]) -> Found:
