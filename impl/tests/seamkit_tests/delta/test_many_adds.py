@@ -9,11 +9,13 @@ import pickle
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from seambase.errors import InputError
 from seamkit.files.storage import Storage
 from seamkit.tables.delta.log.actions import AddFile
+from seamkit.tables.delta.log.adds import adds_of_checkpoint
 from seamkit.tables.delta.log.folder import list_log
 from seamkit.tables.delta.log.snapshot import load_snapshot
 from seamkit.tables.delta.table import DeltaTable
@@ -183,6 +185,25 @@ def test_partition_values_that_do_not_fit_are_refused_at_once(
         DeltaTable(tmp_path).scan()
 
 
+def test_partition_values_of_a_checkpoint() -> None:
+    """Each row has its own, nulls and empty texts told apart; equal ones are one object."""
+    told: list[dict[str, str | None]] = [
+        {"p": "1", "q": None},
+        {"p": "1", "q": ""},
+        {},
+        {"q": "1", "p": None},
+        {"p": "q"},
+        {"p": "1", "q": None},
+    ]
+    maps = pa.array([list(one.items()) for one in told], pa.map_(pa.string(), pa.string()))
+    columns = {"path": list("abcdef"), "partitionValues": maps, "size": [1] * 6}
+    rows = pa.record_batch(columns).to_struct_array()
+    for first in (0, 1):
+        made, odd = adds_of_checkpoint(rows[first:])
+        assert (list(made.partition_values), odd) == (told[first:], [])
+        assert len({id(one) for one in made.partition_values}) == 5
+
+
 def test_units_are_made_once_and_can_be_pickled(tmp_path: Path) -> None:
     """A plan's units are the same objects whenever they are asked for, as those of a list are."""
     _load(tmp_path)
@@ -193,3 +214,5 @@ def test_units_are_made_once_and_can_be_pickled(tmp_path: Path) -> None:
         units[_AMONG]
     again = pickle.loads(pickle.dumps(units))  # noqa: S301 - its own bytes
     assert [one.name for one in again] == [one.name for one in units]
+    places = [one.files[0].name for one in again[:2]]
+    assert places == [f"{tmp_path}/f000", f"{tmp_path}/f001"]
