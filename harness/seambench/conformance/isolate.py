@@ -172,7 +172,8 @@ class Isolated:
         """Have the process read the case files first, which counts in no case; how it failed."""
         if "root" not in request:
             return None
-        asked = {part: request.get(part) for part in ("seam", "root", "golden", "begins")}
+        asked = {part: request[part] for part in ("root", "golden", "begins")}
+        asked["seam"] = request.get("seam", self.seam)
         where = (asked["seam"], asked["root"], asked["golden"], *request["begins"])
         if where in self._loaded:
             return None

@@ -26,7 +26,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 from unittest.mock import patch
@@ -49,7 +49,7 @@ from seambench.records.verdicts import Arrived
 from seambench.records.writer import Sample
 from seambench.seams.exchange import check as exchange_check
 from seambench.seams.exchange.cases import ExchangeCase
-from seambench.seams.scan import check, ways
+from seambench.seams.scan import check
 
 #: By seam, our own implementation.
 OWN = {"scan": "auto", "column": "offheap", "serde": "seambench", "exchange": "seambench"}
@@ -193,17 +193,17 @@ class _Found(NamedTuple):
 @contextmanager
 def _noted(clock: _Clock) -> Iterator[None]:
     """Have queries asked of rows in memory, and the threads of checks noted."""
-    query, pool = check.query_dataset, exchange_check._threads()
+    query, pool = check.queried, exchange_check._threads()
 
-    def queried(scan: Any, *args: Any, **named: Any) -> Any:
+    def timed(scan: Any, *args: Any, **named: Any) -> Any:
         plain = scan._inner if isinstance(scan, _Watched) else scan
         held: Any = _Held(clock.timed(lambda: plain.to_reader().read_all()))
         return query(held, *args, **named)
 
-    with ExitStack() as stack:
-        for module in (check, ways):  # which has its name of its own
-            stack.enter_context(patch.object(module, "query_dataset", queried))
-        stack.enter_context(patch.object(exchange_check, "_threads", lambda: _Threads(clock, pool)))
+    with (
+        patch.object(check, "queried", timed),
+        patch.object(exchange_check, "_threads", lambda: _Threads(clock, pool)),
+    ):
         yield
 
 

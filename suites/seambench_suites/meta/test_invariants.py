@@ -4,7 +4,7 @@ import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import polars as pl
 import pyarrow as pa
@@ -18,7 +18,7 @@ from seambench.conformance.run import Run
 from seambench.contracts.outcomes import Mismatch, NotOffered
 from seambench.contracts.scan import ScanRequest
 from seambench.seams.scan.cases import ScanCase
-from seambench.seams.scan.check import unpacked
+from seambench.seams.scan.check import _check_filters, unpacked
 from seambench.seams.scan.invariants import check_ways, hold_invariants
 from seambench.seams.scan.ways import OUTLETS, Way, all_ways, drawn, hold_way, pairwise
 from seambench_suites.meta import wrong_readers
@@ -267,3 +267,29 @@ def test_readers_that_disagree_are_found() -> None:
     assert [outcome.outcome for outcome in single] == ["pass", "pass"]
     assert last.implementation == " = ".join(names)
     assert last.outcome == "fail"
+
+
+def test_each_value_of_a_check_is_asked_of_the_reader_by_itself() -> None:
+    """DuckDB reads an object once for all parts of a query that scan it, and filters by itself."""
+    table = pa.table({"k": [1, 2, 2, None], "0": ["a", None, "b", "b"], "x": [0.5, 1.5, None, 2.5]})
+    asked, lost = list[str](), set[str]()
+
+    def opened(columns: list[str], expression: pc.Expression | None) -> pa.RecordBatchReader:
+        asked.append(str(expression))
+        kept = table if expression is None else table.filter(expression)
+        return kept.slice(asked[-1] in lost).select(columns).to_reader()
+
+    class Scan:
+        schema = table.schema
+
+        def dataset(self) -> ScanDataset:
+            return ScanDataset(table.schema, opened)
+
+    rows = list(zip(*table.to_pydict().values(), strict=True))
+    _check_filters(cast("Any", Scan()), rows, table.schema.names)
+    no = "is_null({}, {{nan_is_null=false}})".format
+    values = ["(k == 1)", "(k == 2)", '(0 == "a")', '(0 == "b")']
+    assert sorted(asked) == sorted(["None", no("k"), no("0"), no("x"), *values])
+    lost.add("(k == 2)")
+    with pytest.raises(Mismatch, match='"k" = 2 differs from the full read: 2 rows expected, 1'):
+        _check_filters(cast("Any", Scan()), rows, table.schema.names)

@@ -84,3 +84,8 @@ def test_rows_that_are_held_leave_through_outlets_of_engines() -> None:
     of_relation = (c for c in known if drawn(zlib.crc32(c.id.encode())).outlet == "relation")
     case = next(c for c in of_relation if not c.refused)
     assert overhead._of_cases("scan", [case]).wrong == []
+
+
+def test_the_way_to_another_process_has_a_cost() -> None:
+    """It is asked for cases of its own seam, which a request need not name."""
+    assert 0 < overhead._on_the_way("column", overhead.OWN["column"]) < 1_000
