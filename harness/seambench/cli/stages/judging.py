@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from itertools import islice
+from itertools import combinations
 
 import typer
 from rich.text import Text
@@ -12,6 +12,7 @@ from rich.text import Text
 from seambase.errors import UnavailableError
 from seambench.cli.shared.common import WIDE, console, narrow_table, plain_table
 from seambench.records.bars import Bar, Judged, judge, judged_runs
+from seambench.records.facts import same_code
 from seambench.records.model import Record
 from seambench.report.draw.text import seconds, short
 
@@ -41,12 +42,12 @@ def show_judged(chosen: Sequence[Bar], records: Sequence[Record]) -> int:
 
 
 def show_again(chosen: Sequence[Bar], records: Sequence[Record]) -> int:
-    """Print each ratio beside that of the run before; the exit code."""
+    """Print each ratio beside that of a run before of the same code; the exit code."""
     rows, alike, overlapping = [], 0, 0
     for bar in chosen:
-        stands = (one for one in judged_runs(bar, records) if one.ratio is not None)
-        found = list(islice(stands, 2))
-        if len(found) < 2:
+        stands = [one for one in judged_runs(bar, records) if one.ratio is not None]
+        found = next((two for two in combinations(stands, 2) if _of_the_same(*two)), None)
+        if found is None:
             continue
         agree = _within(*found) and _within(*reversed(found))
         alike += agree
@@ -54,13 +55,26 @@ def show_again(chosen: Sequence[Bar], records: Sequence[Record]) -> int:
         cells = [cell for one in found for cell in (f"{one.value:.2f}", _interval(one), one.source)]
         rows.append((bar.name, *cells, "agree" if agree else "differ"))
     if not rows:
-        raise UnavailableError("no bar has two runs that stand; `--make --runs 2` makes them")
+        raise UnavailableError(
+            "no bar has two runs of the same code on one machine that stand; "
+            "`--make --runs 2` makes them"
+        )
+    left = len(chosen) - len(rows)
     _print(("bar", "figure", "interval", "of", "before", "interval", "of", ""), rows)
     typer.echo(
         f"{alike} of {len(rows)} lie within each other's intervals; "
         f"the intervals of {overlapping} overlap"
+        + (f"; {left} of {len(chosen)} bars have no two runs of the same code" if left else "")
     )
     return 0 if alike >= _ALIKE * len(rows) else 1
+
+
+def _of_the_same(one: Judged, other: Judged) -> bool:
+    """Whether two runs measured the same code on the same machine: they differ by chance alone."""
+    a, b = one.newest, other.newest
+    assert a is not None
+    assert b is not None
+    return a.machine.name == b.machine.name and same_code(a.run.commit, b.run.commit)
 
 
 def _within(one: Judged, other: Judged) -> bool:

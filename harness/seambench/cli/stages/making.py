@@ -1,6 +1,6 @@
 """Records for bars and tables of figures: the declared commands, run by run, until each stands.
 
-A run whose figures stand at this commit is left alone, so that what ended early goes on where it
+A run whose figures stand for this code is left alone, so that what ended early goes on where it
 was. One that others disturbed comes again after the rest, and one that gave no figure for another
 reason does not: it would give none again.
 """
@@ -20,7 +20,7 @@ from pathlib import Path
 import typer
 
 from seambench.records.bars import Bar, judged_runs, standing_run
-from seambench.records.facts import machine_info, new_run
+from seambench.records.facts import machine_info, new_run, same_code
 from seambench.records.model import Record
 from seambench.records.ratios import disturbed
 from seambench.report.views.load import load_records
@@ -123,10 +123,10 @@ def _lacking(figures: Sequence[Bar], runs: int, records: Sequence[Record]) -> st
 
 
 def _of_this(making: Making) -> list[Record]:
-    """Records of this commit and machine, oldest first."""
+    """Records of this code and machine, oldest first."""
     commit, machine = new_run("").commit, machine_info().name
     return [
         shown.record
         for shown in load_records(making.results).records
-        if (shown.record.run.commit, shown.record.machine.name) == (commit, machine)
+        if shown.record.machine.name == machine and same_code(shown.record.run.commit, commit)
     ]

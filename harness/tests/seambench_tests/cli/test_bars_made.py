@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from typer.testing import CliRunner
 from seambench.cli.app import app
 from seambench.cli.stages import making
 from seambench.cli.stages.making import words_of
+from seambench.records import facts
 from seambench.records.facts import machine_info, new_run
 from seambench_tests.records.test_bars import two
 from seambench_tests.samples.report_records import write_record
@@ -130,7 +132,39 @@ def test_two_runs_agree_or_differ(machine: Machine, slow: float, code: int, says
     machine.leave("one", slow=90.0, during=50.0, started_utc="2026-11-28T10:00:00Z")
     machine.leave("two")
     found = machine.ask("--again")
+    says += "; 1 of 2 bars have no two runs of the same code"
     assert (found.exit_code, found.output.splitlines()[-1]) == (code, says)
+
+
+def test_runs_of_other_code_or_machines_are_not_held_against_each_other(machine: Machine) -> None:
+    """They differ for a reason; an older pair of the same code says what chance does."""
+    machine.leave("one", started_utc="2026-11-25T10:00:00Z", commit="e" * 40)
+    machine.leave("one")
+    assert "two runs of the same code" in str(machine.ask("--again").exception)
+    machine.leave("one", started_utc="2026-11-24T10:00:00Z", commit="e" * 40)
+    found = machine.ask("--again")
+    assert (found.exit_code, "1 of 1 lie within" in found.output) == (0, True)
+
+
+def test_code_is_the_same_where_documents_and_tests_alone_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a commit that is not there nothing is known."""
+    monkeypatch.setattr(facts, "_own_checkout", lambda: tmp_path)
+    git = ["git", "-C", str(tmp_path), "-c", "user.name=x", "-c", "user.email=x@y"]
+    subprocess.run([*git, "init", "-q"], check=True)
+    commits = []
+    for number, changed in enumerate(["impl/a.py", "docs/a.md", "impl/tests/a.py", "native/a.c"]):
+        (tmp_path / changed).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / changed).write_text(str(number))
+        subprocess.run([*git, "add", "-A"], check=True)
+        subprocess.run([*git, "commit", "-qm", changed], check=True)
+        head = subprocess.run([*git, "rev-parse", "HEAD"], check=True, capture_output=True)
+        commits.append(head.stdout.decode().strip())
+    same = [facts.same_code(one, other) for one, other in pairwise(commits)]
+    assert same == [True, True, False]
+    assert not facts.same_code(commits[0], "e" * 40)
+    assert not facts.same_code(None, commits[0])
 
 
 def test_one_run_alone_is_held_against_none(machine: Machine) -> None:
