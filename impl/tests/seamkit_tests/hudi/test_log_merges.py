@@ -341,8 +341,8 @@ def test_a_class_that_hudi_runs_cannot_compare_all_types(
     """Hudi 1.2.0 compares Avro's value with Spark's, and takes the later one of two classes.
 
     `HoodieAvroRecordMerger` over the `RecordContext` of Spark showed so for each type; the classes
-    are LocalDate and Integer, String and UTF8String, BigDecimal and Decimal. 0.15.0 merges two
-    logs by `preCombine`, which compares what Avro decodes.
+    are LocalDate and Integer, String and UTF8String, BigDecimal and Decimal. The class of 0.15.0
+    took the larger text, and the larger date or decimal of two logs alone.
     """
     log = Log().rows(ALL, whole("a", "new", 2, 4))
     how = {**BY_CLASS["properties"], "hoodie.table.ordering.fields": name}

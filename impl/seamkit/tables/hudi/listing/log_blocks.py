@@ -91,8 +91,8 @@ def _check_ordering(source: SliceLogs) -> None:
     """A class that Hudi runs compares ordering values only where both are of one Java class.
 
     Else the later write wins (`PartialUpdateAvroPayload.isRecordNewer`). Hudi 1.2.0 has the older
-    from Avro and the newer from Spark. 0.15.0 has the value of a log as Avro decodes it, and that
-    of a base file as its logical type; those of two logs it compares (`preCombine`).
+    from Avro and the newer from Spark. 0.15.0 has dates and decimals of a log as Avro decodes them,
+    those of a base file as their logical type; texts, and values of two logs, it compares.
     """
     for name in source.config.ordered_by if source.config.merge.runs_class else ():
         at = source.schema.get_field_index(name)
