@@ -28,7 +28,7 @@ class Counts:
             return dict.fromkeys(names, f"{LACKING}{error}")
         return counts
 
-    setup_cache.timeout = 1800  # type: ignore[attr-defined]
+    setup_cache.timeout = 7200  # type: ignore[attr-defined]
 
     def setup(self, counts: Mapping[str, int | str], kernel: str) -> None:
         """Skip what the commit or the machine lacks."""

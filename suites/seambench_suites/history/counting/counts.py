@@ -26,7 +26,7 @@ void seam_count_end(const char *name) { CALLGRIND_DUMP_STATS_AT(name); CALLGRIND
 """  # noqa: E501 - C
 _NAME = re.compile(r"^desc: Trigger: Client Request: (.+)$", re.MULTILINE)
 _TOTAL = re.compile(r"^totals: (\d+)$", re.MULTILINE)
-_SECONDS = 1800
+_SECONDS = 7200
 
 
 def instructions(names: Sequence[str]) -> Mapping[str, int | str]:
