@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import orc
 
-from seambase.errors import InputError
+from seambase.errors import InputError, RefusedError
 from seamkit.files.footers.orc_footer import OrcFooter
 from seamkit.files.parquet import check_names
 from seamkit.files.promotion import LOSSLESS, TypeRules, resolve_batch
@@ -23,6 +23,9 @@ from seamkit.files.statistics import ColumnRange, FileStatistics
 from seamkit.files.storage import Storage, read_part
 
 _UTC = frozenset(("", "UTC", "GMT", "Etc/UTC", "Etc/GMT", "Z"))
+
+_BEYOND_NANOSECONDS = "out of range for nanosecond resolution"
+"""What pyarrow says, which has no other unit for ORC."""
 
 
 class OrcReader(FileReader):
@@ -94,6 +97,11 @@ class OrcReader(FileReader):
             try:
                 yield self._file.read_stripe(number, columns=list(present))
             except (OSError, pa.ArrowException) as error:
+                if _BEYOND_NANOSECONDS in str(error):
+                    raise RefusedError(
+                        f"{self.name}: stripe {number} has a time before 1677-09-21 or after "
+                        "2262-04-11, which is not supported in ORC"
+                    ) from error
                 raise InputError(f"{self.name}: stripe {number} is broken ({error})") from error
 
 

@@ -166,11 +166,9 @@ def _of_avro(id_: Any, name: str, kind: Any, where: str) -> Place:
             _of_avro(one.get("field-id"), one["name"], one["type"], where) for one in kind["fields"]
         ]
     elif isinstance(kind, dict) and kind["type"] == "array":
-        if kind.get("logicalType") == "map":
-            raise RefusedError(
-                f"{where}: maps whose keys are no texts ({name!r}) are not supported in Avro"
-            )
-        children = [_of_avro(None, "element", kind["items"], where)]
+        item = _of_avro(None, "element", kind["items"], where)
+        # Avro has maps of texts alone, so others are lists of their pairs.
+        children = [*item.children] if kind.get("logicalType") == "map" else [item]
     elif isinstance(kind, dict) and kind["type"] == "map":
         children = [Place("key"), _of_avro(None, "value", kind["values"], where)]
     return Place(name, (id_, name) if isinstance(id_, int) else (name,), children)

@@ -90,6 +90,15 @@ def test_timestamps_are_the_clock_on_the_wall_of_the_writer(tmp_path: Path) -> N
     assert batch.column("t").to_pylist() == [NOON.replace(hour=17, tzinfo=UTC)]
 
 
+@pytest.mark.parametrize("year", [1, 1677, 2263, 9999])
+def test_times_that_nanoseconds_do_not_reach_are_refused_as_such(tmp_path: Path, year: int) -> None:
+    """The file is not broken: pyarrow has ORC's times in nanoseconds alone."""
+    kind = pa.timestamp("us", "UTC")
+    table = pa.table({"ts": pa.array([dt.datetime(year, 1, 1, tzinfo=dt.UTC)], kind)})
+    with pytest.raises(RefusedError, match="has a time before 1677-09-21 or after 2262-04-11"):
+        read(tmp_path, table, table.schema)
+
+
 def test_a_count_reads_no_column(tmp_path: Path) -> None:
     """Without columns the rows are still there."""
     result = read(tmp_path, pa.table({"x": range(5)}), pa.schema([("gone", pa.int32())]), 2)
