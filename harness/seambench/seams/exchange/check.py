@@ -178,7 +178,10 @@ def _said(error: Exception) -> str:
 
 
 def _must_fail(case: ExchangeCase, course: _Course) -> None:
-    """Nobody may take a part of the rows for all; errors must be ours, and of somebody's making."""
+    """Nobody may take a part of the rows for all; errors must be ours, and of somebody's making.
+
+    Whoever used rows as they came must not have used any that nobody sent, or one twice.
+    """
     for error in (*course.read_errors.values(), *course.write_errors.values()):
         if not isinstance(error, errors.SeambenchError):
             raise Mismatch(f"no error of the seam: {_said(error)}")
@@ -189,18 +192,30 @@ def _must_fail(case: ExchangeCase, course: _Course) -> None:
         lost = sorted(set(range(case.request.senders)) - set(course.write_errors))
         if lost:
             raise Mismatch(f"receiver 0 cancelled, but sender {lost[0]} was told that all arrived")
+    numbers, count = _came(case, course), case.sent().num_rows
+    _check_once(case, numbers, count, least=0)
+    if case.request.partition == "broadcast" and case.request.drivers == 1:
+        for part in sorted(course.ended - {0}):  # the first receiver knows that it cancelled
+            if (came := len(numbers[part])) < count:
+                raise Mismatch(f"part {part} ended as if all had come, with {came} rows of {count}")
 
 
-def _check_rows(case: ExchangeCase, course: _Course) -> None:
+def _came(case: ExchangeCase, course: _Course) -> dict[int, list[int]]:
+    """The numbers of the rows of each part, which are as they were sent."""
     numbers: dict[int, list[int]] = {}
     sent = case.sent()
     given = [text for _, text in _numbered(sent)]
     for part, batches in sorted(course.parts.items()):
         numbers[part] = []
         for batch in batches:
-            _check_types(case.encoding, sent.schema, part, batch)
+            _check_types(sent.schema, part, batch)
             numbers[part] += _checked(part, batch, given)
-    _check_once(case, numbers, len(given))
+    return numbers
+
+
+def _check_rows(case: ExchangeCase, course: _Course) -> None:
+    numbers = _came(case, course)
+    _check_once(case, numbers, case.sent().num_rows)
     _check_parts(case, numbers)
     _check_spread(case, numbers)
     if case.request.order != "none":
@@ -219,11 +234,11 @@ def _numbered(batch: pa.RecordBatch) -> Iterator[tuple[Any, str]]:
     return zip(numbers, map(_text, rows), strict=True)
 
 
-def _check_types(encoding: str, want: pa.Schema, part: int, batch: pa.RecordBatch) -> None:
+def _check_types(want: pa.Schema, part: int, batch: pa.RecordBatch) -> None:
     if batch.schema.names != want.names:
         raise Mismatch(f"part {part}: columns {want.names} went in, {batch.schema.names} came")
     for column, wanted in zip(batch.schema, want, strict=True):
-        if encoding in ("plain", "sliced") and flat_type(column.type) != wanted.type:
+        if flat_type(column.type) != flat_type(wanted.type):
             raise Mismatch(f"column {column.name!r} must be {wanted.type}, it is {column.type}")
 
 
@@ -239,8 +254,10 @@ def _checked(part: int, batch: pa.RecordBatch, given: Sequence[str]) -> list[int
     return found
 
 
-def _check_once(case: ExchangeCase, numbers: Mapping[int, Sequence[int]], count: int) -> None:
-    """Every row once in all; broadcast once at every receiver."""
+def _check_once(
+    case: ExchangeCase, numbers: Mapping[int, Sequence[int]], count: int, least: int = 1
+) -> None:
+    """Every row once in all; broadcast once at every receiver. Where something failed, at most."""
     request = case.request
     sides = (
         [range(r * request.drivers, (r + 1) * request.drivers) for r in range(request.receivers)]
@@ -250,7 +267,7 @@ def _check_once(case: ExchangeCase, numbers: Mapping[int, Sequence[int]], count:
     for side in sides:
         came = Counter(number for part in side for number in numbers.get(part, ()))
         for number in range(count):
-            if came[number] != 1 and not (came[number] == 0 and _is_dropped(case, number)):
+            if came[number] > 1 or (came[number] < least and not _is_dropped(case, number)):
                 what = "is lost" if came[number] == 0 else f"came {counted(came[number], 'time')}"
                 raise Mismatch(f"row {number} of {count} {what} (parts {side.start} and on)")
 

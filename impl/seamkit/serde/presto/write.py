@@ -70,8 +70,7 @@ class PageWriter:
         self._error = new_error()
         self._settings = ffi.new("struct seam_presto_write_options *")
         self._settings.flags = self.options.flags
-        if any(self.options.source):
-            self._use_sources(self.options.source)
+        self._use_sources(self.options.source)
         # The C schema of the batch before: most batches have the same.
         self._last: tuple[pa.Schema, Any] | None = None
 
@@ -139,10 +138,10 @@ class PageWriter:
     def _heed_layout(self, batch: pa.RecordBatch) -> None:
         layout = layout_of(batch.schema)
         self._settings.marks, self._settings.n_marks = ffi.NULL, 0
+        self._use_sources(self.options.source if layout is None else layout.sources)
         if layout is not None:
             self._marks = ffi.from_buffer("uint8_t[]", layout.marks)
             self._settings.marks, self._settings.n_marks = self._marks, len(layout.marks)
-            self._use_sources(layout.sources)
 
     def _use_sources(self, sources: bytes) -> None:
         self._sources = ffi.from_buffer("uint8_t[]", sources)

@@ -17,7 +17,7 @@ from seamkit.core.memory import TrackedAllocator
 from seamkit.serde.compression import Skipper
 from seamkit.serde.presto.read import deserialize
 from seamkit.serde.presto.read import read_pages as read_stream
-from seamkit.serde.presto.write import serialize, serialize_many, serialized_size
+from seamkit.serde.presto.write import PageWriter, serialize, serialize_many, serialized_size
 from seamkit_tests import SUITES_GOLDEN
 
 # Data only: nothing of the suites is imported.
@@ -283,6 +283,18 @@ def test_decimals_beyond_their_digits_are_refused() -> None:
     lied = pa.Array.from_buffers(pa.decimal128(3, 0), 1, wide.column(0).buffers())
     with pytest.raises(InputError, match="'c'"):
         serialize(pa.record_batch([lied], ["c"]), field)
+
+
+def test_sources_of_a_batch_are_not_the_next_ones() -> None:
+    """A writer that heeds layouts writes a batch that has none as if it were its first."""
+    fields, options = [SerdeField("a", "bigint")], {"layout": "preserve", "source": b"\2" * 24}
+    ids = pa.array([0, 1] * 20, pa.int32())
+    batch = pa.record_batch([pa.DictionaryArray.from_arrays(ids, pa.array([5, 6]))], ["a"])
+    page = bytes(serialize(batch, fields, {"source": b"\1" * 24}))
+    writer = PageWriter(fields, options)
+    first = bytes(writer.write(batch))
+    assert bytes(writer.write(*deserialize(page, fields, options))) == page
+    assert bytes(writer.write(batch)) == first != page
 
 
 @pytest.mark.parametrize("kind", ["bigint", "varchar", "array(bigint)", "row(a bigint,b varchar)"])
