@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -10,10 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seambase.encodings import plain_type
-from seambase.errors import RefusedError, SeambenchError, UsageError
+from seambase.errors import RefusedError, UsageError
 from seambase.foreign_arrow import stream_of
 from seambase.wording import counted
-from seamkit.core.border import NativeMemoryError
 from seamkit.core.memory import TrackedAllocator
 from seamkit.core.payloads import flat, size_of
 from seamkit.exchange.formats.formats import ChunkFormat
@@ -130,14 +130,24 @@ class SinkDriver:
         if self._finished:
             raise UsageError("rows were written to a driver that has finished")
         self.rows += batch.num_rows
-        if not self._sink.sort:
-            self._write(batch)
-            return
-        most = self._sink.routing.rule.chunk_rows if self._sink.routing.rule else batch.num_rows
-        for begin in range(0, batch.num_rows, most):
-            self._make_room()
-            self._reached = batch.slice(begin, most)
-            self._write(self._reached)
+        with self._all_or_cancelled():
+            if not self._sink.sort:
+                self._write(batch)
+                return
+            most = self._sink.routing.rule.chunk_rows if self._sink.routing.rule else batch.num_rows
+            for begin in range(0, batch.num_rows, most):
+                self._make_room()
+                self._reached = batch.slice(begin, most)
+                self._write(self._reached)
+
+    @contextlib.contextmanager
+    def _all_or_cancelled(self) -> Iterator[None]:
+        """Rows missing after an error will never come: nobody may take the others for all."""
+        try:
+            yield
+        except BaseException as error:
+            self._sink.cancel(str(error) or type(error).__name__)
+            raise
 
     def _make_room(self) -> None:
         """Wait while the sink is full; meanwhile receivers that lack rows hear how far it is.
@@ -175,7 +185,6 @@ class SinkDriver:
                 f"{counted(len(found.key), 'byte')} in one row, which a "
                 f"receiver that waits cannot be told: {_BOUND_BYTES:,} at most"
             )
-            self._sink.cancel(reason)
             raise RefusedError(reason)
         return found
 
@@ -194,34 +203,28 @@ class SinkDriver:
 
     def finish(self) -> None:
         """Send what is left, then the end, to every channel."""
-        if self._partitioner is not None:
-            self._deal(Partitioner.rest)
-        for channel in list(self._gathered):
-            self._add_all(channel, self._taken(channel))
-        self._gathered.clear()
-        for channel in range(len(self._waiting)):
-            self._flush(channel)
-        for channel in range(len(self._waiting)):
-            self._sink.add(channel, self._request(channel, (), eos=True))
+        with self._all_or_cancelled():
+            if self._partitioner is not None:
+                self._deal(Partitioner.rest)
+            for channel in list(self._gathered):
+                self._add_all(channel, self._taken(channel))
+            self._gathered.clear()
+            for channel in range(len(self._waiting)):
+                self._flush(channel)
+            for channel in range(len(self._waiting)):
+                self._sink.add(channel, self._request(channel, (), eos=True))
         self._partitioner = None  # the memory of its parts goes now, whoever still knows the sink
         self._finished = True
 
     def _deal(self, deal: Callable[[Partitioner], Iterator[DealtChunk]]) -> None:
         assert self._partitioner is not None
-        try:
-            with self.spent.on("shuffle_time"):
-                for chunk in deal(self._partitioner):
-                    place = self._placement[chunk.part]
-                    if place is None:
-                        self._belongs_to_nobody(chunk)
-                    else:
-                        self._send_dealt(chunk, *place)
-        except (
-            RefusedError,
-            NativeMemoryError,
-        ) as error:  # the rows that are missing now will never come
-            self._sink.cancel(str(error))
-            raise
+        with self.spent.on("shuffle_time"):
+            for chunk in deal(self._partitioner):
+                place = self._placement[chunk.part]
+                if place is None:
+                    self._belongs_to_nobody(chunk)
+                else:
+                    self._send_dealt(chunk, *place)
 
     def _send_dealt(self, chunk: DealtChunk, channel: int, driver: int) -> None:
         if self._sink.channels[channel].pass_through:
@@ -284,12 +287,8 @@ class SinkDriver:
         gatherer = self._gathered.get(channel)
         if gatherer is None:
             gatherer = self._gathered[channel] = self._gather(self._sink.allocator)
-        try:
-            with self.spent.on(_ENCODING):
-                gatherer.append(batch)
-        except SeambenchError as error:  # rows that wait are lost with those of this batch
-            self._sink.cancel(str(error))
-            raise
+        with self.spent.on(_ENCODING):
+            gatherer.append(batch)
         waits = gatherer.size_bytes + (self._waiting[channel].bytes if channel != _ALL else 0)
         if gatherer.rows >= _GATHERED_ROWS or waits > self._sink.batched_bytes:
             yield from self._taken(channel)

@@ -13,13 +13,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from seambase.errors import InputError, RefusedError, UnavailableError
+from seamkit.exchange.driver import SinkDriver
 from seamkit.exchange.formats.protobuf import RESULT
 from seamkit.exchange.logic.messages import Answer, Chunk, Request
 from seamkit.exchange.logic.options import ReceiverOptions, SinkOptions
 from seamkit.exchange.logic.receiver import Receiver
+from seamkit.exchange.partition import PartitionRule
 from seamkit.exchange.sink import ExchangeSink, Routing
 from seamkit.exchange.source import ExchangeFailedError, ExchangeSource, SourceRegistry
 from seamkit.exchange.transports.base import HELLO, announcement
@@ -203,6 +206,35 @@ def test_nothing_leaves_after_cancel() -> None:
     sink.close()
     _until(lambda: way.closed)
     assert len(way.sent) <= 2
+
+
+def _to_the_end(driver: SinkDriver, batch: pa.RecordBatch) -> None:
+    driver.write(batch)
+    driver.finish()
+
+
+@pytest.mark.parametrize("error", [InputError("no such date"), KeyboardInterrupt("stopped")])
+@pytest.mark.parametrize("kind", ["single", "hash"])
+def test_a_driver_that_lost_rows_does_not_end(kind: Any, error: BaseException) -> None:
+    """Whoever catches the error and goes on to the end would tell receivers that all came."""
+
+    def encode(batch: Any) -> Any:
+        if 3 in batch["k"].to_pylist():
+            raise error
+        return STREAMS.encode(batch)
+
+    way, format_ = _Way(), replace(STREAMS, encode=encode)
+    way.gate.release(100)
+    rule = PartitionRule(("k",), 1) if kind == "hash" else None
+    sink = sink_to(way, routing=Routing(kind, rule), format=format_)
+    driver = sink.driver()
+    driver.write(sample_batch(0, 3))
+    with pytest.raises(type(error), match=str(error)):
+        _to_the_end(driver, sample_batch(3, 3))
+    with pytest.raises(ExchangeFailedError, match=str(error)):
+        driver.finish()
+    sink.close()
+    assert not any(request.eos for request in way.sent)
 
 
 def test_a_sender_closes_when_its_end_is_answered(tmp_path: Path) -> None:
