@@ -1,10 +1,11 @@
-"""The floor under exchanges: every byte of a copy goes through the socket."""
+"""The floor under exchanges: every byte of a copy goes through the socket; failures on Spark."""
 
 import socket
 from typing import Any
 
 import pytest
 
+from seambench.bench.exchange.on_spark import _reason
 from seambench.bench.exchange.suite import copy_bytes
 
 _REAL_PAIR = socket.socketpair
@@ -31,3 +32,19 @@ def test_a_copy_that_loses_bytes_says_so(monkeypatch: pytest.MonkeyPatch) -> Non
 
     monkeypatch.setattr(socket, "socketpair", pair)
     assert copy_bytes(1000).arrived == 100
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        (
+            "\n  Job aborted.\nat java.lang\n  seambench.errors: a row is lost\nmore",
+            "a row is lost",
+        ),
+        ("\n  Job aborted.\nat java.lang", "Job aborted."),
+        ("", "ValueError"),
+    ],
+)
+def test_the_line_that_tells_most_is_told(said: str, told: str) -> None:
+    """What a task of ours raised, else the first line, else the kind of error."""
+    assert _reason(ValueError(said)).endswith(told)

@@ -1,4 +1,4 @@
-"""Commands around a check: what is shown, chosen, kept and explained."""
+"""Commands around a check: what is shown, chosen, kept, explained and linted."""
 
 import errno
 import json
@@ -17,10 +17,13 @@ from seambench.cli.app import app
 from seambench.cli.checks.choice import matches
 from seambench.cli.checks.shown import additions, groups, likeness, show_end, show_outcomes
 from seambench.conformance.load import load_cases
+from seambench.contracts.formats import resolve_format
 from seambench.contracts.outcomes import Difference, Outcome
 from seambench.contracts.progress import Progress
 from seambench.contracts.seam import Case
 from seambench.seams.scan import doors
+from seambench_suites.meta.house.installed import Command, command_here
+from seambench_tests.formats.planting import unpacked
 
 CHECKOUT = Path(__file__).parents[4]
 STALE = "seambench_suites.demo.base_files:BaseFilesAlone"
@@ -327,3 +330,41 @@ def test_the_most_telling_failures_come_first(capsys: pytest.CaptureFixture[str]
     with pytest.raises(KeyboardInterrupt), Progress("checking") as progress:
         show_outcomes(broken_off(), progress)
     assert "it died" in capsys.readouterr().out
+
+
+@pytest.fixture
+def lint(capsys: pytest.CaptureFixture[str]) -> Command:
+    """The command."""
+    return lambda *arguments: command_here(capsys)("lint", *arguments)
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "says"),
+    [
+        ("evolution", 0, "Delta: no rule is broken"),
+        ("types", 0, "4 faults of level should"),
+        ("deltalake-types", 1, "must delta.stats.min-values  Delta protocol, Per-file Statistics"),
+    ],
+)
+def test_rules(lint: Command, tmp_path: Path, name: str, code: int, says: str) -> None:
+    """A right table ends with 0, what should be otherwise too, what must be otherwise with 1."""
+    done = lint(unpacked(resolve_format("delta"), name, tmp_path / "t"))
+    assert done.returncode == code, done.stderr
+    assert says in done.stdout
+
+
+def test_json(lint: Command, tmp_path: Path) -> None:
+    """Each fault is a line with rule, source, place and sentence."""
+    done = lint(unpacked(resolve_format("delta"), "deltalake-types", tmp_path / "t"), "--json")
+    [fault] = [json.loads(line) for line in done.stdout.splitlines()]
+    assert fault["rule"] == "delta.stats.min-values"
+    assert fault["place"].endswith("column n38")
+    assert set(fault) == {"schema", "rule", "source", "place", "says", "level"}
+
+
+def test_no_table(lint: Command, tmp_path: Path) -> None:
+    """What is no table is refused, with the formats that can be looked at."""
+    nowhere, nothing = lint(tmp_path / "nowhere"), lint(tmp_path)
+    assert (nowhere.returncode, nothing.returncode) == (2, 2)
+    assert "there is no such folder" in nowhere.stderr
+    assert "is no table; there are linters of delta" in nothing.stderr

@@ -1,4 +1,4 @@
-"""`seambench run` and `seambench.toml`: plans, where options come from, the quick run, resuming."""
+"""`seambench run` and `seambench.toml`: plans, options, the quick run, resuming, how runs end."""
 
 import json
 from pathlib import Path
@@ -9,8 +9,11 @@ from typer.testing import CliRunner
 from seambase.errors import InputError, UsageError
 from seambench.bench.unfinished import Unfinished
 from seambench.cli.app import app
+from seambench.cli.exchange import who_wins
 from seambench.cli.stages import quick
+from seambench.cli.stages.closing import Found, show_closing
 from seambench.records.files import load_record, record_paths, validate_tree
+from seambench_tests.samples.report_records import exchange_record, write_record
 
 _BASE_FILES = "seambench_suites.demo.base_files:BaseFilesAlone"
 
@@ -163,3 +166,52 @@ def test_a_broken_journal_is_refused(folder: Path, text: str) -> None:
     (folder / ".unfinished.jsonl").write_text(text)
     with pytest.raises(InputError, match="without --resume"):
         Unfinished(folder, PLAN, resume=True)
+
+
+def test_what_a_reader_does_not_offer_is_no_answer(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Answers that were not asked for stand beside those that were right, not among them."""
+    monkeypatch.setenv("COLUMNS", "200")
+    some = Found({"pass": 4}, 0, [], {"pass": 3, "not-offered": 2})
+    wrong = Found({"pass": 4}, 0, [], {"pass": 3, "fail": 1})
+    show_closing({"some": some, "wrong": wrong}, tmp_path)
+    lines = {line.split()[0]: line for line in capsys.readouterr().out.splitlines() if line}
+    assert lines["some"].endswith("3 of 3 right, 2 not offered")
+    assert lines["wrong"].endswith("3 of 4 right")
+
+
+def test_who_is_ahead_is_said_by_rows_a_chunk(tmp_path: Path) -> None:
+    """Of ways that compete, the least median, and whoever's samples reach it."""
+    made = exchange_record()
+    [sentence] = who_wins([load_record(write_record(tmp_path, made))])
+    assert sentence == (
+        "shuffle, 2 workers, ahead by rows a chunk: "
+        "from 64 on pass-through, before sockets presto by 2.00 x (2.00 to 2.00); "
+        "from 512 on sockets presto, before pass-through by 2.00 x (2.00 to 2.00)."
+    )
+    # A way that is a hundred times as slow is ahead nowhere.
+    for timing in made["timings"]:
+        if "pass-through" in timing["case"]:
+            timing["hot"] = [100 * one for one in timing["hot"]]
+    [sentence] = who_wins([load_record(write_record(tmp_path, made))])
+    assert sentence == (
+        "shuffle, 2 workers, ahead by rows a chunk: "
+        "from 64 on sockets presto, before pass-through by 50.00 x (50.00 to 50.00)."
+    )
+    # Samples that overlap are no difference.
+    for timing in made["timings"]:
+        timing["hot"] = [1e-3] * 3 + [5e-3] + [9e-3] * 3
+    [sentence] = who_wins([load_record(write_record(tmp_path, made))])
+    assert sentence.endswith("from 64 on pass-through or sockets presto.")
+
+
+def test_one_way_alone_is_ahead_of_nobody(tmp_path: Path) -> None:
+    """Nothing is concluded where nothing competes, and that is said; without times, nothing is."""
+    made = exchange_record()
+    made["timings"] = [one for one in made["timings"] if "pass-through" in one["case"]]
+    assert list(who_wins([load_record(write_record(tmp_path, made))])) == [
+        "shuffle, 2 workers: pass-through alone has times, so none is ahead."
+    ]
+    made["timings"] = [one for one in made["timings"] if "hot" not in one]
+    assert list(who_wins([load_record(write_record(tmp_path, made))])) == []

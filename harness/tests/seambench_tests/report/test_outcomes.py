@@ -1,4 +1,4 @@
-"""Outcomes for the pages: every case once, the worst of a group on top, and what changed."""
+"""Outcomes for the pages: each case once, the worst of a group on top, who vouches, changes."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ import pytest
 
 from seambench.report.draw.lines import mark
 from seambench.report.site import badges, joined
+from seambench.report.views import vouched as view
 from seambench.report.views.load import load_records
 from seambench.report.views.matrix import Cell, matrices
 from seambench.report.views.outcomes import Column, Seen, columns_of, shares_of, version_key
 from seambench.report.views.pairs import grids
 from seambench.report.views.runs import is_of_tables, run_sets
 from seambench.report.views.start import _finding
+from seambench.report.views.vouched import right_peers, vouched
 from seambench_tests.samples.report_records import make_record, make_results, write_record
 
 
@@ -261,3 +263,44 @@ def test_modules_come_after_what_they_import(tmp_path: Path) -> None:
     assert script.index("one = 1") < script.index("two = one")
     assert "import" not in script
     assert "export" not in script
+
+
+class _Case:
+    """As much of a case as counts here."""
+
+    def __init__(self, name: str, witness: str = "") -> None:
+        self.id = f"scan/lake/{name}"
+        self.witness = witness
+
+
+def _column(name: str, about: str, **kinds: str) -> Column:
+    found = Column("scan", name, "1", about)
+    for case, kind in kinds.items():
+        found.outcomes[f"scan/lake/{case}"] = Seen(kind, "pass" if kind == "right" else "fail")
+    return found
+
+
+def test_the_first_that_vouches_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What only our own implementations pass, nobody vouches for; nor does a wrong peer."""
+    cases = [
+        _Case("a", "Lake 2.0"),
+        _Case("b", "specification"),
+        _Case("c", "specification"),
+        _Case("d"),
+        _Case("e"),
+        _Case("f"),
+    ]
+    monkeypatch.setattr(view, "load_cases", lambda _: cases)
+    columns = [
+        _column("theirs", "peer", a="right", b="right", d="right", e="wrong"),
+        _column("ours", "native", c="right", e="right", f="right"),
+    ]
+    (found,) = vouched(columns)
+    assert (found.engine, found.reader, found.specification, found.alone) == (1, 2, 1, 2)
+    assert found.cases == 6
+
+
+def test_a_peer_counts_once_for_all_its_versions() -> None:
+    """A version that is right is enough, whatever others do."""
+    columns = [_column("lake", "peer", a=kind) for kind in ("wrong", "right", "right")]
+    assert right_peers(columns) == {"scan/lake/a": ["lake"]}

@@ -1,15 +1,20 @@
-"""What of a filter goes down to a reader that may rule rows out by some columns."""
+"""What of a filter goes down to a reader that may rule rows out; slices with logs."""
 
 import datetime as dt
 import json
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
+import seamkit
+from seambench.contracts.scan import ScanRequest
 from seambench_impl.jni.paimon import ruling_out
+from seambench_impl.scan import ConnectorReader, MergeReader, NativeConnectorReader
+from seamkit_tests.samples.golden_tables import unpack_table
 
 k, t, m, d, f, b = map(pc.field, "ktmdfb")
 COLUMNS = pa.schema(
@@ -64,3 +69,34 @@ def test_what_may_rule_rows_out(condition: pc.Expression | None, test: list[Any]
     """Comparisons that Paimon makes as Arrow does, of columns that count."""
     found = ruling_out(condition, COLUMNS)
     assert (None if found is None else json.loads(found)) == test
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    """A golden table with three slices without logs, and one with some."""
+    return unpack_table("mor-v9-mixed", tmp_path)
+
+
+def test_only_slices_with_logs_go_through_the_seam(table: Path) -> None:
+    """One slice has logs; `connector` takes all four a row at a time."""
+    request = ScanRequest(str(table))
+    mixed = NativeConnectorReader().open(request)
+    assert dict(mixed.report().paths) == {"native": 3, "connector": 1}
+    assert dict(ConnectorReader().open(request).report().paths) == {"connector": 4}
+    document = json.loads(seamkit.scan_to_json(mixed))  # type: ignore[arg-type]
+    assert sorted(u["path"] for u in document["units"]) == [
+        "connector",
+        "native",
+        "native",
+        "native",
+    ]
+
+
+def test_changes_go_through_the_seam(table: Path) -> None:
+    """Those between instants are those of the merge path; as of all formats none is native."""
+    request: Any = ScanRequest(str(table), query="cdc", begin="000")
+    mixed = NativeConnectorReader().open(request)
+    rows = mixed.to_reader().read_all().to_pylist()
+    assert rows == MergeReader().open(request).to_reader().read_all().to_pylist()
+    assert rows
+    assert set(mixed.report().paths) == {"connector"}

@@ -1,18 +1,32 @@
-"""Golden Paimon tables by every way to read."""
+"""Paimon tables by every way to read: golden ones, cut ones, files outside, indexes, old times."""
 
+import io
 import itertools
+import json
 import re
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
+import fastavro
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
-from seambase.errors import RefusedError
+import seamkit
+from seambase.errors import InputError, RefusedError
+from seamkit.avro.data_file import read_container
+from seamkit.tables.paimon import planning
+from seamkit.tables.paimon.planning import by_bucket
 from seamkit.tables.paimon.table import PaimonTable
+from seamkit_tests.samples.avro_schemas import container, record
+from seamkit_tests.samples.mistakes import Mistake, mistaken
 from seamkit_tests.samples.paimon_tables import (
     NAN_TABLES,
     need_packages,
     paimon_table_names,
+    rewrite_manifests,
+    rows_of_table,
     unpack_paimon,
     witnessed_paimon_states,
 )
@@ -56,3 +70,125 @@ def test_ways_to_read_agree(name: str, tmp_path: Path) -> None:
         assert Counter(map(repr, alone.column(0).to_pylist())) == Counter(
             map(repr, whole.column(column).to_pylist())
         )
+
+
+def _moved(table: Path, folder: Path) -> list[Path]:
+    """Move all data files elsewhere, and have manifests say where they are."""
+    files = {file.name: file.replace(folder / file.name) for file in table.glob("bucket-*/data-*")}
+
+    def elsewhere(record: dict[str, Any]) -> None:
+        name = record["_FILE"]["_FILE_NAME"]
+        record["_FILE"]["_EXTERNAL_PATH"] = str(files.get(name, folder / name))
+
+    rewrite_manifests(table, elsewhere)
+    return list(files.values())
+
+
+@pytest.mark.parametrize("name", ["core-life", "core-sequence-descending", "core-append"])
+def test_files_are_read_where_their_manifest_says(name: str, tmp_path: Path) -> None:
+    """The rows are those of the table as it was; a file that is gone there is refused."""
+    table = unpack_paimon(name, tmp_path)
+    before = rows_of_table(table).to_pylist()
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    files = _moved(table, outside)
+    assert files
+    assert not list(table.glob("bucket-*/data-*"))
+    assert rows_of_table(table).to_pylist() == before
+    for file in files:
+        file.unlink()
+    with pytest.raises(InputError, match="outside"):
+        rows_of_table(table)
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    """A table of 0.6, whose files have no timestamps of their own."""
+    found = unpack_paimon("core-06-types-parquet", tmp_path)
+    for file in found.rglob("data-*.parquet"):
+        own = pq.read_schema(file)
+        assert {own.field(name).type for name in ("ts", "tm", "tz")} == {pa.int64()}
+    return found
+
+
+def _later_schema(table: Path, change: dict[str, str]) -> None:
+    """Let there be a second schema; in the first, by which files are, some types are others."""
+    first: dict[str, Any] = json.loads((table / "schema/schema-0").read_text(encoding="utf-8"))
+    (table / "schema/schema-1").write_text(json.dumps(first | {"id": 1}), encoding="utf-8")
+    for field in first["fields"]:
+        field["type"] = change.get(field["name"], field["type"])
+    (table / "schema/schema-0").write_text(json.dumps(first), encoding="utf-8")
+
+
+def test_a_later_schema_keeps_them(table: Path) -> None:
+    """Columns that stay what they are are read as before, whatever else is changed."""
+    columns = ["k", "ts", "tm", "tz"]  # no NaN, which equals nothing
+    own = seamkit.open_table(table).to_arrow(columns)
+    _later_schema(table, {})
+    assert seamkit.open_table(table).to_arrow(columns).sort_by("k").equals(own.sort_by("k"))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"ts": "BIGINT"}, {"ts": "TIMESTAMP(3)"}, {"tm": "TIMESTAMP(6)"}, {"tz": "TIMESTAMP(6)"}],
+)
+def test_numbers_of_a_changed_column_are_refused(table: Path, change: dict[str, str]) -> None:
+    """A number need not be a time; one of other digits is in another unit."""
+    _later_schema(table, change)
+    with pytest.raises(InputError, match="is int64, which does not promote"):
+        seamkit.open_table(table).to_arrow()
+
+
+@pytest.mark.parametrize(
+    "within", [{"_ROW_RANGE_START": 0, "_ROW_RANGE_END": 2, "_INDEX_FIELD_ID": 1}, None]
+)
+def test_indexes_of_searches_say_nothing_of_which_rows_there_are(
+    within: dict[str, int] | None, tmp_path: Path
+) -> None:
+    """An index file of a column's values (`_GLOBAL_INDEX`) may be left unread, of any type.
+
+    Paimon reads such tables whole without it; an unknown type that says of no column may be
+    anything, as vectors were once.
+    """
+    table = unpack_paimon("pk-dynamic", tmp_path)
+    rows = rows_of_table(table)
+    kind = record("record_global", **dict.fromkeys(within or ("_INDEX_FIELD_ID",), "long"))
+    for file in table.glob("manifest/index-manifest-*"):
+        content = file.read_bytes()
+        schema: Any = fastavro.reader(io.BytesIO(content)).writer_schema
+        named = [one for one in schema["fields"] if one["name"] != "_GLOBAL_INDEX"]
+        schema["fields"] = [*named, {"name": "_GLOBAL_INDEX", "type": ["null", kind]}]
+        changed = {"_INDEX_TYPE": "ivf-pq", "_GLOBAL_INDEX": within}
+        listed = [one | changed for one in read_container(content, str(file))]
+        file.write_bytes(container(schema, listed))
+    if within:
+        assert rows_of_table(table) == rows
+    else:
+        with pytest.raises(RefusedError, match="indexes of the type 'ivf-pq'"):
+            rows_of_table(table)
+
+
+def _file_a_level(patch: pytest.MonkeyPatch) -> None:
+    """Takes the last file of a level for all of it."""
+
+    def last(files: Any) -> dict[Any, Any]:
+        return {
+            bucket: list({file.level: file for file in own}.values())
+            for bucket, own in by_bucket(files).items()
+        }
+
+    patch.setattr(f"{planning.__name__}.by_bucket", last)
+
+
+@pytest.mark.parametrize(
+    ("mistake", "case"),
+    [
+        (_file_a_level, "scan/paimon/core/append/newest"),
+        (_file_a_level, "scan/paimon/deduplicate/life/newest"),
+    ],
+)
+def test_cut_files_show_a_reader_its_mistake(
+    mistake: Mistake, case: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The table as it stands does not show it; of the cut files some rows lack."""
+    mistaken(monkeypatch, mistake, case, "files-split")

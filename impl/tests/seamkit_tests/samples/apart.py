@@ -13,7 +13,7 @@ APART.set_forkserver_preload(
     [
         "seamkit_tests.files.test_bombs",
         "seamkit_tests.files.test_damaged_footers",
-        "seamkit_tests.files.test_orc_footers",
+        "seamkit_tests.files.test_orc_base",
         "seamkit_tests.samples.exchange_peer",
     ]
 )

@@ -1,22 +1,39 @@
-"""A reader of data files alone fails in just the cases that need what it leaves out."""
+"""One list of formats for all readers; one of data files alone fails in just the right cases."""
 
 import fnmatch
+import re
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from seambase.errors import SeambenchError
+from seambase.errors import RefusedError, SeambenchError
 from seambench.conformance.load import load_cases
 from seambench.conformance.plain import canonical, rows_of
 from seambench.conformance.run import Run
+from seambench.contracts.scan import ScanRequest
 from seambench.seams.scan.cases import ScanCase
 from seambench.seams.scan.check import unpacked
+from seambench_impl.scan import (
+    AutoReader,
+    ConnectorReader,
+    MergeReader,
+    MetadataReader,
+    NativeConnectorReader,
+    NativeReader,
+    PositionsReader,
+)
+from seamkit.tables.opening import table_formats
 from seamkit_tests.samples.base_files_only import planned
+from seamkit_tests.samples.delta_tables import delta_table_names, unpack_delta
+from seamkit_tests.samples.golden_tables import unpack_table
+from seamkit_tests.samples.hive_tables import hive_table_names, unpack_hive
+from seamkit_tests.samples.iceberg_tables import unpack_iceberg
+from seamkit_tests.samples.paimon_tables import paimon_table_names, unpack_paimon
 
 _NAME = "seamkit_tests.samples.base_files_only:BaseFilesOnly"
 #: Of each format a few cases, with and without changes.
@@ -99,3 +116,36 @@ def test_it_fails_where_merging_is_needed_in_all_cases(format_: str) -> None:
     print(f"{format_}: {right} right, {wrong} wrong, {time.monotonic() - begin:.0f} s")  # noqa: T201
     assert right[format_] > wrong[format_] / 10
     assert wrong[format_]
+
+
+UNPACK: dict[str, Callable[[Path], Path]] = {
+    "hudi": lambda folder: unpack_table("mor-v9-event", folder),
+    "delta": lambda folder: unpack_delta(delta_table_names()[0], folder),
+    "iceberg": lambda folder: unpack_iceberg("positions", folder),
+    "paimon": lambda folder: unpack_paimon(paimon_table_names()[0], folder),
+    "hive": lambda folder: unpack_hive(hive_table_names()[-1], folder),
+}
+READERS = [
+    AutoReader,
+    ConnectorReader,
+    MergeReader,
+    MetadataReader,
+    NativeConnectorReader,
+    NativeReader,
+    PositionsReader,
+]
+
+
+@pytest.mark.parametrize("name", [one.name for one in table_formats()])
+@pytest.mark.parametrize("kind", READERS)
+def test_a_reader_refuses_by_name_the_formats_that_it_does_not_state(
+    tmp_path: Path, kind: type[AutoReader], name: str
+) -> None:
+    """A table is never taken for one of another format."""
+    table = UNPACK[name](tmp_path)
+    reader = kind()
+    if not reader.capabilities.get(f"formats.{name}"):
+        with pytest.raises(
+            RefusedError, match=re.escape(f"{reader.name} does not read {name.title()} ")
+        ):
+            reader.open(ScanRequest(str(table)))
