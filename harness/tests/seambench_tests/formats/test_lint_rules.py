@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
 
 from seambench.contracts.formats import resolve_format
 from seambench.formats.golden import golden_table, table_folders
-from seambench.formats.hudi.timelines import open_timeline
 from seambench_tests.formats.delta_faults import DELTA
-from seambench_tests.formats.hudi_faults import ALLOWED, HUDI
+from seambench_tests.formats.hudi_faults import HUDI
 from seambench_tests.formats.iceberg_faults import ICEBERG
 from seambench_tests.formats.paimon_faults import PAIMON
-from seambench_tests.formats.planting import (
-    SUITES,
-    Plant,
-    Planted,
-    faults_by_form,
-    new_faults,
-    unpacked,
-)
+from seambench_tests.formats.planting import SUITES, Plant, Planted, faults_by_form, new_faults
 from seambench_tests.samples.documents import document
 
 ALL = [DELTA, ICEBERG, PAIMON, HUDI]
@@ -101,24 +92,3 @@ def test_every_rule_is_told(planted: Planted) -> None:
         part, _, name = rule.rpartition(".")
         told = [f"`{rule}`" in row or (f"`{part}.…`" in row and f"`{name}`" in row) for row in rows]
         assert any(told), rule
-
-
-HUDI = resolve_format("hudi")
-
-
-@pytest.mark.parametrize(("rule", "table", "plant"), ALLOWED)
-def test_what_writers_may_do_is_no_fault(
-    rule: str, table: str, plant: Plant, tmp_path: Path
-) -> None:
-    """What failed is counted, a dropped column may be there as nulls, and crashes leave files."""
-    assert f"hudi.{rule}" not in new_faults(HUDI, table, plant, tmp_path)
-
-
-@pytest.mark.parametrize("name", ["archived/v6", "archived/v8", "archived/v9"])
-def test_what_is_older_than_the_timeline_has_completed(name: str, tmp_path: Path) -> None:
-    """Files and rows of actions that are told nowhere any more are those of completed ones."""
-    table = unpacked(HUDI, name, tmp_path)
-    for folder in (".hoodie/archived", ".hoodie/timeline/history"):
-        shutil.rmtree(table / folder, ignore_errors=True)
-    assert not [*open_timeline(table).kept()]
-    assert [*HUDI.faults(table)] == []
