@@ -9,7 +9,7 @@ values of maps are Parquet's own levels and have neither.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, overload
@@ -215,9 +215,10 @@ class LiveFile(AddFile):
 
 @value_class
 class UnitFile(AddFile, Sequence[DataFile]):
-    """The one file of a unit, made whenever it is asked for: a plan has very many."""
+    """The one file of a unit, made when it is asked for first: a plan has very many."""
 
     table: OpenTable = field(kw_only=True)
+    _made: tuple[DataFile, ...] = field(default=(), init=False, compare=False)
 
     def __len__(self) -> int:
         return 1
@@ -229,10 +230,18 @@ class UnitFile(AddFile, Sequence[DataFile]):
     def __getitem__(self, at: slice) -> Sequence[DataFile]: ...
 
     def __getitem__(self, at: int | slice) -> DataFile | Sequence[DataFile]:
+        return (self._made or self._make())[at]
+
+    def __iter__(self) -> Iterator[DataFile]:
+        return iter(self._made or self._make())
+
+    def _make(self) -> tuple[DataFile, ...]:
         live = LiveFile(**_fields(self), table=self.table)
         place, rows, told = self.table.files.place(self.path), stated_rows(self), live.statistics
         file = DataFile(place, self.size_bytes, live.open, rows, told, identity=live.identity)
-        return (file,)[at]
+        # Of threads that meet here each has a file that does as the others do.
+        object.__setattr__(self, "_made", (file,))
+        return (file,)
 
 
 def _fields(add: AddFile) -> dict[str, Any]:

@@ -210,6 +210,7 @@ def test_units_are_made_once_and_can_be_pickled(tmp_path: Path) -> None:
     units = plan_of(DeltaTable(tmp_path).scan()).units
     assert [unit.name for unit in units[2:4]] == ["f002", "f003"]
     assert units[-1] is units[_AMONG - 1] is list(units)[-1]
+    assert units[0].files[0] is units[0].files[:1][0] is next(iter(units[0].files))
     with pytest.raises(IndexError):
         units[_AMONG]
     again = pickle.loads(pickle.dumps(units))  # noqa: S301 - its own bytes
