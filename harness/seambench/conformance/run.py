@@ -22,7 +22,7 @@ from seambench.conformance.xfails import Xfails, judge, load_xfails
 from seambench.contracts.outcomes import Difference, Outcome
 from seambench.contracts.peers.catalogue import AT, peer_of
 from seambench.contracts.peers.environments import environment, made_environments
-from seambench.contracts.registry import find_seam
+from seambench.contracts.registry import PAIR, find_seam
 from seambench.contracts.seam import Case, PassRun
 
 _CASES_WORTH_A_PROCESS = 16
@@ -84,7 +84,11 @@ class Run:
         Last comes an `error` for each stale entry of `xfails`.
         """
         excuses = dict.fromkeys(self.xfails)
+        by = find_seam(self.seam).pairs_by
         for name, cases in self.asked():
+            if by and PAIR in name:
+                yield from self._pass(by, [name], cases)
+                continue
             if known := self._not_installed(name, cases):
                 yield from known
                 continue
@@ -137,6 +141,11 @@ class Run:
         if name not in passes:
             known = ", ".join(sorted(passes)) or "none"
             raise UsageError(f"the {self.seam} seam has no pass {name!r}; it has {known}")
+        yield from self._pass(name, self.implementations, self.cases(name))
+
+    def _pass(
+        self, name: str, implementations: Sequence[str], cases: Sequence[Case]
+    ) -> Iterator[Outcome]:
         with ExitStack() as stack:
             running: dict[tuple[str, str], Isolated] = {}
 
@@ -152,7 +161,8 @@ class Run:
                 process = running.get((self.seam, name))
                 return _outcome(case, name, process.version if process else "", answer)
 
-            yield from passes[name](PassRun(self.implementations, self.cases(name), ask, outcome))
+            how = find_seam(self.seam).passes[name]
+            yield from how(PassRun(implementations, cases, ask, outcome))
 
     def _ask(
         self, process: Isolated, do: str, case: Case, more: Mapping[str, Any]

@@ -203,12 +203,15 @@ class Seam(ABC):
             `capabilities`.
         reader: the seam whose implementations take what those of this one make; empty where that
             is this one.
+        pairs_by: the extra pass by which a check of a pair is made, which is given its name as an
+            implementation's; empty where `pair` makes one implementation.
     """
 
     name: str
     title: str
     method: str
     reader: str = ""
+    pairs_by: str = ""
 
     @property
     @abstractmethod

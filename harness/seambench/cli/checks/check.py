@@ -163,14 +163,16 @@ def check(
             jobs=workers,
             narrow=narrowed(seam, words, last_failed=last_failed, failed_first=failed_first),
         )
-        total = sum(len(cases) for _, cases in run.asked()) if extra is None else None
+        asked = run.asked() if extra is None else [("", run.cases(extra))]
     if keep is not None:
-        for line in keep_case(run.cases(extra), keep):
+        chosen = {case.id: case for _, cases in asked for case in cases}
+        for line in keep_case([*chosen.values()], keep):
             error_console().print(f"kept: {line}", markup=False, soft_wrap=True)
     outcomes = run.check() if extra is None else run.extra_pass(extra)
     recorded = recording() if record else None
     given = ["--golden", str(golden)] if golden else []
-    with Progress(f"checking the {seam} seam", total) as progress:
+    total = sum(len(cases) for _, cases in asked)
+    with Progress(f"checking the {seam} seam", None if extra else total) as progress:
         seen = (
             _as_lines(outcomes, progress) if as_json else show_outcomes(outcomes, progress, given)
         )

@@ -40,7 +40,7 @@ class _WriterSeam(Seam):
     passes = _PASSES
     check = late("seambench.seams.table_writer.check:check_writer")
     asked = late("seambench.seams.table_writer.doors:asked_lines")
-    pair = late("seambench.seams.table_writer.others:WrittenAndRead")
+    pairs_by = "readers"
     beside = late("seambench.seams.table_writer.several:Beside")
 
     def cases(self, root: Path, golden: Path | None, begins: Sequence[str]) -> Sequence[Case]:

@@ -37,18 +37,11 @@ _MOST_FAULTS = 5
 
 
 def check_writer(case: WriterCase, writer: TableWriter) -> None:
-    """Carry out a script; state and metadata must be right after each of its steps.
-
-    Of a pair, `reader` of the writer reads after each step, and is the only judge.
-    """
-    reader = getattr(writer, "reader", None)
+    """Carry out a script; state and metadata must be right after each of its steps."""
     with tempfile.TemporaryDirectory(
         prefix="seambench-writer-", ignore_cleanup_errors=True
     ) as folder:
         for after, step, states in carried_out(case, writer, Path(folder) / "table"):
-            if reader is not None:
-                states.look(partial(read_by, reader, step, what=f"{after}, read by {reader.name}"))
-                continue
             _check_state(step, states, after)
             _check_metadata(step, after)
 
@@ -85,7 +78,6 @@ def carried_out(
     Raises:
         NotOffered: the writer refuses a step.
     """
-    writer = getattr(writer, "writer", writer)
     several = Several(writer, case) if case.apart else None
     finish = getattr(several or writer, "finish", None)
     states = States([new_model(case)])

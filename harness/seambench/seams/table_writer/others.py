@@ -1,6 +1,7 @@
 """The extra pass `readers`: each reader that is installed reads what each writer wrote.
 
-An outcome is that of the pair `WRITER -> READER`. The rows are held against the script's own model,
+An outcome is that of the pair `WRITER -> READER`; a check of such a pair is the same for it alone,
+and a failure there is none that is known. The rows are held against the script's own model,
 so that nobody is the judge of a reader or a writer but the script.
 """
 
@@ -16,13 +17,12 @@ from typing import Any
 from seambench.conformance.judge import as_mismatch, missing_capability
 from seambench.conformance.xfails import load_xfails
 from seambench.contracts import registry
-from seambench.contracts.common import Kind
 from seambench.contracts.outcomes import NotOffered, Outcome
 from seambench.contracts.peers.catalogue import AT, catalogue, numbers
 from seambench.contracts.registry import PAIR
 from seambench.contracts.scan import Scanner
 from seambench.contracts.seam import PassRun
-from seambench.contracts.table_writer import TableWriter, WriterStep
+from seambench.contracts.table_writer import TableWriter
 from seambench.seams.table_writer.cases import WriterCase
 from seambench.seams.table_writer.check import carried_out, read_by, reads_all
 from seambench.seams.table_writer.model import steps_of
@@ -33,25 +33,27 @@ def ask_readers(run: PassRun) -> Iterator[Outcome]:
 
     A reader has a process of its own, in its own environment if it needs one.
     """
-    readers = _readers()
     for name in run.implementations:
-        writer = registry.resolve("table-writer", name)
+        by, _, alone = name.partition(PAIR)
+        writer = registry.resolve("table-writer", by)
+        readers = {alone: registry.resolve("scan", alone)} if alone else _readers()
         for case in run.cases:
             with tempfile.TemporaryDirectory(
                 prefix="seambench-written-", ignore_cleanup_errors=True
             ) as folder:
                 table = str(Path(folder) / "table")
-                written = run.ask(name, "write", case, {"table": table})
+                written = run.ask(by, "write", case, {"table": table})
                 if written["outcome"] != "pass":
-                    yield _judged(run.outcome(name, case, written), writer)
+                    found = run.outcome(name, case, written)
+                    yield found if alone else _judged(found, writer)
                     continue
                 ours = ""
                 for reader, one in readers.items():
-                    if _reads(one, case.format):
+                    if alone or _reads(one, case.format):
                         answer = run.ask(reader, "read", case, {"table": table}, "scan")
-                        found = run.outcome(f"{name}{PAIR}{reader}", case, answer)
+                        found = run.outcome(f"{by}{PAIR}{reader}", case, answer)
                         ours = ours or (found.digest if one.kind != "peer" else "")
-                        yield _known(found, writer, one, ours)
+                        yield found if alone else _known(found, writer, one, ours)
 
 
 def _readers() -> dict[str, Scanner]:
@@ -128,24 +130,3 @@ def read_request(
     step, model = list(steps_of(case, Path(request["table"])))[-1]
     read_by(reader, step, model, f"read by {reader.name}")
     return {}
-
-
-class WrittenAndRead:
-    """A writer and a reader: after each step the one writes, the other reads."""
-
-    kind: Kind = "peer"
-
-    def __init__(self, writer: TableWriter, reader: Scanner) -> None:
-        self.writer, self.reader = writer, reader
-        self.name = f"{writer.name}{PAIR}{reader.name}"
-        self.version = f"{writer.version}{PAIR}{reader.version}"
-        self.capabilities = writer.capabilities
-
-    def step(self, step: WriterStep) -> None:
-        """See `seambench.contracts.table_writer.TableWriter`."""
-        self.writer.step(step)
-
-    def finish(self) -> None:
-        """There are no more steps."""
-        if finish := getattr(self.writer, "finish", None):
-            finish()

@@ -6,34 +6,68 @@ from typing import Any
 
 import pytest
 
-from seambase.errors import UnavailableError
+from seambase.errors import InputError, UnavailableError
 from seambench.conformance import isolate
-from seambench.conformance.judge import verdict
-from seambench.conformance.load import find_case
 from seambench.conformance.run import Run
 from seambench.contracts.outcomes import Difference, Outcome
-from seambench.contracts.registry import resolve
-from seambench.seams.table_writer.others import WrittenAndRead, _known
+from seambench.contracts.registry import PAIR, resolve
+from seambench.contracts.scan import ScanRequest
+from seambench.seams.table_writer import others
+from seambench.seams.table_writer.others import _known
+from seambench_impl.peers.deltalake import DeltaRsReader
+from seambench_impl.peers.peer_scan import PeerScan
 from seambench_suites.meta.writers.wrong_writers import WrongWriter
 
 _DELETE = "table-writer/delta/rows/delete"
 
 
-def test_a_reader_sees_what_was_written() -> None:
-    """A pair whose writer forgets a delete fails by its reader's rows; of right sides it passes."""
-    case = find_case(_DELETE)
-    reader = resolve("scan", "deltalake")
-    right = verdict(case, resolve("table-writer", "deltalake -> deltalake"))
-    wrong = verdict(case, WrittenAndRead(WrongWriter("forgets-deletes"), reader))
-    assert right.word == "pass"
-    assert wrong.word == "fail"
-    assert wrong.reason.startswith("after step 3 (delete), read by deltalake: ")
+_HERE = "seambench_suites.meta.writers.test_pairs"
 
 
-def test_a_reader_of_other_formats_is_not_asked() -> None:
-    """A reader that reads no Delta tables is not offered, rather than wrong."""
-    found = verdict(find_case(_DELETE), resolve("table-writer", "deltalake -> pyiceberg"))
-    assert (found.word, found.reason) == ("not-offered", "no formats.delta")
+class ForgetsDeletes(WrongWriter):
+    """A writer whose tables are wrong in the end."""
+
+    def __init__(self) -> None:
+        super().__init__("forgets-deletes")
+
+
+class ReadsTheLast(DeltaRsReader):
+    """A reader that refuses each state but that of three changes."""
+
+    def open(self, request: ScanRequest) -> PeerScan:
+        """Look which state it is."""
+        if not Path(request.table, "_delta_log", f"{3:020}.json").exists():
+            raise InputError("this is not the last state")
+        return super().open(request)
+
+
+@pytest.mark.parametrize(
+    ("writer", "reader", "word", "reason"),
+    [
+        ("deltalake", "deltalake", "pass", ""),
+        (
+            f"{_HERE}:ForgetsDeletes",
+            "deltalake",
+            "fail",
+            "read by deltalake: 1 row expected, 4 read",
+        ),
+        ("deltalake", f"{_HERE}:ReadsTheLast", "pass", ""),
+        ("deltalake", "pyiceberg", "not-offered", "no formats.delta"),
+    ],
+    ids=["right", "writer-errs", "last-state", "other-format"],
+)
+def test_a_pair_is_checked_as_in_the_pass(
+    writer: str, reader: str, word: str, reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A cell's command says what the cell does: of the last state, by the reader's own process."""
+    monkeypatch.setattr(others, "_readers", lambda: {reader: resolve("scan", reader)})
+    monkeypatch.setattr(others, "_reads", lambda *_: True)
+    pair = f"{writer}{PAIR}{reader}"
+    [checked] = Run("table-writer", [pair], patterns=[_DELETE]).check()
+    [passed] = Run("table-writer", [writer], patterns=[_DELETE]).extra_pass("readers")
+    assert (checked.implementation, checked.outcome) == (pair, word)
+    assert checked.reason.startswith(reason)
+    assert replace(checked, seconds=0, version="") == replace(passed, seconds=0, version="")
 
 
 def test_a_table_is_written_once_for_all_readers(monkeypatch: pytest.MonkeyPatch) -> None:
