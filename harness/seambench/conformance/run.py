@@ -23,7 +23,7 @@ from seambench.contracts.outcomes import Difference, Outcome
 from seambench.contracts.peers.catalogue import AT, peer_of
 from seambench.contracts.peers.environments import environment, made_environments
 from seambench.contracts.registry import PAIR, find_seam
-from seambench.contracts.seam import Case, PassRun
+from seambench.contracts.seam import Case, Keep, PassRun
 
 _CASES_WORTH_A_PROCESS = 16
 
@@ -135,16 +135,20 @@ class Run:
             found.append(_outcome(case, name, version, answer))
         return found
 
-    def extra_pass(self, name: str) -> Iterator[Outcome]:
-        """Run an extra pass of the seam."""
+    def extra_pass(self, name: str, keep: Keep | None = None) -> Iterator[Outcome]:
+        """Run an extra pass of the seam; `keep` is that of `PassRun`."""
         passes = find_seam(self.seam).passes
         if name not in passes:
             known = ", ".join(sorted(passes)) or "none"
             raise UsageError(f"the {self.seam} seam has no pass {name!r}; it has {known}")
-        yield from self._pass(name, self.implementations, self.cases(name))
+        yield from self._pass(name, self.implementations, self.cases(name), keep)
 
     def _pass(
-        self, name: str, implementations: Sequence[str], cases: Sequence[Case]
+        self,
+        name: str,
+        implementations: Sequence[str],
+        cases: Sequence[Case],
+        keep: Keep | None = None,
     ) -> Iterator[Outcome]:
         with ExitStack() as stack:
             running: dict[tuple[str, str], Isolated] = {}
@@ -162,7 +166,7 @@ class Run:
                 return _outcome(case, name, process.version if process else "", answer)
 
             how = find_seam(self.seam).passes[name]
-            yield from how(PassRun(implementations, cases, ask, outcome))
+            yield from how(PassRun(implementations, cases, ask, outcome, keep))
 
     def _ask(
         self, process: Isolated, do: str, case: Case, more: Mapping[str, Any]

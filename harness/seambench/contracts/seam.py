@@ -147,6 +147,9 @@ def refusal_in_words(case: Case) -> str:
     return f"a refusal: {ours}; from outside, any refusal in a sentence"
 
 
+Keep = Callable[[str, str, Path], None]
+
+
 @dataclass(frozen=True)
 class PassRun:
     """What an extra pass over the cases of a seam is given.
@@ -158,12 +161,15 @@ class PassRun:
             do (a key of `Seam.requests`), the case, further members, and the implementation's seam
             if that is another than the case's. The answer has at least `outcome` and `reason`.
         outcome: makes an outcome, given implementation, case, and such an answer.
+        keep: takes the name of an implementation, a case, and a table of its that was misread; None
+            where nothing is recorded.
     """
 
     implementations: Sequence[str]
     cases: Sequence[Any]
     ask: Callable[..., Mapping[str, Any]]
     outcome: Callable[[str, Case, Mapping[str, Any]], Outcome]
+    keep: Keep | None = None
 
 
 Pass = Callable[[PassRun], Iterator[Outcome]]

@@ -82,6 +82,8 @@ def _write_site(loaded: Loaded, results_dir: Path, out_dir: Path) -> Path:
     files: dict[str, Callable[[Path], object]] = {
         shown.link: partial(shutil.copyfile, shown.path) for shown in loaded.records
     }
+    for shown in loaded.records:
+        files |= {link: partial(shutil.copyfile, file) for link, file in shown.tables.items()}
     texts = {f"badges/{name}": picture for name, (_, picture) in pictures.items()}
     texts |= dict(_parts(columns))
     texts |= _fixed()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import tempfile
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from seambench.conformance.xfails import Xfails
     from seambench.contracts.outcomes import Outcome
     from seambench.contracts.progress import Progress
+    from seambench.contracts.seam import Keep
     from seambench.records.writer import Recording
 
 
@@ -168,8 +170,9 @@ def check(
         chosen = {case.id: case for _, cases in asked for case in cases}
         for line in keep_case([*chosen.values()], keep):
             error_console().print(f"kept: {line}", markup=False, soft_wrap=True)
-    outcomes = run.check() if extra is None else run.extra_pass(extra)
     recorded = recording() if record else None
+    tables = tempfile.TemporaryDirectory(prefix="seambench-misread-") if record else None
+    outcomes = run.check() if extra is None else run.extra_pass(extra, _keeper(tables))
     given = ["--golden", str(golden)] if golden else []
     total = sum(len(cases) for _, cases in asked)
     with Progress(f"checking the {seam} seam", None if extra else total) as progress:
@@ -185,7 +188,7 @@ def check(
     _require_verdicts(seen, names if impl else (), run)
     _require_answers(seen, () if extra or case or words or last_failed else names)
     if recorded is not None:
-        _record(recorded, run, extra, seen, results)
+        _record(recorded, run, extra, seen, results, Path(tables.name) if tables else None)
     _write_digests(run.known if write_digests else (), seen)
     if any(outcome.failed for outcome in seen):
         raise typer.Exit(1)
@@ -218,13 +221,27 @@ def _write_digests(files: Sequence[Xfails], seen: Sequence[Outcome]) -> None:
 
 
 def _record(
-    recorded: Recording, run: Run, extra: str | None, seen: Sequence[Outcome], results: Path
+    recorded: Recording,
+    run: Run,
+    extra: str | None,
+    seen: Sequence[Outcome],
+    results: Path,
+    tables: Path | None,
 ) -> None:
     """Write down what came of a check or of an extra pass."""
     if extra is None:
         write_outcomes(recorded, seen, results)
     elif not write_varied(run.cases(extra), seen, results):
-        write_outcomes(recorded, _of_pairs(seen, extra), results)
+        write_outcomes(recorded, _of_pairs(seen, extra), results, tables)
+
+
+def _keeper(tables: tempfile.TemporaryDirectory[str] | None) -> Keep | None:
+    """What keeps misread tables until there are records; None where nothing is recorded."""
+    from seambench.records.misread import pack
+
+    if tables is None:
+        return None
+    return lambda name, case, table: pack(table, Path(tables.name) / name, case)
 
 
 def _names(seam: str, impl: Sequence[str] | None, against: str | None) -> list[str]:

@@ -24,13 +24,19 @@ def recording() -> Recording:
     return Recording(typed())
 
 
-def write_outcomes(run: Recording, outcomes: Sequence[Outcome], results: Path) -> None:
-    """Write a record for each implementation that was asked."""
+def write_outcomes(
+    run: Recording, outcomes: Sequence[Outcome], results: Path, tables: Path | None = None
+) -> None:
+    """Write a record for each implementation that was asked, with what was kept of its tables."""
     from seambench.records.conformance import conformance_records
     from seambench.records.files import write_record
+    from seambench.records.misread import keep
 
     for one in conformance_records(run, outcomes):
-        error_console().print(f"recorded: {write_record(results, one)}", markup=False)
+        written = write_record(results, one)
+        if tables is not None:
+            keep(tables / one.implementation.name, written)
+        error_console().print(f"recorded: {written}", markup=False)
 
 
 def write_varied(cases: Sequence[Case], outcomes: Sequence[Outcome], results: Path) -> bool:

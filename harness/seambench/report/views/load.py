@@ -15,6 +15,7 @@ from msgspec import structs
 
 from seambase.errors import SeambenchError
 from seambench.records.files import load_record, record_paths
+from seambench.records.misread import kept
 from seambench.records.model import Record, Timing
 from seambench.records.ratios import LEAST_SAMPLES, disturbed, unfit
 
@@ -49,6 +50,15 @@ class Shown:
     source: str
     link: str
     is_visitors: bool = False
+
+    @property
+    def tables(self) -> dict[str, Path]:
+        """Tables that were misread: their archives, by the links of copies beside the page."""
+        return {self.table_link(file.name): file for file in kept(self.path)}
+
+    def table_link(self, name: str) -> str:
+        """The link of an archive's copy."""
+        return f"{self.link.removesuffix('.json')}--{name}"
 
     @property
     def label(self) -> str:

@@ -8,18 +8,23 @@ from dataclasses import dataclass, field
 from urllib.parse import urlencode
 
 from seambench.contracts.registry import PAIR
+from seambench.records.misread import archive_name
 from seambench.report.views.load import Shown, named
 from seambench.report.views.outcomes import KINDS, Seen, seen_in
 
 
 @dataclass
 class PairCell:
-    """A producer and a consumer: the newest outcome by case; `names` as a command takes them."""
+    """A producer and a consumer: the newest outcome by case; `names` as a command takes them.
+
+    `tables` are the links of tables that were misread, by case.
+    """
 
     seam: str
     names: str
     link: str = ""
     outcomes: dict[str, Seen] = field(default_factory=dict)
+    tables: dict[str, str] = field(default_factory=dict)
 
     @property
     def counts(self) -> Counter[str]:
@@ -78,6 +83,9 @@ def grids(records: Iterable[Shown]) -> list[Grid]:
             cell = cells.setdefault((shown.label, consumer), PairCell(part.seam, names))
             cell.link = shown.link
             cell.outcomes |= dict(seen_in(shown, part))
+            links = {case: shown.table_link(archive_name(case)) for case, _ in part.cases()}
+            kept = shown.tables
+            cell.tables |= {case: link for case, link in links.items() if link in kept}
     return [
         Grid(seam, sorted({a for a, _ in cells}), sorted({b for _, b in cells}), cells)
         for seam, cells in sorted(seams.items())

@@ -17,7 +17,7 @@ from typing import Any
 from seambench.conformance.judge import as_mismatch, missing_capability
 from seambench.conformance.xfails import load_xfails
 from seambench.contracts import registry
-from seambench.contracts.outcomes import NotOffered, Outcome
+from seambench.contracts.outcomes import REFUSAL, NotOffered, Outcome
 from seambench.contracts.peers.catalogue import AT, catalogue, numbers
 from seambench.contracts.registry import PAIR
 from seambench.contracts.scan import Scanner
@@ -47,13 +47,16 @@ def ask_readers(run: PassRun) -> Iterator[Outcome]:
                     found = run.outcome(name, case, written)
                     yield found if alone else _judged(found, writer)
                     continue
-                ours = ""
+                ours, misread = "", False
                 for reader, one in readers.items():
                     if alone or _reads(one, case.format):
                         answer = run.ask(reader, "read", case, {"table": table}, "scan")
                         found = run.outcome(f"{by}{PAIR}{reader}", case, answer)
+                        misread = misread or found.digest not in ("", REFUSAL)
                         ours = ours or (found.digest if one.kind != "peer" else "")
                         yield found if alone else _known(found, writer, one, ours)
+                if misread and run.keep is not None:
+                    run.keep(by, case.id, Path(table))
 
 
 def _readers() -> dict[str, Scanner]:

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from seambench.records import misread
 from seambench.report.draw.lines import mark
-from seambench.report.site import badges, joined
+from seambench.report.site import badges, build, joined
 from seambench.report.views import vouched as view
 from seambench.report.views.load import load_records
 from seambench.report.views.matrix import Cell, matrices
@@ -129,6 +130,23 @@ def test_pairs_are_no_verdict_of_one_implementation(tmp_path: Path) -> None:
     [(seen, cases)] = cell.failures
     assert (seen.kind, seen.reason, cases) == ("wrong", "1 expected, 2 came", ["serde/a/two"])
     assert cell.command("serde/a/two").endswith("--impl 'auto -> hudi-rs' --case serde/a/two")
+
+
+def test_a_misread_table_is_offered_where_it_is_kept(tmp_path: Path) -> None:
+    """A cell has the link of the archive beside its record, which the site copies."""
+    results = make_results(tmp_path / "results")
+    record = next(
+        shown.path
+        for shown in reversed(load_records(results).records)
+        if shown.label == "auto 0.1.0" and any(part.consumer for part in shown.record.conformance)
+    )
+    misread.pack(results / "history", record.with_suffix(".tables"), "serde/a/two")
+    [grid] = grids(load_records(results).records)
+    tables = {pair: cell.tables for pair, cell in grid.cells.items() if cell.tables}
+    link = tables["auto 0.1.0", "hudi-rs 0.1.0"]["serde/a/two"]
+    site = build(results, tmp_path / "site").parent
+    assert (site / link).is_file()
+    assert f'href="{link}"' in (site / "pairs.html").read_text("utf-8")
 
 
 def test_a_version_that_was_asked_for_is_one_of_the_same_implementation(tmp_path: Path) -> None:
