@@ -11,11 +11,9 @@ from seambench.conformance import isolate
 from seambench.conformance.run import Run
 from seambench.contracts.outcomes import Difference, Outcome
 from seambench.contracts.registry import PAIR, resolve
-from seambench.contracts.scan import ScanRequest
+from seambench.contracts.scan import Scan, ScanRequest
 from seambench.seams.table_writer import others
 from seambench.seams.table_writer.others import _known
-from seambench_impl.peers.deltalake import DeltaRsReader
-from seambench_impl.peers.peer_scan import PeerScan
 from seambench_suites.meta.writers.wrong_writers import WrongWriter
 
 _DELETE = "table-writer/delta/rows/delete"
@@ -31,14 +29,21 @@ class ForgetsDeletes(WrongWriter):
         super().__init__("forgets-deletes")
 
 
-class ReadsTheLast(DeltaRsReader):
+class ReadsTheLast:
     """A reader that refuses each state but that of three changes."""
 
-    def open(self, request: ScanRequest) -> PeerScan:
+    name, version, kind = "last", "1", "peer"
+
+    def __init__(self) -> None:
+        self._right = resolve("scan", "deltalake")
+        self.capabilities = self._right.capabilities
+
+    def open(self, request: ScanRequest) -> Scan:
         """Look which state it is."""
         if not Path(request.table, "_delta_log", f"{3:020}.json").exists():
             raise InputError("this is not the last state")
-        return super().open(request)
+        opened: Scan = self._right.open(request)
+        return opened
 
 
 @pytest.mark.parametrize(
