@@ -29,6 +29,7 @@ from seamkit.avro.decoder import AvroDecoder
 from seamkit.avro.plan import Plan
 from seamkit.avro.schema import AvroType, arrow_schema, arrow_type, parse_schema
 from seamkit.core.unpack import Bound
+from seamkit.files.footers.calendars import check_days, first_of_avro
 from seamkit.files.promotion import LOSSLESS, TypeRules, nullable_throughout, resolve_batch
 from seamkit.files.reader import FileReader, RowsWanted, rows_of_nulls
 from seamkit.files.storage import Storage
@@ -209,9 +210,17 @@ class AvroReader(FileReader):
     """One open Avro file, whose rows are records: a `FileReader`."""
 
     def __init__(
-        self, storage: Storage, path: str, rules: TypeRules = LOSSLESS, content: bytes | None = None
+        self,
+        storage: Storage,
+        path: str,
+        rules: TypeRules = LOSSLESS,
+        content: bytes | None = None,
+        first_days: Callable[[Mapping[str, bytes]], tuple[int, int] | None] = first_of_avro,
     ) -> None:
-        """Open a file, whose `content` need not be read again."""
+        """Open a file, whose `content` need not be read again.
+
+        Rows with days or instants before those that `first_days` says of the header are refused.
+        """
         self._rules = rules
         self.name = storage.full(path)
         content = storage.read(path) if content is None else content
@@ -223,6 +232,7 @@ class AvroReader(FileReader):
             raise InputError(f"{self.name}: its rows are no records")
         self.schema = pa.schema(map(nullable_throughout, row.type))
         self.num_rows = self._container.rows
+        self._first = first_days(self._container.properties)
 
     @property
     def writer_schema(self) -> bytes:
@@ -239,6 +249,9 @@ class AvroReader(FileReader):
             return
         for rows in self._decoded(pa.struct([self.schema.field(name) for name in present]), wanted):
             columns = pa.RecordBatch.from_arrays(rows.flatten(), schema=pa.schema(list(rows.type)))
+            if self._first is not None:
+                for name in present:
+                    check_days(columns.column(name), self._first, name, self.name)
             decoded = resolve_batch(columns, schema, self._rules, self.name)
             yield from (decoded.slice(i, batch_rows) for i in range(0, len(rows), batch_rows))
 

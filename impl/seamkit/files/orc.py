@@ -2,12 +2,14 @@
 
 A timestamp is kept as the clock on the wall showed it in the writer's zone, which the footer of
 each stripe names (ORC specification v1, "Stripe Footer" and "Timestamp Columns"); pyarrow does not
-tell these.
+tell these. Nor does it look at the calendar by which days are numbered, which the footer states
+("File Footer"). Hive and Spark go by it; the writers of table formats number days by the proleptic
+one, whatever their library lets the footer say.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
 import pyarrow as pa
@@ -15,9 +17,10 @@ import pyarrow.compute as pc
 from pyarrow import orc
 
 from seambase.errors import InputError, RefusedError
-from seamkit.files.footers.orc_footer import OrcFooter
+from seamkit.files.footers.calendars import proleptic
+from seamkit.files.footers.orc_footer import OrcFooter, kinds
 from seamkit.files.parquet import check_names
-from seamkit.files.promotion import LOSSLESS, TypeRules, resolve_batch
+from seamkit.files.promotion import LOSSLESS, TypeRules, is_text, resolve_batch, with_inner
 from seamkit.files.reader import FileReader, RowsWanted, check_rows, rows_of_nulls
 from seamkit.files.statistics import ColumnRange, FileStatistics
 from seamkit.files.storage import Storage, read_part
@@ -33,8 +36,17 @@ class OrcReader(FileReader):
 
     has_footer = True
 
-    def __init__(self, storage: Storage, path: str, rules: TypeRules = LOSSLESS) -> None:
+    def __init__(
+        self,
+        storage: Storage,
+        path: str,
+        rules: TypeRules = LOSSLESS,
+        *,
+        by_calendar: bool = False,
+    ) -> None:
+        """Open a file; `by_calendar`: days are numbered by the calendar that its footer states."""
         self._rules = rules
+        self._by_calendar = by_calendar
         self.name = storage.full(path)
         self._content = storage.open(path)
         self.size_bytes: int = self._content.size()
@@ -65,6 +77,11 @@ class OrcReader(FileReader):
             name: ColumnRange(self.num_rows) for name in schema.names if name not in self._names
         }
         told = self._footer.ranges(schema)
+        if self._by_calendar:
+            told = {
+                name: (nulls, self._end(least), self._end(most))
+                for name, (nulls, least, most) in told.items()
+            }
         own = {
             name: ColumnRange(nulls, least, most, (least is not None, most is not None))
             for name, (nulls, least, most) in told.items()
@@ -78,19 +95,67 @@ class OrcReader(FileReader):
         if not present:
             yield from rows_of_nulls(schema, self.num_rows, batch_rows)
             return
-        timed = any(_has_timestamps(self.schema.field(name).type) for name in present)
+        timed = any(_has(pa.types.is_timestamp, self.schema.field(name).type) for name in present)
         zones = self._footer.zones() if timed else []
+        stored = self._told_otherwise(present)
         if self._bound.is_stated:
             self._footer.check_sizes(present, self._bound)
         rows = 0
         for number, stripe in enumerate(self._stripes(present)):
             rows += stripe.num_rows
+            for name, first in stored.items():
+                place, where = stripe.schema.names.index(name), f"{self.name}: column {name!r}"
+                values = self._restored(stripe.column(place), first, where)
+                stripe = stripe.set_column(place, stripe.schema.field(place), values)
             zone = zones[number] if number < len(zones) else ""
             logical = partial(_logical, zone=zone)
             for begin in range(0, stripe.num_rows, batch_rows):
                 batch = stripe.slice(begin, batch_rows)
                 yield resolve_batch(batch, schema, self._rules, self.name, logical)
         check_rows(rows, self.num_rows, self.name)
+
+    def _told_otherwise(self, names: Sequence[str]) -> Mapping[str, int]:
+        """Those of some columns whose values are others than pyarrow says, and ORC's numbers."""
+        found, number = {}, 1  # the first one is the row
+        for field in self.schema:
+            own = range(number, number + len(list(kinds(field.type))))
+            is_dated = self._by_calendar and _has(pa.types.is_date, field.type)
+            if field.name in names and (is_dated or not self._footer.chars.isdisjoint(own)):
+                found[field.name] = number
+            number = own.stop
+        return found
+
+    def _restored(self, column: pa.Array, number: int, where: str) -> pa.Array:
+        """A column's days by the proleptic calendar, and texts of a length without its blanks.
+
+        Java's library fills these up as it writes, and takes all blanks at their end away as it
+        reads.
+        """
+        kind = column.type
+        if number in self._footer.chars and is_text(kind):
+            return pc.ascii_rtrim(column, " ")
+        if not pa.types.is_nested(kind):
+            is_date = self._by_calendar and pa.types.is_date(kind)
+            return proleptic(column, self._footer.calendar, where) if is_date else column
+        if pa.types.is_struct(kind):
+            parts = column.flatten()
+        else:
+            parts = [column.keys, column.items] if pa.types.is_map(kind) else [column.values]
+        inner, number = [], number + 1
+        for part in parts:
+            inner.append(self._restored(part, number, where))
+            number += len(list(kinds(part.type)))
+        return with_inner(column, kind, inner)
+
+    def _end(self, end: pa.Scalar | None) -> pa.Scalar | None:
+        """An end of a range; None where the calendar leaves a day open."""
+        if end is None or not pa.types.is_date(end.type):
+            return end
+        try:
+            number = pa.array([end.cast(pa.int32()).as_py()], pa.int32())
+            return proleptic(number.cast(end.type), self._footer.calendar, "")[0]
+        except RefusedError:
+            return None
 
     def _stripes(self, present: Sequence[str]) -> Iterator[pa.RecordBatch]:
         for number in range(self._file.nstripes):
@@ -113,10 +178,11 @@ def _check_texts(kind: pa.DataType) -> None:
         _check_texts(field.type)
 
 
-def _has_timestamps(kind: pa.DataType) -> bool:
+def _has(test: Callable[[pa.DataType], bool], kind: pa.DataType) -> bool:
+    """Whether a type is of some kind, or has one within it."""
     if pa.types.is_nested(kind):
-        return any(_has_timestamps(kind.field(i).type) for i in range(kind.num_fields))
-    return bool(pa.types.is_timestamp(kind))
+        return any(_has(test, kind.field(i).type) for i in range(kind.num_fields))
+    return bool(test(kind))
 
 
 def _logical(column: pa.Array, want: pa.DataType, zone: str) -> pa.Array:

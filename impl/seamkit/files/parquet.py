@@ -6,6 +6,7 @@ import functools
 import re
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
@@ -26,16 +27,18 @@ from seamkit.files.footers.chunks import (
     chunk_paths,
     constant_beside_nulls,
     counts_back,
+    fits_64_bits,
     fixed_in_new_encodings,
     footer_bytes,
     footer_without_arrow,
     int96_columns,
+    leaves,
     names_extensions,
     orders_bytes,
     paths_twice,
     value_of,
-    written_units,
 )
+from seamkit.files.footers.rewriting import footer_of_int96
 from seamkit.files.promotion import (
     LOSSLESS,
     TypeRules,
@@ -103,9 +106,7 @@ def _opened(
             check_chunks(*own, file.metadata, where)
         if bound is not None and bound.is_stated:
             groups = range(file.metadata.num_row_groups)
-            check_page_sizes(
-                file.metadata, None, groups, functools.partial(read_part, source), bound, where
-            )
+            check_page_sizes(file.metadata, None, groups, partial(read_part, source), bound, where)
     except PARQUET_ERRORS as error:
         if _UNKNOWN_TYPE.search(str(error)):
             raise RefusedError(
@@ -150,6 +151,10 @@ def check_names(names: Sequence[str], where: str) -> None:
         raise InputError(f"{where}: two columns have the name {twice!r}")
 
 
+FirstDay = Callable[[pq.FileMetaData], int | None]
+"""The first day of a file's times of INT96 that is read; None for all."""
+
+
 @dataclass(frozen=True)
 class OpenParquet:
     """An open file.
@@ -162,6 +167,7 @@ class OpenParquet:
         rules: which types of the file become which of the table.
         identity: by which what is made of it may be kept; None if nothing may.
         bound: what a page may become.
+        first_of_int96: see `ParquetReader`.
     """
 
     file: pq.ParquetFile
@@ -171,6 +177,7 @@ class OpenParquet:
     rules: TypeRules
     identity: Hashable | None
     bound: Bound
+    first_of_int96: FirstDay
 
 
 def columns_alike(own: pa.Schema, schema: pa.Schema) -> list[str]:
@@ -198,7 +205,7 @@ class ParquetReader(FileReader):
 
     `int96_unit` is the unit of timestamps that are stored as INT96; None for nanoseconds, as which
     those of some writers are read anyway (`counts_back`). Files whose times reach beyond 64 bits of
-    these are refused.
+    these are refused, as are such times before the day that `first_of_int96` says.
     """
 
     has_footer = True
@@ -209,8 +216,10 @@ class ParquetReader(FileReader):
         path: str,
         rules: TypeRules = LOSSLESS,
         int96_unit: str | None = None,
+        first_of_int96: FirstDay = first_of_int96,
     ) -> None:
         self.rules = rules
+        self._first_of_int96 = first_of_int96
         self._int96_unit = int96_unit
         self._how: dict[str, Any] = {"coerce_int96_timestamp_unit": int96_unit}
         self.name = storage.full(path)
@@ -315,7 +324,7 @@ class ParquetReader(FileReader):
         times = self.int96_columns(present)
         self._check_times(times, row_groups)
         # The footer's own words are copied for it.
-        first_day = first_of_int96(self._file.metadata) if times else None
+        first_day = self._first_of_int96(self._file.metadata) if times else None
         kept = dictionary_columns(self._file, schema, wanted.encoded)
         file, schema = self._encoded(schema, kept, long, row_groups)
         rows, nulls = 0, NullCounts(self._file.metadata, row_groups)
@@ -343,31 +352,25 @@ class ParquetReader(FileReader):
     def _check_times(self, times: Sequence[str], row_groups: Sequence[int] | None) -> None:
         """Refuse columns with times of INT96 beyond 64 bits of nanoseconds: they would wrap around.
 
-        Of a file that `counts_back` only nanoseconds are read right: times that were microseconds
-        end in three zeros there unless they wrapped around.
+        Their bytes tell. In another unit than nanoseconds pyarrow takes a time of day for a number
+        without a sign, and some writers count it back from midnight before 1970.
         """
-        found = [] if self._int96_unit else times
-        is_coarse = False
-        if found and counts_back(self._file.metadata):
-            units = {name: written_units(self._file.metadata, name) for name in found}
-            found = [name for name in found if units[name] != {"ns"}]
-            is_coarse = all(units[name] and "ns" not in units[name] for name in found)
-        if not found:
+        if self._int96_unit or not times:
             return
-        wide = open_parquet(self._opened_again(), self.name, coerce_int96_timestamp_unit="us")
-        read, kinds = wide, self.schema
-        if is_coarse:
-            read, kinds = open_parquet(self._opened_again(), self.name), wide.schema_arrow
-        kinds = pa.schema([kinds.field(name) for name in found])
+        footer = self._kept("footer of INT96", partial(footer_of_int96, self._file.metadata))
+        if footer is None:
+            raise RefusedError(f"{self.name}: columns {times} have times of INT96, not read here")
+        read = pq.ParquetFile(self._opened_again(), metadata=footer)
         try:
-            for batch in read.iter_batches(columns=found, row_groups=row_groups):
-                batch.cast(kinds)
-        except pa.ArrowInvalid as error:
-            raise RefusedError(
-                f"{self.name}: columns {found} have times of INT96 that are not read ({error})"
-            ) from error
+            for batch in read.iter_batches(columns=times, row_groups=row_groups):
+                for name, column in zip(batch.schema.names, batch.columns, strict=True):
+                    if not all(map(fits_64_bits, leaves(column))):
+                        raise RefusedError(
+                            f"{self.name}: columns {times} have times of INT96 that are not read: "
+                            f"one of {name!r} is beyond 64 bits of nanoseconds"
+                        )
         except PARQUET_ERRORS as error:
-            raise InputError(f"{self.name}: columns {found} are broken ({error})") from error
+            raise InputError(f"{self.name}: columns {times} are broken ({error})") from error
 
     def _check_pages(
         self, names: Collection[str], row_groups: Sequence[int] | None
@@ -457,7 +460,7 @@ class ParquetReader(FileReader):
     ) -> pq.ParquetFile:
         """The file opened once more by the known footer: to parse it anew would cost more."""
         if decimals and self._footer_of_bytes is None:
-            made = functools.partial(footer_of_bytes, self._file.metadata, self._decimals)
+            made = partial(footer_of_bytes, self._file.metadata, self._decimals)
             self._footer_of_bytes = self._kept("footer of bytes", made)
             self._decimals = {} if self._footer_of_bytes is None else self._decimals
         footer = self._footer_of_bytes if decimals and self._decimals else self._file.metadata
@@ -472,6 +475,12 @@ class ParquetReader(FileReader):
             if self._identity is not None:
                 KEPT.put(key, known, _footer_memory(self._file.metadata))
         return known[0]
+
+    def asked(self, ask: Callable[[pq.FileMetaData, str], _T]) -> _T:
+        """What something says of the footer: once, as long as the file stays as it is."""
+        return self._kept(
+            f"{ask.__module__}.{ask.__qualname__}", partial(ask, self._file.metadata, self.name)
+        )
 
     def once(self, what: Hashable, check: Callable[[], None]) -> None:
         """See `FileReader.once`."""
@@ -537,7 +546,7 @@ class ParquetReader(FileReader):
         if not groups:
             return groups
         try:
-            values = functools.partial(named_values, condition)
+            values = partial(named_values, condition)
             return groups_that_may_hold(
                 self._file.metadata, groups, values, pa.schema(asked), self._reading_at()
             )
@@ -546,7 +555,7 @@ class ParquetReader(FileReader):
 
     def opened(self) -> OpenParquet:
         """The file for who reads parts of it."""
-        how = self._how, self.rules, self._identity, self._storage.bound
+        how = self._how, self.rules, self._identity, self._storage.bound, self._first_of_int96
         return OpenParquet(self._file, self._opened_again(), self.name, *how)
 
     def _reading_at(self) -> Callable[[int, int], bytes]:

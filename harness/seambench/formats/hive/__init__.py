@@ -17,6 +17,7 @@ _CAPABILITIES = {
     "hive.parquet": "folders of Parquet files",
     "hive.orc": "folders of ORC files",
     "hive.avro": "folders of Avro files",
+    "hive.old-days": "days before 1582-10-15 in Parquet and Avro without a word of the calendar",
 }
 
 

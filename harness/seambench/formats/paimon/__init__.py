@@ -17,7 +17,7 @@ _CAPABILITIES = {
     "paimon.after-0.9": "options and forms of tables that came after Paimon 0.9",
     "paimon.before-0.9": "tables that Paimon 0.6, 0.7 and 0.8 wrote",
     "paimon.avro": "data files in Avro",
-    "paimon.manifests-orc": "manifests in ORC",
+    "paimon.manifests-orc": "manifests in ORC, and in Parquet",
     "paimon.orc": "data files in ORC",
     "paimon.sets": "fields that are sets in bytes, bitmaps and sketches, and united",
     "paimon.tags": "a tag as the version to read",

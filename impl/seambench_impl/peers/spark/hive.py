@@ -24,7 +24,7 @@ from seambench_impl.peers.spark.frames import SparkScan, open_frame
 _WORDS = (
     *("formats.hive", "query.snapshot", "partitioned"),
     *("hive.text", "hive.csv", "hive.json", "hive.sequence"),
-    *("hive.parquet", "hive.orc", "hive.avro"),
+    *("hive.parquet", "hive.orc", "hive.avro", "hive.old-days"),
     "sql",
 )
 #: The serde of formats whose rows are lines of text, and how the files are stored.

@@ -1,4 +1,7 @@
-"""Days that Spark numbered by the Julian calendar, and which would come out as others.
+"""Days before 1582-10-15 that are numbered by the Julian calendar, and would come out as others.
+
+ORC files state their calendar, so such days are numbered anew. In Parquet and Avro there is no word
+for it but writers' own, and Hive's before version 3 had none: a table of Hive's is held to that.
 
 Spark 2, and later ones where they are told to (`datetimeRebaseModeInWrite`, `LEGACY`), number days
 before 1582-10-15 so that Julian dates keep their text, and times before 1900 by offsets of their
@@ -9,7 +12,10 @@ numbers back: they are refused, and not taken for what they are in all other fil
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from enum import Enum
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -20,8 +26,41 @@ from seamkit.files.footers.chunks import leaves
 _KEY = b"org.apache.spark."
 #: 1582-10-15, from which on both calendars agree, and 1900-01-01, from which on all offsets do.
 _GREGORIAN_DAY, _OFFSETS_DAY = -141427, -25567
+#: The first day, and that of instants, which mean the same to all where nothing tells a calendar.
+UNMARKED = _GREGORIAN_DAY, _GREGORIAN_DAY
 _A_DAY = {"milliseconds": 86_400_000, "microseconds": 86_400_000_000, "nanoseconds": 86_400 * 10**9}
 _UNITS = {"ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}
+
+
+class Calendar(Enum):
+    """A calendar by its number in ORC's footers; the hybrid one is Julian before 1582-10-15."""
+
+    UNKNOWN = 0
+    HYBRID = 1
+    PROLEPTIC = 2
+
+
+def proleptic(days: pa.Array, calendar: Calendar, where: str) -> pa.Array:
+    """Days (date32) by the proleptic calendar, each with the date that it had by its own one.
+
+    The 29th of February of a year that is a leap year to the Julian calendar alone becomes the 1st
+    of March, as in Hive and Spark.
+    """
+    least = pc.min(days.view(pa.int32())).as_py()
+    if calendar is Calendar.PROLEPTIC or least is None or least >= _GREGORIAN_DAY:
+        return days
+    if calendar is Calendar.UNKNOWN:
+        raise RefusedError(
+            f"{where} has days before 1582-10-15, and its footer does not state their calendar: "
+            "its writer's was another than Hive and Spark read them by"
+        )
+    numbers = days.view(pa.int32())
+    values = pc.fill_null(numbers, 0).to_numpy(zero_copy_only=False).astype(np.int64)
+    # Years that begin in March, behind the day that leap years add; 0000-03-01 is day -719470.
+    centuries = (4 * (values + 719_470) + 3) // 1461 // 100
+    moved = values - (centuries - centuries // 4 - 2)
+    anew = np.where(values < _GREGORIAN_DAY, moved, values).astype(np.int32)
+    return pa.array(anew, mask=numbers.is_null().to_numpy(zero_copy_only=False)).view(days.type)
 
 
 def check_calendar(footer: pq.FileMetaData, where: str) -> None:
@@ -29,23 +68,59 @@ def check_calendar(footer: pq.FileMetaData, where: str) -> None:
 
     Times of INT96 have no ranges; see `check_int96`.
     """
-    days = _first_days(footer, b"legacyDateTime", b"3.0.0")
-    if days is None:
-        return
+    days = _first_days(footer.metadata, b"legacyDateTime", b"3.0.0")
+    open_ = None if days is None else _open_column(footer, where, *days)
+    if open_ is not None:
+        raise _refusal(where, open_)
+
+
+def check_unmarked(footer: pq.FileMetaData, where: str) -> bool:
+    """The same of a table's file whose days are by the hybrid calendar unless it says otherwise.
+
+    True where ranges do not rule such days out: values are to be held to `UNMARKED`.
+    """
+    return _is_unmarked(footer) and _open_column(footer, where, *UNMARKED) is not None
+
+
+def _open_column(footer: pq.FileMetaData, where: str, day: int, day_of_times: int) -> str | None:
+    """A column without ranges of such days or times; a range that tells of one is refused."""
+    found = None
     for number in range(footer.num_columns):
         column = footer.schema.column(number)
-        first = _first(json.loads(column.logical_type.to_json()), *days)
+        first = _first(json.loads(column.logical_type.to_json()), day, day_of_times)
         for group in range(footer.num_row_groups) if first is not None else ():
             known = footer.row_group(group).column(number).statistics
-            has_range = known is not None and known.has_min_max
-            if known.min_raw < first if has_range else known is None or known.num_values:
-                raise _refusal(where, column.path)
+            if known is not None and known.has_min_max:
+                if known.min_raw < first:
+                    raise _refusal(where, column.path)
+            elif known is None or known.num_values:
+                found = column.path
+    return found
+
+
+def _is_unmarked(footer: pq.FileMetaData) -> bool:
+    """Whether Hive's classes may have written a file, which has no word of its calendar.
+
+    By Java's library, that is: others have the proleptic one alone, and Spark has words of its own.
+    """
+    try:
+        is_java = (footer.created_by or "").startswith("parquet-mr")
+    except UnicodeDecodeError:
+        return False
+    told = footer.metadata or {}
+    is_marked = _KEY + b"version" in told or told.get(b"writer.date.proleptic") == b"true"
+    return is_java and not is_marked
 
 
 def first_of_int96(footer: pq.FileMetaData) -> int | None:
     """The first day of times of INT96 that means the same to all; None where all days do."""
-    days = _first_days(footer, b"legacyINT96", b"3.1.0")
+    days = _first_days(footer.metadata, b"legacyINT96", b"3.1.0")
     return days and days[1]
+
+
+def first_of_unmarked_int96(footer: pq.FileMetaData) -> int | None:
+    """The same where `check_unmarked` holds."""
+    return _GREGORIAN_DAY if _is_unmarked(footer) else first_of_int96(footer)
 
 
 def check_int96(values: pa.Array | pa.ChunkedArray, first_day: int, name: str, where: str) -> None:
@@ -58,12 +133,46 @@ def check_int96(values: pa.Array | pa.ChunkedArray, first_day: int, name: str, w
                 raise _refusal(where, name)
 
 
-def _first_days(footer: pq.FileMetaData, mark: bytes, since: bytes) -> tuple[int, int] | None:
+def first_of_avro(properties: Mapping[str, bytes]) -> tuple[int, int] | None:
+    """The first day, and that of instants, that mean the same to all; None where all days do."""
+    told = {key.encode(): value for key, value in properties.items()}
+    return _first_days(told, b"legacyDateTime", b"3.0.0")
+
+
+def first_of_unmarked_avro(properties: Mapping[str, bytes]) -> tuple[int, int] | None:
+    """The same where days are by the hybrid calendar unless a file says otherwise."""
+    known = f"{_KEY.decode()}version" in properties
+    if known or properties.get("writer.proleptic") == b"true":
+        return first_of_avro(properties)
+    return UNMARKED
+
+
+def check_days(
+    values: pa.Array, first: tuple[int, int], name: str, where: str, kind_of_file: str = "avro"
+) -> None:
+    """Refuse days and instants before these, at any depth of a column as it was read."""
+    for leaf in leaves(values):
+        kind = leaf.type
+        if pa.types.is_date32(kind):
+            least = pc.min(leaf.view(pa.int32())).as_py()
+            bound = first[0]
+        elif pa.types.is_timestamp(kind) and kind.tz is not None:  # Spark leaves others as they are
+            least = pc.min(leaf.view(pa.int64())).as_py()
+            bound = first[1] * _A_DAY[_UNITS[kind.unit]]
+        else:
+            continue
+        if least is not None and least < bound:
+            raise _refusal(where, name, kind_of_file)
+
+
+def _first_days(
+    words: Mapping[bytes, bytes] | None, mark: bytes, since: bytes
+) -> tuple[int, int] | None:
     """The first day, and that of times, which mean the same to all; None for a file without mark.
 
     Versions are compared as texts, as Spark compares them.
     """
-    told = footer.metadata or {}
+    told = words or {}
     version = told.get(_KEY + b"version")
     if version is None or (version >= since and _KEY + mark not in told):
         return None
@@ -80,9 +189,9 @@ def _first(kind: dict[str, object], day: int, day_of_times: int) -> int | None:
     return None
 
 
-def _refusal(where: str, name: str) -> RefusedError:
+def _refusal(where: str, name: str, kind: str = "parquet") -> RefusedError:
     return RefusedError(
-        f"{where}: column {name} may have days before 1582-10-15, or times before 1900, and Spark "
-        "numbered them by the Julian calendar and offsets of old: have it write the file anew with "
-        "spark.sql.parquet.datetimeRebaseModeInWrite=CORRECTED (int96RebaseModeInWrite)"
+        f"{where}: column {name} may have days before 1582-10-15, or times before 1900, that Spark "
+        "or Hive numbered by the Julian calendar and offsets of old: have Spark write the file "
+        f"anew with spark.sql.{kind}.datetimeRebaseModeInWrite=CORRECTED (int96RebaseModeInWrite)"
     )

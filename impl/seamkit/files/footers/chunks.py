@@ -50,6 +50,9 @@ _VALUE_BYTES = (1, 4, 8, 12, 4, 8, 0)
 _WRITER = re.compile(r"(parquet-mr|parquet-cpp) version (\d+)\.(\d+)")
 #: The release of Arrow from which on times of INT96 before 1970 have a time of day from 0 on.
 _FORWARD = 23
+#: A time of INT96: of its day, which may be counted back from midnight, and the Julian day.
+_INT96 = np.dtype([("nanos", "<i8"), ("day", "<u4")])
+_JULIAN_1970, _MOST_DAYS = 2_440_588, 1 << 18
 _ORDERING = {"parquet-mr": (1, 10), "parquet-cpp": (1, 3)}
 _OLD_ENCODINGS = frozenset(("PLAIN", "PLAIN_DICTIONARY", "RLE_DICTIONARY", "RLE", "BIT_PACKED"))
 
@@ -268,15 +271,17 @@ def counts_back(footer: pq.FileMetaData) -> bool:
     return found is not None and int(found[2]) < _FORWARD
 
 
-def written_units(footer: pq.FileMetaData, name: str) -> frozenset[str]:
-    """Units of the times in a column as its writer had them in Arrow; none where nobody knows."""
-    told = (footer.metadata or {}).get(b"arrow:schema", b"")
-    try:
-        schema = pa.ipc.read_schema(pa.BufferReader(binascii.a2b_base64(told)))
-        kind = schema.field(name).type
-    except (binascii.Error, OSError, pa.ArrowException, KeyError, UnicodeDecodeError):
-        return frozenset()
-    return frozenset(re.findall(r"timestamp\[(\w+)", str(kind)))
+def fits_64_bits(values: pa.Array) -> bool:
+    """Whether times of INT96, as twelve bytes, are numbers of nanoseconds; true of other values."""
+    if values.type != pa.binary(_INT96.itemsize):
+        return True
+    known = values.drop_null()
+    stored = np.frombuffer(known.buffers()[1], _INT96)[known.offset : known.offset + len(known)]
+    days = stored["day"].astype(np.int64) - _JULIAN_1970
+    if (np.abs(days) > _MOST_DAYS).any():
+        return False
+    micros = days * 86_400_000_000 + stored["nanos"] // 1000
+    return not (np.abs(micros) >= (1 << 63) // 1000).any()
 
 
 def paths_twice(footer: pq.FileMetaData) -> frozenset[str]:

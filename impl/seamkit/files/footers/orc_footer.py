@@ -20,8 +20,11 @@ from pyarrow import orc
 from seambase.errors import InputError, RefusedError
 from seambase.wording import counted
 from seamkit.core.unpack import Bound, unpack
+from seamkit.files.footers.calendars import Calendar
 
-_STRIPES, _STATISTICS = 3, 7  # of the footer
+_STRIPES, _TYPES, _STATISTICS, _CALENDAR = 3, 4, 7, 11  # of the footer
+_KIND, _CHAR = 1, 17  # of a type
+_JAVA = "ORC_JAVA"
 _OFFSET, _INDEX, _DATA, _FOOTER, _ROWS = 1, 2, 3, 4, 5  # of a stripe
 _ZONE = 3  # of a stripe's footer
 _COLUMNS = 1  # of the statistics of all stripes and of one
@@ -38,6 +41,25 @@ class OrcFooter:
     opened: orc.ORCFile
     read: Callable[[int, int], bytes | pa.Buffer]
     name: str
+
+    @cached_property
+    def calendar(self) -> Calendar:
+        """By which days are numbered; Java's library had one alone before it stated any."""
+        for number, value in fields(self._footer, f"{self.name}, footer"):
+            if number == _CALENDAR and value in (Calendar.HYBRID.value, Calendar.PROLEPTIC.value):
+                return Calendar(value)
+        return Calendar.HYBRID if self.opened.writer == _JAVA else Calendar.UNKNOWN
+
+    @cached_property
+    def chars(self) -> frozenset[int]:
+        """Columns of texts of a fixed length, by ORC's numbers; see `kinds`."""
+        where = f"{self.name}, footer"
+        types = [value for number, value in fields(self._footer, where) if number == _TYPES]
+        return frozenset(
+            number
+            for number, told in enumerate(types)
+            if isinstance(told, memoryview) and dict(fields(told, where)).get(_KIND) == _CHAR
+        )
 
     def zones(self) -> list[str]:
         """The writer's zone of each stripe; "" where none is named, which means UTC."""
@@ -67,11 +89,11 @@ class OrcFooter:
         ]
         total, number = 0, 1  # the first one is the row
         for field in self.opened.schema:
-            kinds = list(_kinds(field.type))
-            for inner, kind in enumerate(kinds if field.name in names else ()):
+            own = list(kinds(field.type))
+            for inner, kind in enumerate(own if field.name in names else ()):
                 values, size = known[number + inner] if number + inner < len(known) else (0, 0)
                 total += size + (values if inner else rows) * _width(kind)
-            number += len(kinds)
+            number += len(own)
         return total
 
     def ranges(self, schema: pa.Schema) -> dict[str, Known]:
@@ -86,12 +108,13 @@ class OrcFooter:
         found, number, rows = {}, 1, self.opened.nrows  # the first one is the row
         for field in self.opened.schema:
             wanted = schema.field(field.name).type if field.name in schema.names else None
-            if wanted == field.type and number < len(told) and not pa.types.is_nested(field.type):
+            is_plain = not pa.types.is_nested(field.type) and number not in self.chars
+            if wanted == field.type and number < len(told) and is_plain:
                 where = f"{self.name}, column {field.name!r}"
                 found[field.name] = column_range(
                     told[number], field.type, rows, where, has_texts=has_texts
                 )
-            number += len(list(_kinds(field.type)))
+            number += len(list(kinds(field.type)))
         return found
 
     @property
@@ -157,15 +180,15 @@ def _values_and_bytes(column: memoryview, where: str) -> tuple[int, int]:
     return values, size
 
 
-def _kinds(kind: pa.DataType) -> Iterator[pa.DataType]:
+def kinds(kind: pa.DataType) -> Iterator[pa.DataType]:
     """A type and those within it, in the order in which ORC numbers columns."""
     yield kind
     for number in range(kind.num_fields):
         field = kind.field(number)
         if pa.types.is_map(kind) and number == 0 and pa.types.is_struct(field.type):
-            yield from list(_kinds(field.type))[1:]  # entries are no column of ORC's
+            yield from list(kinds(field.type))[1:]  # entries are no column of ORC's
         else:
-            yield from _kinds(field.type)
+            yield from kinds(field.type)
 
 
 def _width(kind: pa.DataType) -> int:

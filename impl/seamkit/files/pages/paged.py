@@ -25,7 +25,7 @@ from seamkit.core._seam import ffi, lib
 from seamkit.core.border import batch_of, call
 from seamkit.core.unpack import Bound
 from seamkit.files.file_cache import KEPT
-from seamkit.files.footers.calendars import check_int96, first_of_int96
+from seamkit.files.footers.calendars import check_int96
 from seamkit.files.footers.chunks import paths_twice
 from seamkit.files.pages.bounds import (
     ColumnPages,
@@ -123,6 +123,7 @@ class PagedFile:
         self._options = opened.options
         self._rules = opened.rules
         self._bound = opened.bound
+        self._first_of_int96 = opened.first_of_int96
 
     def spans_that_may_match(
         self, condition: pc.Expression, schema: pa.Schema, counted: Collection[str], row_group: int
@@ -203,7 +204,7 @@ class PagedFile:
 
     @functools.cached_property
     def _first_day(self) -> int | None:
-        return first_of_int96(self._footer)
+        return self._first_of_int96(self._footer)
 
     def _batches(
         self, columns: Sequence[_Column], row_group: int, positions: Integers, batch_rows: int
@@ -477,7 +478,7 @@ def _trial() -> bool:
     pq.write_table(table, sink, write_page_index=True, write_page_checksum=True, **how)
     content = pa.BufferReader(sink.getvalue())
     file, where = pq.ParquetFile(content), "a trial of pages"
-    opened = OpenParquet(file, content, where, {}, LOSSLESS, None, Bound())
+    opened = OpenParquet(file, content, where, {}, LOSSLESS, None, Bound(), lambda _: None)
     positions = np.array([3, 4, 555, 998])
     found = PagedFile(opened).rows(table.schema, 0, positions, 3)
     read = None if found is None else pa.Table.from_batches(found, table.schema)

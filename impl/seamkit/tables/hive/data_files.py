@@ -20,6 +20,13 @@ import pyarrow.compute as pc
 from seambase.errors import RefusedError
 from seamkit.avro.data_file import AvroReader
 from seamkit.files.columns import Finder, FoundReader, Place, Source, places
+from seamkit.files.footers.calendars import (
+    UNMARKED,
+    check_days,
+    check_unmarked,
+    first_of_unmarked_avro,
+    first_of_unmarked_int96,
+)
 from seamkit.files.orc import OrcReader
 from seamkit.files.parquet import ParquetReader
 from seamkit.files.promotion import LosslessTypes, with_inner
@@ -77,15 +84,16 @@ class HiveTypes(LosslessTypes):
 
 _TYPES = HiveTypes()
 _READERS: Mapping[str, Callable[..., FileReader]] = {
-    "parquet": partial(ParquetReader, int96_unit="us"),
-    "orc": OrcReader,
-    "avro": AvroReader,
+    "parquet": partial(ParquetReader, int96_unit="us", first_of_int96=first_of_unmarked_int96),
+    "orc": partial(OrcReader, by_calendar=True),
+    "avro": partial(AvroReader, first_days=first_of_unmarked_avro),
 }
 
 
 def open_column_file(storage: Storage, path: str, description: Description) -> FileReader:
     """Open a data file of a table whose format is `parquet`, `orc` or `avro`."""
     reader = _READERS[description.format](storage, path, _TYPES)
+    holds_days = isinstance(reader, ParquetReader) and reader.asked(check_unmarked)
     own, by_name = list(reader.schema), places(reader.schema, lambda field: (field.name.lower(),))
     if any(description.properties.get(name, "").lower() == "true" for name in _BY_POSITION) or (
         description.format == "orc" and own and all(_PLACES.fullmatch(f.name) for f in own)
@@ -93,21 +101,36 @@ def open_column_file(storage: Storage, path: str, description: Description) -> F
         pairs = zip(description.columns, by_name, strict=False)
         by_name = [replace(place, keys=(name,)) for name, place in pairs]
     finder = Finder(None, Place("", (), by_name), reader.name)
-    return FoundReader(reader, partial(_found, finder, description.columns))
+    return FoundReader(reader, partial(_found, finder, description.columns, holds_days))
 
 
-def _found(finder: Finder, columns: Mapping[str, HiveType], wanted: pa.Field) -> Source:
-    """Where a column comes from; texts of a length are as the table has them, not the file."""
+def _found(
+    finder: Finder, columns: Mapping[str, HiveType], holds_days: bool, wanted: pa.Field
+) -> Source:
+    """Where a column comes from; texts of a length are as the table has them, not the file.
+
+    `holds_days`: no range of the file tells that its days mean the same to all.
+    """
     source, kind = finder(wanted), columns.get(wanted.name)
-    if source.read is None or kind is None or not _has_lengths(kind):
+    if source.read is None or kind is None or not (holds_days or _has_lengths(kind)):
         return source
-    return replace(source, make=partial(_made, kind, f"{finder.where}: column {wanted.name!r}"))
+    where = f"{finder.where}: column {wanted.name!r}"
+    held = (wanted.name, finder.where) if holds_days else None
+    return replace(source, make=partial(_made, kind, where, held))
 
 
-def _made(kind: HiveType, where: str, column: pa.Array | None, positions: Positions) -> pa.Array:
+def _made(
+    kind: HiveType,
+    where: str,
+    held: tuple[str, str] | None,
+    column: pa.Array | None,
+    positions: Positions,
+) -> pa.Array:
     """See `Make`."""
     del positions
     assert column is not None
+    if held is not None:
+        check_days(column, UNMARKED, *held, "parquet")
     return _fitted(kind, column, where)
 
 

@@ -116,14 +116,23 @@ def test_times_of_int96_may_count_back_from_midnight(
     reader = ParquetReader(Storage(str(tmp_path)), path.name, int96_unit=unit)
     kind = pa.timestamp("us" if unit else "ns")
     wanted = pa.schema([("t", kind if within == "flat" else pa.struct([("u", kind)]))])
-    if stored == "untold":  # 1969 or 2554: nobody knows
-        with pytest.raises(RefusedError, match=r"columns \['t'\] have times of INT96"):
-            list(reader.batches(wanted, 2, use_threads=False))
-        return
     found = pa.Table.from_batches(reader.batches(wanted, 2, use_threads=False))
     flat = found if within == "flat" else found.flatten()
     want = pc.cast(times, kind, safe=False)
     assert flat.column(0).combine_chunks().equals(want)
+
+
+def test_any_writer_may_count_back_from_midnight(tmp_path: Path) -> None:
+    """As Paimon does by Java's library: the bytes tell, and no name of a writer."""
+    times = pa.array([-1, None, -_DAY_NS - 1, 5], pa.timestamp("ns"))
+    path = tmp_path / "base.parquet"
+    how = {"use_dictionary": False, "compression": "none"}
+    pq.write_table(pa.table({"t": times}), path, use_deprecated_int96_timestamps=True, **how)
+    _as_arrow_22(path, times)
+    path.write_bytes(path.read_bytes().replace(b"parquet-cpp-arrow", b"parquet-of-others"))
+    reader = ParquetReader(Storage(str(tmp_path)), path.name)
+    found = pa.Table.from_batches(reader.batches(reader.schema, 4, use_threads=False))
+    assert found["t"].combine_chunks().equals(times)
 
 
 @pytest.mark.parametrize("year", [1500, 2300, 9999])

@@ -5,12 +5,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import fastavro
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
 from seambase.errors import RefusedError
+from seamkit.avro.data_file import AvroReader
 from seamkit.files.parquet import ParquetReader, open_parquet
 from seamkit.files.storage import Storage
 from seamkit.scan.native_path import native_rows
@@ -163,3 +165,53 @@ def test_chosen_pages_are_held_to_it(tmp_path: Path) -> None:
     assert read(3000) == 1  # of its page alone
     with pytest.raises(RefusedError, match="column c may have days"):
         read(51)
+
+
+@pytest.mark.parametrize("within", _WITHIN)
+@pytest.mark.parametrize(
+    ("marks", "first"),
+    [
+        (_MARKS, _GREGORIAN),
+        ({**_MARKS, "timeZone": "Asia/Tokyo"}, _OFFSETS),
+        ({"version": "2.4.8"}, _OFFSETS),
+        ({"version": "3.5.9"}, None),
+        ({}, None),
+    ],
+)
+@pytest.mark.parametrize("kind", ["date", "timestamp-millis", "timestamp-micros"])
+def test_avro_files_have_the_same_marks(
+    tmp_path: Path, kind: str, marks: Mapping[str, str], first: dt.datetime | None, within: str
+) -> None:
+    """Days and instants; local times are left alone, as Spark leaves them."""
+    is_date = kind == "date"
+    bound = _GREGORIAN if is_date or first is None else first
+    units = {"date": 86_400, "timestamp-millis": 1e-3, "timestamp-micros": 1e-6}
+    number = int((bound - dt.datetime(1970, 1, 1)).total_seconds() / units[kind])
+    base = "int" if is_date else "long"
+
+    def read(value: int, logical: str) -> int:
+        leaf = {"type": base, "logicalType": logical}
+        type_, datum = {
+            "flat": (leaf, value),
+            "list": ({"type": "array", "items": leaf}, [value]),
+            "struct": (
+                {"type": "record", "name": "s", "fields": [{"name": "x", "type": leaf}]},
+                {"x": value},
+            ),
+            "map": ({"type": "map", "values": leaf}, {"a": value}),
+        }[within]
+        schema = {"type": "record", "name": "r", "fields": [{"name": "c", "type": type_}]}
+        own = {f"org.apache.spark.{key}": text for key, text in marks.items()}
+        with (tmp_path / "a.avro").open("wb") as file:
+            fastavro.writer(file, fastavro.parse_schema(schema), [{"c": datum}], metadata=own)
+        reader = AvroReader(Storage(str(tmp_path)), "a.avro")
+        return sum(batch.num_rows for batch in reader.batches(reader.schema, 2, use_threads=False))
+
+    assert read(number, kind) == 1
+    if first is None:
+        assert read(number - 1, kind) == 1
+        return
+    with pytest.raises(RefusedError, match=r"a\.avro: column c may have days .*spark\.sql\.avro"):
+        read(number - 1, kind)
+    if not is_date:
+        assert read(number - 1, f"local-{kind}") == 1

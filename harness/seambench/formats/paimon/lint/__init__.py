@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow.orc as orc
+import pyarrow.parquet as pq
 
 from seambase.errors import InputError
 from seambench.contracts.formats import Fault
@@ -179,15 +180,21 @@ def _count_findings(table: _Table, merged: _Manifests) -> Iterator[Finding]:
 
 
 def _read(table: _Table, name: str, rule: str) -> list[Any]:
-    """Rows of a file below `manifest`, in Avro or ORC."""
+    """Rows of a file below `manifest`, in Avro, ORC or Parquet."""
     file = table.path / "manifest" / name
     if size_of(file) is None:
         raise UnreadError(f"{rule}.missing", f"manifest/{name}", "there is no such file")
     try:
-        return read_avro(file).rows if is_avro(file) else orc.read_table(file).to_pylist()
+        rows: list[Any]
+        if is_avro(file):
+            rows = read_avro(file).rows
+        else:
+            is_orc = file.read_bytes().startswith(b"ORC")
+            rows = (orc if is_orc else pq).read_table(file).to_pylist()
     except DAMAGE as why:
         says = f"it cannot be read: {reason(why)}"
         raise UnreadError(f"{rule}.unreadable", f"manifest/{name}", says) from why
+    return rows
 
 
 def _list_findings(table: _Table, which: str, name: str, merged: _Manifests) -> Iterator[Finding]:

@@ -1,7 +1,7 @@
 """Manifests: which data files and index files are live in a snapshot.
 
 A snapshot names lists of manifests, these name manifests, these add and delete data files. They
-are Avro, resolved by the schema of their writer, or ORC: newer versions have more fields.
+are Avro, resolved by the schema of their writer, ORC or Parquet: newer versions have more fields.
 
 Partitions, smallest and largest keys are Paimon's binary rows. In a manifest a row has its number
 of fields in front (int32, big-endian). Then come a byte for the row's kind, a bit for each field
@@ -13,7 +13,7 @@ either up to seven bytes and their number, or offset and length.
 from __future__ import annotations
 
 import struct
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import repeat
@@ -26,6 +26,8 @@ from seambase.values import decimal_of, value_class
 from seambase.wording import counted
 from seamkit.avro.data_file import AvroReader, Records
 from seamkit.files.orc import OrcReader
+from seamkit.files.parquet import ParquetReader
+from seamkit.files.reader import FileReader
 from seamkit.files.storage import Storage
 from seamkit.tables.paimon.metadata.snapshots import ManifestList, Snapshot
 
@@ -117,7 +119,11 @@ def _bytes(row: bytes, at: int) -> bytes:
 
 _FOLDER = "manifest"
 _ADD, _DELETE = 0, 1
-_ORC = b"ORC"
+#: By the first bytes of a manifest; all others are Avro.
+_COLUMNAR: Mapping[bytes, Callable[[Storage, str], FileReader]] = {
+    b"ORC": OrcReader,
+    b"PAR1": ParquetReader,
+}
 _BATCH_ROWS = 1 << 16
 _BYTES_AN_ENTRY = 1500  # in memory, about
 _KEY_INDEX, _VECTORS = "HASH", "DELETION_VECTORS"
@@ -372,7 +378,7 @@ def _files_of(entries: Records) -> Iterator[FileEntry]:
 def _batches(
     storage: Storage, name: str, kind: str, size_bytes: int | None = None
 ) -> Iterator[Records]:
-    """The records of a manifest of some kind, in Avro or ORC."""
+    """The records of a manifest of some kind."""
     path = f"{_FOLDER}/{name}"
     where = storage.full(path)
     content = storage.read(path)
@@ -380,8 +386,8 @@ def _batches(
         raise InputError(
             f"{where}: {counted(len(content), 'byte')} where {size_bytes:,} are stated"
         )
-    is_orc = content[:3] == _ORC
-    reader = OrcReader(storage, path) if is_orc else AvroReader(storage, path, content=content)
+    columnar = next((_COLUMNAR[own] for own in _COLUMNAR if content.startswith(own)), None)
+    reader = columnar(storage, path) if columnar else AvroReader(storage, path, content=content)
     for batch in reader.batches(reader.schema, _BATCH_ROWS, use_threads=False):
         entries = Records(batch.to_struct_array(), where)
         for number in {*entries.values("_VERSION", int, needed=True)} - {*_VERSIONS[kind]}:

@@ -1,0 +1,157 @@
+"""Parquet footers whose columns are told otherwise, so that pyarrow hands out what is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+_MAGIC = b"PAR1"
+_TAIL_BYTES = 4 + len(_MAGIC)
+# Fields of a column: its type, the length of its values, its name, how many columns are below it,
+# converted and logical type.
+_TYPE, _LENGTH, _NAME, _CHILDREN, _MEANINGS = 1, 2, 4, 5, frozenset((6, 10))
+# Types of Thrift's compact protocol.
+_BOOLEANS, _BYTE, _INTEGERS, _INT32, _BINARY, _LIST, _STRUCT = (1, 2), 3, (4, 5, 6), 5, 8, 9, 12
+# Values of these: the types INT96 and FIXED_LEN_BYTE_ARRAY, and the number 12.
+_OF_INT96, _OF_FIXED, _TWELVE = b"\x06", b"\x0e", b"\x18"
+
+Field = tuple[int, int, memoryview | bytes]
+"""A field of a struct: number, type, bytes."""
+
+
+def rewritten(
+    footer: pq.FileMetaData, change: Callable[[str, int, Sequence[Field]], Sequence[Field]]
+) -> pq.FileMetaData | None:
+    """A footer whose columns have the fields that `change` makes of a name, a depth and those told.
+
+    None where pyarrow writes footers, or reads this one, otherwise than is known here.
+    """
+    sink = pa.BufferOutputStream()
+    footer.write_metadata_file(sink)
+    whole = sink.getvalue()
+    try:
+        at, begin = _changed(memoryview(whole).cast("B"), change)
+        body = begin + whole.slice(at, whole.size - at - _TAIL_BYTES).to_pybytes()
+        tail = len(body).to_bytes(4, "little") + _MAGIC
+        found = pq.read_metadata(pa.BufferReader(_MAGIC + body + tail))
+        found.schema.to_arrow_schema()
+    except (ValueError, KeyError, IndexError, OSError, pa.ArrowException):
+        return None
+    return found if found.num_row_groups == footer.num_row_groups else None
+
+
+def footer_of_int96(footer: pq.FileMetaData) -> pq.FileMetaData | None:
+    """The footer of a file whose times of INT96 are twelve bytes each; None as of `rewritten`."""
+
+    def change(name: str, depth: int, fields: Sequence[Field]) -> Sequence[Field]:
+        del name, depth
+        if not any(one[0] == _TYPE and bytes(one[2]) == _OF_INT96 for one in fields):
+            return fields
+        own: list[Field] = [(_TYPE, _INT32, _OF_FIXED), (_LENGTH, _INT32, _TWELVE)]
+        return own + [one for one in fields if one[0] > _LENGTH and one[0] not in _MEANINGS]
+
+    return rewritten(footer, change)
+
+
+def _changed(
+    footer: memoryview, change: Callable[[str, int, Sequence[Field]], Sequence[Field]]
+) -> tuple[int, bytes]:
+    """A footer up to the end of its list of columns, changed; and where that list ended."""
+    words = _Compact(footer, len(_MAGIC))
+    for kind in (_INT32, _LIST):  # the version, then the columns
+        if words.byte() != 1 << 4 | kind:
+            raise ValueError("a footer in another order")
+        if kind == _INT32:
+            words.varint()
+    count = words.elements(_STRUCT)
+    out = bytearray(footer[len(_MAGIC) : words.at])
+    open_parents = [1]  # columns that are still to come of each, the root's one first
+    for _ in range(count):
+        fields = list(words.fields())
+        known = {number: value for number, _, value in fields}
+        name = bytes(_Compact(known[_NAME], 0).text()).decode()
+        _write(out, change(name, len(open_parents) - 1, fields))
+        open_parents[-1] -= 1
+        children = _Compact(known[_CHILDREN], 0).integer() if _CHILDREN in known else 0
+        if children:
+            open_parents.append(children)
+        while open_parents and not open_parents[-1]:
+            open_parents.pop()
+    return words.at, bytes(out)
+
+
+def _write(out: bytearray, fields: Iterable[Field]) -> None:
+    """A struct, each field behind the difference of its number to the one before it."""
+    last = 0
+    for number, kind, value in fields:
+        out.append((number - last) << 4 | kind)
+        out += value
+        last = number
+    out.append(0)
+
+
+class _Compact:
+    """Thrift's compact form, from some place on."""
+
+    def __init__(self, data: memoryview, at: int) -> None:
+        self._data = data
+        self.at = at
+
+    def byte(self) -> int:
+        self.at += 1
+        return self._data[self.at - 1]
+
+    def varint(self) -> int:
+        """A number from 0 on, seven bits a byte, the lowest first."""
+        value = shift = 0
+        while True:
+            byte = self.byte()
+            value |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                return value
+            shift += 7
+
+    def integer(self) -> int:
+        """A number whose lowest bit is its sign."""
+        value = self.varint()
+        return value >> 1 ^ -(value & 1)
+
+    def text(self) -> memoryview:
+        """Bytes behind their length."""
+        size = self.varint()
+        self.at += size
+        return self._data[self.at - size : self.at]
+
+    def elements(self, kind: int) -> int:
+        """How many elements a list has."""
+        header = self.byte()
+        if header & 0xF != kind:
+            raise ValueError("a list of something else")
+        return self.varint() if header >> 4 == 0xF else header >> 4
+
+    def fields(self) -> Iterator[tuple[int, int, memoryview]]:
+        """The fields of a struct: number, type, bytes."""
+        number = 0
+        while header := self.byte():
+            if not header >> 4:
+                raise ValueError("a field far from the one before it")
+            number += header >> 4
+            begin = self.at
+            self.skip(header & 0xF)
+            yield number, header & 0xF, self._data[begin : self.at]
+
+    def skip(self, kind: int) -> None:
+        """Pass over a value; a boolean is its type."""
+        if kind in (_BYTE, *_BOOLEANS):
+            self.at += kind == _BYTE
+        elif kind in _INTEGERS:
+            self.varint()
+        elif kind == _BINARY:
+            self.text()
+        elif kind == _STRUCT:
+            for _ in self.fields():
+                pass
+        else:
+            raise ValueError(f"a value of type {kind}")
