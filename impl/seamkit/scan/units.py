@@ -532,4 +532,5 @@ class ReadPlan:
     @property
     def size_bytes(self) -> int:
         """Bytes of its units' files."""
-        return sum(unit.size_bytes for unit in self.units)
+        with gc_paused():  # a format may make the files now
+            return sum(unit.size_bytes for unit in self.units)

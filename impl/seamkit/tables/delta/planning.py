@@ -236,7 +236,8 @@ class UnitFile(AddFile, Sequence[DataFile]):
         return iter(self._made or self._make())
 
     def _make(self) -> tuple[DataFile, ...]:
-        live = LiveFile(**_fields(self), table=self.table)
+        own = self.path, self.partition_values, self.size_bytes, self.stats, self.vector
+        live = LiveFile(*own, self.base_row_id, self.row_commit_version, table=self.table)
         place, rows, told = self.table.files.place(self.path), stated_rows(self), live.statistics
         file = DataFile(place, self.size_bytes, live.open, rows, told, identity=live.identity)
         # Of threads that meet here each has a file that does as the others do.
