@@ -62,7 +62,10 @@ def change_rows(
             return unit_rows(unit, schema, context)
         return _of_commit(own.commits[unit.name], own.columns, schema, context)
     if hasattr(own, "writes"):
-        return _of_write(unit.name, own.writes[unit.name], own.columns, context)
+        old, new = (_by_key(plan, own.columns, context) for plan in own.writes[unit.name])
+        if unit.name in own.overwrites:
+            return _images(_all_anew(old, new, own.columns))
+        return _images(_of_write(unit.name, old, new, own.columns))
     if hasattr(own, "states"):
         find = _images if own.with_images else _new
         return find(_states(own.states[unit.name], own.keys, context))
@@ -99,28 +102,32 @@ def _not_in_both(
     return found
 
 
-def _of_write(
-    instant: str, plans: Sequence[ReadPlan], columns: Sequence[str], context: ReadContext
-) -> Iterator[Row]:
+_ByKey = dict[Sequence[str], list[Row]]
+
+
+def _by_key(plan: ReadPlan, columns: Sequence[str], context: ReadContext) -> _ByKey:
+    """The rows of a state of a Hudi table by their key."""
+    rows: _ByKey = {}
+    for row in plan_rows(plan, [_COMMIT_TIME, *_KEY, *columns], context):
+        rows.setdefault(tuple(row[one] or "" for one in _KEY), []).append(row)
+    return rows
+
+
+def _of_write(instant: str, old: _ByKey, new: _ByKey, columns: Sequence[str]) -> _Changed:
     """What a write of Hudi did: of the rows of a key those that it did not leave as they were."""
-    names = [_COMMIT_TIME, *_KEY, *columns]
-    states: list[dict[Sequence[str], list[Row]]] = []
-    for plan in plans:
-        states.append({})
-        for row in plan_rows(plan, names, context):
-            states[-1].setdefault(tuple(row[one] or "" for one in _KEY), []).append(row)
-    old, new = states
+    for key in old | new:
+        rows = new.get(key, [])
+        own = [_some(row, columns) for row in rows if row[_COMMIT_TIME] == instant]
+        left = [_some(row, columns) for row in rows if row[_COMMIT_TIME] != instant]
+        was = [_some(row, columns) for row in old.get(key, [])]
+        was, left = _not_in_both(was, left, columns)
+        yield from itertools.zip_longest(was, own + left)
 
-    def told() -> _Changed:
-        for key in old | new:
-            rows = new.get(key, [])
-            own = [_some(row, columns) for row in rows if row[_COMMIT_TIME] == instant]
-            left = [_some(row, columns) for row in rows if row[_COMMIT_TIME] != instant]
-            was = [_some(row, columns) for row in old.get(key, [])]
-            was, left = _not_in_both(was, left, columns)
-            yield from itertools.zip_longest(was, own + left)
 
-    return _images(told())
+def _all_anew(old: _ByKey, new: _ByKey, columns: Sequence[str]) -> _Changed:
+    """What an overwrite did: no row is met, whatever its key."""
+    yield from ((_some(row, columns), None) for rows in old.values() for row in rows)
+    yield from ((None, _some(row, columns)) for rows in new.values() for row in rows)
 
 
 def _some(row: Row, columns: Sequence[str]) -> Row:

@@ -9,7 +9,7 @@ rows structs instead of JSON.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,11 +36,14 @@ class WriteChanges:
         writes: by unit the groups that its write touched, before and after it.
         columns: of the table, without Hudi's own.
         options: how a state is read.
+        overwrites: units whose write put new groups in the place of others. Whatever keys they
+            share, all rows before it are gone and all after it new (replace commits of RFC 51).
     """
 
     writes: Mapping[str, tuple[ReadPlan, ReadPlan]]
     columns: Sequence[str]
     options: ScanOptions
+    overwrites: Container[str] = ()
 
     def __call__(
         self, unit: ReadUnit, schema: pa.Schema, batch_rows: int, context: ReadContext
@@ -54,7 +57,9 @@ class WriteChanges:
             read_state(plan, names, self.options, context) for plan in self.writes[unit.name]
         )
         old_keys, new_keys = _keys(before), _keys(after)
-        if _doubled(old_keys) or _doubled(new_keys):
+        if unit.name in self.overwrites:
+            old_keys = pa.nulls(len(before), old_keys.type)
+        elif _doubled(old_keys) or _doubled(new_keys):
             with context.allocator.reserve(2 * (before.nbytes + after.nbytes)):
                 before, after = _touched(before, after, unit.name)
                 old_keys, new_keys = _numbered(_keys(before)), _numbered(_keys(after))

@@ -243,7 +243,7 @@ class HudiTable(FolderTable):
         window = request.window(self)
         writes = self._timeline.completed_writes(archived=True)
         planner = self._planner(request.options.strict)
-        units, states = [], {}
+        units, states, overwrites = list[ReadUnit](), {}, set[str]()
         for instant, body in writes:
             i = instant.requested
             if not body and window.hands_out(i):
@@ -252,7 +252,9 @@ class HudiTable(FolderTable):
                     "changed"
                 )
             if changes_rows(body) and window.sees(i) and window.hands_out(i):
-                groups = written_groups(body) | set(replaced_groups(instant, body))
+                replaced = set(replaced_groups(instant, body))
+                groups = written_groups(body) | replaced
+                overwrites |= {i} if replaced else set()
                 since = instant.completed or i
                 later = {w.requested for w, _ in writes if (w.completed or w.requested) > since}
                 hidden = (Window(hidden=frozenset(one)) for one in (later | {i}, later))
@@ -268,7 +270,7 @@ class HudiTable(FolderTable):
         own = self.columns
         schema = image_schema(pa.schema([self.schema.field(name) for name in own]))
         plan = ReadPlan(self._storage.root, schema, units, counted(len(units), "write"))
-        read = WriteChanges(states, own, request.options)
+        read = WriteChanges(states, own, request.options, overwrites)
         one_by_one = dataclasses.replace(request.options, threads=1)
         return self._scan(plan, columns, condition, one_by_one, read_by=("changes", read))
 

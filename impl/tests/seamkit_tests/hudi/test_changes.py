@@ -61,7 +61,8 @@ COPY_ON_WRITE = [
 ]
 REPLACED = [
     {(k, "i", None, "old") for k in ("a", "b")},
-    {("a", "u", "old", "new"), ("b", "d", "old", None), ("c", "i", None, "new")},
+    # An overwrite meets no row: `a` is another one, of another file.
+    {(k, "d", "old", None) for k in "ab"} | {(k, "i", None, "new") for k in "ac"},
 ]
 FILLED = [
     {(k, "i", None, "base") for k in "abc"},
