@@ -48,10 +48,7 @@ void seam_recycle_release(void) {}
  *
  * Classes: multiples of 64 bytes up to 1 KiB, then eight steps between powers of two, up to 4 GiB.
  * Small blocks are kept by the thread that frees them, without a lock; large ones, and small ones
- * that a thread has too many of (because another thread makes them), by the process. Where there
- * is no room for a large one, those of the class that was used the longest ago go back to the
- * system: otherwise the first table that a process reads would fill the shelf with blocks that no
- * later table asks for. */
+ * that a thread has too many of (because another thread makes them), by the process. */
 enum {
     UNIT = 64,
     UNIT_CLASSES = 16,
@@ -72,8 +69,6 @@ struct kept {
 struct shelf {
     struct kept *blocks[CLASSES];
     size_t held_bytes;
-    uint64_t used[CLASSES]; /* when a class was last asked or given, in `moment`s */
-    uint64_t moment;
 };
 
 static struct shelf process;
@@ -146,47 +141,13 @@ static bool push(struct shelf *shelf, int number, void *freed, size_t whole, siz
     return true;
 }
 
-/* Bytes of a block of a class. */
-static size_t class_bytes(int number) {
-    int power = (number - UNIT_CLASSES) / STEPS + FIRST_POWER;
-    size_t step = (size_t)((number - UNIT_CLASSES) % STEPS + STEPS + 1);
-    return number < UNIT_CLASSES ? (size_t)(number + 1) * UNIT : step << (power - STEP_BITS);
-}
-
-/* Takes what was used the longest ago, but for class `number`, off the shelf until `whole` more
- * bytes have room; what it took comes before `taken`. */
-static struct kept *make_room(struct shelf *shelf, int number, size_t whole, size_t limit) {
-    struct kept *taken = NULL;
-    while (shelf->held_bytes + whole > limit) {
-        int oldest = -1;
-        for (int i = 0; i < CLASSES; i++) {
-            if (i != number && shelf->blocks[i] != NULL &&
-                (oldest < 0 || shelf->used[i] < shelf->used[oldest])) {
-                oldest = i;
-            }
-        }
-        if (oldest < 0) {
-            break;
-        }
-        struct kept *block = pop(shelf, oldest, class_bytes(oldest));
-        block->next = taken;
-        taken = block;
-    }
-    return taken;
-}
-
-static void free_all(struct kept *blocks) {
-    while (blocks != NULL) {
-        struct kept *block = blocks;
-        blocks = block->next;
-        free(block);
-    }
-}
-
 static void empty(struct shelf *shelf) {
     for (int i = 0; i < CLASSES; i++) {
-        free_all(shelf->blocks[i]);
-        shelf->blocks[i] = NULL;
+        while (shelf->blocks[i] != NULL) {
+            struct kept *block = shelf->blocks[i];
+            shelf->blocks[i] = block->next;
+            free(block);
+        }
     }
     atomic_fetch_sub(&held_bytes, shelf->held_bytes);
     shelf->held_bytes = 0;
@@ -218,7 +179,6 @@ static struct shelf *small_shelf(void) {
 
 static void *take_from_process(int number, size_t whole) {
     lock_process();
-    process.used[number] = ++process.moment;
     void *block = pop(&process, number, whole);
     unlock();
     return block;
@@ -248,13 +208,8 @@ bool seam_recycle_keep(void *block, size_t whole) {
         }
     }
     lock_process();
-    process.used[number] = ++process.moment;
-    struct kept *taken = whole > SMALL_BYTES && whole <= KEPT_BY_PROCESS_BYTES
-                             ? make_room(&process, number, whole, KEPT_BY_PROCESS_BYTES)
-                             : NULL;
     bool kept = push(&process, number, block, whole, KEPT_BY_PROCESS_BYTES);
     unlock();
-    free_all(taken); /* it takes long, so others need not wait for it */
     return kept;
 }
 

@@ -130,18 +130,6 @@ def test_a_limit_that_is_reached_gives_kept_blocks_back() -> None:
     assert lib.seam_kept_bytes() < _LARGE
 
 
-def test_blocks_of_sizes_that_nobody_asks_for_any_more_make_room() -> None:
-    """A table read first does not fill what is kept for all later ones, whose blocks differ."""
-    allocator = TrackedAllocator()
-    _use(allocator, 20)
-    sizes = (3 * _LARGE, 2 * _LARGE)
-    for size in sizes:
-        Block(allocator, size).view[size // 2] = 7
-        assert lib.seam_kept_bytes() <= 528 << 20  # of the process and of a thread
-    # What was not kept comes as cleared pages.
-    assert [Block(allocator, size).view[size // 2] for size in sizes] == [7, 7]
-
-
 def test_reserved_bytes_count_against_the_limit() -> None:
     """Memory of a library that decodes for us is counted as long as it is used."""
     allocator = TrackedAllocator(1000)
