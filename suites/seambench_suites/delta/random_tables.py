@@ -25,11 +25,7 @@ def _text(value: object) -> str:
 
 
 class _Life:
-    """A table as it comes to be; its columns are known at every step, by what they were at first.
-
-    Args:
-        chance: decides.
-    """
+    """A table as it comes to be; its columns are known at each step, by what they were at first."""
 
     def __init__(self, chance: random.Random) -> None:
         self._chance = chance

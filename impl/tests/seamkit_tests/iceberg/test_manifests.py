@@ -39,13 +39,9 @@ def _write(file: Path, schema: Any, metadata: dict[str, str], rows: Entries) -> 
 def _rewrite(
     table: Path, content: int, edit: Callable[[Entries], None], *, settle: bool = True
 ) -> None:
-    """Change the entries of the newest snapshot's manifests of data (0) or deletes (1).
+    """Change in place the entries of the newest snapshot's manifests of data (0) or deletes (1).
 
-    Args:
-        table: its folder.
-        content: which manifests.
-        edit: changes the entries in place.
-        settle: make the list right about lengths and counts.
+    `settle` makes the list right about lengths and counts.
     """
     snapshot = IcebergTable(str(table))._metadata.current
     assert snapshot is not None

@@ -49,9 +49,7 @@ def beside_slow(passes: int, slow: bool) -> Competitor:
 def _seconds_of_the_others(load: Load, slow_seconds: float | None = None) -> tuple[float, int]:
     """Until receivers 1 to 7 have read everything, and the rows that all eight have got.
 
-    Args:
-        load: what is dealt to the eight; an eighth of it must fit into a sink's buffer.
-        slow_seconds: that receiver 0 takes for its part; None: as the others do.
+    Receiver 0 takes `slow_seconds` for its part; an eighth of the load must fit a sink's buffer.
     """
     bound = chunk_format(_FORMAT, load.schema)
     options = ReceiverOptions(exchg_node_buffer_size_bytes=_BUFFER_BYTES)

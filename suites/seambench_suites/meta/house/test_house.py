@@ -3,7 +3,7 @@
 import ast
 import functools
 import importlib.util
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -30,10 +30,24 @@ def modules() -> dict[str, Path]:
     return found
 
 
-def imported(source: str, known: Mapping[str, object]) -> set[str]:
+def _when_loaded(node: ast.AST) -> Iterator[ast.AST]:
+    """The parts of a text that run when it is imported: neither in functions nor for types."""
+    yield node
+    types_alone = isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+    parts = node.orelse if isinstance(node, ast.If) and types_alone else ast.iter_child_nodes(node)
+    for part in parts:
+        if not isinstance(part, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+            yield from _when_loaded(part)
+
+
+def imported(
+    source: str,
+    known: Mapping[str, object],
+    parts: Callable[[ast.AST], Iterable[ast.AST]] = ast.walk,
+) -> set[str]:
     """Modules of ours that a text imports, inside functions and for types, too."""
     names = set()
-    for node in ast.walk(ast.parse(source)):
+    for node in parts(ast.parse(source)):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
@@ -83,6 +97,16 @@ def test_no_packages_wait_for_each_other() -> None:
     assert cycles(package_arrows()) == []
 
 
+def test_no_modules_wait_for_each_other() -> None:
+    """Nor do imports between modules, also of one folder, that run when these are loaded."""
+    known = modules()
+    arrows = {
+        module: imported(path.read_text(encoding="utf-8"), known, _when_loaded) - {module}
+        for module, path in known.items()
+    }
+    assert cycles(arrows) == []
+
+
 def test_harness_has_few_entries() -> None:
     """Whoever opens the harness sees at most twelve names."""
     unseen = ("__pycache__", "py.typed")
@@ -118,4 +142,15 @@ def test_imports_are_seen_wherever_they_stand() -> None:
     source = (
         "if TYPE_CHECKING:\n    from a.b import c\ndef f():\n    import d.e\n    from a import g"
     )
-    assert imported(source, {"a.b.c": 0, "d.e": 0, "a": 0, "d": 0}) == {"a.b.c", "d.e", "a"}
+    known = {"a.b.c": 0, "d.e": 0, "a": 0, "d": 0}
+    assert imported(source, known) == {"a.b.c", "d.e", "a"}
+    assert imported(source, known, _when_loaded) == set()
+
+
+def test_imports_of_loading_are_seen() -> None:
+    """In classes, after a failure, and where types are not asked for."""
+    source = (
+        "try:\n    import a\nexcept ImportError:\n    import b\nclass C:\n    import c\n"
+        "if typing.TYPE_CHECKING:\n    import x\nelse:\n    import d\nif e:\n    import e"
+    )
+    assert imported(source, dict.fromkeys("abcdex", 0), _when_loaded) == set("abcde")

@@ -291,11 +291,7 @@ def _utc(text: str) -> str:
 
 
 def _positions(table: Path, vector: Mapping[str, Any]) -> Positions:
-    """The positions of a deletion vector.
-
-    Raises:
-        ValueError: it is not as the protocol says.
-    """
+    """The positions of a deletion vector; ValueError where it is not as the protocol says."""
     text, size = str(vector["pathOrInlineDv"]), int(vector["sizeInBytes"])
     if vector["storageType"] == "i":
         data = _from_z85(text)[:size]

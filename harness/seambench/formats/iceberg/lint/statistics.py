@@ -132,11 +132,7 @@ def _blob(puffin: Puffin, blob: Mapping[str, Any]) -> Iterator[Wrong]:
 
 
 def _distinct(sketch: bytes) -> int:
-    """Distinct values by a compact theta sketch: hashes that it kept over the share kept.
-
-    Raises:
-        ValueError, struct.error: it is none.
-    """
+    """Distinct values by a compact theta sketch: hashes that it kept over the share kept."""
     longs, version, family, flags = sketch[0] & 63, sketch[1], sketch[2], sketch[5]
     if version != 3 or family != 3 or not 1 <= longs <= 3:
         raise ValueError(f"version {version}, family {family}: no compact theta sketch")
