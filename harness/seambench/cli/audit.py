@@ -51,9 +51,12 @@ def audit(
         typer.Option(help="Columns that tell rows apart, between commas (default: as declared)."),
     ] = None,
     reader: Annotated[
-        str,
-        typer.Option(help="Who looks at the table.", autocompletion=completing.implementations),
-    ] = "auto",
+        str | None,
+        typer.Option(
+            help="Who looks at the table (default: the library).",
+            autocompletion=completing.implementations,
+        ),
+    ] = None,
     storage_option: Annotated[
         list[str] | None,
         typer.Option(help="NAME=VALUE of the storage's fsspec file system, repeatable: anon=true."),
@@ -101,7 +104,7 @@ def audit(
         peers=() if no_peers else peer,
         key=parse_list(key) or (),
     )
-    scanner = cast("Scanner", registry.resolve("scan", reader))
+    scanner = cast("Scanner", registry.resolve("scan", reader or registry.default_reader()))
     err = error_console()
     with err.status("auditing") as status:
         found = run(scanner, plan, lambda now: status.update(plain_text(now)))

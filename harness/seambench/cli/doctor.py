@@ -116,15 +116,17 @@ def _python() -> Finding:
 
 
 def _core() -> Finding:
-    """The implementation's C core, found by asking the registry for a reader made of it."""
+    """The library's C core, found by asking the registry for a reader made of it."""
     from seambench.contracts import registry
 
+    name = ""
     try:
-        reader = registry.resolve("scan", "auto")
+        name = registry.default_reader()
+        reader = registry.resolve("scan", name)
     except SeambenchError as error:
         advice = how_to_install("seambench[seamkit]")
         found = str(error).removesuffix(f": {advice}")
-        return Finding("own readers", False, found, advice, "reader auto")
+        return Finding("own readers", False, found, advice, f"reader {name}".rstrip())
     return Finding("own readers", True, f"version {reader.version}")
 
 

@@ -38,6 +38,7 @@ _SEAMS = "seambench.seam"
 _IMPLEMENTATIONS = "seambench.impl"
 _DOORS = "seambench.door"
 _SUITES = "seambench.suite"
+_LIBRARIES = "seambench.library"
 #: Words before a colon that are no modules, whether a seam has a door of that name or not.
 _NO_MODULES = ("cmd", "lib", "http", "https")
 
@@ -138,6 +139,24 @@ def _of_version(seam: Seam, peer: Peer, version: str) -> Any:
     if str(made.version) != version:
         raise UnavailableError(f"{peer.name}@{version}: version {made.version} came instead")
     return made
+
+
+def library_name() -> str:
+    """The library that an installed package announces, as pages name it."""
+    known = sorted(grouped(_LIBRARIES))
+    return known[0] if len(known) == 1 else "the library"
+
+
+def default_reader() -> str:
+    """The reader that is meant where none is named: the announced library's."""
+    known = grouped(_LIBRARIES)
+    if len(known) != 1:
+        found = ", ".join(sorted(known)) or "none"
+        raise UsageError(f"name a reader: one library has to be announced, found are {found}")
+    (library,) = known
+    meant = pick(known, library, "library").value
+    short = (n for n, points in _announced("scan").items() if meant in (p.value for p in points))
+    return min(short, default=meant)
 
 
 def suites() -> list[str]:

@@ -127,7 +127,7 @@ def _parted(scan: Scan) -> Parted:
     if not isinstance(scan, Parted):
         raise RefusedError(
             f"{type(scan).__name__} cannot be cut into parts, so tasks of Spark cannot share it; "
-            "read with one of the readers auto, native, merge, connector"
+            "read with a reader whose scans can"
         )
     return scan
 

@@ -35,7 +35,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("table", help="Folder of the table, or its address.")
     parser.add_argument("-o", "--output", required=True, help="FILE.arrow|.parquet|.csv|.jsonl")
     parser.add_argument("--master", help="Master, where none was given (default: local[*]).")
-    parser.add_argument("--reader", default="auto", help="A reader whose scans can be cut.")
+    parser.add_argument("--reader", help="One whose scans can be cut (default: the library's).")
     parser.add_argument("--columns", help="Names between commas (default: all).")
     parser.add_argument("--filter", help="One DuckDB SQL expression over the table's columns.")
     parser.add_argument("--query", default="snapshot", help="snapshot, incremental, ...")
@@ -56,7 +56,7 @@ def _run(given: argparse.Namespace) -> int:
     from seambench.engines.spark_scan import SparkScanner
     from seambench.engines.table_reading import TableReading
 
-    scanner = cast("Scanner", registry.resolve("scan", given.reader))
+    scanner = cast("Scanner", registry.resolve("scan", given.reader or registry.default_reader()))
     request = ScanRequest(
         given.table,
         cast("Query", given.query),

@@ -16,7 +16,7 @@ from seambase.wording import counted
 from seambench import __version__
 from seambench.contracts.common import TimedFamily
 from seambench.contracts.formats import announced_formats
-from seambench.contracts.registry import find_seam, resolve_suite, seams
+from seambench.contracts.registry import find_seam, library_name, resolve_suite, seams
 from seambench.records.model import Implementation, Timing
 from seambench.records.tables import Table, answers, load_tables
 from seambench.report.draw import charts
@@ -167,6 +167,7 @@ def _environment(pages: Pages) -> jinja2.Environment:
         "size": size,
         "mark": mark,
         "own": own,
+        "library": library_name(),
         "newer_of": newer_of,
         "folded": partial(_folded, own - mains),
         "called": partial(_called, mains),
@@ -216,7 +217,7 @@ def _called(mains: Set[str], label: str) -> str:
     own = _OWN_CLASS.fullmatch(first)
     if own:
         first = _WORDS_OF_CLASS.sub("-", own[1]).lower()
-    return f"{'seamkit' if first in mains else first}{space}{rest}"
+    return f"{library_name() if first in mains else first}{space}{rest}"
 
 
 def _folded(ways: Set[str], names: Iterable[str]) -> list[str]:

@@ -12,7 +12,7 @@ import msgspec
 from seambase.errors import SeambenchError
 from seambench.conformance.load import load_cases
 from seambench.contracts.findings import Finding
-from seambench.contracts.registry import find_seam
+from seambench.contracts.registry import find_seam, library_name
 from seambench.report.views.outcomes import Column, group_of, unfolded
 from seambench.report.views.vouched import findings_of, reported_cases, right_peers
 
@@ -71,7 +71,12 @@ def outcome_parts(columns: Sequence[Column], said: Explained) -> Mapping[str, An
         "rules": rules,
         "ruleOf": [at_rule[said.rules.get(case, "")] for case in cases],
         "columns": [
-            {**_column(column, number, listed), "first": column in first} for column in columns
+            {
+                **_column(column, number, listed),
+                "first": column in first,
+                "called": column.name if column.is_peer or column not in first else library_name(),
+            }
+            for column in columns
         ],
     }
 

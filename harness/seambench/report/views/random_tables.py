@@ -9,6 +9,7 @@ from typing import TypeVar
 
 import msgspec
 
+from seambench.contracts.registry import library_name
 from seambench.records.held_forms import HeldForms, HeldWays
 from seambench.report.views.load import Problem
 
@@ -68,7 +69,7 @@ def by_path(rows: Sequence[_Counts]) -> list[tuple[str, Sequence[_Counts]]]:
     best = max(answers, key=answers.__getitem__)
     others = [one for one in rows if one.impl != best]
     parts: list[tuple[str, Sequence[_Counts]]] = [
-        ("seamkit", [one for one in rows if one.impl == best])
+        (library_name(), [one for one in rows if one.impl == best])
     ]
     if others:
         parts.append(

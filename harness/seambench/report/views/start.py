@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from seambase.wording import counted
 from seambench.contracts.formats import announced_formats
 from seambench.contracts.peers.catalogue import catalogue
-from seambench.contracts.registry import find_seam
+from seambench.contracts.registry import find_seam, library_name
 from seambench.report.views.costs import Cell, Curve, cost_at
 from seambench.report.views.load import Loaded, named
 from seambench.report.views.outcomes import (
@@ -229,7 +229,7 @@ def _right(newest: Sequence[Column], known: Known) -> Right:
         floors=[row for row in peers if _apart(row.column) == _FLOOR],
         past=[row for row in peers if _apart(row.column) == _PAST],
         writers=writers,
-        ours=[replace(best, label="seamkit")] if best else [],
+        ours=[replace(best, label=library_name())] if best else [],
         variants=[row for row in own if row is not best],
         others=others,
     )

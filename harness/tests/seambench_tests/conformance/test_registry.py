@@ -43,6 +43,28 @@ def test_names_are_those_of_the_seam() -> None:
     assert registry.names("exchange") == []
 
 
+def _library(name: str, value: str) -> EntryPoint:
+    return EntryPoint(name, value, "seambench.library")
+
+
+@pytest.mark.parametrize(
+    ("value", "reader"), [(FAKE, "empty"), ("lake.reader:Reader", "lake.reader:Reader")]
+)
+def test_the_library_is_announced(points: list[EntryPoint], value: str, reader: str) -> None:
+    """Its reader is meant where none is named, by its short name if it has one."""
+    points.append(_library("lake", value))
+    assert (registry.library_name(), registry.default_reader()) == ("lake", reader)
+
+
+@pytest.mark.parametrize(("names", "found"), [([], "none"), (["pond", "lake"], "lake, pond")])
+def test_nobody_is_meant_by_chance(points: list[EntryPoint], names: list[str], found: str) -> None:
+    """Where no library is announced, or several, a reader has to be named."""
+    points += [_library(name, FAKE) for name in names]
+    assert registry.library_name() == "the library"
+    with pytest.raises(UsageError, match=f"name a reader: .* found are {found}$"):
+        registry.default_reader()
+
+
 @pytest.mark.usefixtures("points")
 @pytest.mark.parametrize("name", ["empty", FAKE])
 def test_short_and_long_names_give_an_instance(name: str) -> None:

@@ -2,6 +2,7 @@
 
 import ast
 import importlib.util
+from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
@@ -78,6 +79,47 @@ def test_imports_follow_the_arrows(package: str) -> None:
 def test_forbidden_imports_are_seen(package: str, source: str, bad: list[str]) -> None:
     """The reader of imports itself finds what it must."""
     assert forbidden(package, source) == bad
+
+
+#: Names of implementations that are words of contracts and formats, too.
+WORDS = {"engine", "merge", "metadata", "native", "positions"}
+#: Where the library is a distribution or a command: what is installed, linked, or advised.
+DISTRIBUTIONS = {
+    "cli/app.py", "contracts/peers/environments.py", "records/facts.py", "seams/scan/doors.py",
+}  # fmt: skip
+
+
+def named(source: str, names: set[str]) -> set[str]:
+    """Names that a module has as texts of their own."""
+    nodes = ast.walk(ast.parse(source))
+    return {str(one.value) for one in nodes if isinstance(one, ast.Constant)} & names
+
+
+def _announced() -> tuple[set[str], set[str]]:
+    """The library, and this project's readers by their short names."""
+    readers = {
+        point.name.partition(".")[2]
+        for point in entry_points(group="seambench.impl")
+        if point.name.startswith("scan.") and not point.value.startswith("seambench_impl.peers.")
+    }
+    return {point.name for point in entry_points(group="seambench.library")}, readers - WORDS
+
+
+def test_the_harness_names_no_implementation() -> None:
+    """Who is meant where nobody is named is announced, as is the library's name on pages."""
+    harness, (library, readers) = _folder("seambench"), _announced()
+    assert library
+    assert {"auto", "connector"} <= readers
+    found = {}
+    for file in harness.rglob("*.py"):
+        place = file.relative_to(harness).as_posix()
+        names = readers if place in DISTRIBUTIONS else readers | library
+        if bad := named(file.read_text(encoding="utf-8"), names):
+            found[place] = bad
+    for file in (harness / "report/template").rglob("*.*"):
+        if any(one in file.read_text(encoding="utf-8") for one in library):
+            found[file.name] = library
+    assert found == {}
 
 
 def imported_rooms(source: str) -> set[str]:

@@ -34,7 +34,7 @@ function verdict(data, column, number, id, chosen) {
   const earlier = column.earlier[number] ?? [];
   const short = kind === "right" && !chosen;
   return h("div", { class: `verdict${chosen ? " chosen" : ""}${short ? " short" : ""}` },
-    h("p", {}, h("b", {}, column.first && column.about !== "peer" ? "seamkit" : column.name), column.about !== "peer" && [" ", h("span", { class: "ours" }, "ours")], ` ${column.version} `, chip(kind), " ", h("code", {}, word), " ", h("a", { href: column.linkOf_(number) }, "record"), column.missing > 0 && h("small", {}, `, asked ${column.date}; ${column.missing} newer case${column.missing === 1 ? "" : "s"}`)),
+    h("p", {}, h("b", {}, column.called), column.about !== "peer" && [" ", h("span", { class: "ours" }, "ours")], ` ${column.version} `, chip(kind), " ", h("code", {}, word), " ", h("a", { href: column.linkOf_(number) }, "record"), column.missing > 0 && h("small", {}, `, asked ${column.date}; ${column.missing} newer case${column.missing === 1 ? "" : "s"}`)),
     column.known[number] && h("p", {}, `Known: ${column.known[number]}`),
     told(column.reported[number]),
     column.reasons[number] && h("p", {}, column.reasons[number]),
@@ -85,6 +85,6 @@ export async function drawCase(seam, id, key) {
     h("section", { class: "card case", "aria-label": "The case" }, about(said, said && group.definitions[said.file])),
     h("section", { class: "card case", "aria-label": "What everybody made of it" }, h("h2", {}, "What everybody made of it"),
       shown.map((column) => verdict(data, column, number, id, column.key === key)),
-      ours.length > 0 && h("details", {}, h("summary", {}, `other paths of seamkit: ${ours.map((column) => `${column.name} ${SAID[column.of(number).kind]}`).join(", ")}`), ours.map((column) => verdict(data, column, number, id, false))),
+      ours.length > 0 && h("details", {}, h("summary", {}, `other paths of the library: ${ours.map((column) => `${column.name} ${SAID[column.of(number).kind]}`).join(", ")}`), ours.map((column) => verdict(data, column, number, id, false))),
       left.length > 0 && h("p", { class: "note" }, "Not offered by ", left.map((column) => column.key).join(", "), "."))));
 }

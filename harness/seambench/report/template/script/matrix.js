@@ -57,7 +57,7 @@ function drawList(data, chosen, numbers) {
     h("th", { scope: "row" }, h("a", { href: address({ seam: data.seam, case: data.cases[number], impl: chosen.impl }) }, data.cases[number].slice(data.seam.length + 1)), h("small", {}, data.rule(number))),
     columns.map((column) => cell(column, number)));
   byId("cases").replaceChildren(h("section", { class: "card", "aria-label": "Cases" }, h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Cases by implementation" }, h("table", { class: "matrix list cards" },
-    h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Case and rule"), columns.map((c) => h("th", { scope: "col", class: c.missing ? "older" : null }, h("a", { href: c.link }, c.first && c.about !== "peer" ? "seamkit" : c.name), c.about !== "peer" && [" ", h("span", { class: "ours" }, "ours")], h("small", {}, c.version, c.missing > 0 && `, asked ${c.date}`))))),
+    h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Case and rule"), columns.map((c) => h("th", { scope: "col", class: c.missing ? "older" : null }, h("a", { href: c.link }, c.called), c.about !== "peer" && [" ", h("span", { class: "ours" }, "ours")], h("small", {}, c.version, c.missing > 0 && `, asked ${c.date}`))))),
     h("tbody", {}, listed.map(row))))));
 }
 let turn = 0; // whoever waits for data while the address changes again draws nothing
