@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from seambase.errors import InputError, RefusedError, UsageError
 from seambase.scan import ScanWarning, TableWarning
 from seambench.conformance.judge import verdict
 from seambench.conformance.load import load_cases
+from seambench.contracts.column import ColumnRequest
 from seambench.contracts.outcomes import Mismatch
 from seambench.contracts.registry import resolve
 from seambench.contracts.seam import Case
@@ -209,7 +211,55 @@ _SCANS = [
 
 # -------------------------------------------------------------------------------------- columns
 
+
+def _rows(change: Callable[[ColumnRequest], Sequence[Sequence[Any]]]) -> Bend:
+    """A table that holds other rows than it is given."""
+
+    def bend(table: Any) -> Any:
+        return Bent(table, chunks=lambda asked: table.chunks(replace(asked, rows=change(asked))))
+
+    return bend
+
+
+def _rows_end(count: int) -> Bend:
+    """All rows behind so many are NULL."""
+    return _rows(
+        lambda asked: [
+            row if at < count else [None] * len(row) for at, row in enumerate(asked.rows)
+        ]
+    )
+
+
+def _items_end(asked: ColumnRequest) -> list[list[Any]]:
+    """Lists are empty once 65,536 items are there."""
+    totals = accumulate(len(row[0] or ()) for row in asked.rows)
+    pairs = zip(asked.rows, totals, strict=True)
+    return [[row[0] and row[0][: max(0, 65536 - total)]] for row, total in pairs]
+
+
 _COLUMNS = [
+    Wrong("column/growth/past-16-bits/*", _rows_end(65536), "nulls of v"),
+    Wrong("column/growth/items-past-16-bits", _rows(_items_end), "offsets of l"),
+    Wrong(
+        "column/growth/many-chunks/*",
+        _rows(
+            lambda asked: [
+                row if at < sum(asked.chunk_rows[:4]) else [None] * len(row)
+                for at, row in enumerate(asked.rows)
+            ]
+        ),
+        "chunk 5",
+    ),
+    Wrong(
+        "column/growth/one-long-list/*",
+        _rows(lambda asked: [[row[0] and row[0][:255]] for row in asked.rows]),
+        "offsets of l",
+    ),
+    Wrong(
+        "column/rows/three-hundred-columns",
+        _rows(lambda asked: [[*row[:255], *[None] * 45] for row in asked.rows]),
+        "nulls of c25",
+    ),
     Wrong("column/offheap/array*", chunks(lambda found: found[:-1]), "chunk expected"),
     Wrong("column/offheap/array*", members(live_blocks=lambda: 1), "after the last chunk"),
     Wrong("column/batches/*", members(batch_steps=None), "no batch_steps"),
@@ -295,6 +345,65 @@ def _begin_lost(batch: pa.RecordBatch) -> pa.RecordBatch:
 def _plain(batch: pa.RecordBatch) -> pa.RecordBatch:
     columns = [
         c.dictionary_decode() if pa.types.is_dictionary(c.type) else c for c in batch.columns
+    ]
+    return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
+
+
+def _overwrites(serde: Any) -> Any:
+    """It reads every time into the same memory, as a result that is used again would be."""
+    memory: list[bytearray] = []
+
+    def deserialize(request: Any, data: Any) -> Any:
+        for block in memory:
+            block[:] = bytes(len(block))
+        memory.clear()
+        return [_moved(batch, memory) for batch in serde.deserialize(request, data)]
+
+    return Bent(serde, deserialize=deserialize)
+
+
+def _moved(batch: pa.RecordBatch, memory: list[bytearray]) -> pa.RecordBatch:
+    """A batch of fixed-width columns whose values lie in memory that can be written over."""
+    arrays = []
+    for column in batch.columns:
+        nulls, values = column.buffers()
+        memory.append(bytearray(values))
+        buffers = [nulls, pa.py_buffer(memory[-1])]
+        arrays.append(pa.Array.from_buffers(column.type, len(column), buffers))
+    return pa.RecordBatch.from_arrays(arrays, schema=batch.schema)
+
+
+def _laid_bare(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Whatever stands beneath a null, as if it were there."""
+    return pa.RecordBatch.from_arrays(list(map(_bare, batch.columns)), schema=batch.schema)
+
+
+def _bare(column: pa.Array) -> pa.Array:
+    if pa.types.is_struct(column.type):
+        children = [column.field(at) for at in range(column.type.num_fields)]
+        return pa.StructArray.from_arrays(children, fields=list(column.type))
+    below = [column.values] if pa.types.is_list(column.type) else None
+    buffers = column.buffers()[: 2 if below else None]
+    beneath = [None, *buffers[1:]]
+    found = pa.Array.from_buffers(
+        column.type, len(column), beneath, offset=column.offset, children=below
+    )
+    return column if _like_nothing(found, column) else found
+
+
+def _like_nothing(found: pa.Array, column: pa.Array) -> bool:
+    """Whether zeros and empty texts and lists are all that stands beneath the nulls."""
+    hidden = [v for v, there in zip(found, column.is_valid().to_pylist(), strict=True) if not there]
+    return not any(value.as_py() for value in hidden)
+
+
+def _last_entry(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """A row of a dictionary that has no entry has the last."""
+    columns = [
+        pa.DictionaryArray.from_arrays(c.indices.fill_null(len(c.dictionary) - 1), c.dictionary)
+        if pa.types.is_dictionary(c.type)
+        else c
+        for c in batch.columns
     ]
     return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
 
@@ -405,6 +514,12 @@ _SERDES = [
     Wrong("serde/presto/rle_*/decode", _asked(_flattens, "deserialize"), "came as a run"),
     Wrong(f"{_PAGE}decode", read_batches(each(_shorter)), "row"),
     Wrong(f"{_PAGE}decode", read_batches(_odd), "from an odd address"),
+    Wrong(f"{_PAGE}decode", _overwrites, "looked at after others were read"),
+    Wrong("serde/presto/bigint_some_nulls/encode", _given(_laid_bare), "beneath nulls"),
+    Wrong("serde/presto/varchar_some_nulls/encode", _given(_laid_bare), "beneath nulls"),
+    Wrong("serde/presto/array_varchar_null_arrays/encode", _given(_laid_bare), "beneath nulls"),
+    Wrong("serde/unsaferow/null-long-decimal*/encode", _given(_laid_bare), "beneath nulls"),
+    Wrong("serde/presto/bigint_some_nulls/encode", _given(_last_entry), "dictionaries, flattened"),
     Wrong(f"{_PAGE}encode", written(lambda content: content[:-1]), "no valid pages"),
     Wrong("serde/presto/bigint_some_nulls/encode", _given(_begin_lost), "a slice of a longer"),
     Wrong("serde/presto/*dictionary*/encode", _given(_begin_lost), "a slice of a longer"),

@@ -89,7 +89,8 @@ def _decode(_: SerdeCase, vector: Vector, serde: Serde) -> None:
     if data is None:
         raise NotOffered("no bytes are known")
     request = vector.request
-    _require(vector, serde.deserialize(request, data), "")
+    first = serde.deserialize(request, data)
+    _require(vector, first, "")
     shifted = memoryview(b"\0" + data)[1:]
     _require(vector, serde.deserialize(request, shifted), "from an odd address: ")
     if not vector.traits.isdisjoint({"rle", "dictionary"}):
@@ -100,6 +101,7 @@ def _decode(_: SerdeCase, vector: Vector, serde: Serde) -> None:
         for batch in batches:
             if bent := [f.name for f in batch.schema if f.type != flat_type(f.type)]:
                 raise Mismatch(f"flattened, column {bent[0]!r} is still encoded")
+    _require(vector, first, "read first, looked at after others were read: ")
 
 
 def _require(vector: Vector, batches: Sequence[pa.RecordBatch], how: str) -> None:
@@ -127,6 +129,10 @@ def _encode(case: SerdeCase, vector: Vector, serde: Serde) -> None:
         return
     sliced = [_sliced(batch) for batch in batches]
     _same("a slice of a longer batch", vector, written, serde.serialize(vector.request, sliced))
+    if vector.data is None or vector.plain:
+        covered = batches_of(vector, case.given_types, beneath=True)
+        what = "values beneath nulls, which mean nothing,"
+        _same(what, vector, written, serde.serialize(vector.request, covered))
     if vector.plain and serde.capabilities.get("encodings.dictionary"):
         flat = replace(vector.request, options=_flat_options(vector.request))
         coded = [_coded(batch) for batch in batches]
@@ -170,16 +176,21 @@ def _flat_edge(column: pa.Array, at: int) -> pa.Array:
 
 
 def _coded(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The same rows through dictionaries whose entries stand in reverse."""
-    if not batch.num_columns:
-        return batch
-    rows = batch.num_rows
-    ids = pa.array(range(rows - 1, -1, -1), pa.int32())
-    arrays = [
-        pa.DictionaryArray.from_arrays(ids, column.take(ids)) if _takes(column) else column
-        for column in batch.columns
-    ]
-    return pa.RecordBatch.from_arrays(arrays, names=batch.schema.names)
+    """The same rows through dictionaries whose entries stand in reverse.
+
+    The first null has no entry, the next is an entry that is null, and so on.
+    """
+    arrays = [_through_entries(column) if _takes(column) else column for column in batch.columns]
+    return pa.RecordBatch.from_arrays(arrays, names=batch.schema.names) if arrays else batch
+
+
+def _through_entries(column: pa.Array) -> pa.Array:
+    ids: list[int | None] = [*range(len(column) - 1, -1, -1)]
+    entries = column.take(pa.array(ids, pa.int32()))
+    gone = [at for at, there in enumerate(column.is_valid().to_pylist()) if not there]
+    for at in gone[::2]:
+        ids[at] = None
+    return pa.DictionaryArray.from_arrays(pa.array(ids, pa.int32()), entries)
 
 
 def _takes(column: pa.Array) -> bool:

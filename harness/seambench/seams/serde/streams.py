@@ -34,15 +34,16 @@ from seambench.seams.serde.vectors import (
 from seambench.seams.serde.written import encode_problem, written_again
 
 
-def batches_of(vector: Vector, given: Any = None) -> list[pa.RecordBatch]:
+def batches_of(vector: Vector, given: Any = None, *, beneath: bool = False) -> list[pa.RecordBatch]:
     """Record batches of a vector's values: flat, or in the encodings of its pages.
 
-    `given` are Arrow types by column, for columns in another type than the format's.
+    `given` are Arrow types by column, for columns in another type than the format's; `beneath`
+    nulls of flat ones, values stand where asked for.
     """
     if vector.data is not None and vector.request.format == "presto" and not vector.plain:
         pages = read_pages(vector.data, page_options(vector.request), list(vector.types))
         return [_page_batch(vector, page) for page in pages]
-    return [_flat_batch(vector, batch, given or {}) for batch in vector.batches]
+    return [_flat_batch(vector, batch, given or {}, beneath) for batch in vector.batches]
 
 
 def _page_batch(vector: Vector, page: Page) -> pa.RecordBatch:
@@ -51,7 +52,7 @@ def _page_batch(vector: Vector, page: Page) -> pa.RecordBatch:
     return _batch(vector, arrays, page.rows)
 
 
-def _flat_batch(vector: Vector, batch: Expected, given: Any) -> pa.RecordBatch:
+def _flat_batch(vector: Vector, batch: Expected, given: Any, beneath: bool) -> pa.RecordBatch:
     arrays = []
     for field, type_, column in zip(
         vector.request.fields, vector.types, batch.columns, strict=True
@@ -59,7 +60,7 @@ def _flat_batch(vector: Vector, batch: Expected, given: Any) -> pa.RecordBatch:
         wanted = arrow_type(type_, vector.timestamps)
         if field.name in given:
             wanted = pa.type_for_alias(given[field.name])
-        arrays.append(arrow_array(column, wanted))
+        arrays.append(arrow_array(column, wanted, beneath=beneath))
     return _batch(vector, arrays, batch.rows)
 
 

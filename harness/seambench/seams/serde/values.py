@@ -136,23 +136,56 @@ def _decimal(value: Any, type_: SerdeType) -> Decimal:
     return number
 
 
-def arrow_array(values: Sequence[Any], type_: pa.DataType) -> pa.Array:
-    """A flat Arrow array of plain values. The type is as `seambase.types.arrow_type` gives it."""
+def arrow_array(values: Sequence[Any], type_: pa.DataType, *, beneath: bool = False) -> pa.Array:
+    """A flat Arrow array of plain values. The type is as `seambase.types.arrow_type` gives it.
+
+    Beneath a null stands nothing, or, where asked for, a value: Arrow allows any, at all levels.
+    """
     if isinstance(type_, pa.BaseExtensionType):
-        return pa.ExtensionArray.from_storage(type_, arrow_array(values, type_.storage_type))
+        stored = arrow_array(values, type_.storage_type, beneath=beneath)
+        return pa.ExtensionArray.from_storage(type_, stored)
+    present = _validity(values)
+    if beneath and not pa.types.is_null(type_):
+        values = [_anything(type_) if value is None else value for value in values]
     if pa.types.is_struct(type_):
         children = [
-            arrow_array([None if row is None else row[at] for row in values], field.type)
+            arrow_array(
+                [None if row is None else row[at] for row in values], field.type, beneath=beneath
+            )
             for at, field in enumerate(type_)
         ]
-        return pa.Array.from_buffers(type_, len(values), [_validity(values)], children=children)
+        return pa.Array.from_buffers(type_, len(values), [present], children=children)
     if not (pa.types.is_map(type_) or pa.types.is_list(type_)):
-        return pa.array(values, type_)
+        array = pa.array(values, type_)
+        if not beneath or present is None or pa.types.is_null(type_):
+            return array
+        return pa.Array.from_buffers(type_, len(values), [present, *array.buffers()[1:]])
     # By buffers, since the convenient way knows no null maps in all releases.
     offsets, flat = _spread(values)
-    child = arrow_array(flat, type_.field(0).type)
-    buffers = [_validity(values), offsets.buffers()[1]]
+    child = arrow_array(flat, type_.field(0).type, beneath=beneath)
+    buffers = [present, offsets.buffers()[1]]
     return pa.Array.from_buffers(type_, len(values), buffers, children=[child])
+
+
+def _anything(type_: pa.DataType) -> Any:
+    """A value that a type can have, and not the one that zeros are."""
+    if isinstance(type_, pa.BaseExtensionType):
+        return _anything(type_.storage_type)
+    if pa.types.is_struct(type_):
+        return tuple(_anything(field.type) for field in type_)
+    if pa.types.is_map(type_) or pa.types.is_list(type_):
+        return [_anything(type_.field(0).type)]
+    if pa.types.is_fixed_size_binary(type_):
+        return b"x" * type_.byte_width
+    if pa.types.is_decimal(type_):
+        return Decimal(1).scaleb(-type_.scale)
+    if pa.types.is_string(type_):
+        return "x"
+    if pa.types.is_binary(type_):
+        return b"x"
+    if pa.types.is_boolean(type_):
+        return True
+    return None if pa.types.is_null(type_) else 1
 
 
 def _spread(values: Sequence[Any]) -> tuple[pa.Array, list[Any]]:

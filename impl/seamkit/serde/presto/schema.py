@@ -146,8 +146,8 @@ class PageSchema:
         """Compare one column's type."""
         if not _fits(given, wanted):
             raise UsageError(
-                f"column {field.name!r}: {field.type} is written from Arrow's {wanted}, "
-                f"not from {given}: cast it"
+                f"column {field.name!r}: {field.type} is written from Arrow's {_told(wanted)}, "
+                f"not from {_told(given)}: cast it"
             )
 
     def encoded(self, marks: bytes) -> pa.Schema:
@@ -174,6 +174,12 @@ def _encoded(type_: SerdeType, marks: Iterator[int], timestamps: str) -> pa.Data
     if type_.kind == "map":
         return pa.map_(children[0], children[1])
     return pa.struct(list(zip(type_.names, children, strict=True)))
+
+
+def _told(type_: pa.DataType) -> str:
+    """A type in words; extensions of one name differ in their storage."""
+    over = f" over {type_.storage_type}" if isinstance(type_, pa.BaseExtensionType) else ""
+    return f"{type_}{over}"
 
 
 def _fits(given: pa.DataType, wanted: pa.DataType) -> bool:

@@ -119,6 +119,16 @@ def test_wrong_columns_are_refused(columns: Any, message: str) -> None:
         PageWriter(FIELDS[:1]).write(columns())
 
 
+def test_an_extension_in_another_storage_is_told_by_it() -> None:
+    """Both types have one name; what differs is what lies beneath."""
+    of_large = pa.ExtensionArray.from_storage(
+        pa.json_(pa.large_string()), pa.array(["1"], pa.large_string())
+    )
+    message = "from Arrow's .* over string, not from .* over large_string: cast it"
+    with pytest.raises(UsageError, match=message):
+        PageWriter([SerdeField("j", "json")]).write([of_large])
+
+
 def test_rows_that_a_lazy_column_does_not_have_are_refused() -> None:
     """It is not asked for them."""
     lazy = LazyVector(3, lambda _: pytest.fail("asked"))
