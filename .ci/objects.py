@@ -3,7 +3,7 @@
     CMAKE_C_COMPILER_LAUNCHER="python;.ci/objects.py;CACHE"
 
 What counts is the text behind the preprocessor, the options and the compiler: where files lie does
-not. `-P` leaves out line marks, so no object with debug information is kept for another.
+not. `-P` leaves out line marks, so no object that tells of lines is kept for another.
 """
 
 from __future__ import annotations
@@ -18,10 +18,13 @@ from pathlib import Path
 #: Options that the preprocessor has used up, and whether a word of their own follows.
 _USED_UP = {"-I": True, "-isystem": True, "-D": True, "-MD": False, "-MT": True, "-MF": True}
 
+#: Options that put lines of the source into the object, or stand in a file.
+_NEVER = ("-g", "-fsanitize", "-fprofile", "-ftest-coverage", "--coverage", "@")
+
 
 def main(cache: Path, command: list[str]) -> int:
     """Compile, as the command says; its exit code."""
-    if "-c" not in command or "-o" not in command or any(one.startswith("-g") for one in command):
+    if "-c" not in command or "-o" not in command or any(one.startswith(_NEVER) for one in command):
         return subprocess.call(command)
     at = command.index("-o")
     rest, made = [*command[:at], *command[at + 2 :]], Path(command[at + 1])
@@ -50,8 +53,8 @@ def _options(command: list[str]) -> list[str]:
     left, found = iter(command[1:]), []
     for word in left:
         used = next((one for one in _USED_UP if word.startswith(one)), None)
-        if used is None and word.startswith("-") and word != "-c":
-            found.append(word)
+        if used is None and word != "-c" and not word.endswith(".c"):
+            found.append(word)  # also the second word of an option, whatever that is
         elif used is not None and word == used and _USED_UP[used]:
             next(left)
     return found

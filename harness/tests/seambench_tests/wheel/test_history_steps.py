@@ -77,6 +77,13 @@ def test_the_same_text_is_compiled_once(tmp_path: Path, compiler: Path) -> None:
     made("two", seven, "-O3")
     made("two", seven.replace("7", "EIGHT"), "-DEIGHT=8")  # the text of above
     assert len((tmp_path / "said").read_text().splitlines()) == 3
+    # An option in two words, or in a file; and lines that an object tells of, for the same text.
+    for number, said in enumerate(("-O1", "-O2")):
+        (tmp_path / "words").write_text(said)
+        made("two", seven, "--param", f"ssp-buffer-size={4 + number}")
+        made("two", seven, f"@{tmp_path / 'words'}")
+        made("two", number * "\n" + seven, "-fsanitize=undefined")
+        assert len((tmp_path / "said").read_text().splitlines()) == 6 + 3 * number
 
 
 def test_text_that_is_no_c_ends_the_build(tmp_path: Path, compiler: Path) -> None:
