@@ -72,7 +72,21 @@ def plain(value: pa.Scalar) -> Any:
 
 
 def _whole(column: pa.Array) -> pa.Array:
-    return column.cast(pa.int64()) if is_fine(column.type) else column
+    return column.cast(_numbered(column.type)) if "[ns" in str(column.type) else column
+
+
+def _numbered(kind: pa.DataType) -> pa.DataType:
+    """The type with numbers in the place of points in time in nanoseconds, at any depth."""
+    if is_fine(kind):
+        return pa.int64()
+    if not pa.types.is_nested(kind):
+        return kind
+    inner = [
+        field.with_type(_numbered(field.type)) for field in map(kind.field, range(kind.num_fields))
+    ]
+    if pa.types.is_map(kind):
+        return pa.map_(_numbered(kind.key_type), _numbered(kind.item_type))
+    return pa.list_(inner[0]) if pa.types.is_list(kind) else pa.struct(inner)
 
 
 def refuse_nan(value: Any, name: str, where: str) -> None:

@@ -9,7 +9,7 @@ rows structs instead of JSON.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,7 +43,7 @@ class WriteChanges:
     writes: Mapping[str, tuple[ReadPlan, ReadPlan]]
     columns: Sequence[str]
     options: ScanOptions
-    overwrites: Container[str] = ()
+    overwrites: Sequence[str] = ()
 
     def __call__(
         self, unit: ReadUnit, schema: pa.Schema, batch_rows: int, context: ReadContext

@@ -243,7 +243,7 @@ class HudiTable(FolderTable):
         window = request.window(self)
         writes = self._timeline.completed_writes(archived=True)
         planner = self._planner(request.options.strict)
-        units, states, overwrites = list[ReadUnit](), {}, set[str]()
+        units, states, overwrites = list[ReadUnit](), {}, list[str]()
         for instant, body in writes:
             i = instant.requested
             if not body and window.hands_out(i):
@@ -254,7 +254,7 @@ class HudiTable(FolderTable):
             if changes_rows(body) and window.sees(i) and window.hands_out(i):
                 replaced = set(replaced_groups(instant, body))
                 groups = written_groups(body) | replaced
-                overwrites |= {i} if replaced else set()
+                overwrites += [i] if replaced else []
                 since = instant.completed or i
                 later = {w.requested for w, _ in writes if (w.completed or w.requested) > since}
                 hidden = (Window(hidden=frozenset(one)) for one in (later | {i}, later))
