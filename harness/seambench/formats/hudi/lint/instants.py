@@ -11,6 +11,9 @@ from seambench.formats.hudi.timelines import Timeline, told_by
 #: The first table version whose timeline has layout 2.
 LAYOUT_2 = 8
 
+#: Actions of a clustering until it completes, and then.
+_CLUSTERINGS = ("clustering", "replacecommit")
+
 
 @dataclass(frozen=True)
 class Instants:
@@ -21,12 +24,14 @@ class Instants:
         pending: those that have begun.
         undone: those that a rollback or a restore names.
         first: the first active one; what is older counts as completed.
+        clusterings: active ones; of those that were undone nothing tells what they were.
     """
 
     completed: Set[str]
     pending: Set[str]
     undone: Set[str]
     first: str
+    clusterings: Set[str]
 
     def has_completed(self, instant: str) -> bool:
         """Whether an action with this instant has completed."""
@@ -36,6 +41,10 @@ class Instants:
     def knows(self, instant: str) -> bool:
         """Whether there is or was an action with this instant."""
         return instant in self.pending | self.undone or self.has_completed(instant)
+
+    def may_name(self, named: str, instant: str) -> bool:
+        """Whether a write's log may bear another instant: a clustering's that it went on beside."""
+        return named < instant and named in self.clusterings | self.undone and self.knows(instant)
 
 
 def instants_of(timeline: Timeline) -> Instants:
@@ -51,7 +60,9 @@ def instants_of(timeline: Timeline) -> Instants:
         for text in texts_of(told_by(file.read_bytes()))
         if text.isdigit()
     }
-    return Instants(completed | archived, begun - completed, undone, min(begun, default=""))
+    clusterings = {one for _, one, _, action, _ in states if action in _CLUSTERINGS}
+    first = min(begun, default="")
+    return Instants(completed | archived, begun - completed, undone, first, clusterings)
 
 
 def texts_of(value: Any) -> Iterator[str]:

@@ -84,7 +84,7 @@ def _block_faults(block: Block, named: str, instants: Instants) -> Iterator[Wron
         yield "instant", "the header has no instant"
         return
     instant = block.told(INSTANT)
-    if named and instant != named:
+    if named and instant != named and not instants.may_name(named, instant):
         yield "instant", f"the block is of {instant}, the file's name says {named}"
     elif not instants.knows(instant) and block.kind != _COMMAND:
         yield "instant", f"the block is of {instant}, of which the timeline knows nothing"

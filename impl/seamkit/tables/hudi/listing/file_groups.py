@@ -28,9 +28,13 @@ from seamkit.tables.hudi.timeline.window import NOW, Window
 
 
 class _Stated(NamedTuple):
-    """What a completed write states of a file; 0 where it says nothing."""
+    """What a completed write states of a file; 0 where it says nothing.
+
+    `instant` is the one that must have completed for the file to count.
+    """
 
     path: str
+    instant: str
     size_bytes: int
     rows: int
     is_log: bool
@@ -143,7 +147,10 @@ class FileGroups:
                 log = log_file(status, partition) if base is None else None
                 if base is not None and timeline.is_committed(base.instant):
                     self._groups[partition, base.file_id].bases.append(base)
-                elif log is not None and (by_name or timeline.is_committed(log.instant)):
+                elif log is not None and (
+                    timeline.is_committed(log.instant)
+                    or (by_name and not timeline.may_cluster(log.instant))
+                ):
                     self._groups[partition, log.file_id].logs.append(log)
                 elif base is None and log is None and is_native_log(status.name):
                     raise RefusedError(
@@ -164,9 +171,11 @@ class FileGroups:
             if self._listing.covers(partition):
                 for path, file_id, size_bytes, rows in files:
                     if path:
-                        is_log = _is_log_of(instant, path, self._timeline)
-                        stated = _Stated(path, size_bytes, rows, is_log)
-                        self._groups[partition, file_id].written.append((instant, stated))
+                        is_log, named = _kind_of(instant, path, self._timeline)
+                        # Of a clustering that is pending or undone nothing need be there.
+                        if named == instant.requested or self._timeline.is_committed(named):
+                            stated = _Stated(path, named, size_bytes, rows, is_log)
+                            self._groups[partition, file_id].written.append((instant, stated))
 
     def _check_nothing_missing(self, group: _Group, window: Window) -> _Stated | None:
         """A listing cannot tell that a file is gone, or was cut between two blocks of a log.
@@ -205,7 +214,7 @@ def _needed(group: _Group, window: Window) -> tuple[_Stated | None, list[_Stated
     base: _Stated | None = None
     begin, logs = "", []
     for instant, stated in group.written:
-        if not window.sees(instant.requested):
+        if not (window.sees(instant.requested) and window.sees(stated.instant)):
             continue
         if stated.is_log:
             # From version 8 on a log belongs to the slice that had begun when it was completed.
@@ -215,19 +224,26 @@ def _needed(group: _Group, window: Window) -> tuple[_Stated | None, list[_Stated
     return base, [stated for since, stated in logs if since > begin]
 
 
-def _is_log_of(instant: Instant, path: str, timeline: Timeline) -> bool:
-    """Whether a write tells of a log; its name must be one of that write's.
+def _kind_of(instant: Instant, path: str, timeline: Timeline) -> tuple[bool, str]:
+    """Whether a write tells of a log, and the instant by which the file counts: the write's own.
 
-    The name of a base file bears the instant that wrote it, and in time a log's, too.
+    The name of a base file bears the instant that wrote it, and in time a log's, too. While buckets
+    are resized, a write puts its rows into the new ones as well, into logs that bear the instant of
+    the clustering: they count once that has completed (RFC 42, dual write).
     """
-    kind, written = instant_in_name(path) or ("", instant.requested)
-    of_any = kind == "log" and timeline.config.timeline_layout == 1
-    if written != instant.requested and instant.path and not of_any:
+    kind, named = instant_in_name(path) or ("", instant.requested)
+    is_log = kind == "log"
+    if named == instant.requested:
+        return is_log, named
+    if is_log and timeline.may_cluster(named):
+        return True, named
+    of_any = is_log and timeline.config.timeline_layout == 1
+    if instant.path and not of_any:
         raise InputError(
             f"{timeline.storage.full(instant.path)}: it tells of the file {path}, which is that of "
-            f"{written}"
+            f"{named}"
         )
-    return kind == "log"
+    return is_log, instant.requested
 
 
 def _slice_of(log: LogFile, starts: list[str], timeline: Timeline) -> str:

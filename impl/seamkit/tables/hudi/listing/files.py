@@ -117,7 +117,10 @@ def may_have_changed(slice_: FileSlice, timeline: Timeline, window: Window) -> b
     if slice_.base is not None and window.hands_out(slice_.base.instant):
         return True
     by_name = timeline.config.timeline_layout == 1  # the name does not tell who wrote a log
-    return any(by_name or window.hands_out(log.instant) for log in slice_.logs)
+    begin = "" if slice_.base is None else slice_.base.instant  # nor does that of a dual write
+    return any(
+        by_name or log.instant == begin or window.hands_out(log.instant) for log in slice_.logs
+    )
 
 
 def instant_in_name(path: str) -> tuple[Literal["base", "log"], str] | None:

@@ -46,10 +46,15 @@ class SliceLogs:
     strict: bool = False
 
     def valid_block(self, instant: str) -> bool:
-        """Whether a data or delete block counts. From version 8 on the file name decides."""
+        """Whether a data or delete block counts.
+
+        From version 8 on the file name decides, which of a dual write is that of a clustering.
+        """
         if not self.window.sees(instant):
             return False
-        return self.config.version >= 8 or self.timeline.is_committed(instant)
+        if self.config.version >= 8:
+            return not self.timeline.is_pending(instant)
+        return self.timeline.is_committed(instant)
 
 
 def read_ordered_blocks(
@@ -155,7 +160,7 @@ def _strange_blocks(
                     yield ScanWarning(block.file, block.offset, reason)
                 elif not timeline.knows(block.instant):
                     unknown.setdefault(block.instant, []).append(block)
-            elif timeline.config.logs_name_writers and block.instant != log.instant:
+            elif timeline.config.logs_name_writers and not _names_writer(log, block, timeline):
                 reason = f"the block's instant {block.instant} is not that of the file's name"
                 yield ScanWarning(block.file, block.offset, reason)
             yield from _strange_columns(block, timeline)
@@ -166,6 +171,14 @@ def _strange_blocks(
                 "left out"
             )
             yield ScanWarning(block.file, block.offset, reason)
+
+
+def _names_writer(log: LogFile, block: LogBlock, timeline: Timeline) -> bool:
+    """Whether the name of a log bears its writer's instant, or that of a clustering meanwhile."""
+    if block.instant == log.instant:
+        return True
+    during = log.instant < block.instant and timeline.may_cluster(log.instant)
+    return during and timeline.knows(block.instant)
 
 
 def _strange_columns(block: LogBlock, timeline: Timeline) -> Iterator[ScanWarning]:

@@ -193,6 +193,18 @@ class Timeline:
             for i in self.archive.instants
         )
 
+    def may_cluster(self, requested: str) -> bool:
+        """Whether an instant is that of a clustering, pending, done, undone or archived.
+
+        Of those that are not active any more not all tell their action.
+        """
+        active = {completed_as(i.action) for i in self.instants if i.requested == requested}
+        return "replacecommit" in active or (not active and self.knows(requested))
+
+    def is_pending(self, requested: str) -> bool:
+        """Whether a write has begun and not completed."""
+        return requested in self._pending
+
     @cached_property
     def _rolled_back(self) -> frozenset[str]:
         """Instants that active rollbacks and restores have undone, or are about to."""
