@@ -17,9 +17,8 @@ class RowsOut(Kernel):
 
     def __init__(self, format_: str) -> None:
         typed = feature("seambase.type_fields", "fields_of")
-        homes = {"unsaferow": ("unsafe_row", "UnsafeRows"), "compactrow": ("serde", "CompactRows")}
-        module, name = homes[format_]
-        codecs = feature(f"seamkit.serde.rows.{module}", name)
+        name = {"unsaferow": "UnsafeRows", "compactrow": "CompactRows"}[format_]
+        codecs = feature("seamkit.serde.rows.serde", name)
         self.batch = lineitem()
         fields = typed.fields_of(self.batch.schema, "spark")
         self._codec: Any = getattr(codecs, name)(fields)

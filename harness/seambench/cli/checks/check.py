@@ -6,7 +6,8 @@ import os
 import re
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -171,24 +172,26 @@ def check(
         for line in keep_case([*chosen.values()], keep):
             error_console().print(f"kept: {line}", markup=False, soft_wrap=True)
     recorded = recording() if record else None
-    tables = tempfile.TemporaryDirectory(prefix="seambench-misread-") if record else None
-    outcomes = run.check() if extra is None else run.extra_pass(extra, _keeper(tables))
-    given = ["--golden", str(golden)] if golden else []
-    total = sum(len(cases) for _, cases in asked)
-    with Progress(f"checking the {seam} seam", None if extra else total) as progress:
-        seen = (
-            _as_lines(outcomes, progress) if as_json else show_outcomes(outcomes, progress, given)
-        )
-    if junit is not None:
-        _write_junit(junit, seam, seen)
-    for name in run.stated:
-        remember(seam, name, seen)
-    if not as_json:
-        show_end(seam, seen, run.cases() if impl and case is None else (), run.stated)
-    _require_verdicts(seen, names if impl else (), run)
-    _require_answers(seen, () if extra or case or words or last_failed else names)
-    if recorded is not None:
-        _record(recorded, run, extra, seen, results, Path(tables.name) if tables else None)
+    with _folder_of_tables(wanted=record) as tables:
+        outcomes = run.check() if extra is None else run.extra_pass(extra, _keeper(tables))
+        given = ["--golden", str(golden)] if golden else []
+        total = sum(len(cases) for _, cases in asked)
+        with Progress(f"checking the {seam} seam", None if extra else total) as progress:
+            seen = (
+                _as_lines(outcomes, progress)
+                if as_json
+                else show_outcomes(outcomes, progress, given)
+            )
+        if junit is not None:
+            _write_junit(junit, seam, seen)
+        for name in run.stated:
+            remember(seam, name, seen)
+        if not as_json:
+            show_end(seam, seen, run.cases() if impl and case is None else (), run.stated)
+        _require_verdicts(seen, names if impl else (), run)
+        _require_answers(seen, () if extra or case or words or last_failed else names)
+        if recorded is not None:
+            _record(recorded, run, extra, seen, results, tables)
     _write_digests(run.known if write_digests else (), seen)
     if any(outcome.failed for outcome in seen):
         raise typer.Exit(1)
@@ -235,13 +238,23 @@ def _record(
         write_outcomes(recorded, _of_pairs(seen, extra), results, tables)
 
 
-def _keeper(tables: tempfile.TemporaryDirectory[str] | None) -> Keep | None:
+@contextmanager
+def _folder_of_tables(*, wanted: bool) -> Iterator[Path | None]:
+    """Where misread tables lie until there are records; None where nothing is recorded."""
+    if not wanted:
+        yield None
+        return
+    with tempfile.TemporaryDirectory(prefix="seambench-misread-") as folder:
+        yield Path(folder)
+
+
+def _keeper(tables: Path | None) -> Keep | None:
     """What keeps misread tables until there are records; None where nothing is recorded."""
     from seambench.records.misread import pack
 
     if tables is None:
         return None
-    return lambda name, case, table: pack(table, Path(tables.name) / name, case)
+    return lambda name, case, table: pack(table, tables / name, case)
 
 
 def _names(seam: str, impl: Sequence[str] | None, against: str | None) -> list[str]:

@@ -17,6 +17,7 @@ from pyarrow import substrait
 
 from seamkit.files import expressions, promotion
 from seamkit.files.expressions import named_values
+from seamkit.files.footers import rewriting
 from seamkit.files.pages import paged
 from seamkit.files.parquet import ParquetReader
 from seamkit.files.private_forms import SWITCH, ArrowWarning, PrivateForm
@@ -55,7 +56,7 @@ def _close(name: str, how: str, monkeypatch: pytest.MonkeyPatch) -> None:
     elif name == "decimals":
         original, changed = promotion.decimals_of, {"d": pa.decimal128(20, 3)}
         if fails:
-            monkeypatch.setattr(promotion, "_without_decimals", _raise)
+            monkeypatch.setattr(rewriting, "_changed", _raise)
         else:
             monkeypatch.setattr(promotion, "decimals_of", lambda b, _: original(b, changed))
     else:

@@ -41,10 +41,13 @@ _NO_PARTITION = "str:__HIVE_DEFAULT_PARTITION__"
 _DIFFERENT = {
     "append-nested-parquet": "0.9.0 writes a null struct as one of nulls, and reads both as null",
     "aggregate-listagg": "0.9.0 puts a delimiter beside an empty text, later versions do not",
+    "append-types-orc": "Spark's connector pads chars with blanks, the core takes these away",
     "pk-default-values": "0.9.0 applies defaults when it reads; later versions do when they write",
 }
 #: Tables of which Paimon itself reads what no column of theirs holds, and why it is refused here.
 _REFUSED = {"core-sum-digits": "a sum with more digits than its type has is handed out"}
+#: Tables of days that no word of their files tells the calendar of: cases hold their refusal.
+_OLD_DAYS = ("avro-old-days", "parquet-old-days")
 #: Tables with arrays or maps whose items have no order of their own.
 _UNORDERED = ("aggregate-collect", "aggregate-nested-update", "core-nested")
 
@@ -105,7 +108,7 @@ _STATES: Mapping[str, Callable[[str, Path], Iterator[tuple[Scan, Witness]]]] = {
 }
 _NAMES = {
     "delta": {*delta_table_names()} - {*_SHREDDED},
-    "hive": {*hive_table_names()},
+    "hive": {*hive_table_names()} - {*_OLD_DAYS},
     "iceberg": {*iceberg_table_names()},
     "paimon": {*witnessed_paimon_tables()} - {*_DIFFERENT, *_REFUSED, *NAN_TABLES},
 }

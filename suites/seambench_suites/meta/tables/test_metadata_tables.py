@@ -63,8 +63,12 @@ def test_every_path_is_that_of_the_copy(tmp_path: Path) -> None:
     shutil.rmtree(table)
 
 
+#: Spark pads chars with blanks that Paimon's own core, and the case, leave away.
+_PADDED = "scan/paimon/files/append-types-orc/"
 _RECORDED = [
-    case for case in load_cases("scan") if isinstance(case, ScanCase) and case.recorded is not None
+    case
+    for case in load_cases("scan")
+    if isinstance(case, ScanCase) and case.recorded is not None and not case.id.startswith(_PADDED)
 ]
 
 
