@@ -230,7 +230,7 @@ def _submitted(options: SparkOptions) -> tuple[Any | None, dict[str, str]]:
     # These tell of the script that was submitted, and make no sense to a second process.
     own = {name for name in given if name.startswith(("spark.app.", "spark.submit."))}
     own.add("spark.files")
-    gateway.close()  # and no more: the next session here asks for these settings, too
+    gateway.shutdown()
     return None, {name: value for name, value in given.items() if name not in own}
 
 
@@ -358,8 +358,7 @@ def _stop(context: Any, gateway: Any) -> None:
         with contextlib.suppress(Exception):
             context.stop()
         with contextlib.suppress(Exception):
-            # What spark-submit serves it ends by itself; until then another session may come.
-            (gateway.close if process is None else gateway.shutdown)()
+            gateway.shutdown()
         if process is not None:
             with contextlib.suppress(Exception):
                 process.stdin.close()

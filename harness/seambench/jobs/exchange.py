@@ -12,13 +12,12 @@ import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 if __package__ in (None, ""):
     # spark-submit puts this file's folder first on the path; the package is two folders up.
     sys.path.append(str(Path(__file__).resolve().parents[2]))
 
-from seambase.errors import SeambenchError, UsageError
+from seambase.errors import SeambenchError
 from seambench.bench.exchange.on_spark import SparkWorkers, end_barriers
 from seambench.bench.exchange.suite import ExchangeOptions, measure_exchanges
 from seambench.engines.spark import SparkOptions, parse_settings, spark_session
@@ -48,13 +47,6 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _require_cores(spark: Any, workers: int) -> None:
-    """Refuse more workers than this machine runs at once: Spark asks for ten minutes first."""
-    master, cores = spark.sparkContext.master, spark.sparkContext.defaultParallelism
-    if not master.startswith("local-cluster") and master.startswith("local") and cores < workers:
-        raise UsageError(f"{workers} workers need a core each; the master {master} has {cores}")
-
-
 def main(argv: Sequence[str] | None = None) -> int:
     """Run with command-line arguments; returns the exit code.
 
@@ -76,7 +68,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         session = SparkOptions(asked.master, memory="1g", conf=parse_settings(asked.conf))
         with spark_session(session) as (spark, _log):
-            _require_cores(spark, asked.workers)
             workers = SparkWorkers(spark, options.implementation, options.scale, options.timeout)
             try:
                 records = measure_exchanges(options, None, workers, "exchange-spark")
