@@ -120,7 +120,9 @@ class OrcReader(FileReader):
         for field in self.schema:
             own = range(number, number + len(list(kinds(field.type))))
             is_dated = self._by_calendar and _has(pa.types.is_date, field.type)
-            if field.name in names and (is_dated or not self._footer.chars.isdisjoint(own)):
+            # Only texts ask the footer, which is unpacked for it.
+            has_chars = _has(is_text, field.type) and not self._footer.chars.isdisjoint(own)
+            if field.name in names and (is_dated or has_chars):
                 found[field.name] = number
             number = own.stop
         return found
