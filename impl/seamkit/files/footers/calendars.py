@@ -127,10 +127,8 @@ def check_int96(values: pa.Array | pa.ChunkedArray, first_day: int, name: str, w
     """Refuse times before that day in a column as it was read; of INT96 no footer tells ranges."""
     chunks = values.chunks if isinstance(values, pa.ChunkedArray) else [values]
     for leaf in (leaf for chunk in chunks for leaf in leaves(chunk)):
-        if pa.types.is_timestamp(leaf.type):
-            least = pc.min(leaf.view(pa.int64())).as_py()
-            if least is not None and least < first_day * _A_DAY[_UNITS[leaf.type.unit]]:
-                raise _refusal(where, name)
+        if pa.types.is_timestamp(leaf.type) and _is_before(leaf, first_day):
+            raise _refusal(where, name)
 
 
 def first_of_avro(properties: Mapping[str, bytes]) -> tuple[int, int] | None:
@@ -153,16 +151,19 @@ def check_days(
     """Refuse days and instants before these, at any depth of a column as it was read."""
     for leaf in leaves(values):
         kind = leaf.type
-        if pa.types.is_date32(kind):
-            least = pc.min(leaf.view(pa.int32())).as_py()
-            bound = first[0]
-        elif pa.types.is_timestamp(kind) and kind.tz is not None:  # Spark leaves others as they are
-            least = pc.min(leaf.view(pa.int64())).as_py()
-            bound = first[1] * _A_DAY[_UNITS[kind.unit]]
-        else:
-            continue
-        if least is not None and least < bound:
+        # Spark leaves times without a zone as they are.
+        is_instant = pa.types.is_timestamp(kind) and kind.tz is not None
+        if (pa.types.is_date32(kind) and _is_before(leaf, first[0])) or (
+            is_instant and _is_before(leaf, first[1])
+        ):
             raise _refusal(where, name, kind_of_file)
+
+
+def _is_before(leaf: pa.Array, day: int) -> bool:
+    """Whether one of some days, or of some times, is before a day."""
+    is_days = pa.types.is_date32(leaf.type)
+    least = pc.min(leaf.view(pa.int32() if is_days else pa.int64())).as_py()
+    return least is not None and least < day * (1 if is_days else _A_DAY[_UNITS[leaf.type.unit]])
 
 
 def _first_days(
