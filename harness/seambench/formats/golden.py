@@ -138,7 +138,10 @@ _TAKEN: dict[Path, int] = {}
 
 @contextmanager
 def placed(table: Path, home: Path | None) -> Iterator[None]:
-    """For as long as this lasts, a table can be reached at the home that its bytes name, if any."""
+    """For as long as this lasts, a table can be reached at the home that its bytes name, if any.
+
+    By one process at a time: the next one may have damaged the same table.
+    """
     if home is None:
         yield
         return
@@ -194,15 +197,20 @@ def small_session(
         yield session
 
 
-def pack(table: Path, archive: Path, *, side_files: bool = False) -> None:
-    """Write a table's folder as a zip, entries sorted and dated alike, whole or not at all."""
+def pack(table: Path, archive: Path, *, side_files: bool = False, below: str = "") -> None:
+    """Write a table's folder as a zip, entries sorted and dated alike, whole or not at all.
+
+    `below` is a folder, with a slash behind it, in which they come out.
+    """
     partial = archive.with_suffix(".tmp")
     with zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as out:
         for file in sorted(table.rglob("*")):
             name = file.relative_to(table).as_posix()
             if file.name.startswith(".") and file.suffix == ".crc" and not side_files:
                 continue
-            info = zipfile.ZipInfo(name + ("/" if file.is_dir() else ""), (2020, 1, 1, 0, 0, 0))
+            info = zipfile.ZipInfo(
+                below + name + ("/" if file.is_dir() else ""), (2020, 1, 1, 0, 0, 0)
+            )
             info.compress_type = zipfile.ZIP_DEFLATED
             out.writestr(info, b"" if file.is_dir() else file.read_bytes())
     partial.replace(archive)
