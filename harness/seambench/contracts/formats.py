@@ -33,7 +33,11 @@ from seambench.contracts.tables import (
 )
 
 Lint = Callable[[Path], Iterator["Fault"]]
-"""Of a table's folder, what is wrong with the table as it now is."""
+"""Of a table's folder, what is wrong with the table as it now is, by its format's specification.
+
+It shares no code with the readers that a verdict on a table stands on, so that a mistake there is
+not made here again.
+"""
 
 
 @dataclass(frozen=True)

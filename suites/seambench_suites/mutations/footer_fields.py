@@ -163,7 +163,8 @@ _COMPRESSED_SIZE = 3
 def parquet_place(content: bytes, at: int) -> str:
     """Words for a byte of an intact file: `page`, `header FIELDS`, `footer FIELDS`, `tail`, `rest`.
 
-    Between pages and footer, the `rest`, lie page indexes and Bloom filters.
+    Between pages and footer, the `rest`, lie page indexes and Bloom filters. FIELDS are the numbers
+    of fields, as parquet.thrift has them, that lead to the byte, with `*` for an item of a list.
     """
     if at >= len(content) - _TAIL_BYTES:
         return "tail"

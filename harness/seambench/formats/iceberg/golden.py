@@ -40,6 +40,7 @@ def _data(table: Path) -> Sequence[Path]:
 
 
 def _deletes(table: Path) -> Sequence[Path]:
+    """Files of deletes by name: Spark's end in `-deletes`, those of the Java API begin with it."""
     return [file for file in _content(table) if "deletes" in file.name]
 
 

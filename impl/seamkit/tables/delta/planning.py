@@ -124,7 +124,7 @@ class Planner:
         if own:
             schema = replace(self.schema, fields=[*self.schema.fields, *own])
             table = replace(table, schema=schema)
-        own_file = UnitFile(**_fields(add), table=table)
+        own_file = UnitFile(**{name: getattr(add, name) for name in FIELDS}, table=table)
         values, group = self._partition(add.partition_values, add.path)
         return self._unit(own_file, ({**values, **known}, group), changes, reason)
 
@@ -245,10 +245,6 @@ class UnitFile(AddFile, Sequence[DataFile]):
         return (file,)
 
 
-def _fields(add: AddFile) -> dict[str, Any]:
-    return {name: getattr(add, name) for name in FIELDS}
-
-
 def open_data_file(
     files: TableFiles,
     add: AddFile,
@@ -321,6 +317,10 @@ _PROPERTIES = {
 @dataclass(frozen=True)
 class RowTracking:
     """The columns of row tracking that a table shows where they are named.
+
+    A row's id is that of its file's first row plus its place in the file; its version is that of
+    the file. Where rows were written anew, the file has columns of its own for both, and what
+    stands there counts (PROTOCOL.md, "Row Tracking").
 
     Attributes:
         fields: `_row_id` and `_row_commit_version`, as files call them.
