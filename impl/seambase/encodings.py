@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
@@ -17,23 +18,45 @@ def plain_schema(schema: pa.Schema) -> pa.Schema:
 
 def plain_type(data_type: Any) -> Any:
     """The type that is left when dictionaries, runs and views are resolved, at any depth."""
-    kinds = pa.types
-    if kinds.is_string_view(data_type):
-        return pa.large_string()
-    if kinds.is_binary_view(data_type):
-        return pa.large_binary()
-    if kinds.is_dictionary(data_type) or kinds.is_run_end_encoded(data_type):
-        return plain_type(data_type.value_type)
-    if kinds.is_list(data_type):
-        return pa.list_(data_type.value_field.with_type(plain_type(data_type.value_type)))
-    if kinds.is_large_list(data_type):
-        return pa.large_list(data_type.value_field.with_type(plain_type(data_type.value_type)))
-    if kinds.is_map(data_type):
-        item = data_type.item_field.with_type(plain_type(data_type.item_type))
-        return pa.map_(plain_type(data_type.key_type), item, keys_sorted=data_type.keys_sorted)
-    if kinds.is_struct(data_type):
-        return pa.struct([part.with_type(plain_type(part.type)) for part in data_type])
-    return data_type
+    return made_anew(data_type, _resolved)
+
+
+def _resolved(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
+        return _resolved(kind.value_type)
+    wide = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
+    return wide.get(kind, kind)
+
+
+def made_anew(kind: pa.DataType, turn: Callable[[pa.DataType], pa.DataType]) -> pa.DataType:
+    """What `turn` makes of a type, and of each type within that, from the outermost inwards.
+
+    Fields keep their names, nulls and metadata, lists their width or their size.
+    """
+
+    def inner(field: pa.Field) -> pa.Field:
+        return field.with_type(made_anew(field.type, turn))
+
+    kind = turn(kind)
+    if pa.types.is_struct(kind):
+        return pa.struct([inner(field) for field in kind])
+    if pa.types.is_map(kind):
+        key, item = inner(kind.key_field), inner(kind.item_field)
+        return pa.map_(key, item, keys_sorted=kind.keys_sorted)
+    if pa.types.is_fixed_size_list(kind):
+        return pa.list_(inner(kind.value_field), kind.list_size)
+    for is_list, make in _LISTS:
+        if is_list(kind):
+            return make(inner(kind.value_field))
+    return kind
+
+
+_LISTS = (
+    (pa.types.is_list, pa.list_),
+    (pa.types.is_large_list, pa.large_list),
+    (pa.types.is_list_view, pa.list_view),
+    (pa.types.is_large_list_view, pa.large_list_view),
+)
 
 
 def spark_type(kind: pa.DataType, name: str) -> pa.DataType:

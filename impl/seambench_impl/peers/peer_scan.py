@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import pyarrow as pa
 
+from seambase.encodings import made_anew
 from seambase.errors import (
     InputError,
     RefusedError,
@@ -225,7 +226,7 @@ def plain_table(table: pa.Table) -> pa.Table:
 
 def plain_schema(schema: pa.Schema) -> pa.Schema:
     """The columns of `plain_table`."""
-    return pa.schema([field.with_type(_plain_type(field.type)) for field in schema])
+    return pa.schema([field.with_type(made_anew(field.type, _plain_type)) for field in schema])
 
 
 def _plain_type(kind: pa.DataType) -> pa.DataType:
@@ -234,10 +235,4 @@ def _plain_type(kind: pa.DataType) -> pa.DataType:
         return pa.string()
     if tests.is_large_binary(kind) or tests.is_binary_view(kind):
         return pa.binary()
-    if tests.is_struct(kind):
-        return pa.struct([field.with_type(_plain_type(field.type)) for field in kind])
-    if tests.is_large_list(kind) or tests.is_list(kind):
-        return pa.list_(_plain_type(kind.value_type))
-    if tests.is_map(kind):
-        return pa.map_(_plain_type(kind.key_type), _plain_type(kind.item_type))
-    return kind
+    return pa.list_(kind.value_field) if tests.is_large_list(kind) else kind

@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import pyarrow as pa
 
+from seambase.encodings import made_anew
 from seambase.errors import RefusedError
 from seambase.scan import ScanWarning
 from seamkit.core.memory import TrackedAllocator
@@ -72,21 +73,10 @@ def plain(value: pa.Scalar) -> Any:
 
 
 def _whole(column: pa.Array) -> pa.Array:
-    return column.cast(_numbered(column.type)) if "[ns" in str(column.type) else column
-
-
-def _numbered(kind: pa.DataType) -> pa.DataType:
-    """The type with numbers in the place of points in time in nanoseconds, at any depth."""
-    if is_fine(kind):
-        return pa.int64()
-    if not pa.types.is_nested(kind):
-        return kind
-    inner = [
-        field.with_type(_numbered(field.type)) for field in map(kind.field, range(kind.num_fields))
-    ]
-    if pa.types.is_map(kind):
-        return pa.map_(_numbered(kind.key_type), _numbered(kind.item_type))
-    return pa.list_(inner[0]) if pa.types.is_list(kind) else pa.struct(inner)
+    """A column with numbers in the place of points in time in nanoseconds, at any depth."""
+    if "[ns" not in str(column.type):
+        return column
+    return column.cast(made_anew(column.type, lambda kind: pa.int64() if is_fine(kind) else kind))
 
 
 def refuse_nan(value: Any, name: str, where: str) -> None:

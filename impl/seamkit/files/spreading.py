@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from seambase.encodings import made_anew
 from seamkit.core.unpack import Bound
 from seamkit.files.footers.chunks import chunk_paths, dictionary_bytes, most_of_pages
 
@@ -95,7 +96,7 @@ def texts_within(
 
 def _with_texts(batch: pa.RecordBatch, kept: Collection[str]) -> pa.RecordBatch:
     fields = [
-        field if field.name in kept else field.with_type(_texts_of(field.type))
+        field if field.name in kept else field.with_type(made_anew(field.type, _texts_of))
         for field in batch.schema
     ]
     columns = [
@@ -136,14 +137,4 @@ def _numbers(array: pa.Array) -> npt.NDArray[np.int64]:
 
 
 def _texts_of(kind: pa.DataType) -> pa.DataType:
-    """A type with texts in place of dictionaries."""
-    if pa.types.is_dictionary(kind):
-        return kind.value_type
-    if pa.types.is_struct(kind):
-        return pa.struct([field.with_type(_texts_of(field.type)) for field in kind])
-    if pa.types.is_list(kind):
-        return pa.list_(kind.value_field.with_type(_texts_of(kind.value_type)))
-    if pa.types.is_map(kind):
-        key, item = kind.key_field, kind.item_field
-        return pa.map_(key.with_type(_texts_of(key.type)), item.with_type(_texts_of(item.type)))
-    return kind
+    return kind.value_type if pa.types.is_dictionary(kind) else kind

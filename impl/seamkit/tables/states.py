@@ -118,12 +118,29 @@ def _value_numbers(column: pa.Array) -> npt.NDArray[np.int64]:
     if pa.types.is_null(column.type):
         return np.zeros(len(column), np.int64)
     if pa.types.is_nested(column.type):
-        column = pa.array([repr(value) for value in column.to_pylist()], pa.string())
+        column = _parts_as_bytes(column)
     elif pa.types.is_floating(column.type):
         column = _bits(column)
     codes = column.dictionary_encode(null_encoding="encode").indices
     found: npt.NDArray[np.int64] = codes.to_numpy(zero_copy_only=False).astype(np.int64)
     return found
+
+
+def _parts_as_bytes(column: pa.Array) -> pa.Array:
+    """The numbers of what each struct, list or map holds, as bytes; entries of maps in order."""
+    kind = column.type
+    if pa.types.is_map(kind):
+        column = column.cast(pa.list_(pa.struct([kind.key_field, kind.item_field])))
+    if pa.types.is_struct(kind):
+        parts = [_value_numbers(part) for part in column.flatten()]
+        numbers = np.stack(parts, 1) if parts else np.zeros(0, np.int64)
+        lengths = np.full(len(column), len(parts))
+    else:
+        numbers = _value_numbers(pc.list_flatten(column))
+        lengths = pc.fill_null(pc.list_value_length(column), 0).to_numpy(zero_copy_only=False)
+    ends = np.append(0, np.cumsum(lengths, dtype=np.int64)) * numbers.itemsize
+    buffers = [column.is_valid().buffers()[1], pa.py_buffer(ends), pa.py_buffer(numbers)]
+    return pa.Array.from_buffers(pa.large_binary(), len(column), buffers)
 
 
 def _bits(column: pa.Array) -> pa.Array:
@@ -150,43 +167,17 @@ def same_rows(
 def _equal(one: pa.Array, other: pa.Array) -> npt.NDArray[np.bool_]:
     """Which values of two columns, place by place, are the same."""
     kind = one.type
-    if pa.types.is_nested(kind):
-        return _equal_nested(one, other)
+    found: npt.NDArray[np.bool_]
+    if pa.types.is_nested(kind) or pa.types.is_null(kind) or isinstance(one, pa.ExtensionArray):
+        numbers = _value_numbers(pa.concat_arrays([one, other]))
+        found = numbers[: len(one)] == numbers[len(one) :]
+        return found
     if pa.types.is_floating(kind):
         one, other = _bits(one), _bits(other)
     equal = pc.fill_null(pc.equal(one, other), False)
     nothing = pc.and_(pc.is_null(one), pc.is_null(other))
-    found: npt.NDArray[np.bool_] = pc.or_(equal, nothing).to_numpy(zero_copy_only=False)
+    found = pc.or_(equal, nothing).to_numpy(zero_copy_only=False)
     return found
-
-
-def _equal_nested(one: pa.Array, other: pa.Array) -> npt.NDArray[np.bool_]:
-    """The same of structs, lists and maps, whose entries have an order."""
-    sides = [column.is_valid().to_numpy(zero_copy_only=False) for column in (one, other)]
-    places = np.flatnonzero(sides[0] & sides[1])
-    one, other = (column.take(pa.array(places)) for column in (one, other))
-    equal = np.ones(len(places), np.bool_)
-    if pa.types.is_struct(one.type):
-        for parts in zip(one.flatten(), other.flatten(), strict=True):
-            equal &= _equal(*parts)
-    else:
-        lengths = [np.diff(column.offsets) for column in (one, other)]
-        equal = lengths[0] == lengths[1]
-        inner = [_items(column.filter(pa.array(equal))) for column in (one, other)]
-        items = np.logical_and.reduce([_equal(*parts) for parts in zip(*inner, strict=True)])
-        ends = np.cumsum(lengths[0][equal])
-        wrong = np.concatenate([[0], np.cumsum(~items)])
-        equal[equal] = wrong[ends] == wrong[ends - lengths[0][equal]]
-    found: npt.NDArray[np.bool_] = ~(sides[0] | sides[1])
-    found[places] = equal
-    return found
-
-
-def _items(column: pa.Array) -> list[pa.Array]:
-    """What lists hold, or the keys and values of maps, all of which are there."""
-    begin, end = column.offsets[0].as_py(), column.offsets[len(column)].as_py()
-    parts = [column.keys, column.items] if pa.types.is_map(column.type) else [column.values]
-    return [part.slice(begin, end - begin) for part in parts]
 
 
 def image_schema(schema: pa.Schema) -> pa.Schema:

@@ -7,7 +7,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +15,7 @@ from seambase.errors import UnavailableError
 from seambench.conformance.load import find_case
 from seambench.contracts.findings import Finding
 from seambench.contracts.registry import find_seam
+from seambench.formats.golden import pack
 
 _SECONDS = 600
 #: As a shell and as Python tell them.
@@ -47,11 +47,7 @@ def packed(finding: Finding) -> bytes:
     with tempfile.TemporaryDirectory(prefix="seambench-findings-") as folder:
         find_seam(finding.seam).keep(find_case(finding.case), Path(folder))
         table, file = Path(folder, "table"), Path(folder, "table.zip")
-        with zipfile.ZipFile(file, "w") as archive:
-            for one in sorted(path for path in table.rglob("*") if path.is_file()):
-                entry = zipfile.ZipInfo(one.relative_to(table).as_posix())
-                entry.compress_type = zipfile.ZIP_DEFLATED
-                archive.writestr(entry, one.read_bytes())
+        pack(table, file, side_files=True)
         return file.read_bytes()
 
 

@@ -16,6 +16,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from seambase.encodings import made_anew
 from seambench.formats.forms.footer import (
     BYTES,
     INT32,
@@ -108,24 +109,16 @@ def _of_moments(table: pa.Table) -> pa.Table:
 def _without_views(table: pa.Table) -> pa.Table:
     """The rows without views of texts, which pyarrow does not write in several row groups."""
     fields = [
-        field.with_type(_unviewed(field.type)) if "view" in str(field.type) else field
+        field.with_type(made_anew(field.type, _unviewed)) if "view" in str(field.type) else field
         for field in table.schema
     ]
     return table.cast(pa.schema(fields, metadata=table.schema.metadata))
 
 
 def _unviewed(kind: pa.DataType) -> pa.DataType:
-    if kind == pa.string_view():
-        return pa.string()
-    if kind == pa.binary_view():
-        return pa.binary()
-    if pa.types.is_struct(kind):
-        return pa.struct([f.with_type(_unviewed(f.type)) for f in kind])
-    if pa.types.is_map(kind):
-        return pa.map_(_unviewed(kind.key_type), _unviewed(kind.item_type))
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
-        return pa.list_(kind.value_field.with_type(_unviewed(kind.value_type)))
-    return kind
+    if pa.types.is_large_list(kind):
+        return pa.list_(kind.value_field)
+    return {pa.string_view(): pa.string(), pa.binary_view(): pa.binary()}.get(kind, kind)
 
 
 def _at_most(rows: int, whole: int) -> int:

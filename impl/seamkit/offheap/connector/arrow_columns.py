@@ -14,6 +14,7 @@ from zoneinfo import ZoneInfo
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from seambase.encodings import made_anew
 from seamkit.core._seam import ffi, lib
 from seamkit.core.border import call
 from seamkit.offheap.columns.table import append_arrow
@@ -49,16 +50,12 @@ def unzoned(data_type: Any) -> Any:
 
     The zone tells how a timestamp was meant to be shown; which moment it is does not depend on it.
     """
-    kinds = pa.types
-    if kinds.is_timestamp(data_type) and data_type.tz is not None:
-        return pa.timestamp(data_type.unit, "UTC")
-    if kinds.is_list(data_type) or kinds.is_large_list(data_type):
-        return pa.list_(unzoned(data_type.value_type))
-    if kinds.is_map(data_type):
-        return pa.map_(unzoned(data_type.key_type), unzoned(data_type.item_type))
-    if kinds.is_struct(data_type):
-        return pa.struct([part.with_type(unzoned(part.type)) for part in data_type])
-    return data_type
+
+    def turn(kind: pa.DataType) -> pa.DataType:
+        zoned = pa.types.is_timestamp(kind) and kind.tz is not None
+        return pa.timestamp(kind.unit, "UTC") if zoned else kind
+
+    return made_anew(data_type, turn)
 
 
 def has_zones(data_type: Any) -> bool:

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import seamkit
+from seambase.encodings import made_anew
 from seambase.errors import RefusedError
 from seambench.formats.forms.footer import Footer, Struct
 from seamkit.files.parquet import open_parquet
@@ -218,3 +219,25 @@ def test_tables_of_deltalake_and_polars_read(how: str, tmp_path: Path) -> None:
     found = seamkit.open_table(path).scan().to_table()
     assert sorted(found["s"].to_pylist()) == expected
     assert found["t"].to_pylist() == [{"a": "x"}] * len(expected)
+
+
+def _marked(kind: pa.DataType) -> pa.Field:
+    return pa.field("n", kind, nullable=False, metadata={"a": "b"})
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda field: pa.struct([field]),
+        lambda field: pa.map_(field, field, keys_sorted=True),
+        lambda field: pa.list_(field, 3),
+        *(lambda field, make=make: make(field)
+          for make in (pa.list_, pa.large_list, pa.list_view, pa.large_list_view)),
+    ],
+)  # fmt: skip
+def test_types_made_anew_say_all_else_again(make: Any) -> None:
+    """At two depths at once: names, nulls, metadata, order of keys, width and size stay."""
+    found = made_anew(
+        make(_marked(make(_marked(pa.int8())))), lambda k: pa.int64() if k == pa.int8() else k
+    )
+    assert found.equals(make(_marked(make(_marked(pa.int64())))), check_metadata=True)

@@ -23,7 +23,7 @@ from seamkit.tables import states
 from seamkit.tables.hudi import changes, planning
 from seamkit.tables.hudi.table import HudiTable
 from seamkit.tables.hudi.timeline.archive import Archive
-from seamkit.tables.states import image_schema, same_rows
+from seamkit.tables.states import image_schema
 from seamkit_tests.samples.golden_tables import unpack_table
 from seamkit_tests.samples.hudi_files import Table, at
 from seamkit_tests.samples.hudi_scans import scan_on
@@ -148,30 +148,6 @@ def test_rows_of_one_key_are_told_apart(
         for one in batch.to_pylist()
     ]
     assert found == told
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "kind"),
-    [
-        ([1, None, None, 2], [1, None, 2, None], pa.int32()),
-        ([{"f": 1}, {"f": None}, None], [{"f": 2}, None, None], pa.struct({"f": pa.int32()})),
-        ([[1], [], None, [1, 2], [3]], [[2], None, None, [1], [3]], pa.list_(pa.int32())),
-        ([[("a", [1])], []], [[("a", [2])], []], pa.map_(pa.string(), pa.list_(pa.int32()))),
-        ([[float("nan")], [0.5], [0.0]], [[float("nan")], [1.5], [-0.0]], pa.list_(pa.float32())),
-    ],
-)
-def test_rows_are_the_same_by_their_values_at_any_depth(
-    one: list[object], other: list[object], kind: pa.DataType
-) -> None:
-    """Null is null, NaN is NaN, zero has two signs, and what lies before a slice does not count."""
-    old, new = (
-        pa.record_batch([pa.array([*values, *values], kind)], ["c"]) for values in (one, other)
-    )
-    places = pa.array(range(len(one)))
-    for begin in (0, len(one)):
-        sides = old.slice(begin, len(one)), new.slice(len(one) - begin)
-        expected = [repr(a) == repr(b) for a, b in zip(one, other, strict=True)]
-        assert same_rows(*sides, places, places, ["c"]).tolist() == expected
 
 
 def test_changes_have_bounds_and_columns(tmp_path: Path) -> None:
