@@ -150,7 +150,8 @@ def _stats(records: Records, where: str) -> dict[str, list[WriteStat]]:
     found = [*zip(*texts, sizes, written, strict=True)]
     ends, partitions = files.offsets.to_pylist(), column.keys.to_pylist()
     own = range(column.offsets[0].as_py(), column.offsets[1].as_py())
-    return {partitions[at]: found[ends[at] : ends[at + 1]] for at in own}
+    named = ((partitions[at], found[ends[at] : ends[at + 1]]) for at in own)
+    return {name: [_below_table(name, one) for one in stats] for name, stats in named}
 
 
 def checked_write(body: dict[str, Any], where: str) -> dict[str, Any]:
@@ -172,7 +173,8 @@ def checked_write(body: dict[str, Any], where: str) -> dict[str, Any]:
                 raise InputError(f"{where}: not readable as a write (a partition's files are none)")
     if not stats:
         return body
-    return body | {_STATS: {name: [_stat(one, where) for one in stats[name]] for name in stats}}
+    named = {name: [_below_table(name, _stat(one, where)) for one in stats[name]] for name in stats}
+    return body | {_STATS: named}
 
 
 def _stat(stated: Mapping[str, Any], where: str) -> WriteStat:
@@ -183,6 +185,20 @@ def _stat(stated: Mapping[str, Any], where: str) -> WriteStat:
     if not all(isinstance(number, int) for number in (size_bytes, rows, errors)):
         raise InputError(f"{where}: not readable as a write (a file's size or rows are no number)")
     return path, file_id, size_bytes, max(rows - errors, 0)
+
+
+def _below_table(partition: str, stat: WriteStat) -> WriteStat:
+    """What is said of a file, whose path is below the table.
+
+    Where a write of version 6 finds a log that its own metadata lack, as one that died before has
+    left it, Hudi 1.x names it by its address less the table's path. If that was given without the
+    scheme, `file:p=1/.ID_...` is left.
+    """
+    path, file_id, *_ = stat
+    if ":" not in path:
+        return stat
+    at = path.rfind(f"{partition}/.{file_id}_" if partition else f".{file_id}_")
+    return (path[at:], *stat[1:]) if ":" in path[: max(at, 0)] else stat
 
 
 def instant_time(text: str, config: TableConfig) -> datetime | None:
