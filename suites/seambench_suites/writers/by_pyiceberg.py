@@ -259,6 +259,27 @@ def partitioned() -> None:
     made.keep()
 
 
+def truncated() -> None:
+    """Ints near the least one, truncated in 32 bits, that become longs."""
+    columns = {"k": "bigint", "i": "int"}
+    note = "partitions by truncated ints near -2^31, widened later"
+    made = Making("truncated", note, columns, first={"k": "int", "i": "int"})
+    with made.table.update_spec() as update:
+        update.add_field("k", TruncateTransform(10))
+    least = -(2**31)
+    rows: list[Row] = [{"k": k, "i": i} for i, k in enumerate((least, least + 1, -5, 2**31 - 1))]
+    made.append(rows, "append ints by truncate[10]", {"k": "int", "i": "int"})
+    with made.table.update_schema() as update:
+        update.update_column("k", LongType())
+    made.done("widen k")
+    rows += [{"k": least, "i": 4}, {"k": 2**40, "i": 5}]
+    made.append(rows[4:], "append longs")
+    made.ask("newest", rows)
+    made.ask("least", [rows[0], rows[4]], where=f"k = {least}")
+    made.ask("below", [rows[0], rows[1], rows[4]], where="k < -10")
+    made.keep()
+
+
 def decimals() -> None:
     """Decimals of 38 digits in ranges of files, and as partitions."""
     columns = {"k": "int", "p": "decimal(38,3)", "n": "decimal(38,10)"}
@@ -330,4 +351,6 @@ def _sink(made: Making, rows: Sequence[Row], **how: Any) -> None:
 
 
 if __name__ == "__main__":
-    carry_out(types, holes, uuids, changed, evolved, partitioned, decimals, replaced, sunk)
+    carry_out(
+        types, holes, uuids, changed, evolved, partitioned, truncated, decimals, replaced, sunk
+    )

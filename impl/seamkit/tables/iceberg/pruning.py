@@ -51,6 +51,7 @@ _BY_NUMBER = re.compile(r"(truncate|bucket)\[\d{1,9}\]")
 BUCKET = re.compile(r"bucket\[([1-9]\d{0,8})\]")
 _EPOCH = dt.datetime(1970, 1, 1)
 _FIRST_YEAR, _LAST_YEAR = 1, 9998
+_MOST_INT = (1 << 31) - 1
 
 
 def values_of(
@@ -81,6 +82,19 @@ def _truncated(
     if pa.types.is_string(kind):
         return pa.scalar(value, kind), None
     return None
+
+
+def _may_hold_least_ints(transform: str, ends: tuple[Any, Any], kind: pa.DataType) -> bool:
+    """Whether values near -2^31 may lie between two that `truncate` gave longs.
+
+    Writers truncate ints in 32 bits, where what is below -2^31 comes out as one of the greatest:
+    the column may have been of ints. Of a column that still is, the values beyond overflow.
+    """
+    match = _TRUNCATE.fullmatch(transform)
+    if match is None or not pa.types.is_int64(kind):
+        return False
+    least, most = ends
+    return bool(least <= _MOST_INT < most + int(match[1]))
 
 
 STARTS: Mapping[str, Callable[[int], dt.datetime]] = {
@@ -141,6 +155,8 @@ def _fits(
     if (match := _TRUNCATE.fullmatch(transform)) and pa.types.is_string(source.type):
         return partial(_may_begin, int(match[1]), value)
     try:
+        if _may_hold_least_ints(transform, (value, value), source.type):
+            return None
         known = values_of(transform, value, source.type)
     except (ValueError, OverflowError, TypeError, pa.ArrowException):
         return None
@@ -230,6 +246,8 @@ def _of_partition(
     if least is None:
         return [column.is_null()]
     try:
+        if _may_hold_least_ints(one.transform, ends, source.type):
+            return []
         first, last = (values_of(one.transform, end, source.type) for end in (least, most))
     except (ValueError, OverflowError, TypeError, pa.ArrowException):
         return []

@@ -180,3 +180,20 @@ def test_a_partition_says_nothing_of_what_it_is_not_made_of() -> None:
                 DATA, "a", "PARQUET", Partition(0, own), 1, 1, 1, 1, is_new=True, manifest="here"
             )
             assert not parts_of(entry, spec, [Field(1, "x", _WHOLE, required=False)])
+
+
+@pytest.mark.parametrize("width", [1, 7, 10, 999_999_999])
+def test_what_was_truncated_in_32_bits_says_nothing_of_longs(width: int) -> None:
+    """Of a column that was of ints; the longs beyond are told of as ever."""
+    spec = PartitionSpec(0, [PartitionField(1000, 1, "part", f"truncate[{width}]")])
+    field = Field(1, "x", _WHOLE, required=False)
+    least = -(2**31)
+    wrapped = (least // width * width + 2**31) % 2**32 - 2**31
+    for value, is_told in ((wrapped, wrapped == least), (2**31 // width * width + width, True)):
+        entry = Entry(
+            DATA, "a", "AVRO", Partition(0, {1000: value}), 1, 1, 1, 1, is_new=True, manifest="here"
+        )
+        assert bool(parts_of(entry, spec, [field])) == is_told
+        ends = [to_bytes(LongType(), end) for end in (least, value)]
+        told = manifest_guarantee([PartitionSummary(False, *ends)], spec, [field])
+        assert told is None or wrapped == least
