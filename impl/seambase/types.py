@@ -300,7 +300,6 @@ def _head(text: str, language: Language, whole: str) -> tuple[str, str | None]:
 
 
 def _decimal(inner: str | None, language: Language, whole: str) -> SerdeType:
-    """A decimal with its digits checked."""
     precision, scale = _PLAIN_DECIMAL[language]
     if inner is not None:
         digits = [part.strip() for part in inner.split(",")]
@@ -367,7 +366,6 @@ def _unquote(part: str, quote: str, whole: str) -> tuple[str, str]:
 
 
 def _field_text(name: str, child: SerdeType) -> str:
-    """A field as the engine spells it."""
     plain = name.replace("_", "a").isalnum() and not name[:1].isdigit()
     if child.language == "spark":
         return f"{name if plain else '`' + name.replace('`', '``') + '`'}:{child.text}"

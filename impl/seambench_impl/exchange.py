@@ -380,8 +380,6 @@ class _Sender:
 
 
 class _Receiver:
-    """One receiving side."""
-
     def __init__(
         self, request: ExchangeRequest, bound: ChunkFormat | None, owner: TrackedAllocator
     ) -> None:

@@ -66,7 +66,6 @@ class Unfinished:
 
 
 def _read(file: Path, plan: Mapping[str, Any]) -> dict[str, Any]:
-    """What is done of a plan."""
     try:
         first, *lines = file.read_text(encoding="utf-8").split("\n")
         head = json.loads(first)

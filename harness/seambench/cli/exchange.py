@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from seambench.records.model import Record, Timing
-    from seambench.report.views.throughput import Rate
 
 
 def exchange(
@@ -201,12 +200,12 @@ def who_wins(records: Sequence[Record]) -> Iterator[str]:
             turns = [turn.said for turn in group.turns]
             if turns:
                 yield f"{group.label}, ahead by rows a chunk: {'; '.join(turns)}."
-            elif timed := [name for name in group.rates if _has_time(group.rates[name])]:
+            elif timed := [
+                name
+                for name, by_rows in group.rates.items()
+                if any(rate.stat is not None for rate in by_rows.values())
+            ]:
                 yield f"{group.label}: {timed[0]} alone has times, so none is ahead."
-
-
-def _has_time(by_rows: Mapping[int, Rate]) -> bool:
-    return any(rate.stat is not None for rate in by_rows.values())
 
 
 def _print_profile(timings: Sequence[Timing], out: Console) -> None:

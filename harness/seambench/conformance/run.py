@@ -92,7 +92,8 @@ class Run:
             if known := self._not_installed(name, cases):
                 yield from known
                 continue
-            with Crew(self.seam, name, self.limits, min(self.jobs, _jobs_for(cases))) as crew:
+            worth = 1 + len(cases) // _CASES_WORTH_A_PROCESS
+            with Crew(self.seam, name, self.limits, min(self.jobs, worth)) as crew:
                 yield from crew.map(self.check_one, cases)
                 self.stated[name] = crew.first.capabilities
                 excuses |= dict.fromkeys([crew.first.xfails] if crew.first.xfails else [])
@@ -209,11 +210,6 @@ def _outcome(case: Case, name: str, version: str, answer: Mapping[str, Any]) -> 
         refusal=answer.get("refusal", False),
         answer=answer.get("answer", 0),
     )
-
-
-def _jobs_for(cases: Sequence[Case]) -> int:
-    """How many processes are worth their start."""
-    return 1 + len(cases) // _CASES_WORTH_A_PROCESS
 
 
 class Crew:

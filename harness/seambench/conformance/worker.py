@@ -113,7 +113,6 @@ def answer_to(
 
 
 def _members(found: Verdict) -> Mapping[str, Any]:
-    """A verdict as members of an answer."""
     members: dict[str, Any] = {"outcome": found.word, "reason": found.reason}
     members |= {"refusal": found.refusal, "answer": found.answer}
     return members | ({"difference": asdict(found.difference)} if found.difference else {})

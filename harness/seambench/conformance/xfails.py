@@ -64,8 +64,6 @@ class Xfail:
 
 @dataclass(frozen=True)
 class _File:
-    """The keys of a file."""
-
     implementation: str
     xfail: Sequence[Xfail] = ()
 

@@ -104,8 +104,6 @@ class Finding:
 
 @dataclass(frozen=True)
 class _File:
-    """The keys of a file."""
-
     finding: Sequence[Finding]
 
 

@@ -129,7 +129,8 @@ def generate(options: GenerateOptions) -> list[Dataset]:
             if missing:
                 _check_space(options, missing)
                 make(_making(options, tables), missing, steps)
-    return [plan.existing(layout) for layout in layouts if layout.name in _asked(options)]
+    asked = {parse_layout(name).name for name in options.layouts}
+    return [plan.existing(layout) for layout in layouts if layout.name in asked]
 
 
 def planned(options: GenerateOptions) -> list[PlannedDataset]:
@@ -148,10 +149,6 @@ def planned(options: GenerateOptions) -> list[PlannedDataset]:
         )
         for layout in layouts
     ]
-
-
-def _asked(options: GenerateOptions) -> set[str]:
-    return {parse_layout(name).name for name in options.layouts}
 
 
 def _layouts(options: GenerateOptions) -> tuple[Layout, ...]:

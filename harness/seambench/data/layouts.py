@@ -64,7 +64,6 @@ def curve_layouts(
 
 
 def _own_knobs(format_name: str, knobs: Mapping[str, str]) -> dict[str, str]:
-    """The knobs that are meant for a format."""
     own = {}
     for knob, value in knobs.items():
         prefix, dot, name = knob.rpartition(".")

@@ -50,7 +50,6 @@ def _filled(edit: Edit, origin: Origin) -> Edit:
 
 
 def _names_of(edit: Edit) -> list[str]:
-    """The files that an edit names."""
     return [edit.file, edit.to] if edit.op == "append-to" else [edit.file]
 
 

@@ -190,11 +190,8 @@ def judged_runs(bar: Bar, records: Sequence[Record]) -> Iterator[Judged]:
 
 def _whole(bar: Bar, run: Sequence[Record]) -> Judged | str:
     """The figure of a run, if that stands."""
-    return next((why for record in run if (why := _unusable(record))), None) or _figure(bar, run)
-
-
-def _unusable(record: Record) -> str | None:
-    return unfit(record) or disturbed(record)
+    reasons = (unfit(record) or disturbed(record) for record in run)
+    return next(filter(None, reasons), None) or _figure(bar, run)
 
 
 def _runs(bar: Bar, records: Sequence[Record]) -> Iterator[list[Record]]:

@@ -84,7 +84,6 @@ def load_record(path: Path) -> Record:
 
 
 def _current(path: Path) -> dict[str, Any]:
-    """The file's JSON object."""
     try:
         raw = json.loads(path.read_bytes(), parse_constant=_no_number)
     except (OSError, ValueError, RecursionError) as error:

@@ -115,7 +115,6 @@ def _by_reader(outcomes: Sequence[Outcome]) -> list[list[Outcome]]:
 
 
 def _shared(mine: Sequence[Outcome], asked: Sequence[Outcome]) -> dict[str, Any]:
-    """The fields of `Held`."""
     return {
         "format": mine[0].group,
         "impl": mine[0].implementation,

@@ -228,7 +228,6 @@ def _folded(ways: Set[str], names: Iterable[str]) -> list[str]:
 
 
 def _answers(tables: Sequence[Table], one: RunSet) -> list[tuple[str, list[tuple[str, str]]]]:
-    """What a set of runs answers in words."""
     return answers(tables, [shown.record for shown in one.shown])
 
 

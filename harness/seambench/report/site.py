@@ -88,7 +88,9 @@ def _write_site(loaded: Loaded, results_dir: Path, out_dir: Path) -> Path:
     texts |= dict(_parts(columns))
     texts |= _fixed()
     texts |= dict(render(pages))
-    files |= {name: partial(_fill, text) for name, text in texts.items()}
+    files |= {
+        name: partial(Path.write_text, data=text, encoding="utf-8") for name, text in texts.items()
+    }
     start = files.pop("index.html")
     for name, fill in files.items():
         _replace(out_dir / name, fill)
@@ -130,10 +132,6 @@ def _part(words: str, data: Mapping[str, Any]) -> tuple[str, str]:
     packed = json.dumps(data, allow_nan=False, separators=(",", ":"))
     text = json.dumps(packed, ensure_ascii=True).replace("<", "\\u003c")
     return f"data/{name}.js", f"SEAMBENCH.part({json.dumps(name)}, JSON.parse({text}));\n"
-
-
-def _fill(text: str, path: Path) -> None:
-    path.write_text(text, encoding="utf-8")
 
 
 def _replace(path: Path, fill: Callable[[Path], object]) -> None:

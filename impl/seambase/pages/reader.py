@@ -477,7 +477,6 @@ def _null_at(block: Block, row: int) -> bool:
 
 
 def _child(cursor: Cursor, type_: SerdeType | None, at: int) -> SerdeType | None:
-    """Type of a part of a nested type."""
     if type_ is None:
         return None
     if at >= len(type_.children):

@@ -125,8 +125,6 @@ class PolarsFiles(_FilesReader):
 
 
 class _PolarsScan(PeerScan):
-    """A lazy frame of Polars as a scan."""
-
     def __init__(self, reader: Any, request: ScanRequest, frame: Any, schema: pa.Schema) -> None:
         super().__init__(reader, request, schema, self._read)
         self._frame = frame.select(schema.names) if schema.names else frame

@@ -43,8 +43,6 @@ class ArrowFlightExchange:
 
 
 class _Receiver(flight.FlightServerBase):  # type: ignore[misc] # pyarrow has no types
-    """One receiving side."""
-
     def __init__(self, place: str, request: ExchangeRequest) -> None:
         super().__init__(place)
         self._inbox = Inbox(request.senders)

@@ -50,8 +50,6 @@ class GrpcExchange:
 
 
 class _Receiver(Inbox):
-    """One receiving side."""
-
     def __init__(self, place: str, request: ExchangeRequest) -> None:
         super().__init__(request.senders)
         self._server = grpc.server(ThreadPoolExecutor(request.senders), options=_OPTIONS)

@@ -116,7 +116,6 @@ _HIVE: Mapping[pa.DataType, str] = {
 
 
 def _hive_type(kind: pa.DataType) -> str:
-    """An Arrow type as Hive spells it."""
     if pa.types.is_decimal(kind):
         return f"decimal({kind.precision},{kind.scale})"
     if pa.types.is_map(kind):

@@ -71,8 +71,6 @@ class PyarrowReader:
 
 
 class _PyarrowScan:
-    """One read of a list of files."""
-
     def __init__(self, files: list[Path], request: ScanRequest) -> None:
         self._request = request
         self._names = [str(file) for file in files]

@@ -25,8 +25,6 @@ Rows = Sequence[Sequence[Any]]
 
 
 class _ByItem(ConnectorScanner):
-    """Puts one item after the other."""
-
     def __init__(
         self,
         names: Sequence[str],
@@ -53,8 +51,6 @@ class _ByItem(ConnectorScanner):
 
 
 class _ByRow(_ByItem):
-    """Puts whole rows."""
-
     def get_next(self) -> int:
         """All rows."""
         self.append_rows(self._rows)
@@ -78,14 +74,10 @@ class _ByValue(_ByItem):
 
 
 class _ByArrow(_ByItem):
-    """Puts Arrow's scalars."""
-
     values = ArrowValue
 
 
 class _ByPandas(_ByItem):
-    """Puts what pandas holds."""
-
     values = PandasValue
 
 

@@ -160,7 +160,9 @@ class AvroDecoder:
         for field in self.schema:
             position = positions.get(field.name)
             avro = None if position is None else self._writer.children[position]
-            if position is None or avro is None or _is_nothing(avro, field.type):
+            # A writer's type that knows null alone has no value for a nested column.
+            is_null = avro is not None and avro.value_type().kind == "null"
+            if position is None or avro is None or (is_null and pa.types.is_nested(field.type)):
                 self._check_missing(field)
                 continue
             wanted[position], kind = plan_column(field.name, avro, field, self._rules, self._source)
@@ -278,8 +280,3 @@ def _open(content: Any, where: str) -> tuple[Any, int]:
     if version not in _BLOCK_VERSIONS:
         raise RefusedError(f"{where}: Avro data block of unknown content version {version}.")
     return view, int(count)
-
-
-def _is_nothing(avro: AvroType, wanted: pa.DataType) -> bool:
-    """Whether the writer's type has no value that could stand in such a column."""
-    return avro.value_type().kind == "null" and pa.types.is_nested(wanted)

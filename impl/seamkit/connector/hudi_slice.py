@@ -77,7 +77,6 @@ class HudiSliceScanner(PlannedScanner):
 
 
 def _slice(scan: Scan, table: HudiTable, parameters: Parameters, as_of: str | None) -> PlannedSlice:
-    """The slice that the files are."""
     logs = split_names(parameters.get("delta_file_paths", ""), "delta_file_paths")
     base = parameters.get("data_file_path", "")
     if number(parameters, "data_file_length", 0) == -1:

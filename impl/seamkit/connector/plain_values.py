@@ -123,7 +123,7 @@ def _leaf(have: pa.DataType, want: pa.DataType) -> Convert | None:
     if have.equals(want):
         return _same
     if pa.types.is_binary(want):
-        return _to_bytes if pa.types.is_string(have) else _same if _is_bytes(have) else None
+        return str.encode if pa.types.is_string(have) else _same if _is_bytes(have) else None
     if pa.types.is_float64(want) and pa.types.is_float32(have):
         return lambda value: float(str(np.float32(value)))  # by its decimal text: 0.3, as Hudi does
     if whole and pa.types.is_float32(want):
@@ -203,10 +203,6 @@ def _to_decimal(have: pa.DataType, want: pa.Decimal128Type) -> Convert | None:
 
 def _is_bytes(kind: pa.DataType) -> bool:
     return bool(pa.types.is_binary(kind) or pa.types.is_fixed_size_binary(kind))
-
-
-def _to_bytes(value: str) -> bytes:
-    return value.encode()
 
 
 def _to_text(have: pa.DataType) -> Convert | None:

@@ -218,7 +218,6 @@ def _fold(blocks: Sequence[LogBlock], rules: _Rules) -> dict[str, _Version]:
 
 
 def _merge(older: _Version, newer: _Version, rules: _Rules) -> _Version:
-    """What two versions of a record come to."""
     if _wins(older, newer, rules):
         return _put_together(newer, older, rules)
     return _put_together(older, newer, rules)

@@ -87,7 +87,6 @@ def unit_rows(unit: ReadUnit, schema: pa.Schema, context: ReadContext) -> Iterat
 def _left(
     file: DataFile, changes: Mask | KeyMask | None, schema: pa.Schema, context: ReadContext
 ) -> Iterator[Row]:
-    """The rows of a file that are not gone."""
     mask = changes.mask if isinstance(changes, KeyMask) else changes
     gone, rows = _gone(file, mask), file_rows(file, schema)
     if not isinstance(changes, KeyMask):

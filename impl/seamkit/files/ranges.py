@@ -88,8 +88,6 @@ class FarFile(pa.PythonFile):  # type: ignore[misc]  # pyarrow has no types
 
 @dataclass
 class _Part:
-    """A span that was asked for."""
-
     begin: int
     end: int
     content: Future[bytes]

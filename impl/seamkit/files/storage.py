@@ -396,8 +396,6 @@ class Storage:
 
 
 class _LocalFiles:
-    """Files of this machine."""
-
     parallel = 4
 
     def entries(self, folder: str) -> list[tuple[str, int | None]]:

@@ -382,7 +382,6 @@ class HandleRegistry(Closing):
             )
 
     def _left(self) -> list[str]:
-        """Handles in use, in their order."""
         count = lib.seam_batches_list(self.pointer, ffi.NULL, 0)
         found = ffi.new("struct seam_batches_entry[]", count)
         count = min(count, lib.seam_batches_list(self.pointer, found, count))

@@ -37,14 +37,14 @@ def compiled_package(name: str, folder: Path, parent: JavaClasses | None = None)
         )
     kept = cache_folder() / "java" / f"{name}-{digest.hexdigest()[:16]}"
     jpype = start()
-    above = _platform_loader(jpype) if parent is None else parent.loader
+    above = (
+        jpype.JClass("java.lang.ClassLoader").getPlatformClassLoader()
+        if parent is None
+        else parent.loader
+    )
     if not kept.is_dir():
         _compile(name, sources, above, kept)
     return JavaClasses.of_jars(name, [kept], parent)
-
-
-def _platform_loader(jpype: Any) -> Any:
-    return jpype.JClass("java.lang.ClassLoader").getPlatformClassLoader()
 
 
 def _compile(name: str, sources: Sequence[Path], above: Any, kept: Path) -> None:

@@ -122,7 +122,6 @@ _ARROW, _FIELD, _DIGEST = ("type", "schema", "value", "condition"), "value", 32
 
 @functools.cache
 def _form(kind: type) -> str:
-    """How values of a class are written."""
     if kind in _ATOMS:
         return "atom"
     forms: Mapping[str, Any] = {

@@ -217,7 +217,6 @@ def _options(document: Mapping[str, Any], where: str) -> ScanOptions:
 def _scan(
     decoder: Decoder, document: Mapping[str, Any], plan: ReadPlan, options: ScanOptions, where: str
 ) -> Scan:
-    """The scan that a document says."""
     columns = decoder.decode(document["columns"], Sequence[str], "columns")
     condition = decoder.decode(document["condition"], pc.Expression | None, "condition")
     sql = decoder.decode(document["sql"], str | None, "sql")

@@ -87,8 +87,6 @@ def merged_runs(
 
 
 class _RunReader:
-    """The batches of a run, file after file."""
-
     def __init__(
         self,
         files: Sequence[DataFile],

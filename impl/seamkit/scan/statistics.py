@@ -34,8 +34,6 @@ class _Column:
 
 @dataclass(frozen=True)
 class _Known:
-    """What is known of the rows of a unit."""
-
     rows: Figure[int] | None
     columns: Mapping[str, _Column]
 

@@ -170,7 +170,6 @@ class UnitTasks:
         events: EventsCache | None,
         by_key: GroupsOf | None,
     ) -> list[Task]:
-        """Tasks for a unit that is merged."""
         condition = None if by_key is None else wanted.condition
         lacks = condition is not None and files_ruled_out(
             unit, condition, self.plan.schema, wanted.tested

@@ -197,7 +197,7 @@ class NativeSpark(Closing):
             self._strings([one.name for one in fields]),
             self._strings([one.type for one in fields]),
         )
-        return self.session.table(_quoted(name))
+        return self.session.table(f"`{name.replace('`', '``')}`")
 
     def to_arrow(self, frame: DataFrame) -> pa.Table:
         """Run a query and take its rows as Arrow batches, which native code makes of Spark's rows.
@@ -299,10 +299,6 @@ def _in_utc(kind: pa.DataType) -> pa.DataType:
     if pa.types.is_timestamp(kind) and kind.tz is not None:
         return pa.timestamp("us", "UTC")
     return kind
-
-
-def _quoted(name: str) -> str:
-    return f"`{name.replace('`', '``')}`"
 
 
 def _table(frame: DataFrame, batches: list[pa.RecordBatch], rows: int) -> pa.Table:

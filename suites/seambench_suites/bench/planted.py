@@ -54,7 +54,6 @@ def _asv(folder: Path, *arguments: str) -> int:
 
 
 def _plant(folder: Path) -> tuple[str, str, str]:
-    """Make the three commits."""
     source = folder / _SOURCE
     text = source.read_text("utf-8")
     if text.count(_PLACE) != 1:

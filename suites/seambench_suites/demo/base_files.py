@@ -53,8 +53,6 @@ class BaseFilesAlone:
 
 
 class _Read:
-    """A table in memory as a scan."""
-
     def __init__(self, table: pa.Table, batch_rows: int | None) -> None:
         self._table, self._batch_rows = table, batch_rows
         self.schema: pa.Schema = table.schema

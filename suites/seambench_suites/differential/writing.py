@@ -75,7 +75,6 @@ def _write_one(spark: Any, own: RandomFormat, spec: Any, target: Path) -> None:
 def _ask(
     spark: Any, own: RandomFormat, target: Path, questions: Sequence[Answer]
 ) -> Sequence[Answer]:
-    """What a session answers about a table."""
     assert own.ask is not None
     answers = [own.ask(spark, target / "table", one) for one in questions]
     if any("error" in answer for answer in answers):

@@ -116,7 +116,6 @@ def _options(dice: random.Random, version: int, partition: str | None) -> dict[s
 
 
 def _first(dice: random.Random, spec: TableSpec) -> WriteSpec:
-    """The write that makes the table."""
     keys = dice.sample(_KEYS, dice.randint(3, 6))
     rows = [_row(dice, spec, key, 0) for key in keys]
     return WriteSpec(dice.choice(_FIRST), rows)
@@ -137,7 +136,6 @@ def _row(dice: random.Random, spec: TableSpec, key: str, step: int) -> Row:
 
 
 def _step(dice: random.Random, spec: TableSpec, number: int) -> WriteSpec:
-    """A later step."""
     services = _SERVICES if spec.table_type == "merge-on-read" else _SERVICES_COW
     kind = dice.choices(
         ["upsert", "delete", "update", "sql-delete", "merge", "insert", "service", "overwrite"],

@@ -114,7 +114,6 @@ def published_difference(answer: Answer, rows: Sequence[Sequence[Any]]) -> str |
 
 
 def _print(value: Any, how: str | int) -> str:
-    """A value at its published precision."""
     if value is None:
         return "NULL"
     if how == "text":

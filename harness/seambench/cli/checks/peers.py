@@ -91,15 +91,14 @@ def _chosen(name: str) -> list[tuple[Peer, str]]:
         known = ", ".join(sorted({peer.name for peer in catalogue().values()}))
         raise UsageError(f"no peer {base!r} can be had in versions; these can: {known}")
     if version == "all":
-        return [(peer, each) for peer in found for each in _all_versions(peer)]
+        return [
+            (peer, each)
+            for peer in found
+            for each in dict.fromkeys([*peer.versions, *made_environments(peer)])
+        ]
     return [
         (peer, peer_version)
         for peer in found
         for peer_version in [version or peer.versions[-1]]
         if peer_of(peer.seam, f"{base}{AT}{peer_version}")
     ]
-
-
-def _all_versions(peer: Peer) -> list[str]:
-    """Those of the catalogue, and others that are installed."""
-    return list(dict.fromkeys([*peer.versions, *made_environments(peer)]))

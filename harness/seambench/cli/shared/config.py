@@ -104,7 +104,6 @@ def _spelled(option: Any) -> str:
 
 
 def _value(option: Any, value: Any, where: str) -> Any:
-    """A value as the option takes it."""
     if option.is_flag:
         if not isinstance(value, bool):
             raise UsageError(f"{where}: true or false is meant, not {value!r}")

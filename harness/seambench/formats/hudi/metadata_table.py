@@ -155,7 +155,10 @@ def _compacted(table: Path) -> int:
     """The list of files in one base file, as a compaction leaves it."""
     bases, logs = _bases(table, _FILES), _logs(table, _FILES)
     blocks = [block for file in logs for block in blocks_of(file.read_bytes())]
-    known = all(block.kind == HFILE or _deletes_nothing(block) for block in blocks)
+    known = all(
+        one.kind == HFILE or (one.kind == DELETES and len(one.content) == _EMPTY_DELETES)
+        for one in blocks
+    )
     if len(bases) != 1 or not known or has_pending(table):
         return 0
     base = read_hfile(bases[0].read_bytes())
@@ -172,10 +175,6 @@ def _compacted(table: Path) -> int:
     file_id = name_parts(bases[0].name)["file_id"]
     put_compaction(_folder(table), f"{_FILES}/{file_id}_0-1-0_{{}}.hfile", whole)
     return 1
-
-
-def _deletes_nothing(block: Block) -> bool:
-    return block.kind == DELETES and len(block.content) == _EMPTY_DELETES
 
 
 def _merged(below: Cell, above: Cell, schema: Any) -> Cell:

@@ -11,7 +11,7 @@ import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
-from itertools import chain, pairwise, takewhile
+from itertools import pairwise, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -171,7 +171,8 @@ class _Logged(Timeline):
         return sorted(found, key=lambda file: int(file.name.split(".")[3].split("_")[0]))
 
     def kept(self) -> Iterator[Write]:
-        for row in (row for file in self.files() for row in _entries(file.read_bytes())):
+        logs = (blocks_of(file.read_bytes()) for file in self.files())
+        for row in (row for blocks in logs for block in blocks for row in block.rows()):
             body = row["hoodieReplaceCommitMetadata"] or row["hoodieCommitMetadata"]
             if row["actionState"] == "COMPLETED" and body:
                 text = json.dumps(body, indent=2).encode()
@@ -204,10 +205,6 @@ class _Logged(Timeline):
 
     def clear(self) -> None:
         shutil.rmtree(self.archive, ignore_errors=True)
-
-
-def _entries(log: bytes) -> Iterator[dict[str, Any]]:
-    return chain.from_iterable(block.rows() for block in blocks_of(log))
 
 
 class _Listed(Timeline):

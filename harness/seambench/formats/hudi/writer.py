@@ -113,7 +113,6 @@ def write_table(spark: Any, spec: TableSpec, table: Path, *, lenient: bool = Fal
 def _carry_out(
     spark: Any, spec: TableSpec, write: WriteSpec, table: Path, instants: Sequence[str]
 ) -> None:
-    """One step."""
     if write.operation == "crash":
         _forget_completion(table, instants[-1])
     elif write.operation in _SQL or write.operation == "sql":

@@ -184,7 +184,6 @@ def _note(table: Path, read: Callable[[], Mapping[str, Any]], done: Written) -> 
 
 
 def _time(snapshot: Path) -> str:
-    """When a snapshot was made."""
     return moment(int(json.loads(snapshot.read_text(encoding="utf-8"))["timeMillis"]))
 
 

@@ -57,7 +57,6 @@ def _markdown(columns: Sequence[Column]) -> str:
 
 
 def _wrong(columns: Sequence[Column]) -> Iterator[str]:
-    """Wrong answers, each with its reason."""
     listed = [
         f"- {_cell(column.name)} {_cell(column.version)}, `{case}`: {_cell(seen.said)}"
         for column in columns

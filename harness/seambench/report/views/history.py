@@ -26,7 +26,7 @@ from typing import Annotated, Any
 import msgspec
 
 from seambench.report.views.costs import cost_at
-from seambench.report.views.load import Loaded, Problem, Shown
+from seambench.report.views.load import Loaded, Problem
 from seambench.report.views.outcomes import Column, counts_of
 from seambench.report.views.runs import is_of_tables, run_sets
 
@@ -253,7 +253,9 @@ def _end(end: object, value: float) -> float:
 def scans_by_commit(loaded: Loaded, ratio: float) -> list[Kernel]:
     """Our own scans of tables with updates, by the commit of Seambench that was measured."""
     found: dict[tuple[str, str], list[Point]] = {}
-    sets = run_sets([s for s in loaded.records if _is_ours(s)], is_of_tables)
+    sets = run_sets(
+        [s for s in loaded.records if s.record.implementation.kind != "peer"], is_of_tables
+    )
     for one in sorted(sets, key=lambda one: one.started):
         cost = cost_at(one, ratio)
         for curve in cost[1] if cost else []:
@@ -276,10 +278,6 @@ def scans_by_commit(loaded: Loaded, ratio: float) -> list[Kernel]:
         for (machine, name), points in found.items()
         if len(points) > 1
     ]
-
-
-def _is_ours(shown: Shown) -> bool:
-    return shown.record.implementation.kind != "peer"
 
 
 @dataclass(frozen=True)

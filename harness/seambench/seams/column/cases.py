@@ -132,8 +132,6 @@ class _Expect:
 
 @dataclass(frozen=True, kw_only=True)
 class _CaseFile(CaseFile):
-    """The keys of a TOML file."""
-
     fields: Sequence[str]
     types: Sequence[str]
     rows: int | str = 0

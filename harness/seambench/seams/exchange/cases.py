@@ -64,8 +64,6 @@ ROW = "row_"
 
 @dataclass(frozen=True)
 class _Exchange:
-    """What is asked of the exchange."""
-
     partition: PartitionKind
     function: str | None = None
     keys: Sequence[str] = ()
@@ -99,8 +97,6 @@ class _Expect:
 
 @dataclass(frozen=True, kw_only=True)
 class _CaseFile(CaseFile):
-    """The keys of a case's file."""
-
     fields: Sequence[str]
     types: Sequence[str]
     rows: int | str

@@ -70,8 +70,6 @@ class _Side(Running):
 
 
 class _CommandSender:
-    """A sending side that is a command."""
-
     def __init__(self, exchange: CommandExchange, asked: bytes, writers: int = 1) -> None:
         self._process = _Side(exchange, asked)
         self._lock = threading.Lock()

@@ -142,8 +142,6 @@ class _LibrarySide:
 
 
 class _LibrarySender(_LibrarySide):
-    """A sending side."""
-
     def write(self, batch: pa.RecordBatch, driver: int = 0) -> None:
         """Hand rows over; the library waits while receivers cannot take more."""
         rows, schema = _ArrowArray(), _ArrowSchema()
@@ -157,8 +155,6 @@ class _LibrarySender(_LibrarySide):
 
 
 class _LibraryReceiver(_LibrarySide):
-    """A receiving side."""
-
     def __init__(self, library: LibraryExchange, side: ctypes.c_void_p, address: str) -> None:
         super().__init__(library, side)
         self.address = address

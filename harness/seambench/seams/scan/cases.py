@@ -101,8 +101,6 @@ class ExpectSpec:
 
 @dataclass(frozen=True, kw_only=True)
 class _CaseFile(CaseFile):
-    """The keys of a scan case's file."""
-
     table: str
     expect: ExpectSpec = field(default_factory=ExpectSpec)
     request: CommitRequest = field(default_factory=CommitRequest)

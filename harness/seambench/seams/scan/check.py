@@ -199,7 +199,6 @@ def _engine() -> duckdb.DuckDBPyConnection:
 
 
 def _focused(case: ScanCase, rows: Rows) -> Rows:
-    """The rows that a case is about."""
     for name, values in case.focus.items():
         at = case.names.index(name)
         rows = [row for row in rows if row[at] in values]

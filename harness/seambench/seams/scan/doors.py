@@ -228,8 +228,6 @@ class StreamRead:
 
 
 class _LibraryRead:
-    """The stream that a library gave."""
-
     def __init__(self, name: str, stream: pa.RecordBatchReader) -> None:
         self._name = name
         self._stream = stream

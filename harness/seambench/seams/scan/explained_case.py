@@ -97,12 +97,9 @@ def _request(case: ScanCase) -> Iterator[tuple[str, str]]:
     for field in fields(CommitRequest):
         value = getattr(asked, field.name)
         if field.name == "query" or value != field.default:
-            yield field.name, f"step {value}" if _is_step(field.name) else _text(value)
+            is_step = field.name in ("as_of", "begin", "end")
+            yield field.name, f"step {value}" if is_step else _text(value)
     yield "table", case.table.spec.name
-
-
-def _is_step(name: str) -> bool:
-    return name in ("as_of", "begin", "end")
 
 
 def _focus(case: ScanCase) -> str:

@@ -56,7 +56,6 @@ def varied(cases: Sequence[ScanCase]) -> list[ScanCase]:
 
 
 def _is_newest(case: ScanCase) -> bool:
-    """Whether a case asks for all there is."""
     return case.request == CommitRequest()
 
 

@@ -113,8 +113,6 @@ def _parameters(function: Callable[..., Any]) -> frozenset[str] | None:
 
 
 class _FunctionRead:
-    """The stream that a function returned."""
-
     def __init__(
         self, name: str, stream: pa.RecordBatchReader, chosen: Any, rows: int | None
     ) -> None:

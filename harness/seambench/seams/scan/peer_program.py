@@ -57,7 +57,6 @@ def main() -> None:
 
 
 def _request(content: Mapping[str, Any]) -> ScanRequest:
-    """A request of the door."""
     query = dict(content["query"])
     return ScanRequest(
         table=content["table"],

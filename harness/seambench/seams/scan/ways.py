@@ -284,7 +284,10 @@ def all_ways() -> Sequence[Way]:
 @cache
 def pairwise() -> Sequence[Way]:
     """Ways of which each two settings come together in one at least."""
-    ways = {values: _pairs(values) for values in itertools.product(*_DIMENSIONS)}
+    ways = {
+        values: set(itertools.combinations(enumerate(values), 2))
+        for values in itertools.product(*_DIMENSIONS)
+    }
     missing = set().union(*ways.values())
     chosen = []
     while missing:
@@ -292,10 +295,6 @@ def pairwise() -> Sequence[Way]:
         missing -= ways[best]
         chosen.append(Way(*best))
     return chosen
-
-
-def _pairs(values: Sequence[Any]) -> set[Any]:
-    return set(itertools.combinations(enumerate(values), 2))
 
 
 def drawn(number: int) -> Way:

@@ -401,7 +401,6 @@ def _lint(rule: _Rule | _Set, file: Path) -> None:
 
 
 def _of_rule(rule: _Rule, root: Path) -> Vector:
-    """The vector of a case file."""
     fields = [SerdeField(*column) for column in _side_by_side(rule)]
     request = SerdeRequest(rule.format, fields, dict(rule.options))
     types = parse_schema(request)

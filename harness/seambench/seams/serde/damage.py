@@ -108,7 +108,6 @@ def damaged(operation: str, vector: Vector) -> Iterator[Damaged]:
 
 
 def _check(defect: Damaged, request: SerdeRequest, vector: Vector, serde: Serde) -> None:
-    """One defect."""
     try:
         batches = serde.deserialize(request, defect.data)
     except NO_REFUSAL:
@@ -173,7 +172,6 @@ def _cuts(vector: Vector, data: bytes) -> Iterator[Damaged]:
 
 
 def _sample(length: int) -> Sequence[int]:
-    """Lengths to cut to."""
     if length <= _MOST_CUTS:
         return range(length)
     part = _MOST_CUTS // 4

@@ -67,7 +67,6 @@ def _column(values: Sequence[Any], type_: SerdeType, options: PageOptions) -> by
 
 
 def _fixed(value: Any, type_: SerdeType, options: PageOptions) -> bytes:
-    """One value of a fixed width."""
     if type_.kind == "decimal":
         return _decimal(value, type_)
     if isinstance(value, bytes):

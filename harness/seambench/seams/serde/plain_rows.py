@@ -42,7 +42,6 @@ def _unscaled(value: Any) -> int:
 
 
 def _fixed(value: Any, type_: SerdeType) -> bytes:
-    """A fixed-width value."""
     if type_.kind == "decimal":
         return struct.pack("<q", _unscaled(value))
     if type_.kind in ("float", "double"):

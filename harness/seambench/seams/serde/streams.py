@@ -104,10 +104,6 @@ def _rows(step: StreamStep, batch: Expected) -> Sequence[int]:
     return range(*step.range) if step.range is not None else range(batch.rows)
 
 
-def _taken(batch: Expected, rows: Sequence[int]) -> Expected:
-    return Expected(len(rows), [[column[row] for row in rows] for column in batch.columns])
-
-
 def replayed(
     batches: Sequence[Expected], steps: Sequence[StreamStep], *, keeps: bool
 ) -> Iterator[Expected]:
@@ -117,7 +113,9 @@ def replayed(
     """
     none = held = Expected(0, [[] for _ in batches[0].columns])
     for step in steps:
-        taken = _taken(batches[step.batch], _rows(step, batches[step.batch]))
+        batch = batches[step.batch]
+        rows = _rows(step, batch)
+        taken = Expected(len(rows), [[column[row] for row in rows] for column in batch.columns])
         if step.do == "append":
             pairs = zip(held.columns, taken.columns, strict=True)
             held = Expected(held.rows + taken.rows, [[*a, *b] for a, b in pairs])

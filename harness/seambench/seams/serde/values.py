@@ -73,7 +73,6 @@ def _read(value: Any, type_: SerdeType, timestamps: str) -> Any:
 
 
 def _read_nested(value: Any, type_: SerdeType, timestamps: str) -> Any:
-    """An array, map, row or struct."""
     children = type_.children
     if type_.kind == "array":
         return [from_golden(item, children[0], timestamps) for item in _list(value)]
@@ -113,14 +112,12 @@ _SIMPLE: Mapping[str, tuple[type, Callable[[Any], Any]]] = {
 
 
 def _list(value: Any, length: int | None = None) -> Sequence[Any]:
-    """A JSON list of a length."""
     if not isinstance(value, list) or (length is not None and len(value) != length):
         raise TypeError(f"a list{'' if length is None else f' of {length}'} is expected")
     return value
 
 
 def _expect(value: Any, kind: type) -> Any:
-    """A JSON value of a kind."""
     if not isinstance(value, kind):
         raise TypeError(f"a {kind.__name__} is expected")
     return value

@@ -75,7 +75,10 @@ class Model:
             case "add-column":
                 self.rows = [{**row, step.column: None} for row in self.rows]
             case "drop-column":
-                self.rows = [_without(row, step.column) for row in self.rows]
+                self.rows = [
+                    {name: value for name, value in row.items() if name != step.column}
+                    for row in self.rows
+                ]
             case "rename-column":
                 self.rows = [
                     {
@@ -118,10 +121,6 @@ class Model:
 
     def _key(self, row: Row) -> tuple[Any, ...]:
         return tuple(row[name] for name in self.keys)
-
-
-def _without(row: Row, column: str) -> Row:
-    return {name: value for name, value in row.items() if name != column}
 
 
 def meets(row: Mapping[str, Any], where: Sequence[Test]) -> bool:

@@ -49,7 +49,8 @@ def ask_readers(run: PassRun) -> Iterator[Outcome]:
                     continue
                 ours, misread = "", False
                 for reader, one in readers.items():
-                    if alone or _reads(one, case.format):
+                    needed = (f"formats.{case.format}", "query.snapshot")
+                    if alone or all(map(one.capabilities.get, needed)):
                         answer = run.ask(reader, "read", case, {"table": table}, "scan")
                         found = run.outcome(f"{by}{PAIR}{reader}", case, answer)
                         misread = misread or found.digest not in ("", REFUSAL)
@@ -101,10 +102,6 @@ def _judged(found: Outcome, side: TableWriter | Scanner) -> Outcome:
 
 def _by(found: Outcome, side: TableWriter | Scanner) -> Outcome:
     return replace(found, implementation=side.name, version=side.version)
-
-
-def _reads(reader: Scanner, format_: str) -> bool:
-    return all(reader.capabilities.get(word) for word in (f"formats.{format_}", "query.snapshot"))
 
 
 def write_request(

@@ -1,9 +1,7 @@
 """Off-heap columns that are commands or libraries: what they are given, and what is made of it."""
 
 import json
-import shlex
 import subprocess
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fnmatch import fnmatch
@@ -23,6 +21,7 @@ from seambench.seams.column.doors import CommandColumns, LibraryColumns
 from seambench.seams.column.request_rows import column_request, row_batches
 from seambench_tests import SAMPLES
 from seambench_tests.samples.compiled import compiled
+from seambench_tests.samples.taking_part import stated_program
 
 _KINDS = (
     *("array", "bigint", "binary", "boolean", "date", "decimal", "double", "float", "int", "map"),
@@ -46,11 +45,7 @@ def command(tmp_path: Path) -> Callable[..., CommandColumns]:
     """Makes the test's command, which states some words, and does something wrong."""
 
     def make(*words: str, wrong: str = "nothing") -> CommandColumns:
-        program, script = tmp_path / "columns", str(SAMPLES / "column_command.py")
-        program.write_text(f'#!/bin/sh\nexec {shlex.join([sys.executable, script])} "$@"\n')
-        program.chmod(0o755)
-        facts = {"name": "columns", "capabilities": dict.fromkeys(words, True)}
-        (tmp_path / "columns.seambench.json").write_text(json.dumps(facts))
+        program = stated_program(tmp_path, "columns", SAMPLES / "column_command.py", words)
         made = resolve("column", f"cmd:{program} {wrong}")
         assert isinstance(made, CommandColumns)
         return made

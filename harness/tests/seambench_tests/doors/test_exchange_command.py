@@ -1,10 +1,8 @@
 """The command door of the exchange seam: outside senders and receivers, good and bad."""
 
 import io
-import json
-import shlex
-import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +13,12 @@ from seambase.errors import InputError, RefusedError, UsageError
 from seambench.contracts.exchange import ExchangeRequest
 from seambench.contracts.outcomes import Mismatch
 from seambench.contracts.registry import resolve
-from seambench.seams.exchange.cases import ExchangeCase, exchange_cases
 from seambench.seams.exchange.check import check_exchange
 from seambench.seams.exchange.doors import CommandExchange
 from seambench.seams.exchange.frames import Frame, hello, read_frame
 from seambench.seams.exchange.plain import FailedError
 from seambench_tests import SAMPLES
+from seambench_tests.samples.taking_part import small_case, stated_program
 
 _COMMAND = SAMPLES / "exchange_command.py"
 _STATED = (
@@ -35,13 +33,7 @@ def command(tmp_path: Path) -> Any:
     """Makes an exchange of the test's command with sides, which does something wrong."""
 
     def make(*sides: str, wrong: str = "nothing") -> CommandExchange:
-        program = tmp_path / "side"
-        python, script = shlex.quote(sys.executable), shlex.quote(str(_COMMAND))
-        program.write_text(f'#!/bin/sh\nexec {python} {script} "$@"\n')
-        program.chmod(0o755)
-        capabilities = dict.fromkeys((*_STATED, *sides), True)
-        facts = {"name": "side", "version": "1", "capabilities": capabilities}
-        (tmp_path / "side.seambench.json").write_text(json.dumps(facts))
+        program = stated_program(tmp_path, "side", _COMMAND, (*_STATED, *sides))
         made = resolve("exchange", f"cmd:{program} {wrong}")
         assert isinstance(made, CommandExchange)
         return made
@@ -49,40 +41,10 @@ def command(tmp_path: Path) -> Any:
     return make
 
 
-_CASE = """
-level = "must"
-requirement = "rows arrive once, those of a sender in order"
-fields = ["k", "s"]
-types = ["int", "string"]
-rows = 90
-batch_rows = 10
-fault = "{fault}"
-[exchange]
-partition = "{partition}"
-keys = {keys}
-senders = [2]
-order = "sender"
-transports = ["sockets"]
-buffer_bytes = 0
-"""
-
-
 @pytest.fixture
 def case(tmp_path: Path) -> Any:
     """Makes a small case in which something goes wrong on purpose."""
-
-    def make(fault: str = "none", partition: str = "single") -> ExchangeCase:
-        folder = tmp_path / "cases" / "exchange"
-        folder.mkdir(parents=True)
-        (folder / "small.toml").write_text(
-            _CASE.format(
-                fault=fault, partition=partition, keys='["k"]' if partition == "hash" else "[]"
-            )
-        )
-        [made] = exchange_cases(tmp_path)
-        return made
-
-    return make
+    return partial(small_case, tmp_path, buffer_bytes=0)
 
 
 @pytest.mark.parametrize(

@@ -11,33 +11,19 @@ from seambase.errors import RefusedError, UsageError
 from seambench.contracts.exchange import ExchangeRequest
 from seambench.contracts.outcomes import Mismatch
 from seambench.contracts.registry import resolve
-from seambench.seams.exchange.cases import ExchangeCase, exchange_cases
+from seambench.seams.exchange.cases import ExchangeCase
 from seambench.seams.exchange.check import check_exchange
 from seambench.seams.exchange.library import LibraryExchange
 from seambench.seams.exchange.plain import FailedError
 from seambench_tests import SAMPLES
 from seambench_tests.samples.compiled import compiled
+from seambench_tests.samples.taking_part import small_case
 
 _STATED = (
     *("sender", "receiver", "partitions.single", "transports.pass-through", "formats.arrow"),
     *("orders.sender", "cancel", "types.int", "types.string"),
 )
 _REQUEST = ExchangeRequest(pa.schema([("k", pa.int32())]), "single")
-_CASE = """
-level = "must"
-requirement = "rows arrive once, those of a sender in order"
-fields = ["{field}", "s"]
-types = ["int", "string"]
-rows = 90
-batch_rows = 10
-fault = "{fault}"
-[exchange]
-partition = "single"
-senders = [2]
-order = "sender"
-transports = ["pass-through"]
-output_columns = ["{field}", "s"]
-"""
 
 
 @pytest.fixture(scope="module")
@@ -52,11 +38,8 @@ def case(tmp_path: Path) -> Callable[..., ExchangeCase]:
     """Makes a small case in which something goes wrong on purpose, or by the name of a column."""
 
     def make(fault: str = "none", field: str = "k") -> ExchangeCase:
-        folder = tmp_path / "cases" / "exchange"
-        folder.mkdir(parents=True)
-        (folder / "small.toml").write_text(_CASE.format(fault=fault, field=field))
-        [made] = exchange_cases(tmp_path)
-        return made
+        asked = {"transports": ["pass-through"], "output_columns": [field, "s"]}
+        return small_case(tmp_path, fault, field, **asked)
 
     return make
 

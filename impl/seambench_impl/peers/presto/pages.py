@@ -66,8 +66,6 @@ def presto_peer(version: str = PRESTO_VERSION) -> tuple[JavaClasses, Any]:
 
 @dataclass(frozen=True)
 class _Settings:
-    """A request's options, checked."""
-
     codec: str
     checksum: bool
     flatten: bool

@@ -57,18 +57,15 @@ def hudi_options(request: ScanRequest, version: str) -> dict[str, str]:
     elif begin is not None and within(version, "1.0.0", "1.0.99") and _has_completions(request):
         # 1.0 reads what completed at the bound, too, as its option's text says.
         begin = _next_millisecond(begin)
+    histories = (Path(request.table) / ".hoodie" / ".schema").glob("*.schemacommit")
     options = {
         "as.of.instant": request.as_of,
         "hoodie.datasource.read.begin.instanttime": begin,
         "hoodie.datasource.read.end.instanttime": request.end,
         # As Hudi's documents have one read a table that keeps a history of its schemas.
-        "hoodie.schema.on.read.enable": "true" if _has_schemas(request) else None,
+        "hoodie.schema.on.read.enable": "true" if any(histories) else None,
     }
     return {option: value for option, value in options.items() if value is not None}
-
-
-def _has_schemas(request: ScanRequest) -> bool:
-    return any((Path(request.table) / ".hoodie" / ".schema").glob("*.schemacommit"))
 
 
 def _has_completions(request: ScanRequest) -> bool:

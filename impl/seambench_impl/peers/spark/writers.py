@@ -87,7 +87,6 @@ class SparkWriter(PeerWriter):
         raise NotImplementedError
 
     def _properties(self, step: WriterStep) -> Mapping[str, str]:
-        """Properties of a new table."""
         return step.properties
 
     def _run(self, step: WriterStep, statement: str) -> None:

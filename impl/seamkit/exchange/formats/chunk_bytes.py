@@ -177,7 +177,6 @@ class ChunkWriter:
         return encoded
 
     def _codec(self) -> str:
-        """Of the next chunk."""
         if self._strategy is None:
             return self.options.codec
         with self._lock:

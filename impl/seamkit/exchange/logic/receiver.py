@@ -48,8 +48,6 @@ class _Arrival:
 
 @dataclass
 class _Sender:
-    """What came from one sender."""
-
     in_order: int = -1  # every sequence number up to this one came
     ahead: dict[int, tuple[Request, _Arrival]] = field(default_factory=dict)
     unanswered: dict[int, _Arrival] = field(default_factory=dict)

@@ -47,8 +47,6 @@ class SinkStatistics:
 
 
 class _Destination:
-    """State of one destination."""
-
     __slots__ = ("acked", "answered", "in_flight", "num_sinker", "out_of_order", "queue", "sent")
 
     def __init__(self, num_sinker: int) -> None:

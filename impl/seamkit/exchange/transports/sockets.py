@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Unpack
 
 from seambase.errors import InputError, UnavailableError
 from seamkit.core.memory import TrackedAllocator
@@ -195,10 +195,6 @@ def _secured(
     return TlsStream(tls.wrap_socket(sock, server_side=server_side, server_hostname=server_name))
 
 
-def _announced(exchange: int, be_number: int) -> tuple[bytes, list[Any]]:
-    return encode_request(exchange, announcement(be_number), inline=False)
-
-
 def _replier(connection: Connection) -> Callable[[Answer], None]:
     def reply(answer: Answer) -> None:
         with contextlib.suppress(OSError):  # a sender that is gone needs no answer
@@ -236,7 +232,8 @@ class SocketChannel(RequestChannel):
             connection.greet(self._address)
             connection.watch(self._silence_seconds)
             if be_number is not None:
-                connection.write(*_announced(self._exchange, be_number))
+                told = encode_request(self._exchange, announcement(be_number), inline=False)
+                connection.write(*told)
         except (OSError, InputError) as error:
             stream.close()
             raise UnavailableError(f"{self._address} cannot be reached: {error}") from error

@@ -219,8 +219,6 @@ def parse(text: str) -> ColumnType:
 
 
 class _Parser:
-    """Recursive descent over one text."""
-
     _BLANKS = re.compile(r"[ \t\r\n]*")
     _WORD = re.compile(r"[A-Za-z][A-Za-z0-9_-]*", re.ASCII)
     _NUMBER = re.compile(r"[0-9]{1,9}", re.ASCII)

@@ -95,8 +95,6 @@ def bind(
 
 
 class _Node(abc.ABC):
-    """A column or a child of one."""
-
     def __init__(
         self, vector: Any, column: ColumnType, source: ColumnType, name: str, how: Source
     ) -> None:
@@ -160,8 +158,6 @@ class _Node(abc.ABC):
 
 
 class _Flat(_Node):
-    """A column without children."""
-
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
         values = self.how.values

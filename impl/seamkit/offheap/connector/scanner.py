@@ -182,7 +182,6 @@ class ConnectorScanner(abc.ABC):
         return rows
 
     def _known(self) -> list[int]:
-        """Columns that the source has."""
         return [i for i, column in enumerate(self.types) if column.kind is not Kind.UNKNOWN]
 
     def _bind(self, index: int) -> Appender:

@@ -251,7 +251,6 @@ class UnsafeWalk(Walk):
             )
 
     def _content(self, at: int, size: int, name: str, type_: SerdeType, depth: int) -> None:
-        """The tail of a value."""
         if type_.kind == "decimal":
             if not 1 <= size <= _PLACE_BYTES:
                 raise BrokenError(at, name, f"a decimal of {counted(size, 'byte')}")
@@ -277,7 +276,6 @@ class UnsafeWalk(Walk):
             self.note(at, size, depth, name, self.text(at, size, name, type_))
 
     def _array(self, at: int, size: int, name: str, type_: SerdeType, depth: int) -> int:
-        """Returns the number of elements."""
         layout = fixed_layout(type_)
         width = struct.calcsize(layout) if layout else 8
         width = 8 if type_.kind == "decimal" else width

@@ -90,16 +90,13 @@ def flattened(array: Any) -> Any:
     return pa.ListArray.from_arrays(offsets, flattened(array.values), mask=mask)
 
 
-def _is_encoded(data_type: Any) -> bool:
-    return bool(pa.types.is_dictionary(data_type) or pa.types.is_run_end_encoded(data_type))
-
-
 def _children(data_type: Any) -> list[Any]:
     return [data_type.field(i).type for i in range(data_type.num_fields)]
 
 
 def _has_encoding(data_type: Any) -> bool:
-    return _is_encoded(data_type) or any(map(_has_encoding, _children(data_type)))
+    encoded = pa.types.is_dictionary(data_type) or pa.types.is_run_end_encoded(data_type)
+    return bool(encoded) or any(map(_has_encoding, _children(data_type)))
 
 
 def _runs(array: Any) -> Any:

@@ -75,8 +75,6 @@ def decompressed(content: bytes, codec: str, name: str, bound: Bound) -> bytes:
 
 
 class _Plain:
-    """A file of pyarrow's as a source."""
-
     def __init__(self, file: Any, name: str) -> None:
         self._file, self._name = file, name
 
@@ -92,8 +90,6 @@ class _Plain:
 
 
 class _Pieces:
-    """Pieces of any size as a source."""
-
     def __init__(self, pieces: Iterator[bytes]) -> None:
         self._pieces, self._left = pieces, b""
 

@@ -107,7 +107,6 @@ def _lowered(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _value(value: Any, kind: HiveType) -> Any:
-    """A value of JSON as one of a type."""
     if value is None:
         return None
     if kind.word in _BY_TEXT:

@@ -146,7 +146,6 @@ class SequenceReader(FileReader):
         return _Header(codec, in_blocks, value == _TEXT, bytes(file.take(_MARK_BYTES)))
 
     def _pieces(self, most: int) -> Iterator[list[bytes]]:
-        """Rows, several at once."""
         file = self._content()
         header = self._header(file)
         records = self._blocks(file, header) if header.in_blocks else self._records(file, header)

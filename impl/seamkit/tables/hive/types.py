@@ -88,8 +88,6 @@ def parse_type(text: str, where: str) -> HiveType:
 
 
 class _Reader:
-    """Reads one type from left to right."""
-
     def __init__(self, text: str, where: str) -> None:
         self._text, self._where, self._at = text, where, 0
 

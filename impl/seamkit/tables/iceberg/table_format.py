@@ -10,7 +10,6 @@ from seamkit.tables.opening import TableFormat
 
 
 def _facts(table: Any) -> Iterator[tuple[str, str]]:
-    """Branches and tags."""
     for name, reference in sorted(table.references.items()):
         yield f"{reference.kind} {name}", f"snapshot {reference.snapshot_id}"
 

@@ -1,7 +1,6 @@
 """Somebody else's program over the published wire: as senders to our receivers, and the reverse."""
 
 import json
-import shlex
 import sys
 from collections import Counter
 from pathlib import Path
@@ -16,9 +15,9 @@ from seambench.conformance.judge import Verdict, verdict
 from seambench.conformance.load import find_case, load_cases
 from seambench.contracts.outcomes import Mismatch
 from seambench.contracts.registry import resolve
-from seambench.seams.exchange.cases import ExchangeCase, exchange_cases
 from seambench.seams.exchange.check import check_exchange
 from seambench.seams.exchange.pairs import names_of_pairs
+from seambench_tests.samples.taking_part import small_case, stated_program
 from seamkit_tests import samples
 
 _PROGRAM = Path(samples.__file__).with_name("outside_exchange.py")
@@ -38,24 +37,6 @@ _STATED = (
     *("types.timestamp_ntz", "types.binary", "types.array", "types.map", "types.struct"),
     *("functions.fnv", "wires.seamxch"),
 )
-_CASE = """
-level = "must"
-requirement = "rows arrive once, those of a sender in order"
-fields = ["k", "s"]
-types = ["int", "string"]
-rows = 90
-batch_rows = 10
-fault = "{fault}"
-[exchange]
-partition = "{partition}"
-keys = {keys}
-senders = [2]
-receivers = [{receivers}]
-drivers = [{drivers}]
-order = "{order}"
-transports = ["sockets"]
-buffer_bytes = {buffer_bytes}
-"""
 
 
 @pytest.fixture
@@ -63,13 +44,7 @@ def outside(tmp_path: Path) -> Any:
     """Makes the program's name in the registry, with sides, doing something wrong."""
 
     def make(*sides: str, wrong: str = "nothing", wire: str = "wires.seamxch") -> str:
-        program = tmp_path / "outside"
-        python, script = shlex.quote(sys.executable), shlex.quote(str(_PROGRAM))
-        program.write_text(f'#!/bin/sh\nexec {python} {script} "$@"\n')
-        program.chmod(0o755)
-        stated = dict.fromkeys((*_STATED[:-1], wire, *sides), True)
-        facts = {"name": "outside", "version": "1", "capabilities": stated}
-        (tmp_path / "outside.seambench.json").write_text(json.dumps(facts))
+        program = stated_program(tmp_path, "outside", _PROGRAM, (*_STATED[:-1], wire, *sides))
         return f"cmd:{program} {wrong}"
 
     return make
@@ -78,18 +53,8 @@ def outside(tmp_path: Path) -> Any:
 @pytest.fixture
 def case(tmp_path: Path) -> Any:
     """Makes a small case, in which something may go wrong on purpose."""
-
-    def make(**settings: Any) -> ExchangeCase:
-        folder = tmp_path / "cases" / "exchange"
-        folder.mkdir(parents=True)
-        usual = {"fault": "none", "partition": "single", "order": "none", "receivers": 1}
-        usual |= {"drivers": 1, "buffer_bytes": 0, **settings}
-        keys = '["k"]' if usual["partition"] == "hash" else "[]"
-        (folder / "small.toml").write_text(_CASE.format(keys=keys, **usual))
-        [made] = exchange_cases(tmp_path)
-        return made
-
-    return make
+    usual = {"order": "none", "receivers": [1], "drivers": [1], "buffer_bytes": 0}
+    return lambda fault="none", **asked: small_case(tmp_path, fault, **{**usual, **asked})
 
 
 _WAYS = [("sender", "{} -> seambench"), ("receiver", "seambench -> {}")]
@@ -100,8 +65,8 @@ _WAYS = [("sender", "{} -> seambench"), ("receiver", "seambench -> {}")]
     "settings",
     [
         {"order": "sender"},
-        {"partition": "hash", "receivers": 2, "drivers": 2},
-        {"partition": "broadcast", "receivers": 2},
+        {"partition": "hash", "receivers": [2], "drivers": [2]},
+        {"partition": "broadcast", "receivers": [2]},
         {"fault": "sender-cancels"},
         {"fault": "receiver-cancels"},
     ],

@@ -169,7 +169,6 @@ def _drivers(kind: str) -> int:
 
 
 def _shares(passes: int, drivers: int) -> Sequence[int]:
-    """Passes of each driver."""
     return [len(range(first, passes, drivers)) for first in range(drivers)]
 
 

@@ -146,7 +146,7 @@ def _logs(folder: Path, kind: str) -> list[Path]:
     found = (folder / kind).glob(".*.log.*")
     return sorted(
         (one for one in found if one.suffix != ".crc"),
-        key=lambda one: (one.name.split("_")[1], _number(one)),
+        key=lambda one: (one.name.split("_")[1], int(one.name.split(".log.")[1].split("_")[0])),
     )
 
 
@@ -172,7 +172,3 @@ def _records(folder: Path, kind: str, done: Instants) -> Iterator[Record]:
         for cell in file.cells:
             record: Any = fastavro.schemaless_reader(io.BytesIO(cell.value), schema)
             yield cell.row, record
-
-
-def _number(log: Path) -> int:
-    return int(log.name.split(".log.")[1].split("_")[0])

@@ -146,7 +146,6 @@ def _filled(column: pa.Array) -> npt.NDArray[Any]:
 
 
 def _counts(starts: RowNumbers, rows: int) -> npt.NDArray[np.int64]:
-    """How many rows each key has."""
     return np.append(starts[1:], rows).astype(np.int64) - starts
 
 

@@ -226,7 +226,6 @@ class NestedPartialUpdate(_NestedRows):
 
 
 def _rows(items: Iterable[Any]) -> list[Any]:
-    """Those that are not null."""
     return [item for item in items if item is not None]
 
 

@@ -325,7 +325,6 @@ def _entries(storage: Storage, manifest_list: ManifestList) -> Iterator[tuple[in
 
 
 def _entries_of(storage: Storage, name: str, size_bytes: int) -> list[tuple[int, FileEntry]]:
-    """The entries of one manifest."""
     found: list[tuple[int, FileEntry]] = []
     for entries in _batches(storage, name, "manifest", size_bytes):
         kinds = entries.values("_KIND", int, needed=True)
@@ -336,7 +335,6 @@ def _entries_of(storage: Storage, name: str, size_bytes: int) -> list[tuple[int,
 
 
 def _files_of(entries: Records) -> Iterator[FileEntry]:
-    """The files of entries."""
     file = entries.within("_FILE")
     stats = file.within("_VALUE_STATS")
     rows = file.values("_ROW_COUNT", int, needed=True)
