@@ -83,6 +83,8 @@ class HiveTypes(LosslessTypes):
 
 
 _TYPES = HiveTypes()
+#: Columns of a transactional table's files: what happened to a row, and the row.
+_EVENT = ("operation", "originaltransaction", "bucket", "rowid", "currenttransaction", "row")
 _READERS: Mapping[str, Callable[..., FileReader]] = {
     "parquet": partial(ParquetReader, int96_unit="us", first_of_int96=first_of_unmarked_int96),
     "orc": partial(OrcReader, by_calendar=True),
@@ -95,6 +97,15 @@ def open_column_file(storage: Storage, path: str, description: Description) -> F
     reader = _READERS[description.format](storage, path, _TYPES)
     holds_days = isinstance(reader, ParquetReader) and reader.asked(check_unmarked)
     own, by_name = list(reader.schema), places(reader.schema, lambda field: (field.name.lower(),))
+    names = tuple(field.name.lower() for field in own)
+    if (
+        description.format == "orc"
+        and names == _EVENT
+        and not set(_EVENT) <= {*description.columns}
+    ):
+        raise RefusedError(
+            f"{reader.name}: events of a transactional table, which is not supported"
+        )
     if any(description.properties.get(name, "").lower() == "true" for name in _BY_POSITION) or (
         description.format == "orc" and own and all(_PLACES.fullmatch(f.name) for f in own)
     ):

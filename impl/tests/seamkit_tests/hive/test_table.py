@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
+from pyarrow import orc
 
 import seamkit
 from seambase.errors import InputError, RefusedError, UsageError
@@ -217,6 +218,18 @@ def test_a_text_that_is_no_utf8_is_refused(tmp_path: Path) -> None:
         table.scan().to_table()
     # A column that is not asked for is not looked at.
     assert table.scan(["k"]).to_table().to_pylist() == [{"k": 1}]
+
+
+def test_events_of_a_transactional_table_are_no_rows(tmp_path: Path) -> None:
+    """A delta's folder taken for a table: Hive itself ends in an error there."""
+    names = ["operation", "originalTransaction", "bucket", "rowId", "currentTransaction"]
+    table = pa.table({name: [0] for name in names} | {"row": [{"k": 1, "v": "a"}]})
+    orc.write_table(table, tmp_path / "bucket_00000")
+    with pytest.raises(RefusedError, match="events of a transactional table"):
+        HiveTable(tmp_path, columns=COLUMNS, file_format="orc").scan().to_table()
+    stated = dict.fromkeys(names, "bigint") | {"row": "struct<k:bigint,v:string>"}
+    found = HiveTable(tmp_path, columns=stated, file_format="orc").scan(columns=["row"])
+    assert found.to_table().to_pylist() == [{"row": {"k": 1, "v": "a"}}]
 
 
 @pytest.mark.filterwarnings("ignore::seambase.scan.TableWarning")
