@@ -8,6 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from seambench.seams.serde.handed import at_leaves
+
 
 def flat(array: Any) -> Any:
     """The values of a dictionary or of runs, the storage of an extension; others as they are."""
@@ -40,7 +42,9 @@ def elements_of(array: Any) -> list[Any]:
     Arrow's own `flatten` knows no maps, and no extension types where nothing is left.
     """
     bounds = offsets_of(array)
-    children = [array.keys, array.items] if pa.types.is_map(array.type) else [array.values]
+    children = [array.values]
+    if pa.types.is_map(array.type):  # its `keys` and `items` know no offset of the entries
+        children = [array.values.field(0), array.values.field(1)]
     starts, ends = bounds[:-1], bounds[1:]
     hidden = null_flags(array) & (ends > starts)
     if not hidden.any():
@@ -88,13 +92,20 @@ def validity(nulls: np.ndarray[Any, Any] | None) -> pa.Buffer | None:
     return pa.py_buffer(np.packbits(~nulls, bitorder="little"))
 
 
+def _of_runs(array: Any) -> Any:
+    return flat(array) if isinstance(array, pa.RunEndEncodedArray) else array
+
+
 def take(array: pa.Array, places: pa.Array) -> pa.Array:
-    """Rows of an array; runs, which Arrow does not take from, keep being one where they can."""
-    if isinstance(array, pa.RunEndEncodedArray):
-        value = array.values
-        if places.null_count:
-            where = pc.if_else(places.is_valid(), pa.scalar(0, pa.int32()), None)
-            return take(value, where)
-        ends = pa.array([len(places)] if len(places) else [], pa.int32())
-        return pa.RunEndEncodedArray.from_arrays(ends, value if len(places) else value[:0])
-    return array.take(places)
+    """Rows of an array; one run stays one, where Arrow takes nothing from runs."""
+    if not isinstance(array, pa.RunEndEncodedArray):
+        if "run_end_encoded" in str(array.type):
+            array = at_leaves(_of_runs)(array)
+        return array.take(places)
+    if len(array) and array.find_physical_length() != 1:
+        return flat(array).take(places)
+    value = array.values.slice(array.find_physical_offset(), 1) if len(array) else array.values
+    if places.null_count:
+        return take(value, pc.if_else(places.is_valid(), pa.scalar(0, pa.int32()), None))
+    ends = pa.array([len(places)] if len(places) else [], pa.int32())
+    return pa.RunEndEncodedArray.from_arrays(ends, value if len(places) else value[:0])

@@ -237,7 +237,35 @@ def _items_end(asked: ColumnRequest) -> list[list[Any]]:
     return [[row[0] and row[0][: max(0, 65536 - total)]] for row, total in pairs]
 
 
+def _cut(most: int, *, binary: bool) -> Bend:
+    """Texts, or binaries, at any depth end after so many bytes."""
+
+    def ends(value: Any) -> Any:
+        if isinstance(value, list):
+            return [ends(part) for part in value]
+        if not isinstance(value, str) or binary != (value == _hex_only(value)):
+            return value
+        return value[: 2 * most] if binary else value.encode()[:most].decode(errors="ignore")
+
+    return _rows(lambda asked: [[ends(value) for value in row] for row in asked.rows])
+
+
+def _hex_only(text: str) -> str:
+    return "".join(sign for sign in text if sign in "0123456789abcdef")
+
+
 _COLUMNS = [
+    Wrong("column/growth/long-texts/*", _cut(65535, binary=False), "offsets of s"),
+    Wrong("column/growth/long-texts/*", _cut(65535, binary=True), "offsets of b"),
+    Wrong("column/growth/long-texts-at-borders/*", _cut(65536, binary=False), "chunk 3"),
+    Wrong("column/growth/long-texts-within/*", _cut(65535, binary=False), "offsets of l"),
+    Wrong("column/growth/texts-past-a-mebibyte", _cut(1 << 20, binary=True), "offsets of b"),
+    Wrong("column/batches/long-texts", _cut(65535, binary=False), "offsets of s"),
+    Wrong(
+        "column/growth/long-lists/*",
+        _rows(lambda asked: [[v and v[:65535] for v in row] for row in asked.rows]),
+        "offsets of l",
+    ),
     Wrong("column/growth/past-16-bits/*", _rows_end(65536), "nulls of v"),
     Wrong("column/growth/items-past-16-bits", _rows(_items_end), "offsets of l"),
     Wrong(
@@ -408,6 +436,69 @@ def _last_entry(batch: pa.RecordBatch) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
 
 
+def _runs_from_the_first(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Runs from their first row on, whatever row a slice begins with."""
+    return _columnwise(
+        batch,
+        lambda column: (
+            pa.RunEndEncodedArray.from_arrays(column.run_ends, column.values)[: len(column)]
+            if pa.types.is_run_end_encoded(column.type)
+            else column
+        ),
+    )
+
+
+def _entries_from_the_first(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Entries of a dictionary as they lie in memory, whatever part of it they are."""
+    return _columnwise(
+        batch,
+        lambda column: (
+            pa.DictionaryArray.from_arrays(column.indices, _as_it_lies(column.dictionary))
+            if pa.types.is_dictionary(column.type)
+            else column
+        ),
+    )
+
+
+def _items_from_the_first(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Items of lists as they lie in memory, whatever part of it they are."""
+
+    def bend(column: pa.Array) -> pa.Array:
+        if not pa.types.is_list(column.type) or not column.values.offset:
+            return column
+        buffers, at = column.buffers()[:2], column.offset
+        items = [_as_it_lies(column.values)]
+        return pa.Array.from_buffers(column.type, len(column), buffers, offset=at, children=items)
+
+    return _columnwise(batch, bend)
+
+
+def _as_it_lies(array: pa.Array) -> pa.Array:
+    return pa.Array.from_buffers(array.type, len(array), array.buffers())
+
+
+def _wants_entries(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """No dictionary without entries, at any depth."""
+
+    def look(array: pa.Array) -> None:
+        if pa.types.is_dictionary(array.type) and not len(array.dictionary):
+            raise RefusedError("a dictionary without entries")
+        if pa.types.is_struct(array.type):
+            for at in range(array.type.num_fields):
+                look(array.field(at))
+        if pa.types.is_list(array.type):
+            look(array.values)
+
+    for column in batch.columns:
+        look(column)
+    return batch
+
+
+def _columnwise(batch: pa.RecordBatch, change: Callable[[pa.Array], pa.Array]) -> pa.RecordBatch:
+    columns = list(map(change, batch.columns))
+    return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
+
+
 def _on_damage(answer: Callable[..., Any]) -> Bend:
     """A serde that does something else where the right one refuses."""
 
@@ -520,6 +611,21 @@ _SERDES = [
     Wrong("serde/presto/array_varchar_null_arrays/encode", _given(_laid_bare), "beneath nulls"),
     Wrong("serde/unsaferow/null-long-decimal*/encode", _given(_laid_bare), "beneath nulls"),
     Wrong("serde/presto/bigint_some_nulls/encode", _given(_last_entry), "dictionaries, flattened"),
+    Wrong("serde/presto/bigint_some_nulls/encode", _given(_runs_from_the_first), "slice of runs"),
+    Wrong("serde/unsaferow/array_bigint/encode", _given(_runs_from_the_first), "slice of runs"),
+    Wrong(
+        "serde/presto/bigint_some_nulls/encode",
+        _given(_entries_from_the_first),
+        "a slice of dictionaries",
+    ),
+    Wrong("serde/unsaferow/array_bigint/encode", _given(_items_from_the_first), "a longer batch"),
+    Wrong("serde/presto/bigint_all_nulls/encode", _given(_wants_entries), "without entries"),
+    Wrong("serde/presto/bigint_zero_rows/encode", _given(_wants_entries), "without entries"),
+    Wrong("serde/presto/array_date_all_null_elements/encode", _given(_wants_entries),
+          "without entries"),
+    Wrong("serde/presto/array_double_all_empty/encode", _given(_wants_entries), "without entries"),
+    Wrong("serde/stream/dictionary-without-entries/*", _given(_wants_entries, "stream"),
+          "without entries"),
     Wrong(f"{_PAGE}encode", written(lambda content: content[:-1]), "no valid pages"),
     Wrong("serde/presto/bigint_some_nulls/encode", _given(_begin_lost), "a slice of a longer"),
     Wrong("serde/presto/*dictionary*/encode", _given(_begin_lost), "a slice of a longer"),

@@ -18,8 +18,10 @@ timestamps and decimals as formatted texts.
 
 `nulls` (`none`, `some`, `all`, `empty`) gives a case for each, of generated rows. Without `chunks`,
 given rows make one chunk; generated ones make a chunk as large as the fetch size, one of one row
-and the empty one at the end. `required_fields` and `nested_fields` are a golden file's. With
-`[expect] refused = ["UsageError"]` the request must be refused instead.
+and the empty one at the end. Generated texts and binaries have `text_bytes` bytes and the outermost
+lists and maps `list_items` entries, in turn, where a file says so. `required_fields` and
+`nested_fields` are a golden file's. With `[expect] refused = ["UsageError"]` the request must be
+refused instead.
 
 Golden files are a table with its chunks, or the list of type strings. Others bring folders of their
 own, so that what is missing or of the wrong type is named with its file. Keys beyond those needed
@@ -144,6 +146,8 @@ class _CaseFile(CaseFile):
     form: ValueForm = "binary"
     expect: _Expect | None = None
     seed: str = ""
+    text_bytes: Sequence[int] = ()
+    list_items: Sequence[int] = ()
 
 
 @cache
@@ -155,6 +159,8 @@ def _load(file: Path) -> _CaseFile:
         raise UsageError(f"{file}: the first and the last of its kinds are arrow")
     if any(a == b for a, b in pairwise(read.kinds)):
         raise UsageError(f"{file}: no two of its kinds that follow each other are the same")
+    if (read.text_bytes or read.list_items) and isinstance(read.rows, str):
+        raise UsageError(f"{file}: rows that are given have the lengths that they have")
     return read
 
 
@@ -215,8 +221,9 @@ def _content(read: _CaseFile, case: ColumnCase) -> dict[str, Any]:
 
 
 def _generated(read: _CaseFile, case: ColumnCase, count: int) -> list[list[Any]]:
+    lengths = Lengths(tuple(read.text_bytes), tuple(read.list_items))
     columns = [
-        column_values(parse_type(text), count, case.nulls, f"{read.seed}:{name}")
+        column_values(parse_type(text), count, case.nulls, f"{read.seed}:{name}", lengths)
         for name, text in zip(read.fields, read.types, strict=True)
     ]
     return [list(row) for row in zip(*columns, strict=True)] if columns else [[]] * count
@@ -359,40 +366,58 @@ _EDGES: dict[str, Sequence[Any]] = {
 _WIDE = {"smallint": "short", "timestamp-micros": "timestamp", "timestamp-millis": "timestamp"}
 
 
-def column_values(tree: TypeTree, count: int, nulls: Nulls, seed: str) -> list[Any]:
+@dataclass(frozen=True)
+class Lengths:
+    """Bytes of texts and binaries, entries of the outermost lists and maps; by chance where none.
+
+    Row after row has the next of them.
+    """
+
+    text_bytes: tuple[int, ...] = ()
+    list_items: tuple[int, ...] = ()
+
+
+def column_values(
+    tree: TypeTree, count: int, nulls: Nulls, seed: str, lengths: Lengths = Lengths()
+) -> list[Any]:
     """Values for one column, as golden tables spell them; the first are the kind's extremes.
 
-    They are a function of type, nulls (how many are None, likewise of the parts of nested values)
-    and seed.
+    They are a function of type, nulls (how many are None, likewise of the parts of nested values),
+    lengths and seed.
     """
-    values, more = _drawn(tree, nulls, seed)
+    values, more = _drawn(tree, nulls, seed, lengths)
     values += itertools.islice(more, max(0, count - len(values)))
     return values[:count]
 
 
 @functools.lru_cache(maxsize=256)
-def _drawn(tree: TypeTree, nulls: Nulls, seed: str) -> tuple[list[Any], Iterator[Any]]:
+def _drawn(
+    tree: TypeTree, nulls: Nulls, seed: str, lengths: Lengths
+) -> tuple[list[Any], Iterator[Any]]:
     """Values drawn so far, and those that follow: cases differ in how many of them they take."""
     dice = random.Random(f"{seed}:{tree}:{nulls}")
-    return [], (_value(tree, nulls, dice, at) for at in itertools.count())
+    return [], (_value(tree, nulls, dice, at, lengths) for at in itertools.count())
 
 
-def _value(tree: TypeTree, nulls: Nulls, dice: random.Random, at: int) -> Any:
+def _value(tree: TypeTree, nulls: Nulls, dice: random.Random, at: int, lengths: Lengths) -> Any:
     if nulls == "all" or (nulls == "some" and dice.random() < 0.25):
         return None
     if tree.kind == "struct":
-        return [_value(child, nulls, dice, at) for child in tree.children]
+        return [_value(child, nulls, dice, at, lengths) for child in tree.children]
     if tree.kind == "variant":  # both parts are always there
-        return [_value(child, "none", dice, at) for child in tree.children]
+        return [_value(child, "none", dice, at, lengths) for child in tree.children]
     if tree.kind in ("array", "map"):
+        items, below = lengths.list_items, Lengths(lengths.text_bytes)
         rows = [
-            [_value(child, nulls, dice, at * 4 + i) for child in tree.children]
-            for i in range(dice.choice([0, 1, 1, 2, 3]))
+            [_value(child, nulls, dice, at * 4 + i, below) for child in tree.children]
+            for i in range(items[at % len(items)] if items else dice.choice([0, 1, 1, 2, 3]))
         ]
         return rows if tree.kind == "map" else [element for [element] in rows]
     kind = _WIDE.get(tree.kind, tree.kind)
     if kind == "decimal":
         return _decimal(tree, dice, at)
+    if lengths.text_bytes and kind in _LONG:
+        return _LONG[kind](dice, lengths.text_bytes[at % len(lengths.text_bytes)])
     edges = _EDGES[kind]
     return edges[at] if at < len(edges) else _RANDOM[kind](dice)
 
@@ -406,6 +431,18 @@ def _decimal(tree: TypeTree, dice: random.Random, at: int) -> str:
     point = len(text) - tree.scale
     sign = "-" if number < 0 else ""
     return f"{sign}{text[:point]}.{text[point:]}" if tree.scale else f"{sign}{text}"
+
+
+def _text(dice: random.Random, length: int) -> str:
+    """So many bytes of UTF-8: signs of one to four, filled up by digits."""
+    signs = "".join(dice.choices(_SIGNS, k=length // 4))
+    return signs + "".join(dice.choices("0123456789", k=length - len(signs.encode())))
+
+
+_LONG: dict[str, Callable[[random.Random, int], str]] = {
+    "string": _text,
+    "binary": lambda dice, length: dice.randbytes(length).hex(),
+}
 
 
 def _date(dice: random.Random) -> str:

@@ -26,6 +26,15 @@ from seambench.contracts.outcomes import Mismatch, NotOffered
 from seambench.contracts.serde import Operated, Serde
 from seambench.seams.serde.cases import DAMAGE, SerdeCase, common_needs
 from seambench.seams.serde.damage import check_damage
+from seambench.seams.serde.handed import (
+    Change,
+    as_runs,
+    at_leaves,
+    changed,
+    sliced,
+    through_entries,
+    through_values,
+)
 from seambench.seams.serde.streams import batches_of, check_reread, check_stream, write_stream
 from seambench.seams.serde.values import flat_type
 from seambench.seams.serde.vectors import Expected, Vector, decode_problem, plain_rows
@@ -127,75 +136,52 @@ def _encode(case: SerdeCase, vector: Vector, serde: Serde) -> None:
         raise Mismatch(problem)
     if vector.request.format == "arrow":
         return
-    sliced = [_sliced(batch) for batch in batches]
-    _same("a slice of a longer batch", vector, written, serde.serialize(vector.request, sliced))
+    _same("a slice of a longer batch", vector, written, serde, _changed(batches, sliced))
     if vector.data is None or vector.plain:
         covered = batches_of(vector, case.given_types, beneath=True)
-        what = "values beneath nulls, which mean nothing,"
-        _same(what, vector, written, serde.serialize(vector.request, covered))
-    if vector.plain and serde.capabilities.get("encodings.dictionary"):
-        flat = replace(vector.request, options=_flat_options(vector.request))
-        coded = [_coded(batch) for batch in batches]
-        _same("dictionaries, flattened", vector, written, serde.serialize(flat, coded))
+        _same("values beneath nulls, which mean nothing,", vector, written, serde, covered)
+    for encoding, what, change in _ENCODED:
+        if vector.plain and serde.capabilities.get(f"encodings.{encoding}"):
+            flat = replace(vector, request=_flattening(vector.request))
+            _same(f"{what}, flattened,", flat, written, serde, _changed(batches, change))
 
 
-def _flat_options(request: SerdeRequest) -> dict[str, Any]:
-    """Options of a request under which encodings are not kept; rows never keep any."""
+_ENCODED: Sequence[tuple[str, str, Change]] = (
+    ("dictionary", "dictionaries", through_entries),
+    ("dictionary", "dictionaries at every depth", at_leaves(through_entries)),
+    ("dictionary", "a slice of dictionaries", lambda column: sliced(through_values(column))),
+    (
+        "dictionary",
+        "a slice of dictionaries at every depth",
+        lambda column: sliced(at_leaves(through_values)(column)),
+    ),
+    ("rle", "runs", as_runs),
+    ("rle", "a slice of runs", lambda column: sliced(as_runs(column))),
+    ("rle", "a slice of runs at every depth", lambda column: sliced(at_leaves(as_runs)(column))),
+)
+
+
+def _changed(batches: Sequence[pa.RecordBatch], change: Change) -> list[pa.RecordBatch]:
+    return [changed(batch, change) for batch in batches]
+
+
+def _flattening(request: SerdeRequest) -> SerdeRequest:
+    """A request under which encodings are not kept; rows never keep any."""
     extra = {"encodings": "flatten"} if request.format == "presto" else {}
-    return {**request.options, **extra}
+    return replace(request, options={**request.options, **extra})
 
 
-def _same(what: str, vector: Vector, want: bytes, have: Any) -> None:
+def _same(
+    what: str, vector: Vector, want: bytes, serde: Serde, batches: Sequence[pa.RecordBatch]
+) -> None:
     """Another way to hand over the same values must give the same bytes."""
-    have = bytes(have)
+    have = bytes(serde.serialize(vector.request, batches))
     if not vector.plain:
         if problem := encode_problem(vector, have):
             raise Mismatch(f"{what}: {problem}")
         return
     if have != want:
         raise Mismatch(f"{what} gives other bytes: {first_difference(want, have)}")
-
-
-def _sliced(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The same rows as a slice of a batch with more; what stands around them must not show."""
-    if not batch.num_columns or not batch.num_rows or _has_runs(batch.schema):
-        return batch
-    around = [pa.concat_arrays([_flat_edge(c, -1), c, _flat_edge(c, 0)]) for c in batch.columns]
-    whole = pa.RecordBatch.from_arrays(around, schema=batch.schema)
-    return whole.slice(1, batch.num_rows)
-
-
-def _has_runs(schema: pa.Schema) -> bool:
-    """Whether runs occur anywhere, which pyarrow cannot join."""
-    return any("run_end_encoded" in str(field.type) for field in schema)
-
-
-def _flat_edge(column: pa.Array, at: int) -> pa.Array:
-    """One row of a column, the first or the last."""
-    return column.slice(0 if at == 0 else len(column) - 1, 1)
-
-
-def _coded(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The same rows through dictionaries whose entries stand in reverse.
-
-    The first null has no entry, the next is an entry that is null, and so on.
-    """
-    arrays = [_through_entries(column) if _takes(column) else column for column in batch.columns]
-    return pa.RecordBatch.from_arrays(arrays, names=batch.schema.names) if arrays else batch
-
-
-def _through_entries(column: pa.Array) -> pa.Array:
-    ids: list[int | None] = [*range(len(column) - 1, -1, -1)]
-    entries = column.take(pa.array(ids, pa.int32()))
-    gone = [at for at, there in enumerate(column.is_valid().to_pylist()) if not there]
-    for at in gone[::2]:
-        ids[at] = None
-    return pa.DictionaryArray.from_arrays(pa.array(ids, pa.int32()), entries)
-
-
-def _takes(column: pa.Array) -> bool:
-    """Whether pyarrow can reorder a column's rows without changing its type."""
-    return not pa.types.is_null(column.type) and not isinstance(column.type, pa.BaseExtensionType)
 
 
 def _re_encode(_: SerdeCase, vector: Vector, serde: Serde) -> None:

@@ -22,6 +22,7 @@ from seambench.contracts.outcomes import Mismatch
 from seambench.contracts.serde import Serde, StreamStep
 from seambench.seams.serde.blocks import block_array
 from seambench.seams.serde.cases import SerdeCase
+from seambench.seams.serde.handed import changed, sliced
 from seambench.seams.serde.plain_rows import framed
 from seambench.seams.serde.values import arrow_array
 from seambench.seams.serde.vectors import (
@@ -129,9 +130,10 @@ def replayed(
 
 
 def stream_batches(case: SerdeCase) -> list[pa.RecordBatch]:
-    """The batches of a stream, in the dress that its case file says."""
+    """The batches of a stream, in the dress that its case file says, as slices of longer ones."""
     batches = batches_of(replace(case.vector(), data=None))
-    return [_dressed(batch, case.dress) for batch in batches] if case.dress else batches
+    dressed = [_dressed(batch, case.dress) for batch in batches] if case.dress else batches
+    return [changed(batch, sliced) for batch in dressed]
 
 
 def _dressed(batch: pa.RecordBatch, dress: Mapping[str, str]) -> pa.RecordBatch:

@@ -143,7 +143,7 @@ def arrow_array(values: Sequence[Any], type_: pa.DataType, *, beneath: bool = Fa
         return pa.ExtensionArray.from_storage(type_, stored)
     present = _validity(values)
     if beneath and not pa.types.is_null(type_):
-        values = [_anything(type_) if value is None else value for value in values]
+        values = [anything(type_) if value is None else value for value in values]
     if pa.types.is_struct(type_):
         children = [
             arrow_array(
@@ -164,25 +164,25 @@ def arrow_array(values: Sequence[Any], type_: pa.DataType, *, beneath: bool = Fa
     return pa.Array.from_buffers(type_, len(values), buffers, children=[child])
 
 
-def _anything(type_: pa.DataType) -> Any:
-    """A value that a type can have, and not the one that zeros are."""
+def anything(type_: pa.DataType, number: int = 1) -> Any:
+    """One of two values that a type can have, the first of which is not the one that zeros are."""
     if isinstance(type_, pa.BaseExtensionType):
-        return _anything(type_.storage_type)
+        return anything(type_.storage_type, number)
     if pa.types.is_struct(type_):
-        return tuple(_anything(field.type) for field in type_)
+        return tuple(anything(field.type, number) for field in type_)
     if pa.types.is_map(type_) or pa.types.is_list(type_):
-        return [_anything(type_.field(0).type)]
+        return [anything(type_.field(0).type, number)]
     if pa.types.is_fixed_size_binary(type_):
-        return b"x" * type_.byte_width
+        return b"x" * (type_.byte_width - 1) + bytes([number])
     if pa.types.is_decimal(type_):
-        return Decimal(1).scaleb(-type_.scale)
+        return Decimal(number).scaleb(-type_.scale)
     if pa.types.is_string(type_):
-        return "x"
+        return "x" * number
     if pa.types.is_binary(type_):
-        return b"x"
+        return b"x" * number
     if pa.types.is_boolean(type_):
-        return True
-    return None if pa.types.is_null(type_) else 1
+        return number == 1
+    return None if pa.types.is_null(type_) else number
 
 
 def _spread(values: Sequence[Any]) -> tuple[pa.Array, list[Any]]:
@@ -273,8 +273,12 @@ def _of_lists(array: pa.Array, items: Sequence[Any]) -> list[Any]:
 
 
 def _entries(array: pa.MapArray) -> list[tuple[Any, Any]]:
-    """Pairs of a map's keys and items, those of all rows end to end."""
-    return list(zip(plain_values(array.keys), plain_values(array.items), strict=True))
+    """Pairs of a map's keys and items, those of all rows end to end.
+
+    Arrow's own `keys` and `items` know no offset of the entries.
+    """
+    parts = [plain_values(array.values.field(at)) for at in range(2)]
+    return list(zip(*parts, strict=True))
 
 
 def _as_number(array: pa.Array) -> pa.Array:
