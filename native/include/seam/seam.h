@@ -18,6 +18,7 @@
 #include "seam/hash.h"
 #include "seam/ipc_message.h"
 #include "seam/jni.h"
+#include "seam/json_lines.h"
 #include "seam/memory.h"
 #include "seam/merge.h"
 #include "seam/node.h"

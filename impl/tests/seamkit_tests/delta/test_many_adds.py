@@ -6,6 +6,7 @@ stands here among many plain ones, in a log of JSON.
 
 import json
 import pickle
+import random
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,8 @@ import pytest
 
 from seambase.errors import InputError
 from seamkit.files.storage import Storage
-from seamkit.tables.delta.log.actions import AddFile
-from seamkit.tables.delta.log.adds import adds_of_checkpoint
+from seamkit.tables.delta.log.actions import AddFile, add_file, parse_line
+from seamkit.tables.delta.log.adds import adds_of_checkpoint, adds_of_lines
 from seamkit.tables.delta.log.folder import list_log
 from seamkit.tables.delta.log.snapshot import load_snapshot
 from seamkit.tables.delta.table import DeltaTable
@@ -161,6 +162,27 @@ def test_a_fault_of_one_among_them(tmp_path: Path, line: bytes, reason: str) -> 
     """A line that is refused alone is refused among many, with its number."""
     with pytest.raises(InputError, match=f"json, line 73.*{reason}"):
         _load(tmp_path, line)
+
+
+def test_lines_changed_at_random_are_what_they_are_alone() -> None:
+    """What is taken of a line by its columns is what its JSON says, and no JSON is none."""
+    chance = random.Random(7)
+    plain = _line(path='a\\n"', stats=_STATS, partitionValues={"p": None, "q": "}"}, baseRowId=5)
+    lines = [plain.replace(b'"7"', b"7")]
+    marks = rb'{}[]",:\\u0123456789+-.eE \tnulltruefalse' + b"\xc3\xa4\xff\x01"
+    for _ in range(20_000):
+        line = bytearray(plain)
+        for _ in range(chance.randint(1, 3)):
+            at, length = chance.randrange(len(line)), chance.randint(0, 2)
+            some = bytes(chance.choice(marks) for _ in range(chance.randint(0, 2)))
+            line[at : at + length] = some
+        lines.append(bytes(line).replace(b"\n", b""))
+    made, odd = adds_of_lines(b"\n".join(lines), len(lines))
+    taken = sorted(set(range(len(lines))).difference(odd))
+    assert 100 < len(taken) < len(lines) - 100
+    for at, one in zip(taken, made, strict=True):
+        assert one == add_file(json.loads(lines[at])["add"], "alone"), lines[at]
+        assert parse_line(lines[at], "alone")[0] == "add"
 
 
 def test_a_broken_path_among_them(tmp_path: Path) -> None:

@@ -136,8 +136,8 @@ class AddFile:
     size_bytes: int
     stats: str | None
     vector: VectorDescriptor | None
-    base_row_id: int | None = None
-    row_commit_version: int | None = None
+    base_row_id: int | None
+    row_commit_version: int | None
 
     @property
     def key(self) -> FileKey:

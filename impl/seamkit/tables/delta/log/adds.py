@@ -1,16 +1,14 @@
 """Data files of a log by their columns: a version may have very many, and few are looked at alone.
 
 What most actions `add` have is taken column by column. One that has more, or something wrong, is
-told here as odd and is to be read by itself, which says what is wrong. So are all that Arrow's
-reader of JSON refuses: it is the stricter one but for bytes that are no UTF-8, several objects in a
-line, and fields that it is not asked for.
+told here as odd and is to be read by itself, which says what is wrong. So are all that the core's
+reader of lines of JSON leaves (`seam/json_lines.h`).
 """
 
 from __future__ import annotations
 
 import itertools
 import json
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from operator import itemgetter
@@ -20,8 +18,8 @@ from typing import Any, TypeVar, overload
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.json as pj
 
+from seamkit.core._seam import ffi, lib
 from seamkit.tables.delta.log.actions import AddFile, FileKey, VectorDescriptor, canonical
 
 _File = TypeVar("_File")
@@ -64,15 +62,19 @@ class AddedFiles(Sequence[AddFile]):
         """The deletion vector of each file."""
         return self._columns[4]
 
+    def masked(self) -> Iterator[tuple[int, VectorDescriptor]]:
+        """The numbers of files with a deletion vector, and that."""
+        return ((at, one) for at, one in enumerate(self.vectors) if one is not None)
+
     def __len__(self) -> int:
         return len(self.keys)
 
     def __iter__(self) -> Iterator[AddFile]:
         return self.each(AddFile)
 
-    def each(self, make: Callable[..., _File]) -> Iterator[_File]:
-        """What is made of the fields of each file."""
-        return map(make, *self._columns)
+    def each(self, make: Callable[..., _File], *more: Iterable[Any]) -> Iterator[_File]:
+        """What is made of the fields of each file, and of `more` of them."""
+        return map(make, *self._columns, *more)
 
     @overload
     def __getitem__(self, at: int) -> AddFile: ...
@@ -110,79 +112,51 @@ class AddedFiles(Sequence[AddFile]):
 Found = tuple[AddedFiles, Sequence[int]]
 """Files, and the numbers of the odd ones that are not among them."""
 
-_FORMS = (b'{"add":{', b'{"add": {')  # with which lines that add a file begin
-_FEW = 100  # below so many lines one by one are as fast
-_BEGIN, _PARTITION = b'{"add":', b'"partitionValues"'
-_OWN_PARTITION = re.compile(_PARTITION + rb": *+(\{[^}\n]*+\}).*+")
-_BLOCK_BYTES = 1 << 24
 _PAIR = Struct("=ii")  # numbers of a name and of a text
 _OPTIONAL = ("baseRowId", "defaultRowCommitVersion")
+_COUNTS = ("size", *_OPTIONAL)
 _TYPES: Mapping[str, Callable[[pa.DataType], bool]] = {
     **dict.fromkeys(("path", "stats"), pa.types.is_string),
-    **dict.fromkeys(("size", *_OPTIONAL), pa.types.is_integer),
+    **dict.fromkeys(_COUNTS, pa.types.is_integer),
 }
-_SCHEMA = pa.schema(
-    [
-        *((name, pa.string()) for name in ("path", "stats")),
-        *((name, pa.int64()) for name in ("size", *_OPTIONAL)),
-        # Whether they are there is all that is asked of these.
-        *((name, pa.struct([])) for name in ("partitionValues", "deletionVector")),
-    ]
-)
+_TEXTS = {
+    **dict.fromkeys(("path", "stats"), lib.SEAM_JSON_TEXT),
+    # Whether it is there is all that is asked of a vector.
+    **dict.fromkeys(("partitionValues", "deletionVector"), lib.SEAM_JSON_OBJECT),
+}
 
 
-def block_of_adds(content: bytes) -> tuple[int, int]:
-    """Where the first of many lines that add a file begins, and where the last one ends."""
-    begin = 0 if content.startswith(_FORMS) else content.find(b"\n" + _BEGIN) + 1
-    last = content.rfind(b"\n" + _BEGIN) + 1
-    end = content.find(b"\n", last)
-    end = len(content) if end < 0 else end
-    return (begin, end) if last and content.count(b"\n", begin, end) >= _FEW else (0, 0)
+def adds_of_lines(content: bytes, count: int) -> Found:
+    """The adds among so many lines."""
+    odd, there = np.empty(count, np.uint8), np.empty((len(_TEXTS), count), np.uint8)
+    counts = np.empty((len(_COUNTS), count), np.int64)
+    ends = np.empty((len(_TEXTS), count + 1), np.int64)
+    # Of this room no more is used than there is content.
+    texts = np.empty((len(_TEXTS), len(content)), np.uint8)
+    names = [ffi.new("char[]", name.encode()) for name in (*_TEXTS, *_COUNTS)]
+    kinds = (*_TEXTS.values(), *itertools.repeat(lib.SEAM_JSON_COUNT, len(_COUNTS)))
+    fields = ffi.new("struct seam_json_field[]", list(zip(names, kinds, strict=True)))
+    bytes_ = (ffi.from_buffer("uint8_t[]", one) for one in (odd, there))
+    numbers = (ffi.from_buffer("int64_t[]", one) for one in (ends, counts))
+    given = content, len(content), count, b"add", fields, len(names)
+    read = lib.seam_json_lines(*given, *bytes_, *numbers, ffi.from_buffer("uint8_t[]", texts))
+    if read < 0:
+        raise ValueError(f"{count} are not the lines of {len(content)} bytes")
+    columns = {
+        name: pa.Array.from_buffers(pa.large_string(), count, list(map(pa.py_buffer, own)))
+        for name, *own in zip(_TEXTS, np.packbits(there, 1, "little"), ends, texts, strict=True)
+    }
+    for name, own in zip(_COUNTS, counts, strict=True):
+        columns[name] = pa.array(own, mask=own < 0)
+    return _made(columns, _parsed(columns["partitionValues"]))
 
 
-def adds_of_lines(block: bytes, count: int) -> Found:
-    """The adds among so many lines, of which most add a file."""
-    # Without what stands around the contents nothing beside them is JSON. No text holds a newline.
-    content = block.replace(b"}}\n" + _BEGIN, b"}\n")
-    cut_off = (count - 1) * len(b"}" + _BEGIN)
-    if block.startswith(_BEGIN) and block.endswith(b"}}") and len(block) - len(content) == cut_off:
-        return _adds(block, pa.py_buffer(content)[len(_BEGIN) : -1], count)
-    lines = block.split(b"\n")
-    adding = [at for at, line in enumerate(lines) if line.startswith(_FORMS)]
-    if not adding or len(adding) == count:
-        return AddedFiles(), range(count)
-    made, odd = adds_of_lines(b"\n".join(lines[at] for at in adding), len(adding))
-    others = set(range(count)).difference(adding)
-    return made, [*others, *(adding[at] for at in odd)]
-
-
-def _adds(block: bytes, content: pa.Buffer, count: int) -> Found:
-    """Those of lines, by their contents alone."""
-    nothing = AddedFiles(), range(count)
-    texts = _partition_texts(block, count)
-    if texts is None:
-        return nothing
-    try:
-        ends = pa.py_buffer(np.array([0, content.size]))
-        pa.Array.from_buffers(pa.large_string(), 1, [None, ends, content]).validate(full=True)
-        values = {text: json.loads(text) for text in set(texts)}
-        read = pj.ReadOptions(use_threads=False, block_size=_BLOCK_BYTES)
-        parse = pj.ParseOptions(explicit_schema=_SCHEMA, unexpected_field_behavior="ignore")
-        table = pj.read_json(pa.BufferReader(content), read, parse)
-    except (ValueError, RecursionError, pa.ArrowException):
-        return nothing
-    if len(table) != count or table.column("partitionValues").null_count:
-        return nothing
-    known = {text: own if _are_texts(own) else None for text, own in values.items()}
-    columns = {name: table.column(name) for name in table.schema.names}
-    return _made(columns, [known[text] for text in texts])
-
-
-def _partition_texts(joined: bytes, count: int) -> list[bytes] | None:
-    """The partition values of each line; None where they do not stand once in each, plainly."""
-    # Each match takes the rest of its line: as many as lines are one in each.
-    found: list[bytes] = _OWN_PARTITION.findall(joined)
-    return found if len(found) == joined.count(_PARTITION) == count else None
+def _parsed(objects: pa.LargeStringArray) -> list[_Values | None]:
+    """The mapping of each line, one object for all lines that have the same; None for no such."""
+    distinct = objects.dictionary_encode()
+    known = json.loads(f"[{','.join(distinct.dictionary.to_pylist())}]")
+    known = [own if _are_texts(own) else None for own in known]
+    return [None if at is None else known[at] for at in distinct.indices.to_pylist()]
 
 
 def _are_texts(values: Any) -> bool:
@@ -214,10 +188,19 @@ def _shared(held: pa.MapArray) -> list[_Values]:
     return [known[number] for number in rows.indices.to_pylist()]
 
 
+def those_of(column: pa.Array, wanted: pa.BooleanArray) -> pa.Array:
+    """The rows that are wanted; where others stand only around them nothing is copied."""
+    rows = pc.indices_nonzero(wanted)
+    if not len(rows):
+        return column[:0]
+    first, end = rows[0].as_py(), rows[-1].as_py() + 1
+    return column[first:end] if end - first == len(rows) else column.take(rows)
+
+
 def _made(columns: Mapping[str, Any], values: Sequence[_Values | None]) -> Found:
     """The adds of columns, of which only those that none must have may be missing."""
     nulls = pa.nulls(len(values), pa.int64())
-    own = {name: columns.get(name, nulls) for name in _SCHEMA.names}
+    own = {name: columns.get(name, nulls) for name in (*_TEXTS, *_COUNTS)}
     plain = pc.and_(own["path"].is_valid(), own["deletionVector"].is_null())
     plain = pc.and_(plain, own["partitionValues"].is_valid())
     plain = pc.and_(plain, pc.fill_null(pc.greater_equal(own["size"], 0), False))
@@ -228,11 +211,12 @@ def _made(columns: Mapping[str, Any], values: Sequence[_Values | None]) -> Found
     odd = pc.indices_nonzero(pc.invert(plain)).to_pylist()
     if odd:
         values = list(itertools.compress(values, plain.to_pylist()))
-        own = {name: column.filter(plain) for name, column in own.items()}
+        own = {name: those_of(column, plain) for name, column in own.items()}
     try:
         lists = [own[name].to_pylist() for name in ("path", "size", "stats", *_OPTIONAL)]
     except UnicodeDecodeError:
         return AddedFiles(), range(len(plain))
     paths, *others = lists
     others.insert(2, [None] * len(paths))
-    return AddedFiles(map(canonical, paths), paths, list(values), *others), odd
+    keys = (canonical(path) if ":" in path or "%" in path else path for path in paths)
+    return AddedFiles(keys, paths, list(values), *others), odd

@@ -33,12 +33,13 @@ from seamkit.tables.delta.log.actions import (
     parse_line,
     protocol,
 )
-from seamkit.tables.delta.log.adds import adds_of_checkpoint, adds_of_lines, block_of_adds
+from seamkit.tables.delta.log.adds import adds_of_checkpoint, adds_of_lines, those_of
 from seamkit.tables.delta.log.folder import LOG, Checkpoint
 
 Action = tuple[str, Any, str]
 """Of a log: its name, its content or columns of files that it adds, and where it stands."""
 
+_FEW = 100  # below so many lines one by one are as fast
 _SIDECARS = f"{LOG}/_sidecars"
 _NAME = re.compile(r"[^/\\]+")
 _FIELDS: Mapping[str, tuple[str, ...]] = {
@@ -85,21 +86,18 @@ def checkpoint_actions(
 def json_actions(storage: Storage, path: str, *, by_column: bool = True) -> Iterator[Action]:
     """Actions of a file of JSON lines, many adds `by_column`; blank lines are none."""
     full, content = storage.full(path), storage.read(path)
-    begin, end = block_of_adds(content) if by_column else (0, 0)
-    block, first = content[begin:end], content.count(b"\n", 0, begin) + 1
-    count = block.count(b"\n") + 1
-    # What stands before the block ends with a line's end, what stands behind it begins with one.
-    around = (content[:begin].split(b"\n"), 1), (content[end:].split(b"\n"), first + count - 1)
-    rest = [own for lines, at in around for own in enumerate(lines, at) if own[1].strip()]
-    if not block and not rest:
+    count = content.count(b"\n") + 1
+    odd: Sequence[int] = range(count)
+    if by_column and count > _FEW:
+        made, odd = adds_of_lines(content, count)
+        if made:
+            yield "add", made, full
+    lines = content.split(b"\n", odd[-1] + 1) if odd else []
+    rest = [(at, lines[at]) for at in odd if lines[at].strip()]
+    if not rest and len(odd) == count:
         raise InputError(f"{full}: the file holds no action")
-    if block:
-        made, odd = adds_of_lines(block, count)
-        yield "add", made, full
-        lines = block.split(b"\n") if odd else []
-        rest += [(first + at, lines[at]) for at in odd if lines[at].strip()]
-    for number, line in sorted(rest):
-        where = f"{full}, line {number}"
+    for at, line in rest:
+        where = f"{full}, line {at + 1}"
         yield *parse_line(line, where), where
 
 
@@ -129,14 +127,14 @@ def _parquet_actions(
         check_texts(batch, where)
     for name in fields:
         if name in table.schema.names:
-            column = table.column(name).combine_chunks()
-            column = column.filter(column.is_valid())
-            if name == "add":
-                made, odd = adds_of_checkpoint(column)
-                yield name, made, where
-                column = column.take(pa.array(odd, pa.int64()))
-            for content in column.to_pylist():
-                yield name, content, where
+            for chunk in table.column(name).chunks:
+                odd = column = those_of(chunk, chunk.is_valid())
+                if name == "add":
+                    made, numbers = adds_of_checkpoint(column)
+                    yield name, made, where
+                    odd = column.take(pa.array(numbers, pa.int64()))
+                for content in odd.to_pylist():
+                    yield name, content, where
 
 
 def _with_dictionaries(

@@ -72,13 +72,16 @@ class _Replay:
         Where one commit removes and adds the same logical file, it is there, whatever the order of
         its lines. Of lines that add the same one the last counts.
         """
-        last = dict(zip(adds.keys, range(len(adds)), strict=True))
-        fresh = [at for key, at in last.items() if key not in self.decided]
-        self.live.extend(adds if len(fresh) == len(adds) else adds.take(fresh))
-        self.decided.update(removed, last)
+        added = set(adds.keys)
+        fresh = adds
+        if len(added) < len(adds) or not added.isdisjoint(self.decided):
+            last = dict(zip(adds.keys, range(len(adds)), strict=True))
+            fresh = adds.take([at for key, at in last.items() if key not in self.decided])
+        self.live.extend(fresh)
+        self.decided.update(removed, added)
         self.unmatched.update((path_of(key), where) for key, where in removed.items())
         if self.unmatched:
-            for key in last:
+            for key in added:
                 self.unmatched.pop(path_of(key), None)
 
     def take_others(
@@ -216,7 +219,7 @@ def _replayed(
 
 def _in_order(live: AddedFiles, storage: Storage, segment: Segment) -> AddedFiles:
     """The files of a version by their paths, each of which is there once."""
-    paths = list(map(path_of, live.keys))
+    paths = [key if isinstance(key, str) else path_of(key) for key in live.keys]
     order = sorted(range(len(paths)), key=paths.__getitem__)
     if len(set(paths)) < len(paths):
         for one, other in itertools.pairwise(order):
