@@ -20,7 +20,7 @@ from seambase.errors import InputError, RefusedError
 from seamkit.connector.plain_values import alike
 from seamkit.connector.planned import Row, reader_rows, stated, word
 from seamkit.files.storage import Storage, read_part
-from seamkit.scan.units import DataFile, KeyMask, Mask, ReadContext
+from seamkit.scan.units import KeyMask, Mask, ReadContext, UnitFile
 from seamkit.tables.iceberg.data_files import FileRows
 from seamkit.tables.iceberg.metadata.schema import Field
 from seamkit.tables.paimon.data_files import located
@@ -75,7 +75,7 @@ def _named(deletes: Sequence[Any], path: str, rows: int) -> Iterator[int]:
                 yield row["pos"]
 
 
-def key_test(file: DataFile, mask: KeyMask, context: ReadContext) -> Callable[[Row], bool]:
+def key_test(file: UnitFile, mask: KeyMask, context: ReadContext) -> Callable[[Row], bool]:
     """Whether a row of an Iceberg file is deleted by key; its columns of keys are given."""
     sequence: int = stated(file.open)["self"].entry.sequence_number
     tests = [_key_test(schema.names, test, sequence) for schema, test in mask.keys]

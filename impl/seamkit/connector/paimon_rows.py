@@ -17,12 +17,12 @@ import pyarrow as pa
 from seambase.errors import InputError, RefusedError
 from seamkit.connector.field_functions import FUNCTIONS, Function
 from seamkit.connector.planned import Row, file_rows, refuse_nan, stated
-from seamkit.scan.units import DataFile, ReadUnit, Runs
+from seamkit.scan.units import ReadUnit, Runs, UnitFile
 from seamkit.tables.paimon.metadata.schemas import TableSchema
 
 _SEQUENCE, _KIND, _DELETE = "_SEQUENCE_NUMBER", "_VALUE_KIND", 3
 _SYSTEM = pa.schema([pa.field(_SEQUENCE, pa.int64()), pa.field(_KIND, pa.int8())])
-Gone = Callable[[DataFile], Collection[int]]
+Gone = Callable[[UnitFile], Collection[int]]
 """The rows of a file that a vector takes out, by position."""
 
 

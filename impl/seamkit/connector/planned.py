@@ -17,7 +17,7 @@ from seamkit.files.reader import FileReader
 from seamkit.offheap.columns.types import ColumnType
 from seamkit.offheap.connector.parameters import Common
 from seamkit.offheap.connector.rows import RowScanner
-from seamkit.scan.units import DataFile, ReadContext
+from seamkit.scan.units import ReadContext, UnitFile
 
 Row = Mapping[str, Any]
 _BATCH_ROWS = 4096
@@ -41,7 +41,7 @@ def word(call: Callable[..., Any]) -> str:
     return name
 
 
-def file_rows(file: DataFile, schema: pa.Schema) -> Iterator[Row]:
+def file_rows(file: UnitFile, schema: pa.Schema) -> Iterator[Row]:
     """The rows of a file in order, each with the columns of a schema."""
     yield from reader_rows(file.open(), schema)
 

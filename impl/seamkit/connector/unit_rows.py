@@ -26,7 +26,7 @@ from seamkit.core.border import batch_of
 from seamkit.offheap.columns.types import ColumnType, from_arrow
 from seamkit.offheap.connector.rows import RowScanner
 from seamkit.offheap.connector.scanner import stream
-from seamkit.scan.units import DataFile, KeyMask, Mask, ReadContext, ReadPlan, ReadUnit, Runs
+from seamkit.scan.units import KeyMask, Mask, ReadContext, ReadPlan, ReadUnit, Runs, UnitFile
 
 _FETCH_SIZE = 4096
 UnitRows = Callable[[ReadUnit, pa.Schema, ReadContext], Iterator[Row]]
@@ -85,7 +85,7 @@ def unit_rows(unit: ReadUnit, schema: pa.Schema, context: ReadContext) -> Iterat
 
 
 def _left(
-    file: DataFile, changes: Mask | KeyMask | None, schema: pa.Schema, context: ReadContext
+    file: UnitFile, changes: Mask | KeyMask | None, schema: pa.Schema, context: ReadContext
 ) -> Iterator[Row]:
     mask = changes.mask if isinstance(changes, KeyMask) else changes
     gone, rows = _gone(file, mask), file_rows(file, schema)
@@ -99,7 +99,7 @@ def _left(
     yield from (row for at, (row, key) in enumerate(pairs) if at not in gone and not is_gone(key))
 
 
-def _gone(file: DataFile, mask: Mask | None) -> Set[int]:
+def _gone(file: UnitFile, mask: Mask | None) -> Set[int]:
     """The rows of a file that its mask takes out, which must be there."""
     if mask is None:
         return frozenset()

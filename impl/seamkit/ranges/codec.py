@@ -46,7 +46,7 @@ from seambase.foreign_arrow import stream_of
 from seambase.wording import counted
 from seamkit.files.storage import Storage
 from seamkit.ranges.hints import arguments, fits, parameters, parts
-from seamkit.scan.units import ReadContext, ReadPlan
+from seamkit.scan.units import DataFile, ReadContext, ReadPlan
 from seamkit.tables.opening import table_formats
 
 _GROUP = "seamkit.plan_words"
@@ -60,7 +60,7 @@ def known_words() -> Mapping[str, Callable[..., Any]]:
     A word is the format and the name in Python. Packages may list functions by entry points of the
     group `seamkit.plan_words`.
     """
-    words: dict[str, Callable[..., Any]] = {"ReadPlan": ReadPlan}
+    words: dict[str, Callable[..., Any]] = {"ReadPlan": ReadPlan, "DataFile": DataFile}
     for one in table_formats():
         package = one.table.partition(":")[0].rpartition(".")[0]
         for stated in one.words:

@@ -31,13 +31,13 @@ from seamkit.scan.masks import GoneRows, SharedMask
 from seamkit.scan.merge_path import GroupRange, RowSources, UnitMerge
 from seamkit.scan.runs_path import gone_of_runs
 from seamkit.scan.units import (
-    DataFile,
     Events,
     Keyed,
     LoadedEvents,
     ReadContext,
     ReadUnit,
     Runs,
+    UnitFile,
     Wanted,
     gone_identity,
 )
@@ -411,7 +411,7 @@ class UnitMatches:
         # Columns that a read beside asks of the events: the logs are decoded for both at once.
         self.columns: Sequence[str] = ()
 
-    def of(self, file: DataFile, changes: Keyed, context: ReadContext) -> Matches | None:
+    def of(self, file: UnitFile, changes: Keyed, context: ReadContext) -> Matches | None:
         """What the events of a unit do to its file; None where they fill gaps of its rows."""
         with self._alone_with(changes):
             known = self.events.matches(changes)
@@ -461,7 +461,7 @@ class UnitMatches:
         with self._lock:
             return self._alone.setdefault(id(changes), threading.Lock())
 
-    def _matched(self, events: Events, file: DataFile) -> Matches:
+    def _matched(self, events: Events, file: UnitFile) -> Matches:
         reader = file.open()
         names = dict.fromkeys(events.columns(reader))
         schema = pa.schema([self._schema.field(name) for name in names])
@@ -471,7 +471,7 @@ class UnitMatches:
         return Matches(rows.sources, events.rest(), events.data.num_rows)
 
 
-def _removed(positions: Positions, file: DataFile) -> Matches:
+def _removed(positions: Positions, file: UnitFile) -> Matches:
     """Events that do nothing but remove rows by position."""
     reader = file.open()
     gone = GoneRows(positions, reader.num_rows, reader.name)
@@ -492,7 +492,7 @@ class ChangedRows:
         matches: what they do to the file.
     """
 
-    file: DataFile
+    file: UnitFile
     changes: Keyed
     matches: UnitMatches
 

@@ -29,7 +29,7 @@ from seamkit.files.roaring import Positions
 from seamkit.scan.core_merges import KEEP, RowNumbers
 from seamkit.scan.masks import GoneRows
 from seamkit.scan.native_path import condition_met, matching_groups, native_rows, tested_rows
-from seamkit.scan.units import DataFile, Events, ReadContext, Wanted
+from seamkit.scan.units import Events, ReadContext, UnitFile, Wanted
 
 _Truths = npt.NDArray[np.bool_]
 
@@ -62,7 +62,7 @@ class UnitMerge:
 
     def __init__(
         self,
-        file: DataFile | None,
+        file: UnitFile | None,
         changes: EventsOfUnit,
         schema: pa.Schema,
         wanted: Wanted,

@@ -32,7 +32,7 @@ from seamkit.files.reader import FileReader
 from seamkit.scan.arguments import DEFAULT_BATCH_ROWS
 from seamkit.scan.core_merges import KEEP, MergedRows, RowNumbers, RunMerge, assemble
 from seamkit.scan.masks import GoneRows
-from seamkit.scan.units import DataFile, ReadContext, ReadUnit, Runs
+from seamkit.scan.units import ReadContext, ReadUnit, Runs, UnitFile
 
 #: Batches with fewer rows cost more than they save.
 _LEAST_ROWS = 8192
@@ -89,7 +89,7 @@ def merged_runs(
 class _RunReader:
     def __init__(
         self,
-        files: Sequence[DataFile],
+        files: Sequence[UnitFile],
         changes: Runs,
         read: pa.Schema,
         batch_rows: int,
@@ -102,7 +102,7 @@ class _RunReader:
 
     @staticmethod
     def _read(
-        files: Sequence[DataFile],
+        files: Sequence[UnitFile],
         changes: Runs,
         read: pa.Schema,
         batch_rows: int,
@@ -314,7 +314,7 @@ class _Winners(_Merging):
         self._begins[run] += self._batches[run].num_rows
 
 
-def _left(file: DataFile, changes: Runs) -> npt.NDArray[np.bool_]:
+def _left(file: UnitFile, changes: Runs) -> npt.NDArray[np.bool_]:
     """For each row of a file whether no mask takes it out."""
     reader, mask = file.open(), changes.masks.get(file.name)
     if mask is None:

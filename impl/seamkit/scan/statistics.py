@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from seambase.statistics import ColumnStatistics, Figure, Sureness, TableStatistics, V
 from seamkit.files.statistics import ColumnRange, FileStatistics
-from seamkit.scan.units import DataFile, KeyMask, Mask, ReadUnit, Runs
+from seamkit.scan.units import KeyMask, Mask, ReadUnit, Runs, UnitFile
 
 _RANKS: Mapping[Sureness, int] = {"exact": 0, "at most": 1, "at least": 1, "estimate": 2}
 
@@ -110,7 +110,7 @@ def _of_unit(
     return _Known(rows, columns | {name: _constant(one, rows) for name, one in values.items()})
 
 
-def _of_file(file: DataFile, schema: pa.Schema, footers: bool) -> FileStatistics:
+def _of_file(file: UnitFile, schema: pa.Schema, footers: bool) -> FileStatistics:
     """What the metadata tells of a file; its footer, where that leaves something open."""
     known = FileStatistics()
     if file.statistics is not None and schema.names:

@@ -30,7 +30,6 @@ from seamkit.scan.pruning import (
 )
 from seamkit.scan.runs_path import GroupsOf, Share, key_ranges, merged_runs
 from seamkit.scan.units import (
-    DataFile,
     Keyed,
     KeyMask,
     Mask,
@@ -38,6 +37,7 @@ from seamkit.scan.units import (
     ReadPlan,
     ReadUnit,
     Runs,
+    UnitFile,
     Wanted,
 )
 
@@ -130,7 +130,7 @@ class UnitTasks:
         return tasks, frozenset(by_other)
 
     def _native(
-        self, unit: ReadUnit, file: DataFile, wanted: Wanted, parts: int, spare: bool
+        self, unit: ReadUnit, file: UnitFile, wanted: Wanted, parts: int, spare: bool
     ) -> list[Task]:
         """Tasks for a file: one, or one for each run of row groups if it is cut in parts.
 

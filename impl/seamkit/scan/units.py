@@ -20,6 +20,7 @@ openers and loaders are functions of modules or `functools.partial` of such, not
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, overload
@@ -54,24 +55,57 @@ Identity = Callable[[], Hashable | None]
 moment of the call. None where that is not known, so that nothing is kept of it for other scans."""
 
 
+class UnitFile(Protocol):
+    """A file of rows: what a unit asks of it."""
+
+    @property
+    def name(self) -> str:
+        """The file's whole path, or its address."""
+        ...
+
+    @property
+    def size_bytes(self) -> int:
+        """Of the file; files are spread over threads by it."""
+        ...
+
+    @property
+    def rows(self) -> int | None:
+        """That it holds, as the table's metadata tells; None where it does not."""
+        ...
+
+    @property
+    def statistics(self) -> Callable[[Collection[str]], FileStatistics] | None:
+        """What the table's metadata tells of some columns of all its rows; None for nothing.
+
+        In the table's names and types. Asked by reads that have a filter, for the columns that it
+        tests: a table has many files and columns.
+        """
+        ...
+
+    @property
+    def has_footer(self) -> bool:
+        """Whether it ends in a footer that says how many rows and which ranges it has.
+
+        Parquet and ORC do; statistics are not looked for in a file without one, such as text.
+        """
+        ...
+
+    def open(self) -> FileReader:
+        """Open it: called once by every thread that reads.
+
+        The reader gives columns under the table's names and in the table's types, and null or a
+        default for those that the file lacks.
+        """
+        ...
+
+    def identity(self) -> Hashable | None:
+        """All that tells the file from others, and that decides how its rows are read."""
+        ...
+
+
 @value_class
 class DataFile:
-    """A file of rows.
-
-    Attributes:
-        name: the file's whole path, or its address.
-        size_bytes: of the file; files are spread over threads by it.
-        open: opens it. Called once by every thread that reads; the reader gives columns under the
-            table's names and in the table's types, and null or a default for those that the file
-            lacks.
-        rows: that it holds, as the table's metadata tells; None where it does not.
-        statistics: what the table's metadata tells of some columns of all its rows, in the table's
-            names and types; None where nothing is known. Asked by reads that have a filter, for the
-            columns that it tests: a table has many files and columns.
-        has_footer: whether it ends in a footer that says how many rows and which ranges it has, as
-            Parquet and ORC do; statistics are not looked for in a file without one, such as text.
-        identity: of the file, and of what decides how its rows are read.
-    """
+    """A file of rows that is made of its values; see `UnitFile`."""
 
     name: str
     size_bytes: int
@@ -320,7 +354,7 @@ class Runs:
         masks: rows of files that are gone before anything is merged, by name of the file.
     """
 
-    runs: Sequence[Sequence[DataFile]]
+    runs: Sequence[Sequence[UnitFile]]
     keys: Sequence[str]
     order: Sequence[str] = ()
     descending: int = 0
@@ -377,6 +411,7 @@ class ReadUnit:
         files: where its rows lie; one file where it has a mask, at most one where
             it has events, all files of its runs.
         partition: columns that have one value in all rows of the unit; they are not read.
+        group: what the writer lays out as one, for descriptions: a partition, a bucket of it.
         changes: what happens to the rows of its files.
         reason: why it is read the way it is, for `Scan.explain`.
         guarantee: says what holds for all rows of the unit of some columns, in the table's names
@@ -393,7 +428,6 @@ class ReadUnit:
             where they add none, and otherwise its file.
         changed_by: the files that its changes are read from, for descriptions; those of sorted runs
             are among `files`.
-        group: what the writer lays out as one, for descriptions: a partition, a bucket of it.
         bucket: how the table spreads rows over buckets, and the number of the one that holds all
             rows of the unit; None where rows may be anywhere.
         made: whether a reader of its own makes its rows of those of its files, such as the
@@ -401,8 +435,9 @@ class ReadUnit:
     """
 
     name: str
-    files: Sequence[DataFile]
+    files: Sequence[UnitFile]
     partition: Mapping[str, pa.Scalar] = field(default_factory=dict)
+    group: str = ""
     changes: Changes | None = None
     reason: str = ""
     guarantee: Guarantee | None = None
@@ -410,7 +445,6 @@ class ReadUnit:
     ranges: Ranges | None = None
     file_test: FileTest | None = None
     changed_by: Sequence[StoredFile] = ()
-    group: str = ""
     bucket: tuple[Buckets, int] | None = None
     made: bool = False
 
@@ -452,6 +486,7 @@ class UnitsInTime(Sequence[ReadUnit]):
         self._numbers = range(count)
         self._make = make
         self._made: dict[int, ReadUnit] = {}
+        self._lock = threading.Lock()
         self.read_bytes = read_bytes
 
     def __len__(self) -> int:
@@ -474,14 +509,14 @@ class UnitsInTime(Sequence[ReadUnit]):
     def __getitem__(self, at: int | slice) -> ReadUnit | Sequence[ReadUnit]:
         asked = self._numbers[at]
         numbers = [asked] if isinstance(asked, int) else asked
-        with gc_paused():
+        with gc_paused(), self._lock:
             new = numbers
             if not self._made.keys().isdisjoint(numbers):
                 new = [number for number in numbers if number not in self._made]
-            for number, unit in zip(new, self._make(new), strict=True):
-                # Of threads that meet here all have the one that came first.
-                self._made.setdefault(number, unit)
-            found = [self._made[number] for number in numbers]
+            found = list(self._make(new))
+            self._made.update(zip(new, found, strict=True))
+            if new is not numbers:
+                found = [self._made[number] for number in numbers]
         return found[0] if isinstance(asked, int) else found
 
     def __reduce__(self) -> tuple[type[list[ReadUnit]], tuple[list[ReadUnit]]]:
@@ -532,5 +567,4 @@ class ReadPlan:
     @property
     def size_bytes(self) -> int:
         """Bytes of its units' files."""
-        with gc_paused():  # a format may make the files now
-            return sum(unit.size_bytes for unit in self.units)
+        return sum(unit.size_bytes for unit in self.units)

@@ -41,7 +41,7 @@ from seamkit.scan.scan import Scan
 from seamkit.scan.shown import Listing, html_of, schema_lines
 from seamkit.scan.unit_scan import UnitScan
 from seamkit.scan.unit_tasks import ReadRows
-from seamkit.scan.units import DataFile, ReadPlan, ReadUnit, Runs
+from seamkit.scan.units import ReadPlan, ReadUnit, Runs, UnitFile
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -531,5 +531,5 @@ def _unit(unit: ReadUnit) -> UnitDescription:
     )
 
 
-def _stored(file: DataFile, kind: str) -> StoredFile:
+def _stored(file: UnitFile, kind: str) -> StoredFile:
     return StoredFile(kind, file.name, file.size_bytes, file.rows)

@@ -34,9 +34,9 @@ _EPOCH = dt.datetime(1970, 1, 1)
 
 def partition_value(text: str | None, kind: pa.DataType, where: str) -> pa.Scalar:
     """A value of a partition column, from its text in the log."""
-    if text is None or (text == "" and kind != pa.string()) or pa.types.is_null(kind):
+    if text is None or pa.types.is_null(kind) or (text == "" and kind != pa.string()):
         return pa.scalar(None, kind)
-    if kind == pa.binary() and _ESCAPED.fullmatch(text):
+    if pa.types.is_binary(kind) and _ESCAPED.fullmatch(text):
         raise RefusedError(
             f"{where}: the partition value {text!r} is bytes, of which each is escaped by the "
             "protocol's rule, and to Spark those of its characters"

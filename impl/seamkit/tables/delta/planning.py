@@ -9,10 +9,12 @@ values of maps are Parquet's own levels and have neither.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any, overload
+from itertools import repeat
+from operator import itemgetter
+from typing import Any
 
 import pyarrow as pa
 
@@ -35,7 +37,7 @@ from seamkit.files.parquet import ParquetReader
 from seamkit.files.reader import FileReader, check_size
 from seamkit.files.statistics import FileStatistics
 from seamkit.files.variants.reader import with_whole_variants
-from seamkit.scan.units import DataFile, Mask, ReadUnit, UnitsInTime
+from seamkit.scan.units import Mask, ReadUnit, UnitsInTime
 from seamkit.tables.agreement import check_stated
 from seamkit.tables.delta.log.actions import (
     VECTORS,
@@ -78,6 +80,12 @@ class Planner:
     def _table(self) -> OpenTable:
         return OpenTable(self.files, self.schema, self.types, self.tracking)
 
+    @cached_property
+    def _partition_columns(self) -> Mapping[str, tuple[str, pa.DataType]]:
+        """By what the log calls each, its name and type."""
+        found = (self.schema.by_name[name] for name in self.schema.partition_columns)
+        return {one.physical: (one.name, one.type) for one in found}
+
     @property
     def root(self) -> str:
         """The table, for messages."""
@@ -91,20 +99,27 @@ class Planner:
             for which, at in told.items()
         }
 
-        def live(numbers: Sequence[int]) -> Iterable[ReadUnit]:
-            for own in files.take(numbers).each(partial(UnitFile, table=self._table)):
-                values, group = held[id(own.partition_values)]
-                if own.vector is None:
-                    yield ReadUnit(own.path, own, values, group=group)
-                    continue
-                reason = f"its vector deletes {counted(own.vector.cardinality, 'row')}"
-                yield self._unit(own, (values, group), self.vector_mask(own), reason)
+        masked = {}
+        for at, vector in files.masked():
+            reason = f"its vector deletes {counted(vector.cardinality, 'row')}"
+            masked[at] = self.unit(files[at], self.vector_mask(files[at]), reason)
 
-        units = UnitsInTime(len(files), live, lambda: list(map(self._read_bytes, files)))
-        for at, vector in enumerate(files.vectors):
-            if vector is not None:
-                _ = units[at]
-        return units
+        def live(numbers: Sequence[int]) -> Iterable[ReadUnit]:
+            some = files.take(numbers)
+            own = [held[id(values)] for values in some.partition_values]
+            # All files of a plan come by here: a call for each would take longer than all else.
+            of_each = zip(some.each(LiveFile, repeat(self._table)))
+            values, groups = map(itemgetter(0), own), map(itemgetter(1), own)
+            made = map(ReadUnit, some.paths, of_each, values, groups)
+            return map(masked.get, numbers, made) if masked else made
+
+        def read_bytes() -> list[int]:
+            sizes = list(files.sizes)
+            for at, unit in masked.items():
+                sizes[at] = unit.read_bytes
+            return sizes
+
+        return UnitsInTime(len(files), live, read_bytes)
 
     def unit(
         self,
@@ -112,7 +127,7 @@ class Planner:
         changes: Mask | None,
         reason: str,
         *,
-        known: Mapping[str, pa.Scalar],
+        known: Mapping[str, pa.Scalar] | None = None,
         own: Sequence[Field] = (),
     ) -> ReadUnit:
         """Some rows of a file: all but those that `changes` leaves out.
@@ -124,22 +139,11 @@ class Planner:
         if own:
             schema = replace(self.schema, fields=[*self.schema.fields, *own])
             table = replace(table, schema=schema)
-        own_file = UnitFile(**{name: getattr(add, name) for name in FIELDS}, table=table)
+        file = LiveFile(**{name: getattr(add, name) for name in FIELDS}, table=table)
+        by = () if add.vector is None else (stored_vector(self.files, add.vector, add.path),)
         values, group = self._partition(add.partition_values, add.path)
-        return self._unit(own_file, ({**values, **known}, group), changes, reason)
-
-    def _unit(
-        self, own: UnitFile, partition: _Partition, changes: Mask | None, reason: str
-    ) -> ReadUnit:
-        path, vector = own.path, own.vector
-        by = () if vector is None else (stored_vector(self.files, vector, path),)
-        values, group = partition
-        return ReadUnit(path, own, values, changes, reason, changed_by=by, group=group)
-
-    def _read_bytes(self, add: AddFile) -> int:
-        if add.vector is None:
-            return add.size_bytes
-        return add.size_bytes + stored_vector(self.files, add.vector, add.path).size_bytes
+        values = {**values, **known} if known else values
+        return ReadUnit(add.path, (file,), values, group, changes, reason, changed_by=by)
 
     def vector_mask(self, add: AddFile) -> Mask | None:
         """The deleted rows of a file."""
@@ -165,20 +169,21 @@ class Planner:
         return self._partitions[key]
 
     def _values(self, texts: Mapping[str, str | None], path: str) -> Mapping[str, pa.Scalar]:
-        columns = [self.schema.by_name[name] for name in self.schema.partition_columns]
-        if others := texts.keys() - {column.physical for column in columns}:
+        where = f"{self.root}/{LOG}: {path}"
+        columns = self._partition_columns
+        if others := texts.keys() - columns.keys():
             for field in self.schema.fields:
                 if field.physical in others:
                     raise InputError(
-                        f"{self.root}/{LOG}: {path}: the log has a partition value of "
+                        f"{where}: the log has a partition value of "
                         f"{field.name!r}, which is none of metaData's partitionColumns"
                     )
         values = {}
-        for column in columns:
-            where = f"{self.root}/{LOG}: {path}, column {column.name!r}"
-            if column.physical not in texts:
-                raise InputError(f"{where}: the log has no partition value")
-            values[column.name] = partition_value(texts[column.physical], column.type, where)
+        for physical, (name, kind) in columns.items():
+            own = f"{where}, column {name!r}"
+            if physical not in texts:
+                raise InputError(f"{own}: the log has no partition value")
+            values[name] = partition_value(texts[physical], kind, own)
         return values
 
 
@@ -194,9 +199,20 @@ class OpenTable:
 
 @value_class
 class LiveFile(AddFile):
-    """A data file, and what its unit asks of it."""
+    """A data file, and what its unit asks of it; see `seamkit.scan.units.UnitFile`."""
 
-    table: OpenTable = field(kw_only=True)
+    table: OpenTable
+    has_footer = True
+
+    @property
+    def name(self) -> str:
+        """Where it lies."""
+        return self.table.files.place(self.path)
+
+    @property
+    def rows(self) -> int | None:
+        """That it holds, as the log tells."""
+        return stated_rows(self)
 
     def open(self) -> FileReader:
         """Open it."""
@@ -211,38 +227,6 @@ class LiveFile(AddFile):
         """What tells it from any other."""
         storage, plain = self.table.files.locate(self.path)
         return storage.file_identity(plain)
-
-
-@value_class
-class UnitFile(AddFile, Sequence[DataFile]):
-    """The one file of a unit, made when it is asked for first: a plan has very many."""
-
-    table: OpenTable = field(kw_only=True)
-    _made: tuple[DataFile, ...] = field(default=(), init=False, compare=False)
-
-    def __len__(self) -> int:
-        return 1
-
-    @overload
-    def __getitem__(self, at: int) -> DataFile: ...
-
-    @overload
-    def __getitem__(self, at: slice) -> Sequence[DataFile]: ...
-
-    def __getitem__(self, at: int | slice) -> DataFile | Sequence[DataFile]:
-        return (self._made or self._make())[at]
-
-    def __iter__(self) -> Iterator[DataFile]:
-        return iter(self._made or self._make())
-
-    def _make(self) -> tuple[DataFile, ...]:
-        own = self.path, self.partition_values, self.size_bytes, self.stats, self.vector
-        live = LiveFile(*own, self.base_row_id, self.row_commit_version, table=self.table)
-        place, rows, told = self.table.files.place(self.path), stated_rows(self), live.statistics
-        file = DataFile(place, self.size_bytes, live.open, rows, told, identity=live.identity)
-        # Of threads that meet here each has a file that does as the others do.
-        object.__setattr__(self, "_made", (file,))
-        return (file,)
 
 
 def open_data_file(

@@ -10,8 +10,7 @@ FORMAT = TableFormat(
     table="seamkit.tables.delta.table:DeltaTable",
     words=(
         "changes:all_but",
-        "planning:LiveFile.open",
-        "planning:LiveFile.statistics",
+        "planning:LiveFile",
         "vectors:read_vector",
     ),
     mark="_delta_log",

@@ -201,7 +201,7 @@ class Planner:
             known = self._partition(file)
             folder = bucket_folder(known, file.bucket, self.schema)
             unit = self._native(file, folder, known)
-            [data] = unit.files
+            data = self._data_file(file, folder)
             if row_kinds and self.schema.primary_keys:
                 unit = replace(unit, files=[replace(data, open=partial(with_kinds, data.open))])
             elif row_kinds:

@@ -132,7 +132,7 @@ def _unit(
     pq.write_table(rows, folder / name, row_group_size=2, **options)
     opener = partial(open_under_names, str(folder), name, rules, names or {})
     mask = None if gone is None else Mask(partial(positions, gone))
-    return ReadUnit(name, [DataFile(name, 1, opener)], {}, mask)
+    return ReadUnit(name, [DataFile(name, 1, opener)], changes=mask)
 
 
 def _paths(scan: UnitScan) -> list[str]:

@@ -315,7 +315,10 @@ def test_statistics_that_lie_lose_no_row(tmp_path: Path) -> None:
     def opened(name: str) -> FileReader:
         return _Lying(Storage(str(tmp_path)), name)
 
-    files = [[replace(f, open=partial(opened, f.name)) for f in run] for run in changes.runs]
+    files = [
+        [DataFile(f.name, f.size_bytes, partial(opened, f.name)) for f in run]
+        for run in changes.runs
+    ]
     assert _scan_of(changes, kind, 2).to_table().num_rows == 100
     with pytest.raises(InputError, match=r"unit: row groups have .* of 109 rows"):
         _scan_of(replace(changes, runs=files), kind, 2).to_table()
@@ -336,7 +339,10 @@ def test_merges_at_once_share_the_rows_of_a_batch(threads: int, tmp_path: Path) 
 
     runs = [[(i, 0, 0, "", i, 0) for i in range(40)], [(i, 0, 0, "", 50, 0) for i in range(40)]]
     changes = _in_files(tmp_path, runs, kind)
-    files = [[replace(f, open=partial(opened, f.name)) for f in run] for run in changes.runs]
+    files = [
+        [DataFile(f.name, f.size_bytes, partial(opened, f.name)) for f in run]
+        for run in changes.runs
+    ]
     scan = _scan_of(replace(changes, runs=files), kind, threads)
     options = ScanOptions(whole, threads, None)
     assert UnitScan(scan.plan, scan.schema.names, None, options).to_table().num_rows == 40

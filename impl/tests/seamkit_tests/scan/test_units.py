@@ -170,7 +170,8 @@ def test_statistics_are_asked_of_what_partitions_leave_alone(folder: Path) -> No
     units = []
     for day in ("d0", "d1"):
         unit = write_unit(folder, f"asked {day}", _TABLE.drop_columns(["day"]))
-        files = [replace(unit.files[0], statistics=partial(known, day))]
+        [file] = unit.files
+        files = [DataFile(file.name, 1, file.open, statistics=partial(known, day))]
         units.append(replace(unit, files=files, partition={"day": pa.scalar(day)}))
     of_day = pc.field("day") == "d1"
 

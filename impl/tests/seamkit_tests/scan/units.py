@@ -63,7 +63,7 @@ def write_unit(
     file = DataFile(name, (folder / name).stat().st_size, opener)
     mask = None if gone is None else Mask(partial(positions, gone))
     known = None if guarantee is None else partial(known_of, guarantee)
-    return ReadUnit(name, [file], partition or {}, mask, guarantee=known)
+    return ReadUnit(name, [file], partition or {}, changes=mask, guarantee=known)
 
 
 def known_of(guarantee: pc.Expression, _names: Collection[str]) -> pc.Expression:
