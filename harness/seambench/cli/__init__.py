@@ -10,8 +10,6 @@ import os
 import sys
 from collections.abc import Sequence
 
-__all__ = ["main"]
-
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and end the process with its exit code."""

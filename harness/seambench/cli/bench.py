@@ -14,6 +14,7 @@ from seambase.errors import UsageError
 from seambench.cli.shared import completing
 from seambench.cli.shared.common import (
     DataFolder,
+    Memory,
     Queries,
     Readers,
     Results,
@@ -59,9 +60,7 @@ def bench(
     budget: Annotated[
         float, typer.Option(min=0, help="Seconds after which a slow reader gets no more samples.")
     ] = 60.0,
-    memory: Annotated[
-        bool, typer.Option(help="Measure the memory of streamed scans, each in its own process.")
-    ] = True,
+    memory: Memory = True,
     folder: DataFolder = None,
     results: Results = Path("results"),
 ) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from seambench.cli.shared import completing
-from seambench.cli.shared.common import DataFolder, data_folder
+from seambench.cli.shared.common import DataFolder, Jars, data_folder
 
 
 def data(
@@ -38,10 +38,7 @@ def data(
     ] = False,
     master: Annotated[str | None, typer.Option(help="Spark master (default: local[*]).")] = None,
     memory: Annotated[str, typer.Option(help="Heap of Spark's driver.")] = "4g",
-    jars: Annotated[
-        list[str] | None,
-        typer.Option(help="Jar to use instead of fetching the format's, repeatable."),
-    ] = None,
+    jars: Jars = None,
     conf: Annotated[
         list[str] | None, typer.Option(help="Spark setting KEY=VALUE, repeatable.")
     ] = None,

@@ -18,6 +18,8 @@ from seambench.cli.bench import run_bench
 from seambench.cli.shared import completing
 from seambench.cli.shared.common import (
     DataFolder,
+    Jars,
+    Memory,
     Queries,
     Readers,
     Results,
@@ -88,19 +90,14 @@ def run(
         list[str] | None, typer.Option(help="Table in a table format, repeatable, or `all`.")
     ] = None,
     threads: Threads = None,
-    memory: Annotated[
-        bool, typer.Option(help="Measure the memory of streamed scans, each in its own process.")
-    ] = True,
+    memory: Memory = True,
     conformance: Annotated[
         bool, typer.Option(help="Check the readers first: all cases of the scan seam.")
     ] = True,
     folder: DataFolder = None,
     results: Results = Path("results"),
     site: Site = Path("site"),
-    jars: Annotated[
-        list[str] | None,
-        typer.Option(help="Jar to use instead of fetching the format's, repeatable."),
-    ] = None,
+    jars: Jars = None,
     quick: Annotated[
         bool,
         typer.Option("--quick", help="Only answers over golden tables, and the page: a minute."),

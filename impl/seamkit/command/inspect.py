@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from seambase.command.terminal import JSON_SCHEMA, parse_options, plain_text, print_json
 from seambase.errors import InputError, RefusedError, UsageError
+from seamkit.command.page import read_file
 
 if TYPE_CHECKING:
     from seambase.serde import SerdeRequest
@@ -110,7 +111,7 @@ def _walk_pages(
     request = _request(given, "presto", options)
     types = None if request is None else parse_schema(request)
     asked = page_options(request or SerdeRequest("presto", (), options))
-    read_pages(_read(Path(given.table)), asked, types, walked)
+    read_pages(read_file(Path(given.table)), asked, types, walked)
 
 
 def _request(
@@ -129,7 +130,7 @@ def _rows(given: argparse.Namespace, kind: str, options: dict[str, object]) -> I
     request = _request(given, kind, options)
     if request is None:
         raise UsageError(f"--schema is needed: {kind} says nothing of its fields")
-    data = _read(Path(given.table))
+    data = read_file(Path(given.table))
     yield from inspect_rows(kind, data, request.fields, request.options)
     if kind == "unsaferow":
         yield ByteField(0, len(data), 0, "grade", grade(data, request.fields, request.options).text)
@@ -144,13 +145,6 @@ def _table(given: argparse.Namespace, kind: str) -> Iterator[ByteField]:
     if "://" not in given.table and file.is_file() and (log := _format_with_log(file)):
         return inspected_log(log, file)
     return inspected_table(given)
-
-
-def _read(file: Path) -> bytes:
-    try:
-        return file.read_bytes()
-    except OSError as error:
-        raise UsageError(f"{file}: not readable ({error.strerror})") from error
 
 
 def _tell(field: ByteField, as_json: bool, has_places: bool) -> None:

@@ -75,7 +75,7 @@ def decode(given: argparse.Namespace) -> int:
     # What leaves here is plain: dictionaries and runs are read as values.
     request = _request(given, {"encodings": "flatten"} if given.format == "presto" else {})
     try:
-        batches = _deserialized(request, _read(Path(given.file)))
+        batches = _deserialized(request, read_file(Path(given.file)))
     except SeambenchError as error:
         raise _named(error, given.file) from error
     rows = sum(batch.num_rows for batch in batches)
@@ -149,7 +149,8 @@ def _named(error: SeambenchError, file: str) -> SeambenchError:
     return kind(str(error) if str(error).startswith(f"{file}: ") else f"{file}: {error}")
 
 
-def _read(file: Path) -> bytes:
+def read_file(file: Path) -> bytes:
+    """A file that was named on the command line."""
     try:
         return file.read_bytes()
     except OSError as error:

@@ -4,7 +4,5 @@ from __future__ import annotations
 
 from pathlib import Path
 
-__all__ = ["ROOT"]
-
 ROOT = Path(__file__).parent.parent
 """Folder of `cases/` and `golden/`: what the entry point `seambench.cases` hands out."""

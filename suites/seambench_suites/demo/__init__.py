@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from seambench.contracts.seam import Demo
 
-__all__ = ["DEMO"]
-
 DEMO = Demo(
     seam="scan",
     good="auto",

@@ -9,6 +9,4 @@ from __future__ import annotations
 
 from pathlib import Path
 
-__all__ = ["FINDINGS"]
-
 FINDINGS = Path(__file__).with_name("findings.toml")

@@ -79,6 +79,14 @@ Threads = Annotated[
     int | None, typer.Option("--threads", min=1, help="Tasks at once (default: one per core).")
 ]
 
+Memory = Annotated[
+    bool, typer.Option(help="Measure the memory of streamed scans, each in its own process.")
+]
+Jars = Annotated[
+    list[str] | None,
+    typer.Option(help="Jar to use instead of fetching the format's, repeatable."),
+]
+
 _HIGHEST_QUERY = 22
 NARROW = 80
 #: Below this width columns of sentences are put below each other.

@@ -8,8 +8,6 @@ from seambench.formats.delta import writer
 from seambench.formats.delta.golden import DAMAGE, GOLDEN
 from seambench.formats.delta.writer import LAYOUTS
 
-__all__ = ["FORMAT", "bundle"]
-
 _CAPABILITIES = {
     "delta.checkpoint.v2": "checkpoints of the second kind, with sidecars",
     "delta.mapping.id": "columns found by the field ids of data files",

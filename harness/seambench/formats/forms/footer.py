@@ -131,7 +131,8 @@ def struct_to_end(data: bytes, at: int) -> tuple[Struct, int]:
     return reader.struct(), reader.at
 
 
-def _varint(value: int) -> bytes:
+def varint(value: int) -> bytes:
+    """A whole number from 0 on, seven bits a byte."""
     out = bytearray()
     while value > 0x7F:
         out.append(value & 0x7F | 0x80)
@@ -153,14 +154,14 @@ def _bytes(value: Any, *, listed: bool = False) -> bytes:
     if isinstance(value, Number):
         if value.kind in (_TRUE, _FALSE):
             return bytes([_kind(value)]) if listed else b""
-        return _varint(value.value << 1 if value.value >= 0 else (-value.value << 1) - 1)
+        return varint(value.value << 1 if value.value >= 0 else (-value.value << 1) - 1)
     if isinstance(value, tuple):
         return bytes(value[1])
     if isinstance(value, Binary):
-        return _varint(len(value.value)) + value.value
+        return varint(len(value.value)) + value.value
     if isinstance(value, Listed):
         size = len(value.items)
-        head = bytes([min(size, 15) << 4 | value.kind]) + (_varint(size) if size > 14 else b"")
+        head = bytes([min(size, 15) << 4 | value.kind]) + (varint(size) if size > 14 else b"")
         return head + b"".join(_bytes(item, listed=True) for item in value.items)
     out, before = bytearray(), 0
     for field in sorted(value):
@@ -169,7 +170,7 @@ def _bytes(value: Any, *, listed: bool = False) -> bytes:
             out.append(delta << 4 | _kind(inner))
         else:
             out.append(_kind(inner))
-            out += _varint(field << 1)
+            out += varint(field << 1)
         out += _bytes(inner)
         before = field
     return bytes([*out, 0])

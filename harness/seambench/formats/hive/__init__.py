@@ -7,8 +7,6 @@ from seambench.contracts.tables import SparkBundle
 from seambench.formats.hive import writer
 from seambench.formats.hive.golden import DAMAGE, DESCRIPTOR, GOLDEN
 
-__all__ = ["FORMAT", "bundle"]
-
 _CAPABILITIES = {
     "hive.text": "rows as lines of delimited text (LazySimpleSerDe)",
     "hive.csv": "rows as lines of CSV, all columns texts (OpenCSVSerde)",

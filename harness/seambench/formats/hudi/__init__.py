@@ -8,8 +8,6 @@ from seambench.contracts.formats import TableFormat
 from seambench.contracts.tables import SparkBundle
 from seambench.formats.hudi import damage, golden, layouts, writer
 
-__all__ = ["FORMAT", "bundle"]
-
 _META_COLUMNS = (
     "_hoodie_commit_time",
     "_hoodie_commit_seqno",

@@ -13,6 +13,8 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from seambench.formats.forms.footer import varint
+
 _TRAILER_BYTES = 4096
 _HEADER = struct.Struct(">8siiqBii")
 _DATA, _INDEX, _INFO = b"DATABLK*", b"IDXROOT2", b"FILEINF2"
@@ -128,7 +130,7 @@ def hfile_bytes(file: HFile, *, cells_a_block: int = 0, packed: bool = True) -> 
     info_at = len(out)
     info = {**file.info, _LAST_KEY: key(file.cells[-1])}
     message = b"".join(_field(1, _field(1, name) + _field(2, text)) for name, text in info.items())
-    out += _block(_INFO, b"PBUF" + _number(len(message)) + message, -1, packed)
+    out += _block(_INFO, b"PBUF" + varint(len(message)) + message, -1, packed)
     trailer = {
         **file.trailer,
         _INFO_AT: info_at,
@@ -143,7 +145,7 @@ def hfile_bytes(file: HFile, *, cells_a_block: int = 0, packed: bool = True) -> 
         _CODEC: _GZIP if packed else _NONE,
     }
     message = b"".join(_field(number, value) for number, value in sorted(trailer.items()))
-    told = b'TRABLK"$' + _number(len(message)) + message
+    told = b'TRABLK"$' + varint(len(message)) + message
     return bytes(out) + told.ljust(_TRAILER_BYTES - 4, b"\0") + file.version
 
 
@@ -222,14 +224,6 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
             return value, at
 
 
-def _number(value: int) -> bytes:
-    out = bytearray()
-    while value > 127:
-        out.append(value & 127 | 128)
-        value >>= 7
-    return bytes([*out, value])
-
-
 def _fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
     at = 0
     while at < len(message):
@@ -244,5 +238,5 @@ def _fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
 
 def _field(number: int, value: int | bytes) -> bytes:
     if isinstance(value, int):
-        return _number(number << 3) + _number(value)
-    return _number(number << 3 | 2) + _number(len(value)) + value
+        return varint(number << 3) + varint(value)
+    return varint(number << 3 | 2) + varint(len(value)) + value

@@ -8,8 +8,6 @@ from seambench.formats.iceberg import writer
 from seambench.formats.iceberg.golden import DAMAGE, GOLDEN
 from seambench.formats.iceberg.writer import LAYOUTS
 
-__all__ = ["FORMAT", "bundle"]
-
 _META_COLUMNS = ("_row_id", "_last_updated_sequence_number")
 _CAPABILITIES = {
     "iceberg.v1": "tables of format version 1",

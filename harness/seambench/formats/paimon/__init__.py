@@ -8,8 +8,6 @@ from seambench.formats.paimon import writer
 from seambench.formats.paimon.golden import DAMAGE, GOLDEN
 from seambench.formats.paimon.writer import LAYOUTS
 
-__all__ = ["FORMAT", "bundle"]
-
 _META_COLUMNS = ("_SEQUENCE_NUMBER", "_VALUE_KIND")
 _CAPABILITIES = {
     "paimon.vectors": "deletion vectors",

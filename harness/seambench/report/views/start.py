@@ -159,9 +159,9 @@ def start_of(
     return Start(_finding(newest, wrong), link, right, cost, other, _winners(comparing))
 
 
-def newer_of(name: str, version: str, seam: str = "scan") -> str:
+def newer_of(name: str, version: str) -> str:
     """The release of its project that a peer's version is behind of and cannot be had in."""
-    peer = catalogue().get((seam, name))
+    peer = catalogue().get(("scan", name))
     return peer.newer(version) if peer else ""
 
 

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from seambench.contracts.column import ColumnTable
     from seambench.seams.column.cases import ColumnCase
 
-__all__ = ["SEAM"]
-
 _KINDS = (
     *("array", "bigint", "binary", "boolean", "date", "decimal", "double", "float", "int", "map"),
     *("short", "string", "struct", "time", "timestamp", "tinyint", "variant"),

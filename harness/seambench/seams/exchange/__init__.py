@@ -13,8 +13,6 @@ from seambench.contracts.seam import Case, Explanation, Seam, late
 if TYPE_CHECKING:
     from seambench.seams.exchange.cases import ExchangeCase
 
-__all__ = ["SEAM"]
-
 _FUNCTIONS = ("crc32", "fnv", "presto", "spark", "velox", "xxh3")
 _FORMATS = ("arrow", "arrow-batch", "presto", "starrocks", "unsaferow")
 _TYPES = (

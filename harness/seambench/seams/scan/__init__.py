@@ -13,8 +13,6 @@ from seambench.contracts.seam import Case, Seam, late
 if TYPE_CHECKING:
     from seambench.seams.scan.cases import ScanCase
 
-__all__ = ["SEAM"]
-
 _WORDS = {
     "formats.parquet": "reads folders of Parquet files",
     "query.snapshot": "the newest state, or that of an instant",

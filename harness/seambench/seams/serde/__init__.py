@@ -11,8 +11,6 @@ from seambench.contracts.seam import Explanation, Seam, late
 if TYPE_CHECKING:
     from seambench.seams.serde.cases import SerdeCase
 
-__all__ = ["SEAM"]
-
 _FORMATS = ("presto", "unsaferow", "compactrow", "arrow")
 _FRAMINGS = ("be32", "packed", "velox-group")
 # Those of `seambase.types`, which needs pyarrow: a list of words shall not wait for it.

@@ -12,8 +12,6 @@ from seambench.contracts.table_writer import Do
 if TYPE_CHECKING:
     from seambench.seams.table_writer.cases import WriterCase
 
-__all__ = ["SEAM"]
-
 _WORDS = {
     "formats.*": "writes tables of this format",
     **{f"steps.{do}": f"does the step {do}" for do in get_args(Do)},

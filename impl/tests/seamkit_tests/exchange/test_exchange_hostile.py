@@ -19,6 +19,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from seambase.errors import InputError, UnavailableError
+from seambench.formats.forms.footer import varint
 from seamkit.exchange.formats.formats import FORMATS, chunk_format
 from seamkit.exchange.logic.messages import Answer, Chunk, Request
 from seamkit.exchange.source import ExchangeFailedError, ExchangeSource, SourceRegistry
@@ -341,15 +342,7 @@ def test_no_frames_of_http_stop_a_server(
 
 def _field(number: int, value: bytes) -> bytes:
     """A field of bytes in a protobuf message."""
-    return _varint(number << 3 | 2) + _varint(len(value)) + value
-
-
-def _varint(value: int) -> bytes:
-    out = bytearray()
-    while value > 0x7F:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    return bytes([*out, value])
+    return varint(number << 3 | 2) + varint(len(value)) + value
 
 
 def _flight_messages() -> list[bytes]:

@@ -25,8 +25,6 @@ from seambench_suites.exchange.carrying.slow import beside_slow
 from seambench_suites.exchange.carrying.stopped import resuming
 from seambench_suites.exchange.carrying.ways import FORMATS, WITHIN, carrying, decodes
 
-__all__ = ["kernels"]
-
 _TRANSPORTS = ("sockets", "grpc", "flight")
 _SCALE = 0.05
 _SLOW_PASSES = 10

@@ -11,7 +11,8 @@ import pytest
 PACKAGES = ("seambase", "seamkit", "seambench_impl", "seambench", "seambench_suites")
 
 
-def _folder(package: str) -> Path:
+def package_folder(package: str) -> Path:
+    """Where a package lies."""
     spec = importlib.util.find_spec(package)
     assert spec is not None
     assert spec.origin is not None
@@ -23,7 +24,7 @@ def modules() -> dict[str, Path]:
     """Every module of the packages, by its name."""
     found = {}
     for package in PACKAGES:
-        folder = _folder(package)
+        folder = package_folder(package)
         for path in folder.rglob("*.py"):
             parts = path.relative_to(folder.parent).with_suffix("").parts
             found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
@@ -110,7 +111,7 @@ def test_no_modules_wait_for_each_other() -> None:
 def test_harness_has_few_entries() -> None:
     """Whoever opens the harness sees at most twelve names."""
     unseen = ("__pycache__", "py.typed")
-    entries = [p.name for p in _folder("seambench").iterdir() if p.name not in unseen]
+    entries = [p.name for p in package_folder("seambench").iterdir() if p.name not in unseen]
     assert len(entries) <= 12, sorted(entries)
 
 

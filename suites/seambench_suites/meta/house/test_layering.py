@@ -1,11 +1,11 @@
 """Who may import whom: implementations know the harness, never the other way round."""
 
 import ast
-import importlib.util
 from importlib.metadata import entry_points
-from pathlib import Path
 
 import pytest
+
+from seambench_suites.meta.house.test_house import package_folder
 
 #: Arrows that exist; any other import between the packages is forbidden.
 ALLOWED: dict[str, set[str]] = {
@@ -21,13 +21,6 @@ ALLOWED: dict[str, set[str]] = {
 }
 #: Rooms of the library that reading a table does not need.
 OTHER_SEAMS = {"connector", "exchange", "gluten", "jni", "offheap", "serde", "spark"}
-
-
-def _folder(package: str) -> Path:
-    spec = importlib.util.find_spec(package)
-    assert spec is not None
-    assert spec.origin is not None
-    return Path(spec.origin).parent
 
 
 def forbidden(package: str, source: str) -> list[str]:
@@ -51,10 +44,10 @@ def forbidden(package: str, source: str) -> list[str]:
 @pytest.mark.parametrize("package", sorted(ALLOWED))
 def test_imports_follow_the_arrows(package: str) -> None:
     """No module imports against the arrows, not even inside a function."""
-    own_rules = [_folder(other) for other in ALLOWED if other.startswith(f"{package}.")]
+    own_rules = [package_folder(other) for other in ALLOWED if other.startswith(f"{package}.")]
     found = {
         str(file): bad
-        for file in _folder(package).rglob("*.py")
+        for file in package_folder(package).rglob("*.py")
         if not any(folder in file.parents for folder in own_rules)
         and (bad := forbidden(package, file.read_text(encoding="utf-8")))
     }
@@ -107,7 +100,7 @@ def _announced() -> tuple[set[str], set[str]]:
 
 def test_the_harness_names_no_implementation() -> None:
     """Who is meant where nobody is named is announced, as is the library's name on pages."""
-    harness, (library, readers) = _folder("seambench"), _announced()
+    harness, (library, readers) = package_folder("seambench"), _announced()
     assert library
     assert {"auto", "connector"} <= readers
     found = {}
@@ -143,7 +136,7 @@ def test_reading_needs_no_other_seam(room: str) -> None:
     """Tables, and what they are read with, import no exchange, serde or off-heap column."""
     found = {
         str(file): others
-        for file in (_folder("seamkit") / room).rglob("*.py")
+        for file in (package_folder("seamkit") / room).rglob("*.py")
         if (others := imported_rooms(file.read_text(encoding="utf-8")) & OTHER_SEAMS)
     }
     assert found == {}
@@ -158,8 +151,8 @@ def test_rooms_are_seen_within_functions() -> None:
 def test_the_serde_does_not_read_pages_by_its_witness() -> None:
     """Only the command shows pages by the plain reader, by which the judge holds the serde."""
     users = {
-        file.relative_to(_folder("seamkit")).parts[0]
-        for file in _folder("seamkit").rglob("*.py")
+        file.relative_to(package_folder("seamkit")).parts[0]
+        for file in package_folder("seamkit").rglob("*.py")
         if "seambase.pages" in file.read_text(encoding="utf-8")
     }
     assert users == {"command"}
@@ -203,7 +196,7 @@ def merges_in(source: str) -> list[str]:
 
 def test_the_connector_path_shares_no_merge() -> None:
     """It imports nothing of the merge path that it is a witness for, nor do the logs it reads."""
-    seamkit = _folder("seamkit")
+    seamkit = package_folder("seamkit")
     folders = [seamkit / "connector", seamkit / "tables/hudi/log", seamkit / "tables/hudi/listing"]
     found = {
         str(file.relative_to(seamkit)): shared

@@ -14,7 +14,6 @@ import pyarrow.parquet as pq
 
 from seambench.formats.lint import Finding, Wrong, fitting, gaps, read_json, reason, size_of
 
-_OF_CHECKPOINTS = ("checkpointMetadata", "sidecar")
 _NAME = re.compile(
     r"(?P<version>\d{20})\.(?:(?P<commit>json)|(?P<crc>crc)|checkpoint"
     r"(?:\.(?P<part>\d{10})\.(?P<parts>\d{10})|\.(?P<uuid>[0-9a-f-]{36}))?\.(?P<kind>parquet|json))"
