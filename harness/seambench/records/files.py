@@ -17,6 +17,7 @@ import msgspec
 
 from seambase.errors import InputError, RefusedError, SeambenchError, UnavailableError
 from seambase.written import whole_file
+from seambench.records import misread
 from seambench.records.model import NEWEST, Answered, Conformance, Record, json_schema
 from seambench.records.verdicts import verdict_problem
 
@@ -120,8 +121,10 @@ def _validator() -> Any:
 
 
 def record_paths(results: Path) -> list[Path]:
-    """Every file below `results/runs`, by name."""
-    return sorted(path for path in (results / "runs").rglob("*") if not path.is_dir())
+    """Every file below `results/runs`, by name, but what is kept beside a record."""
+    found = sorted(path for path in (results / "runs").rglob("*") if not path.is_dir())
+    beside = {archive for path in found if path.suffix == ".json" for archive in misread.kept(path)}
+    return [path for path in found if path not in beside]
 
 
 def validate_tree(results: Path) -> list[str]:

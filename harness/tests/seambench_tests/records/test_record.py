@@ -209,8 +209,13 @@ def test_a_tree_with_broken_files_is_told_file_by_file(sound: Raw, tmp_path: Pat
     (folder / "torn.json").write_text('{"schema": 1')
     (folder / "other.json").write_text(json.dumps(sound))
     (folder / "notes.txt").write_text("")
+    kept, stray = good.with_suffix(".tables") / "a.zip", folder / "gone.tables" / "a.zip"
+    for archive in (kept, stray):
+        archive.parent.mkdir()
+        archive.write_bytes(b"")
     found = {line.split(": ")[0]: line for line in validate_tree(tmp_path)}
-    assert str(good) not in found
+    assert not {str(good), str(kept)} & {*found}
+    assert "not a record" in found[str(stray)]
     assert "not readable as JSON" in found[str(folder / "torn.json")]
     assert "by its content it must be called" in found[str(folder / "other.json")]
     assert "not a record" in found[str(folder / "notes.txt")]
