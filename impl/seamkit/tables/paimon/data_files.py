@@ -41,7 +41,9 @@ from seamkit.tables.agreement import JAVA, check_partition, check_stated, part_o
 from seamkit.tables.paimon.metadata.manifests import FileEntry, VectorRange, row_values
 from seamkit.tables.paimon.metadata.schemas import KIND, SEQUENCE, Schemas, TableSchema, places_of
 
-_ESCAPED = re.compile(r"[\x01-\x1f\"#%'*/:=?\\\x7f{\[\]^]")
+#: What Java takes for blank, which is neither a no-break space nor the next line of U+0085.
+_BLANK = re.compile(r"[\t-\r\x1c- \u1680\u2000-\u2006\u2008-\u200a\u2028\u2029\u205f\u3000]*")
+_ESCAPED = re.compile(r"[\x00-\x1f\"#%'*/:=?\\\x7f{}\[\]^]")
 _EPOCH = dt.datetime(1970, 1, 1)
 
 
@@ -56,7 +58,7 @@ def bucket_folder(partition: Mapping[str, pa.Scalar], bucket: int, schema: Table
     for name, value in partition.items():
         digits = schema.by_name[name].digits
         text = _text(value, legacy, digits) if value.is_valid else ""
-        parts.append(f"{_escape(name)}={_escape(text) if text.strip() else _escape(default)}")
+        parts.append(f"{_escape(name)}={_escape(default if _BLANK.fullmatch(text) else text)}")
     parts.append("bucket-postpone" if bucket == -2 else f"bucket-{max(bucket, 0)}")
     return "/".join(parts)
 

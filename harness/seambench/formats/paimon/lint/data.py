@@ -42,6 +42,10 @@ _READERS = {
 }
 #: Characters that a folder's name has as `%` and two digits, besides those below a blank.
 _ESCAPED = "\"#%'*/:=?\\\x7f{}[]^"
+#: Characters that Java takes for blank: of what Python does all but these.
+_BLANK = "".join(
+    c for c in map(chr, range(0x3001)) if c.isspace() and c not in "\x85\xa0\u2007\u202f"
+)
 Row = Mapping[str, Any]
 
 
@@ -107,7 +111,7 @@ class DataFile:
             text = _spelled(value, self.kinds[name], options)
             if text is None:
                 return None
-            if not text.strip():
+            if not text.strip(_BLANK):
                 text = options.get("partition.default-name", "__DEFAULT_PARTITION__")
             parts.append(f"{_escaped(name)}={_escaped(text)}")
         above = self.table / options.get("data-file.path-directory", "")
