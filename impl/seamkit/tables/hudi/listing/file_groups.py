@@ -237,8 +237,11 @@ def _kind_of(instant: Instant, path: str, timeline: Timeline) -> tuple[bool, str
         return is_log, named
     if is_log and timeline.may_cluster(named):
         return True, named
-    of_any = is_log and timeline.config.timeline_layout == 1
-    if instant.path and not of_any:
+    # Up to version 6 a log bears an earlier instant, its base file's; upgrades leave those be.
+    of_any = timeline.config.timeline_layout == 1 or (
+        named < instant.requested and timeline.is_committed(named)
+    )
+    if instant.path and not (is_log and of_any):
         raise InputError(
             f"{timeline.storage.full(instant.path)}: it tells of the file {path}, which is that of "
             f"{named}"

@@ -174,8 +174,11 @@ def _strange_blocks(
 
 
 def _names_writer(log: LogFile, block: LogBlock, timeline: Timeline) -> bool:
-    """Whether the name of a log bears its writer's instant, or that of a clustering meanwhile."""
-    if block.instant == log.instant:
+    """Whether the name of a log bears its writer's instant, or that of a clustering meanwhile.
+
+    It may be another where the writer says that this is its file: it wrote before an upgrade.
+    """
+    if block.instant == log.instant or log.path in timeline.written_paths(block.instant):
         return True
     during = log.instant < block.instant and timeline.may_cluster(log.instant)
     return during and timeline.knows(block.instant)
