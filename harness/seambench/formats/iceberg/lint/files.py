@@ -86,18 +86,21 @@ def _columns(tree: Tree, one: Entry, held: Mapping[int, Held]) -> Iterator[Findi
     if absent := [n for n in one.file.get(135) or [] if n not in held]:
         yield "entry.equality-ids", one.place, f"the file has no columns {absent}"
     found: dict[int, Measured] = {}
+    kinds = {number: column.kind for number, column in known.items()}
     for number in known.keys() & held.keys():
         column, here = known[number], f"{one.place}: {known[number].name}"
         if says := _misread(one, held[number], column, tree.table.version):
             yield "file.types", here, says
         elif column.plain and (values := held[number].values) is not None:
             found[number] = measure(column.kind, values)
+            if column.kind == "long" and pa.types.is_int32(values.type):
+                kinds[number] = "int"  # as which it was written, before it was widened
             for rule, says in _statistics(one, column, found[number]):
                 yield f"file.{rule}", here, says
     for part in tree.table.specs.get(one.spec, []) if one.content == DATA else []:
         if (source := part.get("source-id")) in found:
             result = partition_kind(tree.table, part)
-            yield from _partition(one, part, known[source].kind, result, found[source])
+            yield from _partition(one, part, kinds[source], result, found[source])
 
 
 def _misread(one: Entry, held: Held, column: Field, version: int) -> str:

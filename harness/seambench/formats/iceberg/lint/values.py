@@ -6,6 +6,7 @@ bytes of a text; of a float the number whose order is IEEE 754's `totalOrder`. N
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -110,14 +111,18 @@ def _key(kind: str, type_: pa.DataType, value: Any) -> Key:
     return value // 1000 if micros else key(value)
 
 
+_LEAST = {"int": -1 << 31, "long": -1 << 63}
+
+
 def transformed(transform: str, kind: str, key: Key) -> Key:
     """The partition's key of a value's key, by a known transform."""
     name, _, given = transform.rstrip("]").partition("[")
     if name in ("identity", "void"):
         return key if name == "identity" else None
     if name == "truncate":
-        if isinstance(key, int):
-            return key - key % int(given)
+        if isinstance(key, int):  # an overflow wraps round, as in the writer's own arithmetic
+            least, below = _LEAST.get(kind, -math.inf), key - key % int(given)
+            return below if below >= least else below - 2 * int(least)
         return key.decode()[: int(given)].encode() if kind == "string" else key[: int(given)]
     if name == "bucket":
         return (of_bytes(_hashed(kind, key)) & 0x7FFFFFFF) % int(given)
