@@ -120,7 +120,7 @@ class ScanDataset(ds.Dataset):  # type: ignore[misc]  # pyarrow comes without ty
     """
 
     def __init__(self, schema: pa.Schema, open_stream: Open) -> None:
-        """Make a dataset of all columns that may be asked for, without views.
+        """Make a dataset of all columns that may be read, without views.
 
         `open_stream` is called with the names wanted (possibly none) and the filter or None, both
         checked against the schema; it hands back a stream of exactly these columns in this order,
@@ -144,7 +144,7 @@ class ScanDataset(ds.Dataset):  # type: ignore[misc]  # pyarrow comes without ty
 
     @property
     def schema(self) -> pa.Schema:
-        """All columns that may be asked for."""
+        """All columns that may be read."""
         return self._shown
 
     def scanner(

@@ -30,8 +30,8 @@ def filter_columns(expression: pc.Expression | None, schema: pa.Schema) -> list[
     ]
     problem = problem or _kernel_problem([schema.field(name) for name in names], expression)
     if problem is not None:
-        told = filter_problem(problem, schema.names)
-        raise UsageError(f"the filter {filter_text(expression)} does not fit the columns: {told}")
+        reason = filter_problem(problem, schema.names)
+        raise UsageError(f"the filter {filter_text(expression)} does not fit the columns: {reason}")
     return names
 
 
@@ -80,7 +80,7 @@ def _filtered(
 
 
 def _kernel_problem(fields: Sequence[pa.Field], expression: pc.Expression) -> str | None:
-    """What is not told before values are compared: a row of nulls is enough for it."""
+    """What is wrong as soon as values are compared: a row of nulls is enough for it."""
     if not fields:
         return None
     nulls = pa.table([pa.nulls(1, field.type) for field in fields], [f.name for f in fields])

@@ -66,16 +66,16 @@ def sound(batch: pa.RecordBatch, source: str, schema: pa.Schema | None = None) -
     It must have the types and names of the schema, if one is given; `source` says whose it is, for
     messages.
     """
-    found = batch.schema
+    own = batch.schema
     try:
-        names = found.names
+        names = own.names
     except UnicodeDecodeError as error:
         raise InputError(f"{source}: a column's name is no UTF-8: {error}") from error
-    if schema is not None and (found.types != schema.types or names != schema.names):
-        raise InputError(f"{source}: a batch of {_told(found)} came, not of {_told(schema)}")
+    if schema is not None and (own.types != schema.types or names != schema.names):
+        raise InputError(f"{source}: a batch of {_types_of(own)} came, not of {_types_of(schema)}")
     try:
         batch.validate()  # all buffers are there and as long as they must be
-        kinds = enumerate(found.types)
+        kinds = enumerate(own.types)
         plain = {i for i, kind in kinds if is_text(kind) and _is_plain(batch.column(i))}
         others = [i for i in range(len(names)) if i not in plain]
         (batch.select(others) if plain else batch).validate(full=True)
@@ -213,6 +213,6 @@ def _unsound_column(batch: pa.RecordBatch, names: list[str]) -> str:
     return "it is not sound"
 
 
-def _told(schema: pa.Schema) -> str:
+def _types_of(schema: pa.Schema) -> str:
     shown = ", ".join(f"{field.name} {field.type}" for field in schema)
     return f"({shown})" if len(shown) <= 300 else f"({shown[:300]}...)"

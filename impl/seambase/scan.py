@@ -33,31 +33,31 @@ class ScanWarning:
         return f"{self.file}: {place}{self.reason}"
 
 
-class ToldWarnings(list[ScanWarning]):
-    """The warnings of one scan; what is put in is told once through Python's `warnings`, too.
+class ScanWarnings(list[ScanWarning]):
+    """The warnings of one scan; each is given once through Python's `warnings`, too.
 
     Whoever has Python raise warnings has the read end with one.
 
     Args:
-        planned: what was known before a row was read; it is told when the scan is read.
-        beside: of another scan of the same read; what one of both has told, the other does not.
+        planned: what was known before a row was read; given when the scan is read.
+        beside: of another scan of the same read; what one of both has given, the other does not.
     """
 
     def __init__(
-        self, planned: Sequence[ScanWarning] = (), beside: ToldWarnings | None = None
+        self, planned: Sequence[ScanWarning] = (), beside: ScanWarnings | None = None
     ) -> None:
         super().__init__(planned)
-        self._told: set[ScanWarning] = set() if beside is None else beside._told
+        self._given: set[ScanWarning] = set() if beside is None else beside._given
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """What another process tells is told there, too."""
-        return ToldWarnings, (list(self),)
+        """In another process they are given anew."""
+        return ScanWarnings, (list(self),)
 
     def tell(self, some: Iterable[ScanWarning] | None = None) -> None:
-        """Tell what has not been told; of all, or of some."""
+        """Give those that were not given yet; of all, or of some."""
         for warning in list(self) if some is None else some:
-            if warning not in self._told:
-                self._told.add(warning)
+            if warning not in self._given:
+                self._given.add(warning)
                 # A registry of its own: a later scan of the same table tells it anew.
                 python_warnings.warn_explicit(
                     str(warning), TableWarning, __name__, 1, registry={}, module=__name__

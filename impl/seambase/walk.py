@@ -1,4 +1,4 @@
-"""Walking over bytes with a note of what was met where: for witnesses and for explanations."""
+"""Walking over bytes with a note of what stands where: for witnesses and for explanations."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class ByteField:
 class Cursor:
     """A place in bytes, not copied, that moves forward and never past the end.
 
-    Every field is added to `walked`; `shift` is added to offsets that are told.
+    Every field is added to `walked`; `shift` is added to offsets in notes and errors.
     """
 
     def __init__(
@@ -71,13 +71,13 @@ class Cursor:
 
     @contextmanager
     def deeper(self) -> Iterator[None]:
-        """What is met inside is one level deeper."""
+        """What is noted inside is one level deeper."""
         self.depth += 1
         yield
         self.depth -= 1
 
     def broken(self, what: str, reason: str, at: int | None = None) -> BrokenError:
-        """An error at a place, the present one unless told otherwise."""
+        """An error at a place, the present one unless `at` names another."""
         return BrokenError(self.shift + (self.at if at is None else at), what, reason)
 
     def note(self, begin: int, what: str, value: Any = None) -> None:

@@ -14,7 +14,7 @@ from seambase.errors import UnavailableError
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """What keeps a file or a folder from being written is told with its name."""
+    """An error that keeps a file or a folder from being written names it."""
     try:
         yield
     except OSError as error:

@@ -28,7 +28,7 @@ _NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 def ended(program: str, arguments: Sequence[str], command: Callable[[], int]) -> int:
     """Run a command by what was typed; its exit code, once all its output is written."""
     _write_any_name()
-    # What goes on is told by the command; the library's own line would come between.
+    # The command shows what goes on; the library's own line would come between.
     os.environ.setdefault("SEAMKIT_PROGRESS", "0")
     with _termination_as_interrupt(), warnings.catch_warnings():
         try:
@@ -139,7 +139,7 @@ def _flushed(program: str, code: int) -> int:
 
 
 def untaken() -> int:
-    """Whoever read our output has left: told by the exit code alone, as a lost verdict is none."""
+    """Whoever read our output has left: the exit code alone says so, as a lost verdict is none."""
     _silence_stdout()
     return _FAILED
 

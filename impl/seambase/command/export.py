@@ -41,7 +41,7 @@ def export(stream: Any, target: str, on_rows: Callable[[int], None] | None = Non
     """Write all batches of a `pyarrow.RecordBatchReader`; how many rows they had.
 
     The target is a file (its ending tells the format) or `-` for an Arrow IPC stream on standard
-    output. A file appears under its name when it is complete. `on_rows` is told the number of rows
+    output. A file appears under its name when it is complete. `on_rows` gets the number of rows
     after each batch.
     """
     if target == "-":

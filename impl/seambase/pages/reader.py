@@ -293,8 +293,8 @@ class _Reader:
         length = cursor.count("length of the encoding's name", 64)
         name = cursor.text(length, "encoding")
         if name not in (*_ANY_TYPE, *([encoding_of(type_)] if type_ else _ENCODINGS)):
-            told = f"{type_.text} needs {encoding_of(type_)}, this is" if type_ else "there is no"
-            raise cursor.broken("encoding", f"{told} {name!r}", begin)
+            needs = f"{type_.text} needs {encoding_of(type_)}, this is" if type_ else "there is no"
+            raise cursor.broken("encoding", f"{needs} {name!r}", begin)
         if name in _WIDTHS:
             return self._fixed(cursor, name, type_)
         readers = {

@@ -49,7 +49,7 @@ class IcebergNames:
 
     def databases(self) -> list[str]:
         """All namespaces, those within others behind a point."""
-        with _asked(self._address) as catalog:
+        with _catalog(self._address) as catalog:
             found, open_ = [], [()]
             while open_:
                 for one in catalog.list_namespaces(open_.pop()):
@@ -61,7 +61,7 @@ class IcebergNames:
 
     def tables(self, database: str) -> list[str]:
         """Names of the tables of a namespace."""
-        with _asked(self._address, f"namespace {database}") as catalog:
+        with _catalog(self._address, f"namespace {database}") as catalog:
             return sorted(str(name[-1]) for name in catalog.list_tables(database))
 
     def locate(self, name: str) -> str:
@@ -79,7 +79,7 @@ def metadata_address(address: str) -> tuple[str, Mapping[str, Any] | None]:
     if not name or "." not in table or "/" in table:
         hint = "" if table else "; open_catalog opens a whole catalog"
         raise UsageError(f"{address}: {SCHEME}CATALOG/NAMESPACE.TABLE is meant{hint}")
-    with _asked(address) as catalog:
+    with _catalog(address) as catalog:
         found = catalog.load_table(table)
         location = str(found.metadata_location)
         is_s3 = location.startswith(_S3)
@@ -87,7 +87,7 @@ def metadata_address(address: str) -> tuple[str, Mapping[str, Any] | None]:
 
 
 @contextmanager
-def _asked(address: str, what: str = "table") -> Iterator[Any]:
+def _catalog(address: str, what: str = "table") -> Iterator[Any]:
     """The catalog that an address begins with. What it raises becomes an error of ours."""
     with needs("seamkit[iceberg]", "a table of an Iceberg catalog"):
         from pyiceberg.catalog import load_catalog
@@ -98,7 +98,7 @@ def _asked(address: str, what: str = "table") -> Iterator[Any]:
             catalog = load_catalog(name)
         except ValueError as error:
             raise UsageError(
-                f"{address}: pyiceberg is told of no catalog {name!r} that it can open, by its "
+                f"{address}: pyiceberg knows no catalog {name!r} that it can open, by its "
                 f"file .pyiceberg.yaml or the environment ({_brief(error)})"
             ) from error
         yield catalog

@@ -23,7 +23,7 @@ _TEXT_WIDTH = 72
 
 
 def inspect(given: argparse.Namespace) -> int:
-    """Explain field by field; what comes before a break is told first."""
+    """Explain field by field; what comes before a break is shown first."""
     kind = given.format or _format_of(given.table)
     if kind not in _FORMATS:
         raise UsageError(f"--format {kind!r}: one of {', '.join(_FORMATS)} is meant")
@@ -40,32 +40,32 @@ def inspect(given: argparse.Namespace) -> int:
         _walk(given, kind, walked)
     except (InputError, RefusedError) as error:
         problem = error
-    # Of a table it is told what its metadata say, which lies at no place.
+    # Of a table it is shown what its metadata say, which lies at no place.
     has_places = any(field.offset or field.length for field in walked)
     if has_places and not given.json:
         sys.stdout.write(f"{'offset':>8} {'bytes':>6}  what, and its value\n")
     for field in walked:
         _tell(field, given.json, has_places)
     if problem is not None:
-        raise _told(given, kind, problem) from problem
+        raise _with_name(given, kind, problem) from problem
     return 0
 
 
-def _told(
+def _with_name(
     given: argparse.Namespace, kind: str, problem: InputError | RefusedError
 ) -> InputError | RefusedError:
     """The error with the file's name, which pages do not know, and what the file was taken for."""
-    told = str(problem)
+    sentence = str(problem)
     is_refused = isinstance(problem, RefusedError)
-    if not told.startswith(given.table.rstrip("/")):
-        told = f"{given.table}: {'' if is_refused else 'broken '}{told}"
+    if not sentence.startswith(given.table.rstrip("/")):
+        sentence = f"{given.table}: {'' if is_refused else 'broken '}{sentence}"
     if kind == "presto" and given.format is None:
-        told += "; it was taken for pages of Presto: --format says what else"
-    return RefusedError(told) if is_refused else InputError(told)
+        sentence += "; it was taken for pages of Presto: --format says what else"
+    return RefusedError(sentence) if is_refused else InputError(sentence)
 
 
 def _format_of(source: str) -> str:
-    """What a file is by its first bytes; what cannot be read is told by who reads it."""
+    """What a file is by its first bytes; who reads it says what is wrong with it."""
     file = Path(source)
     if "://" in source or file.is_dir():
         return "table"
@@ -110,8 +110,8 @@ def _walk_pages(
 
     request = _request(given, "presto", options)
     types = None if request is None else parse_schema(request)
-    asked = page_options(request or SerdeRequest("presto", (), options))
-    read_pages(read_file(Path(given.table)), asked, types, walked)
+    wanted = page_options(request or SerdeRequest("presto", (), options))
+    read_pages(read_file(Path(given.table)), wanted, types, walked)
 
 
 def _request(

@@ -57,10 +57,10 @@ def _of_golden(format_: str, file: Path, options: Mapping[str, Any]) -> SerdeReq
         fields = [SerdeField(c["name"], c["type"], c.get("nullable", True)) for c in columns]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UsageError(f"{file}: no description of a golden file ({error!r})") from error
-    told = {key: content[key] for key in ("codec", "checksum", "framing") if key in content}
-    if told.get("framing") == "packed":
-        told["lengths"] = [row["length"] for row in content["rows"]]
-    return SerdeRequest(format_, fields, {**told, **content.get("options", {}), **options})
+    stated = {key: content[key] for key in ("codec", "checksum", "framing") if key in content}
+    if stated.get("framing") == "packed":
+        stated["lengths"] = [row["length"] for row in content["rows"]]
+    return SerdeRequest(format_, fields, {**stated, **content.get("options", {}), **options})
 
 
 _ROWS_SHOWN = 20

@@ -1,6 +1,6 @@
-"""Changes a row at a time, told once more.
+"""Changes a row at a time, worked out once more.
 
-Whoever plans a query of changes names a reader for its units. What that reader was told, and
+Whoever plans a query of changes names a reader for its units. What that reader is given, and
 nothing that it does, is taken here: two states of a Paimon table's partition or of what a write of
 Hudi touched, both sides of an Iceberg commit, a changelog.
 """
@@ -125,7 +125,7 @@ def _of_write(instant: str, old: _ByKey, new: _ByKey, columns: Sequence[str]) ->
 
 
 def _all_anew(old: _ByKey, new: _ByKey, columns: Sequence[str]) -> _Changed:
-    """What an overwrite did: no row is met, whatever its key."""
+    """What an overwrite did: no row is replaced, whatever its key."""
     yield from ((_some(row, columns), None) for rows in old.values() for row in rows)
     yield from ((None, _some(row, columns)) for rows in new.values() for row in rows)
 

@@ -33,19 +33,19 @@ def gone_positions(mask: Mask | None, rows: int) -> Set[int]:
     if mask is None:
         return frozenset()
     mask.load()
-    told = stated(mask.load)
+    given = stated(mask.load)
     match word(mask.load):
         case "read_vector":
-            return frozenset(_vector(told))
+            return frozenset(_vector(given))
         case "deleted_rows":
-            return frozenset(_named(told["deletes"], told["path"], told["num_rows"]))
+            return frozenset(_named(given["deletes"], given["path"], given["num_rows"]))
         case "retracts_of":
-            return frozenset(_retracts(told["opened"]))
+            return frozenset(_retracts(given["opened"]))
         case "all_but":  # what one state of a Delta file masks, and the other leaves
-            now, before = (_of_file(told["files"], told[state]) for state in ("masked", "left"))
+            now, before = (_of_file(given["files"], given[state]) for state in ("masked", "left"))
             return frozenset(range(rows)) - (now - before)
         case "all_but_new":
-            now, before = (gone_positions(told[state], rows) for state in ("now", "old"))
+            now, before = (gone_positions(given[state], rows) for state in ("now", "old"))
             return frozenset(range(rows)) - (now - before)
     raise RefusedError(f"the connector knows no deletes by {word(mask.load)}")
 
@@ -85,13 +85,13 @@ def key_test(file: UnitFile, mask: KeyMask, context: ReadContext) -> Callable[[R
 
 
 def _key_test(names: Sequence[str], test: Any, sequence: int) -> Callable[[Row], bool]:
-    told = stated(test)
+    given = stated(test)
     if word(test) == "load_inverted":  # rows of which none of some tests is true
-        inner = [_key_test(schema.names, one, sequence) for schema, one in told["tests"]]
+        inner = [_key_test(schema.names, one, sequence) for schema, one in given["tests"]]
         return lambda row: not any(one(row) for one in inner)
     if word(test) != "test":
         raise RefusedError(f"the connector knows no deletes by {word(test)}")
-    keys = frozenset(_deleted_keys(told["self"], sequence))
+    keys = frozenset(_deleted_keys(given["self"], sequence))
     return lambda row: _key(row, names) in keys
 
 
@@ -112,16 +112,16 @@ def _key(row: Row, names: Iterable[str]) -> tuple[Any, ...]:
     return tuple(alike(row[name]) for name in names)
 
 
-def _vector(told: Mapping[str, Any]) -> Iterator[int]:
+def _vector(given: Mapping[str, Any]) -> Iterator[int]:
     """The positions of a deletion vector, wherever its format keeps it."""
-    vector = told["vector"]
-    if "storage" in told:  # Paimon: a range of an index file
+    vector = given["vector"]
+    if "storage" in given:  # Paimon: a range of an index file
         storage, path = located(
-            told["storage"], vector.folder, vector.index_file, vector.external_path
+            given["storage"], vector.folder, vector.index_file, vector.external_path
         )
         return _positions(_framed(storage, path, vector.offset))
     if not hasattr(vector, "storage_type"):  # Iceberg: a blob of a Puffin file
-        storage, path = told["files"].locate(vector.path)
+        storage, path = given["files"].locate(vector.path)
         return _positions(_framed(storage, path, vector.offset))
     if vector.storage_type == "i":
         return _positions(_z85(vector.location)[: vector.size_bytes])
@@ -129,7 +129,7 @@ def _vector(told: Mapping[str, Any]) -> Iterator[int]:
     if vector.storage_type == "u":
         prefix, name = path[:-20], uuid.UUID(bytes=_z85(path[-20:]))
         path = f"{prefix}{'/' if prefix else ''}deletion_vector_{name}.bin"
-    storage, path = told["files"].locate(path)
+    storage, path = given["files"].locate(path)
     return _positions(_framed(storage, path, 1 if vector.offset is None else vector.offset))
 
 

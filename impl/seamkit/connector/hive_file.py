@@ -100,7 +100,7 @@ class HiveFileScanner(BatchScanner):
 
 
 def _check_whole(path: str, parameters: Parameters) -> None:
-    """Make sure that a file is asked for as a whole: its parts are not told by bytes alone."""
+    """Make sure that a file is asked for as a whole: bytes do not say where its parts begin."""
     size = Path(path).stat().st_size if Path(path).is_file() else 0
     begin = number(parameters, "block_offset", 0)
     if begin != 0 or number(parameters, "block_length", size) < size:

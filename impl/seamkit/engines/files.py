@@ -168,7 +168,7 @@ def _shared(
             stored[name] = own
     for name, value in values.items():
         if _is_lost(value):
-            ours[name] = f"an engine would not be told the value of column {name!r} exactly"
+            ours[name] = f"an engine would not be given the value of column {name!r} exactly"
     of_bytes = _why_not_their_bytes(file, {own.name for own in stored.values()})
     ours |= {name: of_bytes[own.name] for name, own in stored.items() if own.name in of_bytes}
     if ours and len(ours) == len(schema):
@@ -191,7 +191,7 @@ def _sources(
 
 
 def _is_lost(value: pa.Scalar) -> bool:
-    """Whether a value is not the same as Python's, as which engines are told it."""
+    """Whether a value is not the same as Python's, as which engines are given it."""
     kind = value.type
     if pa.types.is_nested(kind) or (pa.types.is_timestamp(kind) and kind.unit == "ns"):
         return bool(value.is_valid)

@@ -96,7 +96,7 @@ def _read_parquet(
     """The files' rows; `kinds` has for each column what DuckDB calls it, and its type there."""
     import duckdb
 
-    # A condition on a field of a struct that the ranges of a single file say is always met becomes
+    # A condition on a field of a struct that the ranges of a single file say always holds becomes
     # one on the struct (DuckDB 2.0), which keeps rows whose field is null. Of two files it asks no
     # ranges before it reads them, and the second is never opened.
     twice = len(files.paths) == 1 and any(
@@ -164,8 +164,8 @@ def _without_gone(
     # filters of other joins reach the files through it, as they do not through a left one. The bits
     # are tested in the join itself: no row carries them along into what is done with it later.
     first = "number = 0 AND " if len(files.paths) == 1 else ""  # the file may be named twice
-    met = f"{first}number = file AND get_bit(bits, place) = 0"
-    return rows.select(*columns, *places).join(bits, met, how="inner")
+    is_left = f"{first}number = file AND get_bit(bits, place) = 0"
+    return rows.select(*columns, *places).join(bits, is_left, how="inner")
 
 
 def _column(name: str) -> duckdb.Expression:

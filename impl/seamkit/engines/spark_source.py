@@ -41,7 +41,7 @@ from seambase.filters import all_of
 from seambase.foreign_arrow import stream_of
 from seamkit.core.border import repeated
 from seamkit.engines.files import EngineFiles, EnginePlan, MaskedPart, Rest
-from seamkit.files.file_cache import KEPT, keep_as_told
+from seamkit.files.file_cache import KEPT, keep_likewise
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -232,9 +232,9 @@ def frame_of_parts(
     tasks, open_task = _tasks(rest, context)
     kept_bytes, on_disk = _kept_bytes(session), KEPT.on_disk
 
-    def read(_: int, asked: Iterator[bytes]) -> Iterator[bytes | memoryview]:
-        keep_as_told(kept_bytes, on_disk)
-        task, names, filters, masks = (bytes(text).decode() for text in asked)
+    def read(_: int, request: Iterator[bytes]) -> Iterator[bytes | memoryview]:
+        keep_likewise(kept_bytes, on_disk)
+        task, names, filters, masks = (bytes(text).decode() for text in request)
         columns = json.loads(names)
         condition = condition_of(filters, target)
         schema = pa.schema([target.field(column) for column in columns])

@@ -55,8 +55,8 @@ class SharedSink(Protocol):
     allocator: TrackedAllocator
     sort: tuple[str, ...]
 
-    def lacking(self, told: set[int]) -> list[int]:
-        """Wait for room, or for receivers that lack rows meanwhile, but for those that are told."""
+    def lacking(self, bounded: set[int]) -> list[int]:
+        """Wait for room, or for receivers that lack rows meanwhile, but for `bounded` ones."""
         ...
 
     def add(self, destination: int, request: Request) -> None:
@@ -155,13 +155,13 @@ class SinkDriver:
         One that merges cannot go on without a row of this sender, or that. It may be what others
         wait for, who keep the sink full: each sorted row that was written is a bound for it.
         """
-        told: set[int] = set()
-        while lacking := self._sink.lacking(told):
+        bounded: set[int] = set()
+        while lacking := self._sink.lacking(bounded):
             for channel in lacking:
                 if not self._flush_all(channel):
                     assert self._reached is not None, "nothing has filled the sink"
                     self._sink.add(channel, self._request(channel, (), bound=self._bound()))
-                    told.add(channel)
+                    bounded.add(channel)
 
     def _flush_all(self, channel: int) -> bool:
         """Send all that waits for one channel; whether there was anything."""
@@ -183,7 +183,7 @@ class SinkDriver:
             reason = (
                 "the columns that are merged by have "
                 f"{counted(len(found.key), 'byte')} in one row, which a "
-                f"receiver that waits cannot be told: {_BOUND_BYTES:,} at most"
+                f"receiver that waits cannot be sent: {_BOUND_BYTES:,} at most"
             )
             raise RefusedError(reason)
         return found

@@ -38,7 +38,7 @@ from seamkit.offheap.columns.types import ColumnType, CTypes
 Function = Literal["fnv", "crc32", "xxh3", "spark", "presto", "velox"]
 Reduce = Literal["multiply", "modulo", "signed", "own"]
 
-#: Number of a function in the core, and how its hashes are reduced unless told otherwise.
+#: Number of a function in the core, and how its hashes are reduced by default.
 FUNCTIONS: dict[str, tuple[int, Reduce]] = {
     "fnv": (lib.SEAM_HASH_FNV, "multiply"),
     "crc32": (lib.SEAM_HASH_CRC32, "modulo"),

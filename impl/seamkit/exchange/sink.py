@@ -35,7 +35,7 @@ class _Lane:
 
     Attributes:
         channel: the way.
-        sendable: told when there is something to send, or no more will be.
+        sendable: notified when there is something to send, or no more will be.
         waiting: what has not left.
         is_sending: a thread hands requests to a channel that passes through.
         bytes: of the chunks that left.
@@ -148,13 +148,13 @@ class ExchangeSink:
             self._take(self._buffer.add_request(destination, request))
         self._let_leave(destination)
 
-    def lacking(self, told: set[int]) -> list[int]:
-        """Wait for room, or for receivers that lack rows meanwhile, but for those that are told."""
+    def lacking(self, bounded: set[int]) -> list[int]:
+        """Wait for room, or for receivers that lack rows meanwhile, but for `bounded` ones."""
 
         def lack() -> list[int]:
             if not self._buffer.is_full:
                 return []
-            return [number for number in self._buffer.idle() if number not in told]
+            return [number for number in self._buffer.idle() if number not in bounded]
 
         with self._changed:
             self._wait_for(lambda: not self._buffer.is_full or bool(lack()))
@@ -240,7 +240,7 @@ class ExchangeSink:
         return QueryStatistics(rows, self.allocator.counters().peak_bytes)
 
     def _open_channels(self) -> None:
-        """All of them or none: a receiver that was told of this sender hears that it is gone."""
+        """All of them or none: a receiver that knows of this sender hears that it is gone."""
         for number, channel in enumerate(self.channels):
             try:
                 channel.open(*self._callbacks(number), self.be_number)

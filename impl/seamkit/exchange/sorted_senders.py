@@ -56,7 +56,7 @@ class SortedMerge:
 
     @property
     def wants(self) -> int | None:
-        """The input that must be told its next batch, or its end, before rows can come."""
+        """The input that must be given its next batch, or its end, before rows can come."""
         input_ = int(lib.seam_sorted_merge_wants(self._pointer))
         return None if input_ < 0 else input_
 

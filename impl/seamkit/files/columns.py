@@ -360,11 +360,11 @@ class FoundReader(OverReader):
         """What the file's statistics tell of columns whose values are its own."""
         own = {one.name: found for one in schema if (found := self._with_ranges(one)) is not None}
         # Two columns may be the same one of the file.
-        asked = pa.schema(list({found.name: found for found in own.values()}.values()))
-        known = self._reader.statistics(asked, row_groups)
-        told = known.columns
+        own_schema = pa.schema(list({found.name: found for found in own.values()}.values()))
+        known = self._reader.statistics(own_schema, row_groups)
+        held = known.columns
         return replace(
-            known, columns={name: told[one.name] for name, one in own.items() if one.name in told}
+            known, columns={name: held[one.name] for name, one in own.items() if one.name in held}
         )
 
     def _with_ranges(self, wanted: pa.Field) -> pa.Field | None:

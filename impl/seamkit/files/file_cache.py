@@ -46,7 +46,7 @@ class Kept:
 
     @property
     def on_disk(self) -> tuple[str, int] | None:
-        """The folder and what it may take, as `keep_on_disk` was told; None for none."""
+        """The folder and what it may take, as `keep_on_disk` set them; None for none."""
         folder = self.folder
         return None if folder is None else (str(folder.folder), folder.most_bytes)
 
@@ -141,8 +141,8 @@ def keep_on_disk(folder: str | PathLike[str] | None, most_bytes: int = DISK_BYTE
     KEPT.folder = None if folder is None else KeptOnDisk.at(folder, most_bytes)
 
 
-def keep_as_told(most_bytes: int, on_disk: tuple[str, int] | None) -> None:
-    """Keep what another process keeps, as a worker of it; a folder that cannot be is told of."""
+def keep_likewise(most_bytes: int, on_disk: tuple[str, int] | None) -> None:
+    """Keep what another process keeps, as a worker of it; a folder that cannot be is warned of."""
     keep_at_most(most_bytes)
     if on_disk == KEPT.on_disk:
         return

@@ -76,15 +76,15 @@ class OrcReader(FileReader):
         lacked = {
             name: ColumnRange(self.num_rows) for name in schema.names if name not in self._names
         }
-        told = self._footer.ranges(schema)
+        ranges = self._footer.ranges(schema)
         if self._by_calendar:
-            told = {
+            ranges = {
                 name: (nulls, self._end(least), self._end(most))
-                for name, (nulls, least, most) in told.items()
+                for name, (nulls, least, most) in ranges.items()
             }
         own = {
             name: ColumnRange(nulls, least, most, (least is not None, most is not None))
-            for name, (nulls, least, most) in told.items()
+            for name, (nulls, least, most) in ranges.items()
         }
         return FileStatistics(self.num_rows, {**lacked, **own})
 
@@ -97,7 +97,7 @@ class OrcReader(FileReader):
             return
         timed = any(_has(pa.types.is_timestamp, self.schema.field(name).type) for name in present)
         zones = self._footer.zones() if timed else []
-        stored = self._told_otherwise(present)
+        stored = self._misread(present)
         if self._bound.is_stated:
             self._footer.check_sizes(present, self._bound)
         rows = 0
@@ -114,7 +114,7 @@ class OrcReader(FileReader):
                 yield resolve_batch(batch, schema, self._rules, self.name, logical)
         check_rows(rows, self.num_rows, self.name)
 
-    def _told_otherwise(self, names: Sequence[str]) -> Mapping[str, int]:
+    def _misread(self, names: Sequence[str]) -> Mapping[str, int]:
         """Those of some columns whose values are others than pyarrow says, and ORC's numbers."""
         found, number = {}, 1  # the first one is the row
         for field in self.schema:

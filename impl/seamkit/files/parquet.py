@@ -276,7 +276,7 @@ class ParquetReader(FileReader):
     @property
     def names_extensions(self) -> bool:
         """Whether its writer named types of its own for columns, by which engines may go."""
-        # A footer's own words are copied whole when it is asked, bloom filters among them.
+        # A footer's own words are copied whole when they are looked at, bloom filters among them.
         return self._has_arrow and names_extensions(self._file.metadata)
 
     @property
@@ -476,7 +476,7 @@ class ParquetReader(FileReader):
                 KEPT.put(key, known, _footer_memory(self._file.metadata))
         return known[0]
 
-    def asked(self, ask: Callable[[pq.FileMetaData, str], _T]) -> _T:
+    def of_footer(self, ask: Callable[[pq.FileMetaData, str], _T]) -> _T:
         """What something says of the footer: once, as long as the file stays as it is."""
         return self._kept(
             f"{ask.__module__}.{ask.__qualname__}", partial(ask, self._file.metadata, self.name)
@@ -538,17 +538,17 @@ class ParquetReader(FileReader):
     def row_groups_that_may_match(
         self, condition: pc.Expression, schema: pa.Schema, counted: Collection[str] | None = None
     ) -> list[int]:
-        """See `FileReader.row_groups_that_may_match`; Bloom filters are asked after statistics."""
+        """See `FileReader.row_groups_that_may_match`; Bloom filters come after statistics."""
         own = self._file.schema_arrow
         alike = columns_alike(own, schema)
         groups = self._by_statistics(condition, schema, alike, counted)
-        asked = [own.field(name) for name in alike if counted is None or name in counted]
+        tested = [own.field(name) for name in alike if counted is None or name in counted]
         if not groups:
             return groups
         try:
             values = partial(named_values, condition)
             return groups_that_may_hold(
-                self._file.metadata, groups, values, pa.schema(asked), self._reading_at()
+                self._file.metadata, groups, values, pa.schema(tested), self._reading_at()
             )
         except PARQUET_ERRORS as error:
             raise InputError(f"{self.name}: its filters are not readable ({error})") from error
@@ -559,7 +559,7 @@ class ParquetReader(FileReader):
         return OpenParquet(self._file, self._opened_again(), self.name, *how)
 
     def _reading_at(self) -> Callable[[int, int], bytes]:
-        """Gives bytes from an offset on, fewer where the file ends; opened when first asked."""
+        """Gives bytes from an offset on, fewer where the file ends; opened at the first call."""
         opened: list[pa.NativeFile] = []
 
         def read(offset: int, length: int) -> bytes:
@@ -592,13 +592,13 @@ class ParquetReader(FileReader):
                 left = fragment.subset(filter=condition, schema=schema)
                 return [group.id for group in left.row_groups]
             known = pa.schema([own.field(n) for n in alike if counted is None or n in counted])
-            told = [
+            guarantees = [
                 guarantee_of(footer_statistics(self._file, known, [group]))
                 for group in range(self.num_row_groups)
             ]
         except (*PARQUET_ERRORS, ValueError, OverflowError) as error:
             raise InputError(f"{self.name}: its statistics are not readable ({error})") from error
-        return that_may_match(told, condition, schema)
+        return that_may_match(guarantees, condition, schema)
 
     def _footer_alone(self) -> ds.ParquetFileFragment:
         """A file of nothing but the footer, as it was read: of Parquet's types alone."""

@@ -23,7 +23,7 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True)
 class Ranges:
-    """How parts of files far away are asked for.
+    """How parts of files far away are fetched.
 
     Attributes:
         gap_bytes: ranges with at most so many bytes between them are one request, and files of at
@@ -99,7 +99,7 @@ class _Part:
 
 @dataclass
 class _Plan:
-    """What is still to be asked for, and what was, each a step."""
+    """What is still to be fetched, and what was, each a step."""
 
     steps: deque[list[Span]]
     parts: deque[list[_Part]] = field(default_factory=deque)
@@ -130,7 +130,7 @@ class _Ranged:
     def fetch(self, spans: Sequence[Span]) -> None:
         left = self._lacking(spans)
         if left:
-            self._fetched.append(self._asked_for(left))
+            self._fetched.append(self._submitted(left))
 
     def expect(self, steps: Sequence[Sequence[Span]]) -> None:
         left = map(self._lacking, steps)
@@ -139,7 +139,7 @@ class _Ranged:
         self._fetch_ahead(plan)
 
     def _lacking(self, spans: Sequence[Span]) -> list[Span]:
-        """What has to be asked for: not the end of the file, nor what was fetched for all."""
+        """What has to be fetched: not the end of the file, nor what was fetched for all."""
         known = self._size_bytes if self._tail is None else self._tail[0]
         size = self._size_bytes
         inside = ((begin, min(end, size)) for begin, end in spans)
@@ -153,12 +153,12 @@ class _Ranged:
                 return part
         return None
 
-    def _asked_for(self, spans: Sequence[Span]) -> list[_Part]:
+    def _submitted(self, spans: Sequence[Span]) -> list[_Part]:
         return [_Part(b, e, self._pool.submit(self._fetch, b, e)) for b, e in spans]
 
     def _fetch_ahead(self, plan: _Plan) -> None:
         while plan.steps and len(plan.parts) <= self._how.ahead:
-            plan.parts.append(self._asked_for(plan.steps.popleft()))
+            plan.parts.append(self._submitted(plan.steps.popleft()))
 
     def read(self, n: int = -1) -> bytes | memoryview:
         """The next `n` bytes, or what is left."""

@@ -130,8 +130,8 @@ class FileReader(ABC):
     ) -> FileStatistics:
         """What the file tells of all its rows, or of some row groups', without that any is read.
 
-        Columns have the names and types that `batches` would give them; of those that the file has
-        in another type nothing is told.
+        Columns have the names and types that `batches` would give them; those that the file has
+        in another type are left out.
         """
         del schema, row_groups
         return FileStatistics()

@@ -131,12 +131,12 @@ class RemoteFiles:
         self._sizes: dict[str, int] = {}
         self._tags: dict[str, Hashable] = {}
         # Another user's table may be another one. Secrets themselves are not kept.
-        told = repr((root.partition("://")[0], sorted(options.items()))).encode()
-        if b" at 0x" in told:  # an object without words of its own is another in another process
-            told += _PROCESS
+        whose = repr((root.partition("://")[0], sorted(options.items()))).encode()
+        if b" at 0x" in whose:  # an object without words of its own is another in another process
+            whose += _PROCESS
         secrets = {*_texts(options), *re.findall(r"://[^/@]*:([^/@]+)@", root)}
         self._secrets = sorted(secrets, key=len, reverse=True)
-        self._store = hashlib.sha256(told).hexdigest()
+        self._store = hashlib.sha256(whose).hexdigest()
         self._read_ahead: dict[str, Future[bytes]] = {}
         self._listed_ahead: dict[str, Future[list[dict[str, Any]]]] = {}
         self._threads: ThreadPoolExecutor | None = None
@@ -166,7 +166,7 @@ class RemoteFiles:
                 self._listed_ahead[path] = self._pool.submit(self._list, path)
 
     def _ask(self, request: Callable[[], _T], size_bytes: int = 0) -> _T:
-        """As `Retry.call`; what goes wrong is told without the secrets of the options."""
+        """As `Retry.call`; errors do not show the secrets of the options."""
         try:
             return self._retry.call(request, size_bytes)
         except FileNotFoundError as error:
@@ -189,11 +189,11 @@ class RemoteFiles:
         return bytes(self._ask(lambda: self._fs.cat_file(path), size))
 
     def _listed(self, path: str) -> list[dict[str, Any]]:
-        asked = self._listed_ahead.pop(path, None)
-        if asked is not None:
+        future = self._listed_ahead.pop(path, None)
+        if future is not None:
             # What was not there before may have been made since.
             with suppress(FileNotFoundError):
-                return asked.result()
+                return future.result()
         return self._list(path)
 
     def entries(self, folder: str) -> list[tuple[str, int | None]]:
@@ -238,10 +238,10 @@ class RemoteFiles:
     def read(self, path: str, _up_to: int | None = None) -> bytes:
         """The whole file."""
         plain = self._path(path)
-        asked = self._read_ahead.pop(plain, None)
-        if asked is not None:
+        future = self._read_ahead.pop(plain, None)
+        if future is not None:
             with suppress(FileNotFoundError):
-                return asked.result()
+                return future.result()
         return self._whole(plain)
 
     def map(self, path: str) -> pa.Buffer:
@@ -280,7 +280,7 @@ class RemoteFiles:
         return self._threads
 
     def __getstate__(self) -> dict[str, Any]:
-        """All but the threads, what they were asked for, and what listings told."""
+        """All but the threads, what was submitted to them, and what listings said."""
         none: dict[str, Any] = {"_read_ahead": {}, "_listed_ahead": {}, "_tags": {}}
         return {**self.__dict__, "_threads": None, **none}
 

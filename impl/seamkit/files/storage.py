@@ -5,7 +5,7 @@ manifests and properties may have it, is refused; links are followed, as the own
 made them. What metadata names by a whole address is `elsewhere`: on the table's own host, which
 alone is given the caller's credentials, on this machine if the table is, or where the caller
 allows. Only regular files are opened. A file that changes under a read comes out as a wrong length
-or broken bytes, and is told as such. But those that are asked for as a whole, such as logs, are
+or broken bytes, and is refused as such. But those that are asked for as a whole, such as logs, are
 mapped beyond `LARGE_BYTES`, which spares a tenth of the work: whoever cuts one of these while it is
 read ends the process (SIGBUS). Hudi never does: it writes new files, and adds to the end of others.
 """
@@ -67,14 +67,14 @@ def is_far(root: str) -> bool:
     return bool(separator) and scheme != "file"
 
 
-#: Schemes whose authority is a bucket: the host is the service's, told by options or known.
+#: Schemes whose authority is a bucket: the host is the service's, set by options or known.
 _SERVICES = {"s3": "s3", "s3a": "s3", "s3n": "s3", "gs": "gs", "gcs": "gs", "oss": "oss"}
-#: Schemes that are told as `container@account`; of the container alone the account is an option.
+#: Schemes that are written `container@account`; of the container alone the account is an option.
 _ACCOUNTS = frozenset(("abfs", "abfss", "wasb", "wasbs", "adl", "az"))
 
 
 def _host(root: str) -> tuple[str, str]:
-    """Who is asked for the files of a folder, and how; of this machine `("file", "")`."""
+    """Which host has the files of a folder, and how; of this machine `("file", "")`."""
     if not is_far(root):
         return "file", ""
     scheme, _, rest = root.lower().partition("://")
@@ -283,7 +283,7 @@ class Storage:
         """Say what will soon be read whole, and listed, once each.
 
         A storage far away is asked for all of it at once, in the background; nothing is done for a
-        local folder. What goes wrong is told by the call that reads or lists.
+        local folder. What goes wrong is raised by the call that reads or lists.
         """
         if isinstance(self._files, RemoteFiles):
             self._files.ahead(map(self._inside, files), map(self._inside, folders))
@@ -338,7 +338,7 @@ class Storage:
         """What tells a file from any other, and from itself once it is written anew.
 
         See `seamkit.files.file_cache.file_identity`; elsewhere than on this machine a file has one
-        as its folder's last listing told it, see `RemoteFiles.file_identity`. None for a file of
+        as its folder's last listing stated it, see `RemoteFiles.file_identity`. None for a file of
         which nothing may be kept.
         """
         return self._files.file_identity(self._inside(path))

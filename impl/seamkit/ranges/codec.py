@@ -137,7 +137,7 @@ def _form(kind: type) -> str:
 
 
 class Encoder:
-    """Writes objects of one plan; what is met again is shared.
+    """Writes objects of one plan; what comes again is shared.
 
     No folder but the table's is written as a storage. `storage_options` are those of the storages
     that were written, which are not written themselves.
@@ -148,7 +148,7 @@ class Encoder:
         self.storage_options: Mapping[str, Any] = {}
         self._words = {id(one): word for word, one in known_words().items()}
         self._places: dict[object, dict[str, Any]] = {}
-        self._met: list[tuple[dict[str, Any], dict[str, Any], object]] = []
+        self._encoded: list[tuple[dict[str, Any], dict[str, Any], object]] = []
         self._users: dict[int, int] = {}
 
     def encode(self, value: object) -> Any:
@@ -195,7 +195,7 @@ class Encoder:
         Only now is it known who they are: what has one user is put where it is used.
         """
         left: list[Any] = []
-        for place, written, _ in self._met:
+        for place, written, _ in self._encoded:
             if self._users[id(place)] == 1:
                 place.update(written)
             else:
@@ -212,7 +212,7 @@ class Encoder:
             place: dict[str, Any] = {}
             self._places[key] = place
             # The value is kept, so that no other object gets its id.
-            self._met.append((place, written, value))
+            self._encoded.append((place, written, value))
             self._users[id(place)] = 0
         place = self._places[key]
         self._users[id(place)] += 1

@@ -306,7 +306,7 @@ class RunMerge:
 
     @property
     def wants(self) -> int | None:
-        """The run that must be told its next batch, or its end, before rows can come."""
+        """The run that must be given its next batch, or its end, before rows can come."""
         run = int(lib.seam_runs_wants(self._pointer))
         return None if run < 0 else run
 

@@ -118,9 +118,9 @@ def _pack_column(kept: tuple[object, pa.RecordBatch]) -> pa.RecordBatch:
 
 
 def _unpack_column(batch: pa.RecordBatch) -> tuple[tuple[None, pa.RecordBatch], int]:
-    told = (batch.schema.metadata or {}).get(b"type", b"").decode()
-    if told != str(batch.schema.field(0).type):
-        raise ValueError(f"a column of {told}, a type that is not known here")
+    stored_type = (batch.schema.metadata or {}).get(b"type", b"").decode()
+    if stored_type != str(batch.schema.field(0).type):
+        raise ValueError(f"a column of {stored_type}, a type that is not known here")
     return (None, batch.replace_schema_metadata(None)), batch.nbytes
 
 

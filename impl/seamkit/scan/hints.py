@@ -1,4 +1,4 @@
-"""What is not there, told with what to call in its place."""
+"""What is not there: its error says what to call in its place."""
 
 from __future__ import annotations
 

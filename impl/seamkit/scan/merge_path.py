@@ -28,7 +28,7 @@ from seamkit.files.reader import FileReader
 from seamkit.files.roaring import Positions
 from seamkit.scan.core_merges import KEEP, RowNumbers
 from seamkit.scan.masks import GoneRows
-from seamkit.scan.native_path import condition_met, matching_groups, native_rows, tested_rows
+from seamkit.scan.native_path import condition_truths, matching_groups, native_rows, tested_rows
 from seamkit.scan.units import Events, ReadContext, UnitFile, Wanted
 
 _Truths = npt.NDArray[np.bool_]
@@ -326,8 +326,8 @@ class _UnitEvents:
         for batch in batches:
             whole = wanted.whole(batch, wanted.schema)
             if wanted.condition is not None:
-                met = condition_met(whole.select(list(wanted.tested)), wanted.condition)
-                whole = whole.select(list(wanted.columns)).filter(met)
+                truths = condition_truths(whole.select(list(wanted.tested)), wanted.condition)
+                whole = whole.select(list(wanted.columns)).filter(truths)
             yield whole
 
     def _meet(self, rows: RowNumbers) -> _Truths:
@@ -347,7 +347,7 @@ class _UnitEvents:
         wanted = self._wanted
         tested = pa.schema([wanted.schema.field(name) for name in wanted.tested])
         own = batch.select(wanted.read(wanted.tested).names)
-        return _truths(condition_met(wanted.whole(own, tested), wanted.condition))
+        return _truths(condition_truths(wanted.whole(own, tested), wanted.condition))
 
 
 @dataclass(frozen=True)
@@ -414,9 +414,9 @@ class RowSources:
         return pieces[0] if len(pieces) == 1 else pa.concat_arrays(pieces)
 
 
-def _truths(met: pa.Array) -> _Truths:
+def _truths(tested: pa.Array) -> _Truths:
     """True where a condition is; neither where it is false nor where it is null."""
-    truths: _Truths = met.fill_null(False).to_numpy(zero_copy_only=False)
+    truths: _Truths = tested.fill_null(False).to_numpy(zero_copy_only=False)
     return truths
 
 

@@ -237,14 +237,14 @@ def _tested_in_pages(
     batches = pages.rows(read, group, positions, _TESTED_ROWS)
     if batches is None:
         return None
-    met, kept = _test(
+    truths, kept = _test(
         (wanted.whole(batch, tested) for batch in batches),
         wanted.condition,
         tested,
         None if there is None else there.take(pa.array(positions)),
     )
     mask = np.zeros(rows, dtype=np.bool_)
-    mask[positions] = pc.fill_null(met, False).to_numpy(zero_copy_only=False)
+    mask[positions] = pc.fill_null(truths, False).to_numpy(zero_copy_only=False)
     return pa.array(mask), kept
 
 
@@ -270,28 +270,28 @@ def _test(
     masks, kept = [], []
     for batch in batches:
         if there is None:
-            met = condition_met(batch, condition)
+            truths = condition_truths(batch, condition)
         else:
-            met = _met_by(batch, condition, there.slice(done, batch.num_rows))
+            truths = _truths(batch, condition, there.slice(done, batch.num_rows))
         done += batch.num_rows
-        masks.append(met)
-        if met.true_count:
-            kept.append(batch.filter(met))
+        masks.append(truths)
+        if truths.true_count:
+            kept.append(batch.filter(truths))
     whole = pa.Table.from_batches(kept, schema).combine_chunks()
     # A group may turn out to have no rows, where nothing but its bytes was known.
     return (pa.concat_arrays(masks) if masks else pa.array([], pa.bool_())), whole
 
 
-def _met_by(batch: pa.RecordBatch, condition: pc.Expression | None, there: pa.Array) -> pa.Array:
+def _truths(batch: pa.RecordBatch, condition: pc.Expression | None, there: pa.Array) -> pa.Array:
     """Which rows are there and meet the condition, which may fail on those that are not."""
     try:
-        return pc.and_(condition_met(batch, condition), there)
+        return pc.and_(condition_truths(batch, condition), there)
     except pa.ArrowException:
-        left = condition_met(batch.filter(there), condition)
+        left = condition_truths(batch.filter(there), condition)
         return pc.replace_with_mask(there, there, left)
 
 
-def condition_met(batch: pa.RecordBatch, condition: pc.Expression | None) -> pa.Array:
+def condition_truths(batch: pa.RecordBatch, condition: pc.Expression | None) -> pa.Array:
     """For each row whether it meets a condition; null where that is not known."""
     from pyarrow.acero import Declaration, ProjectNodeOptions, TableSourceNodeOptions
 
@@ -300,8 +300,8 @@ def condition_met(batch: pa.RecordBatch, condition: pc.Expression | None) -> pa.
         [*batch.columns, pa.nulls(batch.num_rows)], [*batch.schema.names, ""]
     )
     source = Declaration("table_source", TableSourceNodeOptions(table))
-    project = Declaration("project", ProjectNodeOptions([condition], ["met"]), [source])
-    return project.to_table(use_threads=False).column("met").combine_chunks()
+    project = Declaration("project", ProjectNodeOptions([condition], ["truths"]), [source])
+    return project.to_table(use_threads=False).column("truths").combine_chunks()
 
 
 def _column(name: str, selected: pa.RecordBatch, own: pa.Table, wanted: Wanted) -> pa.Array:

@@ -135,8 +135,8 @@ def settled_columns(unit: ReadUnit, names: Collection[str]) -> frozenset[str]:
 def _is_known(unit: ReadUnit) -> bool:
     """Whether anything is known of the rows of a unit."""
     known = (unit.guarantee, unit.group_guarantee, unit.file_test)
-    told = isinstance(unit.changes, Runs) or any(file.statistics for file in unit.files[:1])
-    return bool(unit.partition) or told or any(one is not None for one in known)
+    has_ranges = isinstance(unit.changes, Runs) or any(file.statistics for file in unit.files[:1])
+    return bool(unit.partition) or has_ranges or any(one is not None for one in known)
 
 
 def _rule_out(
@@ -152,14 +152,14 @@ def _rule_out(
     numbers: dict[tuple[int, int, int], int] = {}
     guarantees: list[pc.Expression | None] = []
     of_units: list[int | None] = []
-    asked: list[object] = []
+    alive: list[object] = []
     for unit, known in zip(units, found, strict=True):
         if known is not None:
             of_units.append(None)
             continue
         said = unit.group_guarantee if by == "group" else unit.guarantee
         of_file = None if by == "group" else _statistics(unit, schema)
-        asked.append(of_file)  # while numbers tell objects apart, none may go
+        alive.append(of_file)  # while numbers tell objects apart, none may go
         key = id(unit.partition), id(said), id(of_file)
         if key not in numbers:
             numbers[key] = len(guarantees)

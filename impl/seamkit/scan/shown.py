@@ -37,7 +37,7 @@ def schema_lines(schema: pa.Schema) -> list[str]:
 def html_of(title: str, schema: pa.Schema, head: Callable[[int], pa.Table]) -> str:
     """A table of the columns, their types and the first rows.
 
-    What `head` cannot read is told in place of the rows.
+    Where `head` fails, its error stands in place of the rows.
     """
     names = [[field.name, _cut(str(field.type))] for field in schema]
     try:
@@ -136,7 +136,7 @@ _EVERY_S = 0.2
 class Progress:
     """How many rows a read has so far, on standard error, from its third second on.
 
-    Only reads that hand out all rows at once tell it, and only a terminal is told: a stream's rows
+    Only reads that hand out all rows at once show it, and only on a terminal: a stream's rows
     go where its reader writes, too.
 
     Attributes:

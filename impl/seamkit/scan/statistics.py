@@ -46,12 +46,12 @@ def unit_statistics(
     With `footers` files may be opened, by so many threads, for what the plan does not tell.
     """
     of_unit = functools.partial(_of_unit, schema=schema, footers=footers)
-    told = [_told(unit, schema) if footers else {} for unit in units]  # an index is read once
+    ranges = [_by_index(unit, schema) if footers else {} for unit in units]  # an index is read once
     if footers and threads > 1:
         with ThreadPoolExecutor(threads) as pool:
-            known = list(pool.map(of_unit, units, told))
+            known = list(pool.map(of_unit, units, ranges))
     else:
-        known = list(map(of_unit, units, told))
+        known = list(map(of_unit, units, ranges))
     changes = {(one.path, one.offset): one.size_bytes for unit in units for one in unit.changed_by}
     columns = {
         one.name: _together([of.columns.get(one.name, _Column()) for of in known], one.type)
@@ -70,10 +70,10 @@ def of_runs(unit: ReadUnit, schema: pa.Schema, names: Collection[str]) -> FileSt
     Each of some columns has a value there that it has in one of the files.
     """
     kept = _kept_columns(unit, names)
-    asked = [name for name in names if name in kept]
-    known = [one.statistics(asked) if one.statistics else FileStatistics() for one in unit.files]
+    named = [name for name in names if name in kept]
+    known = [one.statistics(named) if one.statistics else FileStatistics() for one in unit.files]
     found = {}
-    for name in asked:
+    for name in named:
         columns = [_of_column(one, name, "at most") for one in known]
         ends = _together(columns, schema.field(name).type).known
         found[name] = ColumnRange(_value(ends.nulls), _value(ends.least), _value(ends.greatest))
@@ -84,7 +84,7 @@ def _value(figure: Figure[V] | None) -> V | None:
     return None if figure is None else figure.value
 
 
-def _told(unit: ReadUnit, schema: pa.Schema) -> Mapping[str, ColumnRange]:
+def _by_index(unit: ReadUnit, schema: pa.Schema) -> Mapping[str, ColumnRange]:
     """Ranges that an index tells of a unit's rows, files and changes together."""
     if unit.ranges is None or unit.changes is None or unit.made:
         return {}
@@ -92,7 +92,7 @@ def _told(unit: ReadUnit, schema: pa.Schema) -> Mapping[str, ColumnRange]:
 
 
 def _of_unit(
-    unit: ReadUnit, told: Mapping[str, ColumnRange], schema: pa.Schema, footers: bool
+    unit: ReadUnit, ranges: Mapping[str, ColumnRange], schema: pa.Schema, footers: bool
 ) -> _Known:
     others = [one for one in schema if one.name not in unit.partition]
     kept = _kept_columns(unit, [one.name for one in others])
@@ -104,8 +104,8 @@ def _of_unit(
         one.name: _together([_of_column(known, one.name, whole) for known in files], one.type)
         for one in rest
     }
-    for name in told.keys() - columns.keys():
-        columns[name] = _of_column(FileStatistics(columns=told), name, "at most")
+    for name in ranges.keys() - columns.keys():
+        columns[name] = _of_column(FileStatistics(columns=ranges), name, "at most")
     values = {name: unit.partition[name] for name in schema.names if name in unit.partition}
     return _Known(rows, columns | {name: _constant(one, rows) for name, one in values.items()})
 

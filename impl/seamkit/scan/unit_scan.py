@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from seambase.errors import InputError, SeambenchError
 from seambase.filters import all_of, filter_columns
-from seambase.scan import ScanReport, ScanWarning, ToldWarnings
+from seambase.scan import ScanReport, ScanWarning, ScanWarnings
 from seambase.statistics import TableStatistics
 from seambase.wording import counted
 from seamkit.core.memory import TrackedAllocator
@@ -65,9 +65,9 @@ class UnitScan(Scan):
             filter_columns(condition, plan.schema)
         self._begin()
 
-    def _begin(self, beside: ToldWarnings | None = None) -> None:
+    def _begin(self, beside: ScanWarnings | None = None) -> None:
         allocator = TrackedAllocator(self.options.memory_limit_bytes or 0)
-        self._state = ReadState(allocator, ToldWarnings(self.plan.warnings, beside))
+        self._state = ReadState(allocator, ScanWarnings(self.plan.warnings, beside))
         self._lock = threading.Lock()
 
     @property
@@ -81,7 +81,7 @@ class UnitScan(Scan):
         return self.plan.schema
 
     def narrowed(self, columns: Sequence[str], condition: pc.Expression | None) -> UnitScan:
-        """See `Scan.narrowed`; what it reads is not told by this scan's report."""
+        """See `Scan.narrowed`; what it reads does not count in this scan's report."""
         filter_columns(condition, self.plan.schema)
         other = self._with(columns, condition)
         other._begin()
@@ -132,7 +132,7 @@ class UnitScan(Scan):
     def engine_plan(self, *, masks: bool = False, by_query: bool = False) -> EnginePlan:
         """Files for an engine's own reader, a scan of the rest; see `Scan`.
 
-        All stays with this scan where something other than columns was asked of it: a condition, a
+        All stays with this scan where it has something other than columns: a condition, a
         limit of memory, or strictness.
         """
         self._state.warnings.tell()
@@ -181,9 +181,9 @@ class UnitScan(Scan):
         return other
 
     def beside(self, warnings: list[ScanWarning]) -> UnitScan:
-        """The same scan as a part of a larger read, of which each warning is told once."""
+        """The same scan as a part of a larger read, of which each warning is given once."""
         other = copy.copy(self)
-        other._begin(warnings if isinstance(warnings, ToldWarnings) else None)
+        other._begin(warnings if isinstance(warnings, ScanWarnings) else None)
         return other
 
     def files_alone(self) -> UnitScan:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from seambase.filters import apply_filter
-from seambase.scan import ToldWarnings
+from seambase.scan import ScanWarnings
 from seamkit.core.memory import TrackedAllocator
 from seamkit.core.tasks import Task
 from seamkit.files.reader import PageCounts
@@ -54,7 +54,7 @@ class ReadState:
     """What all units of a scan share while they are read."""
 
     allocator: TrackedAllocator
-    warnings: ToldWarnings = field(default_factory=ToldWarnings)
+    warnings: ScanWarnings = field(default_factory=ScanWarnings)
     rows: int = 0
     spent: list[tuple[str, float]] = field(default_factory=list)
     pages: PageCounts = field(default_factory=PageCounts)

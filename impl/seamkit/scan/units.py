@@ -431,7 +431,7 @@ class ReadUnit:
         bucket: how the table spreads rows over buckets, and the number of the one that holds all
             rows of the unit; None where rows may be anywhere.
         made: whether a reader of its own makes its rows of those of its files, such as the
-            difference of two states, so that nothing that is told of the files holds for them.
+            difference of two states, so that nothing that is stated of the files holds for them.
     """
 
     name: str
@@ -473,7 +473,7 @@ class ReadUnit:
 class UnitsInTime(Sequence[ReadUnit]):
     """Units of a plan, made when they are asked for first: a plan may have very many.
 
-    What may be wrong with one is to be told before: `make`, which gives those of some numbers,
+    What may be wrong with one is to be raised before: `make`, which gives those of some numbers,
     raises nothing. `read_bytes` gives those of all, so that parts are dealt out before any is made.
     """
 
@@ -507,17 +507,17 @@ class UnitsInTime(Sequence[ReadUnit]):
     def __getitem__(self, at: slice) -> Sequence[ReadUnit]: ...
 
     def __getitem__(self, at: int | slice) -> ReadUnit | Sequence[ReadUnit]:
-        asked = self._numbers[at]
-        numbers = [asked] if isinstance(asked, int) else asked
+        chosen = self._numbers[at]
+        numbers = [chosen] if isinstance(chosen, int) else chosen
         with gc_paused(), self._lock:
             new = numbers
             if not self._made.keys().isdisjoint(numbers):
                 new = [number for number in numbers if number not in self._made]
-            found = list(self._make(new))
-            self._made.update(zip(new, found, strict=True))
+            units = list(self._make(new))
+            self._made.update(zip(new, units, strict=True))
             if new is not numbers:
-                found = [self._made[number] for number in numbers]
-        return found[0] if isinstance(asked, int) else found
+                units = [self._made[number] for number in numbers]
+        return units[0] if isinstance(chosen, int) else units
 
     def __reduce__(self) -> tuple[type[list[ReadUnit]], tuple[list[ReadUnit]]]:
         return list, (list(self),)

@@ -7,7 +7,7 @@
 | `zstd` | standard frames |
 | `gzip`, `zlib` | as RFC 1952 and RFC 1950 |
 
-All of it runs in libraries that release the GIL. Whoever reads is told the exact size beforehand
+All of it runs in libraries that release the GIL. Whoever reads knows the exact size beforehand
 and never allocates more than that, nor a size that so many bytes cannot become.
 """
 

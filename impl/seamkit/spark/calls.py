@@ -33,7 +33,7 @@ _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 
-def _told(method: Callable[_P, _T]) -> Callable[_P, _T]:
+def _named_errors(method: Callable[_P, _T]) -> Callable[_P, _T]:
     """Errors of ours reach Java with the name of their class and their sentence on a line.
 
     Others by their words: Spark could not send Python's own from a task.
@@ -136,7 +136,7 @@ class NativeCalls:
 
     # ------------------------------------------------------------------------------- for Spark
 
-    @_told
+    @_named_errors
     def openPart(  # noqa: N802 - the interface's names
         self, scan: int, part: int, columns: Sequence[Any], condition: int
     ) -> list[int]:
@@ -153,14 +153,14 @@ class NativeCalls:
         self._readers[number] = _Reader(reader, stream)
         return [number, address(stream), self._handles.form(target)]
 
-    @_told
+    @_named_errors
     def closePart(self, reader: int) -> None:  # noqa: N802
         """End a reader."""
         found = self._readers.pop(reader)
         found.batches.close()
         ffi.release(found.stream)
 
-    @_told
+    @_named_errors
     def openConverter(  # noqa: N802
         self, names: Sequence[Any], types: Sequence[Any], threshold: int
     ) -> int:
@@ -179,15 +179,15 @@ class NativeCalls:
                 self._programs[fields] = RowProgram(fields)
             return self._programs[fields]
 
-    @_told
+    @_named_errors
     def vectorsToColumns(  # noqa: N802
         self, names: Sequence[Any], types: Sequence[Any], words: int
     ) -> int:
         """A copy of vectors of Arrow's Java library."""
         count = int(_words(words, 1)[0])
-        told = iter(_words(words + 8, count).tolist())
+        numbers = iter(_words(words + 8, count).tolist())
         schema = self._program(names, types).schema
-        arrays = [_array_of(told, kind) for kind in schema.types]
+        arrays = [_array_of(numbers, kind) for kind in schema.types]
         batch = pa.RecordBatch.from_arrays(arrays, schema=schema)
         try:
             batch.validate(full=True)  # Spark looks into no text
@@ -197,7 +197,7 @@ class NativeCalls:
         assert native.indicator is not None
         return native.indicator.handle
 
-    @_told
+    @_named_errors
     def keep(self, collection: int, handles: Sequence[int]) -> None:
         """Take over a user of each handle, until the collection ends."""
         with self._lock:
@@ -205,7 +205,7 @@ class NativeCalls:
                 raise UsageError("nobody waits for these results any more")
             self._collections[collection].extend(map(int, handles))
 
-    @_told
+    @_named_errors
     def pushFilters(self, scan: int, filters: Any) -> int:  # noqa: N802
         """The number of the condition that filters of Spark come to."""
         condition = condition_of(str(filters), self._scans[scan][0].schema)

@@ -2,7 +2,7 @@
 
 Metadata states ranges and counts of nulls to leave files out by. A file's footer has them, too: two
 that no rows can have in common tell of another file in this one's place, whatever its length is.
-Of a file of several row groups the first one is asked: looking up a key shall not cost more for it.
+Of a file of several row groups the first one is read: looking up a key shall not cost more for it.
 Of one without a footer the rows that come first are looked at.
 
 Bounds may be wider than the values, on either side, and Parquet's, too, whatever their type: ranges
@@ -28,8 +28,8 @@ from seambase.wording import counted
 from seamkit.files.reader import FileReader
 from seamkit.files.statistics import ColumnRange, FileStatistics
 
-#: Columns of a footer that are asked for one file: each takes some microseconds.
-_MOST_ASKED = 16
+#: Columns of a footer that are compared for one file: each takes some microseconds.
+_FOOTER_COLUMNS = 16
 #: Columns of a file without a footer: the rows that come first are decoded once more for them.
 _MOST_COLUMNS = 4
 _MOST_ROWS = 1 << 16
@@ -56,7 +56,7 @@ def check_stated(
     of several row groups. `by_java`: ranges of Java's writer of Parquet are known to end in values.
     """
     ranges = {name: one for name, one in stated.columns.items() if _kind(one) is not None}
-    names = list(ranges)[: _MOST_ASKED if reader.has_footer else _MOST_COLUMNS]
+    names = list(ranges)[: _FOOTER_COLUMNS if reader.has_footer else _MOST_COLUMNS]
     schema = pa.schema([(name, _kind(ranges[name])) for name in names])
     is_whole = in_all or reader.num_row_groups <= 1
     if not of_all and not is_whole:
@@ -65,16 +65,16 @@ def check_stated(
     is_exact = is_whole and has_values and reader.created_by.startswith(JAVA)
     known = known_columns(reader, schema, in_all=in_all)
     for name, own in known.items():
-        told = replace(
+        its = replace(
             ranges[name],
             nulls=ranges[name].nulls if is_whole and of_all else None,
             exact=ranges[name].exact if is_exact else (False, False),
         )
         if not (of_all and has_values):
             own = replace(own, exact=(False, False))
-        if contradict(told, own):
+        if contradict(its, own):
             raise InputError(
-                f"{reader.name}: the values of {name} are {shown(own)}, and {by} says {shown(told)}"
+                f"{reader.name}: the values of {name} are {shown(own)}, and {by} says {shown(its)}"
             )
 
 
@@ -106,8 +106,8 @@ def _may_be(value: pa.Scalar, least: pa.Scalar | None, greatest: pa.Scalar | Non
 
 def check_partition(reader: FileReader, parts: Sequence[Part]) -> None:
     """Make sure that a file's columns may have the values that its partition says."""
-    asked = pa.schema(list({one.field.name: one.field for one in parts}.values()))
-    known = known_columns(reader, asked, in_all=True)
+    schema = pa.schema(list({one.field.name: one.field for one in parts}.values()))
+    known = known_columns(reader, schema, in_all=True)
     for name, value, fits in ((one.field.name, one.value, one.fits) for one in parts):
         own = known.get(name, ColumnRange())
         is_null = own.nulls is not None and own.nulls == reader.num_rows > 0
@@ -129,8 +129,8 @@ def known_columns(reader: FileReader, schema: pa.Schema, *, in_all: bool) -> dic
     first one.
     """
     if reader.has_footer or not schema.names:
-        asked = None if in_all else range(min(reader.num_row_groups, 1))
-        return dict(reader.statistics(schema, asked).columns)
+        groups = None if in_all else range(min(reader.num_row_groups, 1))
+        return dict(reader.statistics(schema, groups).columns)
     batch = next(reader.batches(schema, _MOST_ROWS, use_threads=False), None)
     if batch is None or not batch.num_rows:
         return {}
@@ -153,7 +153,7 @@ def contradict(stated: ColumnRange, own: ColumnRange) -> bool:
 def shown(known: ColumnRange) -> str:
     """A range for people."""
     if known.least is None and known.greatest is None:
-        return "not told" if known.nulls is None else f"of {counted(known.nulls, 'null')}"
+        return "not stated" if known.nulls is None else f"of {counted(known.nulls, 'null')}"
     nulls = "" if known.nulls is None else f", with {counted(known.nulls, 'null')}"
     return f"{known.least} to {known.greatest}{nulls}"
 

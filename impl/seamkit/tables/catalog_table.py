@@ -120,7 +120,7 @@ class CatalogTable(Table):
 
     @property
     def about_rows(self) -> int | None:
-        """How many rows the metastore was told of; None where nobody counted."""
+        """The metastore's `numRows`; None where nobody counted."""
         return _number(self.entry.parameters.get("numRows")) or None
 
     def statistics(self) -> TableStatistics:

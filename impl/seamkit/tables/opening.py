@@ -164,33 +164,33 @@ def open_table(
                 f"{root}: the metastore says of which format the table is, not format="
             )
         return CatalogTable(root, storage_options, opened=open_table, **options)
-    found = find_format(format) if format else recognised_format(root, storage_options)
-    module, _, name = found.table.partition(":")
+    chosen = find_format(format) if format else recognised_format(root, storage_options)
+    module, _, name = chosen.table.partition(":")
     kind = getattr(importlib.import_module(module), name)
     unknown = options.keys() - _options_of(kind)
     if unknown:
         hint = did_you_mean(min(unknown), _options_of(kind), {})
         raise UsageError(
-            f"{root}: {found.title} tables have no option {', '.join(sorted(unknown))}{hint}"
+            f"{root}: {chosen.title} tables have no option {', '.join(sorted(unknown))}{hint}"
         )
     try:
         table: Table = kind(root, storage_options, **options)
     except InputError as error:
-        raise _of_other_format(root, storage_options, found) or error from error
+        raise _of_other_format(root, storage_options, chosen) or error from error
     return table
 
 
-def _of_other_format(root: str, storage_options: _Storage, asked: TableFormat) -> InputError | None:
+def _of_other_format(root: str, storage_options: _Storage, named: TableFormat) -> InputError | None:
     """What is wrong with the format that was asked for, where the folder is of another one."""
     try:
         other = recognised_format(root, storage_options)
     except SeambenchError:
         return None
-    if other is asked:
+    if other is named:
         return None
     return InputError(
-        f"{root} is no {asked.title} table but one of {other.title}, as {other.mark} in it shows: "
-        f"leave format={asked.name!r} out"
+        f"{root} is no {named.title} table but one of {other.title}, as {other.mark} in it shows: "
+        f"leave format={named.name!r} out"
     )
 
 

@@ -89,7 +89,7 @@ def _about_rows(table: Table) -> int | None:
     """About how many rows a table has, by what its metastore or its metadata tell.
 
     None where its folders would have to be listed for it, and where it cannot be planned: who reads
-    it is told why.
+    it learns why.
     """
     from seamkit.engines.in_duckdb import about_rows
 

@@ -1,4 +1,4 @@
-"""Changes told by two states of some rows: both are read, held in memory, and compared."""
+"""Changes as two states of some rows show them: both are read, held in memory, and compared."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ def read_state(
             for batch in scan.part(number, scan.schema.names, None).to_reader():
                 held.add(batch)
         rows = held.take_out()
-    met = scan.report().warnings
-    context.warnings.extend(one for one in met if one not in context.warnings)
+    warnings = scan.report().warnings
+    context.warnings.extend(one for one in warnings if one not in context.warnings)
     return rows
 
 

@@ -83,8 +83,8 @@ def parsed_moment(value: Moment, name: str, meant: str) -> int | dt.datetime:
 
 def too_early(what: str, moment: dt.datetime, oldest: tuple[int, int] | None) -> UsageError:
     """A moment before any state of which `what` tells, beside the oldest: its number, its time."""
-    told = f"; the oldest, {oldest[0]}, is of {utc_time(oldest[1])}" if oldest else ""
-    return UsageError(f"{what} is as old as {moment}{told}")
+    ending = f"; the oldest, {oldest[0]}, is of {utc_time(oldest[1])}" if oldest else ""
+    return UsageError(f"{what} is as old as {moment}{ending}")
 
 
 def micros(time: dt.datetime) -> int:
@@ -226,10 +226,10 @@ def by_name(method: Callable[_P, _R]) -> Callable[_P, _R]:
     def called(*given: _P.args, **named: _P.kwargs) -> _R:
         if len(given) > len(known):
             more = given[len(known)]
-            told = repr(more) if isinstance(more, str | list | tuple) else "..."
+            value = repr(more) if isinstance(more, str | list | tuple) else "..."
             raise UsageError(
                 f"{method.__qualname__}() takes {', '.join(shown) or 'nothing'} by position "
-                f"and all else by name: say filter={told} if a filter is meant"
+                f"and all else by name: say filter={value} if a filter is meant"
             )
         return method(*given, **named)
 

@@ -146,7 +146,7 @@ class ChunkWriter:
     def encode(self, batch: pa.RecordBatch, known: ChunkMeta | None = None) -> bytes:
         """A batch of the writer's schema as one ChunkPB.
 
-        What the receiver `known` to has been told already is left out if it still holds. A null in
+        What the receiver `known` to has already is left out if it still holds. A null in
         a field without them, a value that its column cannot hold, and more bytes than the format or
         the codec can take are refused.
         """

@@ -1,7 +1,7 @@
 """Exchanges between the drivers of one fragment: who reads what, and when the writers must wait.
 
 The kinds and limits are those of StarRocks' LocalExchanger (local_exchange.{h,cpp}, June 2025), as
-pure logic: no thread, no clock, no bytes. Rows are told by their hashes and chunks by their size;
+pure logic: no thread, no clock, no bytes. Of rows it sees hashes, and of chunks the size;
 an owner around it (`local_threads`) appends the rows of a chunk that `accept` deals, or has dealt
 them itself, and carries what `pull` gives.
 """

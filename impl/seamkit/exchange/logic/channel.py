@@ -8,7 +8,7 @@ from typing import Protocol
 from seamkit.exchange.logic.messages import Answer, Request
 
 OnAnswer = Callable[[Answer], None]
-#: Told the sequence number of a request of which nobody knows whether it arrived, and why.
+#: Called with the sequence number of a request of which nobody knows whether it arrived, and why.
 OnFailure = Callable[[int, str], None]
 
 
@@ -30,9 +30,9 @@ class Channel(Protocol):
 
         Args:
             on_answer: is given each answer.
-            on_failure: is told of each request that will have none.
-            be_number: of the sender; the receiver is told, so that it misses a sender that vanishes
-                before its first request. None: it is not told.
+            on_failure: is called for each request that will have none.
+            be_number: of the sender; the receiver gets it, so that it misses a sender that vanishes
+                before its first request. None: it does not.
         """
         ...
 

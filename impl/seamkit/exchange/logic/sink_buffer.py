@@ -79,7 +79,7 @@ class _Destination:
 class SinkBuffer:
     """Requests of all drivers of a sink on their way to its destinations.
 
-    Every method that is told an event returns what is to be done about it, in order. `sinkers` is
+    Every method that takes an event returns what is to be done about it, in order. `sinkers` is
     by destination the number of drivers that will end with an eos request.
     """
 

@@ -81,7 +81,7 @@ class RequestServer:
             given up; looked at every `beat_seconds`. Its announcement is due in 10 seconds.
     """
 
-    #: `most_bytes` unless told otherwise.
+    #: `most_bytes` where none is given.
     most_bytes_at_most: ClassVar[int]
 
     def __init__(
@@ -168,7 +168,7 @@ class RequestChannel(ABC):
     """
 
     pass_through = False
-    #: `most_bytes` unless told otherwise.
+    #: `most_bytes` where none is given.
     most_bytes_at_most: ClassVar[int]
     #: What `write` raises over a channel that is of no more use.
     broken_by: ClassVar[tuple[type[Exception], ...]]

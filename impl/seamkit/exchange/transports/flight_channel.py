@@ -35,7 +35,7 @@ from seamkit.exchange.transports.wire import (
     encode_request,
 )
 
-#: Payload of one request, unless told otherwise.
+#: Payload of one request, where no other limit is given.
 FLIGHT_BYTES_AT_MOST = 256 << 20
 SECONDS_TO_CLOSE = 2.0
 SCHEMA = pa.schema([pa.field("payload", pa.binary_view(), nullable=False)])

@@ -2,7 +2,7 @@
 
 Messages and their meaning are those of StarRocks' transmit_chunk, but the payload of a chunk is in
 its `data`: brpc's attachments are not gRPC's. A request above a size has two parts instead: the
-message, then a stream of pieces of its payloads, of which none is read before the message has told
+message, then a stream of pieces of its payloads, of which none is read before the message has said
 how many bytes there are, and these are not too many. The server runs on one event loop, where a
 withheld answer is a future and no thread. HTTP/2 pings tell a call that waits from a peer that is
 gone; one call of each channel, `stay`, waits as long as the channel is open, so that a lost client

@@ -40,7 +40,7 @@ class LocalChannel:
         on_failure: OnFailure,  # noqa: ARG002 - never fails
         be_number: int | None = None,  # noqa: ARG002 - shares the receiver's fate
     ) -> None:
-        """Remember who is to be told."""
+        """Remember whom to call."""
         self._on_answer = on_answer
 
     def send(self, request: Request) -> None:

@@ -38,7 +38,7 @@ _KNOWN_KIND = 3 * _FIRST + b"\x00"
 _SIZE_FIELD = 0x15
 
 #: Whether this Arrow tells where a filter lies; releases of 2025 do not, and no group is ruled out.
-TOLD = hasattr(pq.ColumnChunkMetaData, "bloom_filter_offset")
+HAS_OFFSETS = hasattr(pq.ColumnChunkMetaData, "bloom_filter_offset")
 
 _EPOCH = dt.date(1970, 1, 1)
 
@@ -53,10 +53,10 @@ def groups_that_may_hold(
     """Those of some row groups that may have rows which meet a condition, by their filters.
 
     `values_of` gives of a column the values of which such a row has one; None for any. `columns`
-    are those that may be asked, with their types in the file.
+    are those that may have filters, with their types in the file.
     """
     left = list(groups)
-    if not TOLD:
+    if not HAS_OFFSETS:
         return left
     paths = [footer.schema.column(i).path for i in range(footer.num_columns)]
     for field in columns:
@@ -73,7 +73,7 @@ def groups_that_may_hold(
 
 
 def _hashes(values: Collection[Any], kind: pa.DataType) -> list[int] | None:
-    """Hashes of values as a file stores them; None where one of them cannot be told."""
+    """Hashes of values as a file stores them; None where one of them has none."""
     if len(values) > _MOST_VALUES:
         return None
     stored = [_stored(value, kind) for value in values]

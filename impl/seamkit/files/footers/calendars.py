@@ -3,7 +3,7 @@
 ORC files state their calendar, so such days are numbered anew. In Parquet and Avro there is no word
 for it but writers' own, and Hive's before version 3 had none: a table of Hive's is held to that.
 
-Spark 2, and later ones where they are told to (`datetimeRebaseModeInWrite`, `LEGACY`), number days
+Spark 2, and later ones where they are set to (`datetimeRebaseModeInWrite`, `LEGACY`), number days
 before 1582-10-15 so that Julian dates keep their text, and times before 1900 by offsets of their
 zone as Java once had them. Footers say so by keys of Spark's own, and nobody but Spark reads such
 numbers back: they are refused, and not taken for what they are in all other files.
@@ -107,8 +107,8 @@ def _is_unmarked(footer: pq.FileMetaData) -> bool:
         is_java = (footer.created_by or "").startswith("parquet-mr")
     except UnicodeDecodeError:
         return False
-    told = footer.metadata or {}
-    is_marked = _KEY + b"version" in told or told.get(b"writer.date.proleptic") == b"true"
+    metadata = footer.metadata or {}
+    is_marked = _KEY + b"version" in metadata or metadata.get(b"writer.date.proleptic") == b"true"
     return is_java and not is_marked
 
 
@@ -133,8 +133,8 @@ def check_int96(values: pa.Array | pa.ChunkedArray, first_day: int, name: str, w
 
 def first_of_avro(properties: Mapping[str, bytes]) -> tuple[int, int] | None:
     """The first day, and that of instants, that mean the same to all; None where all days do."""
-    told = {key.encode(): value for key, value in properties.items()}
-    return _first_days(told, b"legacyDateTime", b"3.0.0")
+    metadata = {key.encode(): value for key, value in properties.items()}
+    return _first_days(metadata, b"legacyDateTime", b"3.0.0")
 
 
 def first_of_unmarked_avro(properties: Mapping[str, bytes]) -> tuple[int, int] | None:
@@ -173,11 +173,11 @@ def _first_days(
 
     Versions are compared as texts, as Spark compares them.
     """
-    told = words or {}
-    version = told.get(_KEY + b"version")
-    if version is None or (version >= since and _KEY + mark not in told):
+    metadata = words or {}
+    version = metadata.get(_KEY + b"version")
+    if version is None or (version >= since and _KEY + mark not in metadata):
         return None
-    is_utc = told.get(_KEY + b"timeZone") == b"UTC"
+    is_utc = metadata.get(_KEY + b"timeZone") == b"UTC"
     return _GREGORIAN_DAY, _GREGORIAN_DAY if is_utc else _OFFSETS_DAY
 
 

@@ -85,9 +85,9 @@ def footer_without_arrow(source: pa.NativeFile, begin: int, body: bytes) -> pq.F
 
 def names_extensions(footer: pq.FileMetaData) -> bool:
     """Whether the writer's Arrow schema names types that readers may make of columns."""
-    told = (footer.metadata or {}).get(b"arrow:schema", b"")
+    encoded = (footer.metadata or {}).get(b"arrow:schema", b"")
     try:
-        return b"ARROW:extension:name" in binascii.a2b_base64(told)
+        return b"ARROW:extension:name" in binascii.a2b_base64(encoded)
     except binascii.Error:
         return True  # nobody knows what a reader makes of it
 
@@ -370,14 +370,14 @@ class NullCounts:
         for number in range(len(schema)):
             path = schema.column(number).path
             is_read = path in self._read and path not in twice
-            told = self._told(number) if is_read else None
-            if told is not None and told != self._read[path]:
+            count = self._footer_nulls(number) if is_read else None
+            if count is not None and count != self._read[path]:
                 raise InputError(
                     f"{where}: column {path!r} has {counted(self._read[path], 'null')}, and its "
-                    f"footer counts {told}"
+                    f"footer counts {count}"
                 )
 
-    def _told(self, number: int) -> int | None:
+    def _footer_nulls(self, number: int) -> int | None:
         """Nulls of a column as the footer counts them; None where it does not."""
         total = 0
         for group in self._chunks:

@@ -57,8 +57,8 @@ class OrcFooter:
         types = [value for number, value in fields(self._footer, where) if number == _TYPES]
         return frozenset(
             number
-            for number, told in enumerate(types)
-            if isinstance(told, memoryview) and dict(fields(told, where)).get(_KIND) == _CHAR
+            for number, message in enumerate(types)
+            if isinstance(message, memoryview) and dict(fields(message, where)).get(_KIND) == _CHAR
         )
 
     def zones(self) -> list[str]:
@@ -72,19 +72,19 @@ class OrcFooter:
             bound.check(opened.compression_size, None, f"{self.name}, a block")
         end = self._end - opened.file_footer_length
         begin = end - opened.stripe_statistics_length
-        told = fields(self._message(begin, end, self.name), f"{self.name}, statistics")
-        known = [value for n, value in told if n == _COLUMNS and isinstance(value, memoryview)]
+        stated = fields(self._message(begin, end, self.name), f"{self.name}, statistics")
+        known = [value for n, value in stated if n == _COLUMNS and isinstance(value, memoryview)]
         for number, (stripe, where) in enumerate(self._stripes):
             columns = known[number] if number < len(known) else memoryview(b"")
             size = self._size(columns, stripe.get(_ROWS, 0), names, where)
             packed = stripe.get(_INDEX, 0) + stripe.get(_DATA, 0)
             bound.check(size, packed, where)
 
-    def _size(self, told: memoryview, rows: int, names: Collection[str], where: str) -> int:
+    def _size(self, columns: memoryview, rows: int, names: Collection[str], where: str) -> int:
         """Bytes that some columns of a stripe take in Arrow's form, at least."""
         known = [
             _values_and_bytes(value, where)
-            for number, value in fields(told, where)
+            for number, value in fields(columns, where)
             if number == _COLUMNS and isinstance(value, memoryview)
         ]
         total, number = 0, 1  # the first one is the row
@@ -98,7 +98,7 @@ class OrcFooter:
 
     def ranges(self, schema: pa.Schema) -> dict[str, Known]:
         """What the footer says of columns, but of those that pyarrow gives another type."""
-        told = [
+        statistics = [
             value
             for number, value in fields(self._footer, f"{self.name}, footer")
             if number == _STATISTICS and isinstance(value, memoryview)
@@ -109,10 +109,10 @@ class OrcFooter:
         for field in self.opened.schema:
             wanted = schema.field(field.name).type if field.name in schema.names else None
             is_plain = not pa.types.is_nested(field.type) and number not in self.chars
-            if wanted == field.type and number < len(told) and is_plain:
+            if wanted == field.type and number < len(statistics) and is_plain:
                 where = f"{self.name}, column {field.name!r}"
                 found[field.name] = column_range(
-                    told[number], field.type, rows, where, has_texts=has_texts
+                    statistics[number], field.type, rows, where, has_texts=has_texts
                 )
             number += len(list(kinds(field.type)))
         return found
@@ -153,7 +153,7 @@ class OrcFooter:
         codec = _CODECS.get(self.opened.compression)
         if codec is None:
             raise RefusedError(
-                f"{where}: what is asked of its footers is compressed with "
+                f"{where}: what is read of its footers is compressed with "
                 f"{self.opened.compression}; {', '.join(_CODECS)} and none are read"
             )
         parts, most = [], self.opened.compression_size
@@ -235,27 +235,27 @@ def fields(message: memoryview, where: str) -> Iterator[tuple[int, int | memoryv
 
 
 def column_range(
-    told: memoryview, kind: pa.DataType, rows: int, where: str, *, has_texts: bool = True
+    statistics: memoryview, kind: pa.DataType, rows: int, where: str, *, has_texts: bool = True
 ) -> Known:
     """How many nulls a column has that is not nested, and its least and greatest value.
 
     `has_texts`: ranges of texts can be relied on.
     """
-    values: int | None = None
+    count: int | None = None
     ends: tuple[pa.Scalar | None, pa.Scalar | None] = None, None
     wanted = _message(kind) if has_texts or not pa.types.is_string(kind) else None
-    for number, found in fields(told, where):
-        if number == _VALUES and isinstance(found, int):
-            values = found
-        elif number == wanted and isinstance(found, memoryview):
-            known = dict(fields(found, where))
+    for number, value in fields(statistics, where):
+        if number == _VALUES and isinstance(value, int):
+            count = value
+        elif number == wanted and isinstance(value, memoryview):
+            known = dict(fields(value, where))
             ends = _value(known.get(1), kind, where), _value(known.get(2), kind, where)
-    if values is not None and values > rows:
+    if count is not None and count > rows:
         raise InputError(
-            f"{where}: {counted(values, 'value')} in {counted(rows, 'row')}, as its statistics say"
+            f"{where}: {counted(count, 'value')} in {counted(rows, 'row')}, as its statistics say"
         )
-    nulls = None if values is None else rows - values
-    return (nulls, *ends) if values else (nulls, None, None)
+    nulls = None if count is None else rows - count
+    return (nulls, *ends) if count else (nulls, None, None)
 
 
 def _message(kind: pa.DataType) -> int | None:

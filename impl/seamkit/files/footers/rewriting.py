@@ -1,4 +1,4 @@
-"""Parquet footers whose columns are told otherwise, so that pyarrow hands out what is stored."""
+"""Parquet footers whose columns have other types, so that pyarrow hands out what is stored."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Field = tuple[int, int, memoryview | bytes]
 def rewritten(
     footer: pq.FileMetaData, change: Callable[[str, int, Sequence[Field]], Sequence[Field]]
 ) -> pq.FileMetaData | None:
-    """A footer whose columns have the fields that `change` makes of a name, a depth and those told.
+    """A footer whose columns have the fields that `change` makes of a name, a depth and its own.
 
     None where pyarrow writes footers, or reads this one, otherwise than is known here.
     """

@@ -76,7 +76,7 @@ class ColumnPages:
         return all_of(*bounds(self.name, self.least[page], self.greatest[page], nullable=nullable))
 
     def may_hold(self, values: Collection[Any]) -> npt.NDArray[np.bool_] | None:
-        """For each page whether one of some values may be in it; None where that cannot be told."""
+        """For each page whether one of some values may be in it; None where nobody knows."""
         own = _python_type(self.least.type)
         if own is None or any(type(value) is not own for value in values):
             return None
@@ -234,7 +234,7 @@ def _none_can_be_ruled_out(
     if any(one is None for one in common):
         return False
     if any(named_values(condition, column.name) is not None for column in columns):
-        return False  # pages of a column are told by the values themselves
+        return False  # the values themselves choose pages of a column
     return bool(that_may_match([all_of(*common)], condition, schema))
 
 

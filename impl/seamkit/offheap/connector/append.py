@@ -227,7 +227,7 @@ class _Nested(_Node):
     ) -> None:
         """Write every child by a method.
 
-        Of several items at fault the one in the earliest row is told. `contents` has what is for
+        Of several items at fault the one in the earliest row is named. `contents` has what is for
         each of `parts`; `row_of` says which row a row of the children belongs to.
         """
         first: BadItemError | None = None

@@ -55,7 +55,7 @@ def connector_scanner(
     Args:
         name: of the scanner.
         fetch_size: rows for which each table has room before anything grows.
-        parameters: what to scan; which there are is told by the class's `from_parameters`.
+        parameters: what to scan; the class's `from_parameters` says which there are.
         allocator: where all memory comes from; a new one without limit by default.
 
     Raises:

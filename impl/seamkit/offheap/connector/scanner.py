@@ -190,7 +190,7 @@ class ConnectorScanner(abc.ABC):
         return bind(self.table, index, name, self.values, source=source, zone=self.zone)
 
     def _flush(self) -> None:
-        """Append what the appenders gathered, all or nothing; of bad items the first row's is told.
+        """Append what the appenders gathered, all or nothing; of bad items the first row's counts.
 
         `append_batch` does this first, so that rows keep their order.
         """

@@ -74,8 +74,8 @@ class JniCounters:
     def spent(self) -> list[tuple[str, float]]:
         """The seconds by what they were spent on; see `seambase.scan.ScanReport`."""
         java = [("open", self.open_s), ("read", self.read_s)]
-        told = [("convert", self.convert_s)] if self.convert_s else []
-        return [*java, *told, ("fill", self.fill_s)]
+        convert = [("convert", self.convert_s)] if self.convert_s else []
+        return [*java, *convert, ("fill", self.fill_s)]
 
 
 class JniScanner(Closing):

@@ -146,8 +146,8 @@ class PageSchema:
         """Compare one column's type."""
         if not _fits(given, wanted):
             raise UsageError(
-                f"column {field.name!r}: {field.type} is written from Arrow's {_told(wanted)}, "
-                f"not from {_told(given)}: cast it"
+                f"column {field.name!r}: {field.type} is written from Arrow's {_in_words(wanted)}, "
+                f"not from {_in_words(given)}: cast it"
             )
 
     def encoded(self, marks: bytes) -> pa.Schema:
@@ -176,7 +176,7 @@ def _encoded(type_: SerdeType, marks: Iterator[int], timestamps: str) -> pa.Data
     return pa.struct(list(zip(type_.names, children, strict=True)))
 
 
-def _told(type_: pa.DataType) -> str:
+def _in_words(type_: pa.DataType) -> str:
     """A type in words; extensions of one name differ in their storage."""
     over = f" over {type_.storage_type}" if isinstance(type_, pa.BaseExtensionType) else ""
     return f"{type_}{over}"

@@ -34,7 +34,7 @@ def inspect_rows(
 ) -> Iterator[ByteField]:
     """Every field of a stream in the order of its bytes, offsets counted from its start.
 
-    What was met before a break is handed out first. Only plain groups are explained: the bytes
+    What stands before a break is handed out first. Only plain groups are explained: the bytes
     within a compressed one have no place in the stream. Types are in Spark's words.
     """
     walks: dict[str, type[Walk]] = {"unsaferow": UnsafeWalk, "compactrow": CompactWalk}
@@ -45,10 +45,10 @@ def inspect_rows(
     for number, (begin, length, before) in enumerate(row_places(view, RowOptions.of(options))):
         yield from before
         yield ByteField(begin, length, 0, f"row {number}")
-        yield from _met(walks[format_](view), begin, length, columns)
+        yield from _fields_of_row(walks[format_](view), begin, length, columns)
 
 
-def _met(
+def _fields_of_row(
     walk: Walk, begin: int, length: int, columns: Sequence[tuple[str, SerdeType]]
 ) -> Iterator[ByteField]:
     try:
@@ -60,7 +60,7 @@ def _met(
 
 
 def row_places(data: memoryview, options: RowOptions) -> Iterator[tuple[int, int, list[ByteField]]]:
-    """Begin and length of each row, and what of the framing was met before it."""
+    """Begin and length of each row, and what of the framing stands before it."""
     if options.framing != "packed":
         yield from _framed(data, options)
         return

@@ -1,6 +1,6 @@
 """The change feed (`query="cdc"`): what each commit of a window did to the table's rows.
 
-A commit that has files of changes is told by them alone. Of another one the files that it added are
+Of a commit with files of changes these alone are read. Of another one the files that it added are
 inserted rows and those that it removed deleted ones, but for what it merely wrote anew; where it
 removes and adds one file, the difference of the two deletion vectors is all that changed
 (PROTOCOL.md, "Change Data Files"). Columns and words are Delta's own.
@@ -96,8 +96,8 @@ def load_feed(folder: LogFolder, versions: range) -> ChangeFeed:
             past.append((version, protocol, metadata))
         commits.append(commit)
     schema = table_schema(protocol, metadata, storage.root)
-    for version, asked, told in past:
-        _require_shown(table_schema(asked, told, storage.root), schema, version, storage.root)
+    for version, proto, meta in past:
+        _require_shown(table_schema(proto, meta, storage.root), schema, version, storage.root)
     return ChangeFeed(protocol, metadata, schema, commits)
 
 
@@ -156,16 +156,16 @@ def _inferred(
     gone = [replace(f, partition_values={**none, **f.partition_values}) for f in commit.removes]
     adds, removes = _by_path(commit.adds, planner.root), _by_path(gone, planner.root)
     for kind, files, others in (("delete", removes, adds), ("insert", adds, removes)):
-        told = {_KIND: pa.scalar(kind), **known}
+        values = {_KIND: pa.scalar(kind), **known}
         for path, file in files.items():
             other = others.get(path)
             if other is None:
-                yield planner.unit(file, planner.vector_mask(file), f"{kind}s", known=told)
+                yield planner.unit(file, planner.vector_mask(file), f"{kind}s", known=values)
                 continue
             # What the other state takes out and this one leaves.
             mask = _difference(planner, other, file)
             if mask is not None:
-                yield planner.unit(file, mask, f"{kind}s, by two vectors", known=told)
+                yield planner.unit(file, mask, f"{kind}s, by two vectors", known=values)
 
 
 def _by_path(files: list[AddFile], root: str) -> dict[str, AddFile]:

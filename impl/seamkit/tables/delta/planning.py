@@ -92,11 +92,11 @@ class Planner:
         return self.files.storage.root
 
     def units(self, files: AddedFiles) -> Sequence[ReadUnit]:
-        """Those of all live files; what is wrong with one is told at once."""
-        told = dict(zip(map(id, files.partition_values), range(len(files)), strict=True))
+        """Those of all live files; what is wrong with one is raised at once."""
+        places = dict(zip(map(id, files.partition_values), range(len(files)), strict=True))
         held = {
             which: self._partition(files.partition_values[at], files.paths[at])
-            for which, at in told.items()
+            for which, at in places.items()
         }
 
         masked = {}
@@ -272,10 +272,10 @@ def _check_columns(
 ) -> None:
     """Make sure that a file has the columns, and fields of structs, that have values."""
     for one in fields:
-        count, found = nulls.get(one.physical), own.child(one, reader.name)
-        if found is not None and isinstance(count, dict):
-            _check_columns(one.children, count, found, reader)
-        elif found is None and _has_values(count, reader.num_rows):
+        count, place = nulls.get(one.physical), own.child(one, reader.name)
+        if place is not None and isinstance(count, dict):
+            _check_columns(one.children, count, place, reader)
+        elif place is None and _has_values(count, reader.num_rows):
             raise InputError(
                 f"{reader.name}: it lacks the column {one.physical!r}, of which the log says "
                 "that it has values"
@@ -342,8 +342,8 @@ def find_with_row_ids(
     def find(wanted: pa.Field) -> Source:
         if wanted.name not in tracked:
             return finder(wanted)
-        found = finder.file.child(tracked[wanted.name], finder.where)
-        read = None if found is None else wanted.with_name(found.name)
+        place = finder.file.child(tracked[wanted.name], finder.where)
+        read = None if place is None else wanted.with_name(place.name)
         return Source(wanted, read, wanted.type, _of_log(wanted.name, add, finder.where))
 
     return find

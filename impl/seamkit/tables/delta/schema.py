@@ -158,16 +158,16 @@ def _field(declared: Mapping[str, Any], mode: MappingMode, where: str, widens: b
     if not isinstance(name, str):
         raise InputError(f"{where} has a field whose name is {name!r}")
     where = f"{where}, field {name!r}"
-    told = declared.get("metadata") or {}
+    properties = declared.get("metadata") or {}
     physical: Any = name
     id_: Any = None
     if mode != "none":
-        physical = told.get("delta.columnMapping.physicalName")
-        id_ = told.get(_ID) if mode == "id" else None
+        physical = properties.get("delta.columnMapping.physicalName")
+        id_ = properties.get(_ID) if mode == "id" else None
         if not isinstance(physical, str) or (mode == "id" and not isinstance(id_, int)):
             raise InputError(f"{where} has no physical name or id, though columns are mapped")
     if widens:
-        check_type_changes(told.get("delta.typeChanges") or [], where)
+        check_type_changes(properties.get("delta.typeChanges") or [], where)
     kind, children = _type(declared["type"], mode, where, widens)
     return Field(name, physical, id_, kind, children, declared["type"] == _VARIANT)
 

@@ -46,8 +46,8 @@ def stated_counts(add: AddFile) -> tuple[int | None, Mapping[str, Any]]:
     These are by physical name; of a struct there are those of its fields.
     """
     try:
-        told = json.loads(add.stats or "null")
-        rows, nulls = int(told["numRecords"]), told.get("nullCount")
+        stats = json.loads(add.stats or "null")
+        rows, nulls = int(stats["numRecords"]), stats.get("nullCount")
     except _BROKEN:
         return None, {}
     return rows, nulls if isinstance(nulls, dict) else {}
@@ -70,24 +70,24 @@ def file_statistics(
     if add.stats is None:
         return FileStatistics()
     try:
-        told = _DECODER.decode(add.stats)
-        rows = told["numRecords"]
+        stats = _DECODER.decode(add.stats)
+        rows = stats["numRecords"]
         if not isinstance(rows, int):
             return FileStatistics()
         chosen = [field for field in fields if field.name in names]
-        is_tight = told.get("tightBounds") is not False and add.vector is None
-        return FileStatistics(rows, {one.name: _of_column(told, one, is_tight) for one in chosen})
+        is_tight = stats.get("tightBounds") is not False and add.vector is None
+        return FileStatistics(rows, {one.name: _of_column(stats, one, is_tight) for one in chosen})
     except _BROKEN:
         return FileStatistics()
 
 
-def _of_column(told: Mapping[str, Any], field: Field, is_tight: bool) -> ColumnRange:
-    nulls = (told.get("nullCount") or {}).get(field.physical)
+def _of_column(stats: Mapping[str, Any], field: Field, is_tight: bool) -> ColumnRange:
+    nulls = (stats.get("nullCount") or {}).get(field.physical)
     if not isinstance(nulls, int) or (nulls and not is_tight):
         nulls = None
     kind = field.type
-    low = _value((told.get("minValues") or {}).get(field.physical), kind, ROUND_FLOOR)
-    high = _value((told.get("maxValues") or {}).get(field.physical), kind, ROUND_CEILING)
+    low = _value((stats.get("minValues") or {}).get(field.physical), kind, ROUND_FLOOR)
+    high = _value((stats.get("maxValues") or {}).get(field.physical), kind, ROUND_CEILING)
     if pa.types.is_timestamp(kind) and high is not None:
         high = pc.add(high, pa.scalar(1000, pa.duration("us")))
     loose = pa.types.is_timestamp(kind) or pa.types.is_string(kind) or _is_long(kind)

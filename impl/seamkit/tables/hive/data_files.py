@@ -95,7 +95,7 @@ _READERS: Mapping[str, Callable[..., FileReader]] = {
 def open_column_file(storage: Storage, path: str, description: Description) -> FileReader:
     """Open a data file of a table whose format is `parquet`, `orc` or `avro`."""
     reader = _READERS[description.format](storage, path, _TYPES)
-    holds_days = isinstance(reader, ParquetReader) and reader.asked(check_unmarked)
+    holds_days = isinstance(reader, ParquetReader) and reader.of_footer(check_unmarked)
     own, by_name = list(reader.schema), places(reader.schema, lambda field: (field.name.lower(),))
     names = tuple(field.name.lower() for field in own)
     if (

@@ -231,8 +231,8 @@ def open_slice_base(storage: Storage, base: BaseFile, keys: Sequence[str] = ()) 
         named = ("named by rows", base.file_id, base.instant)
         reader.once(named, partial(_check_names, reader, base))
     if base.stated_columns and not (base.external or base.names):
-        told = ("columns", *base.stated_columns)
-        reader.once(told, partial(_check_columns, reader, frozenset(base.stated_columns)))
+        key = ("columns", *base.stated_columns)
+        reader.once(key, partial(_check_columns, reader, frozenset(base.stated_columns)))
     return reader
 
 

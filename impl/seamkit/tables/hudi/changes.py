@@ -1,8 +1,8 @@
 """What changed, row by row: inserted, updated or deleted, before and after.
 
 For each write in the window the file groups that it touched are read as they were before and after
-it, and rows are matched by partition and record key. So every table with meta fields has its
-changes told, whether or not it keeps change logs, as long as no cleaner has removed what it was.
+it, and rows are matched by partition and record key. So every table with meta fields has
+changes to show, whether or not it keeps change logs, as long as no cleaner has removed what it was.
 Columns and their words are those of Hudi's own change data (`op`, `ts_ms`, `before`, `after`), the
 rows structs instead of JSON.
 """
@@ -65,13 +65,13 @@ class WriteChanges:
                 old_keys, new_keys = _numbered(_keys(before)), _numbered(_keys(after))
         with context.allocator.reserve(2 * (old_keys.nbytes + new_keys.nbytes)):  # with hashes
             found = pc.index_in(new_keys, value_set=old_keys).cast(pa.int64())
-            told = pc.or_(_written(after, unit.name), pc.is_null(found))
-            told = told.to_numpy(zero_copy_only=False)
+            changed = pc.or_(_written(after, unit.name), pc.is_null(found))
+            changed = changed.to_numpy(zero_copy_only=False)
             # A write that lost may have filled a gap, or brought back what another row hid.
-            others = np.flatnonzero(~told)
+            others = np.flatnonzero(~changed)
             pairs = found.take(pa.array(others)), pa.array(others)
-            told[others] = ~same_rows(before, after, *pairs, self.columns)
-            written = pc.indices_nonzero(pa.array(told)).cast(pa.int64())
+            changed[others] = ~same_rows(before, after, *pairs, self.columns)
+            written = pc.indices_nonzero(pa.array(changed)).cast(pa.int64())
             found = found.take(written)
             gone = pc.indices_nonzero(pc.invert(pc.is_in(old_keys, value_set=new_keys)))
         was = pa.concat_arrays([found, gone.cast(pa.int64())])

@@ -71,7 +71,7 @@ class Planner:
     """Plans reads of a table; of those over the same writes the files are listed once.
 
     `listing` is `files`, `metadata`, or `auto`: the metadata table where the table has one and is
-    not local, and folders otherwise. A metadata table that turns out to be broken is then told in a
+    not local, and folders otherwise. A metadata table that turns out to be broken then becomes a
     warning, and folders are listed. `strict` asks the archive, too, for files that are missing or
     shorter than they were written, and refuses what is otherwise a warning: a write that says
     nothing, and a base file that is longer than it was written.
@@ -231,7 +231,7 @@ def _unit(
             "does not apply; read it with --reader auto, or ask for --query read-optimized"
         )
     base, files, known = slice_.base, [], _known_files(slice_)
-    asked, told = indexes.columns, indexes.ranges
+    bounds, ranges = indexes.columns, indexes.ranges
     if base is not None:
         opened = partial(open_slice_base, source.storage, base, source.config.record_keys)
         files.append(DataFile(source.storage.full(base.path), base.size_bytes, opened))
@@ -245,9 +245,9 @@ def _unit(
             StoredFile("log", source.storage.full(log.path), log.size_bytes) for log in slice_.logs
         ],
         group=slice_.partition,
-        guarantee=partial(known_bounds, asked, known) if asked and known else None,
+        guarantee=partial(known_bounds, bounds, known) if bounds and known else None,
         group_guarantee=indexes.group_bounds(slice_),
-        ranges=partial(known_ranges, told, known) if told and known else None,
+        ranges=partial(known_ranges, ranges, known) if ranges and known else None,
         file_test=indexes.file_test(slice_, source.config.record_keys),
     )
 
@@ -256,7 +256,7 @@ def _unit(
 class _Indexes:
     """Indexes of the metadata table that a plan's filters ask; None those that they do not.
 
-    `ranges` are asked for statistics, whatever lists the files: nothing is told of unknown ones.
+    `ranges` are asked for statistics, whatever lists the files: it has none of unknown ones.
     """
 
     ranges: ColumnStats | None

@@ -275,14 +275,14 @@ class HudiTable(FolderTable):
         return self._scan(plan, columns, condition, one_by_one, read_by=("changes", read))
 
     def _schema_at(self, window: Window) -> pa.Schema:
-        """The schema as of an instant; changes are told in the latest one."""
+        """The schema as of an instant; changes have the latest one."""
         text = self._timeline.latest_schema(None if window.is_incremental else window.up_to)
         if text is None:
             return self._schema_of_a_base_file()
-        told = arrow_schema(text)
-        check_names(told.names, META_COLUMNS, f"{self._storage.root}: a commit's schema", "column")
+        own = arrow_schema(text)
+        check_names(own.names, META_COLUMNS, f"{self._storage.root}: a commit's schema", "column")
         fields = {name: pa.field(name, pa.string()) for name in META_COLUMNS}
-        fields |= {field.name: nullable_throughout(field) for field in told}
+        fields |= {field.name: nullable_throughout(field) for field in own}
         return partition_schema(pa.schema(list(fields.values())), self.config)
 
     def _schema_of_a_base_file(self) -> pa.Schema:
@@ -297,7 +297,7 @@ class HudiTable(FolderTable):
 
 @dataclasses.dataclass(frozen=True)
 class _Query:
-    """What was asked of a table, but for columns and a filter; see `HudiTable.scan`."""
+    """A query of a table, but for columns and a filter; see `HudiTable.scan`."""
 
     kind: Query
     as_of: str | None

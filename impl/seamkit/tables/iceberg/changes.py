@@ -206,7 +206,7 @@ def changed_units(
         after = _state(planner, snapshot)
         sides: dict[str, list[ReadUnit]] = {"DELETE": [], "INSERT": []}
         for kind, unit in _of_snapshot(planner, snapshot, before[1], after):
-            sides[kind].append(_told(unit, kind, ordinal, snapshot))
+            sides[kind].append(_marked(unit, kind, ordinal, snapshot))
         both = [*sides["DELETE"], *sides["INSERT"]]
         if all(sides.values()):
             name = f"snapshot {snapshot.id}"
@@ -239,16 +239,16 @@ def _index(planner: Planner, deletes: Sequence[Entry]) -> DeleteIndex:
     return DeleteIndex(deletes, planner.metadata, planner.opener)
 
 
-def _told(unit: ReadUnit, kind: str, ordinal: int, snapshot: Snapshot) -> ReadUnit:
+def _marked(unit: ReadUnit, kind: str, ordinal: int, snapshot: Snapshot) -> ReadUnit:
     """A unit whose rows say what happened to them."""
     values = (kind, ordinal, snapshot.id)
-    told = {
+    constants = {
         field.name: pa.scalar(value, field.type)
         for field, value in zip(CHANGE_COLUMNS, values, strict=True)
     }
     return replace(
         unit,
-        partition={**unit.partition, **told},
+        partition={**unit.partition, **constants},
         reason=f"{kind} of snapshot {snapshot.id}" + (f", {unit.reason}" if unit.reason else ""),
     )
 

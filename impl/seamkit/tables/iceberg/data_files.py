@@ -218,7 +218,7 @@ class IcebergFinder:
     """Finds columns by their ids, and says what stands for those that a file lacks.
 
     Attributes:
-        columns: all that may be asked, by name.
+        columns: all that a scan may read, by name.
         rows: what else is known.
     """
 
@@ -233,17 +233,17 @@ class IcebergFinder:
         if not column:  # as a plan from elsewhere may have it
             raise InputError(f"{self.where}: the plan does not tell of the column {wanted.name!r}")
         root = column[0]
-        found = None if root.id in self.rows.values else self.file.child(root, self.where)
-        if found is None:
+        place = None if root.id in self.rows.values else self.file.child(root, self.where)
+        if place is None:
             self._check_lacking(root)
             known = self._of_all_rows(column, wanted)
             make = self._lineage(root) or (known and OrValue(known))
             return Source(wanted, None, root.type, make)
         whole = pa.field(root.name, root.type)
-        read = field_in_file(whole, root, found, self.where)
+        read = field_in_file(whole, root, place, self.where)
         make = self._lineage(root)
-        if make is None and (len(column) > 1 or _lacks(root, found, self.where)):
-            make = partial(self._within, column, found)
+        if make is None and (len(column) > 1 or _lacks(root, place, self.where)):
+            make = partial(self._within, column, place)
         return Source(wanted, read, root.type, make, has_ranges=not root.stated)
 
     def _check_lacking(self, root: Field) -> None:
@@ -287,30 +287,30 @@ class IcebergFinder:
         return default_value(own.default, own.type, f"{self.where}, field {own.name!r}")
 
     def _within(
-        self, column: Column, found: Place, values: pa.Array | None, positions: Positions
+        self, column: Column, place: Place, values: pa.Array | None, positions: Positions
     ) -> pa.Array:
         """Values of a field out of those of the column that it lies in."""
         del positions
         assert values is not None
-        values = self._filled(values, column[0], found)
+        values = self._filled(values, column[0], place)
         for inner in column[1:]:
             values = pc.struct_field(values, values.type.get_field_index(inner.name))
         return values
 
-    def _filled(self, column: pa.Array, own: Field, found: Place) -> pa.Array:
+    def _filled(self, column: pa.Array, own: Field, place: Place) -> pa.Array:
         """A column with the defaults of fields that the file lacks within it, at every depth."""
-        if not _lacks(own, found, self.where):
+        if not _lacks(own, place, self.where):
             return column
         if pa.types.is_map(own.type):
-            parts = zip((column.keys, column.items), own.children, found.children, strict=True)
+            parts = zip((column.keys, column.items), own.children, place.children, strict=True)
             return with_inner(column, column.type, [self._filled(*part) for part in parts])
         if pa.types.is_list(own.type):
-            items = self._filled(column.values, own.children[0], found.children[0])
+            items = self._filled(column.values, own.children[0], place.children[0])
             return with_inner(column, column.type, [items])
         children = []
         for at, inner in enumerate(own.children):
             child = column.field(at)
-            below = found.child(inner, self.where)
+            below = place.child(inner, self.where)
             if below is None:
                 self._require(inner)
                 known = self._default(inner)
@@ -321,12 +321,12 @@ class IcebergFinder:
         return with_inner(column, own.type, children)
 
 
-def _lacks(own: Field, found: Place, where: str) -> bool:
+def _lacks(own: Field, place: Place, where: str) -> bool:
     """Whether a file lacks a field within one that it has, and null is not what stands for it."""
     if pa.types.is_struct(own.type):
-        below = [(inner, found.child(inner, where)) for inner in own.children]
+        below = [(inner, place.child(inner, where)) for inner in own.children]
     else:
-        below = list(zip(own.children, found.children, strict=False))
+        below = list(zip(own.children, place.children, strict=False))
     return any(
         inner.default is not None or inner.required
         if other is None
@@ -336,26 +336,26 @@ def _lacks(own: Field, found: Place, where: str) -> bool:
 
 
 def _check_stated(
-    found: FileReader, entry: Entry, columns: Mapping[str, Column], rows: FileRows
+    reader: FileReader, entry: Entry, columns: Mapping[str, Column], rows: FileRows
 ) -> None:
     """Hold a file to what its manifest says of columns that are its own."""
     named = [replace(column[0], name=name) for name, column in columns.items() if column]
     stated = [one for one in named if not one.children and one.id not in rows.values]
     known = file_statistics(entry, stated)
-    check_stated(found, known, "its manifest", by_java=True)
+    check_stated(reader, known, "its manifest", by_java=True)
 
 
 def _check_columns(fields: Sequence[Field], own: Place, entry: Entry, where: str) -> None:
     """Make sure that a file has the fields that have values, at every depth."""
     for one in fields:
-        found = own.child(one, where)
-        if found is None and (values := _values(one, entry)):
+        place = own.child(one, where)
+        if place is None and (values := _values(one, entry)):
             raise InputError(
                 f"{where}: it lacks the column {one.name!r} of the field id {one.id}, of which its "
                 f"manifest says that it has {counted(values, 'value')}"
             )
-        if found is not None and not one.is_variant:
-            _check_columns(one.children, found, entry, where)
+        if place is not None and not one.is_variant:
+            _check_columns(one.children, place, entry, where)
 
 
 def _values(field: Field, entry: Entry) -> int:
@@ -378,7 +378,7 @@ class FileOpener:
     mapping: NameMapping | None
 
     def open(self, entry: Entry, columns: Mapping[str, Column], rows: FileRows) -> FoundReader:
-        """Open a file; `columns` are what may be asked of it, by name."""
+        """Open a file; `columns` are those that a scan may read, by name."""
         reader = self.checked(entry)
         own = None
         if isinstance(reader, AvroReader):
@@ -405,8 +405,8 @@ class FileOpener:
 
         stated = entry.stated
         maps = (stated.lower, stated.upper, stated.null_counts, stated.value_counts)
-        told = (*(tuple(one.items()) for one in maps), rows.spec and entry.partition.key)
-        reader.once(("as stated", *told, *columns), check)
+        key = (*(tuple(one.items()) for one in maps), rows.spec and entry.partition.key)
+        reader.once(("as stated", *key, *columns), check)
         return found
 
     def checked(self, entry: Entry) -> OrcReader | AvroReader | ParquetReader:

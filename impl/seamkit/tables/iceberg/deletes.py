@@ -107,8 +107,8 @@ def _check_footer(footer: bytes, vector: Entry, where: str) -> None:
         own = next((one for one in blobs if one["offset"] == vector.offset), None)
         if own is None:
             return
-        told = own.get("properties") or {}
-        data_file, count = told.get("referenced-data-file"), told.get("cardinality")
+        properties = own.get("properties") or {}
+        data_file, count = properties.get("referenced-data-file"), properties.get("cardinality")
         said = {
             "type": (own["type"], _TYPE),
             "length": (own["length"], vector.length),

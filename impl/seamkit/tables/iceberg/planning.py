@@ -286,7 +286,7 @@ class PartitionFiles:
     spec: PartitionSpec
 
     @cached_property
-    def told(self) -> Sequence[Field]:
+    def stated(self) -> Sequence[Field]:
         """The columns of which the manifest tells more than the unit itself does."""
         return [one for one in self.counted if not one.children and one.id not in self.values]
 
@@ -306,11 +306,11 @@ class LiveFile:
 
     def bounds(self, names: Collection[str]) -> pc.Expression | None:
         """What its partition says of it; of columns with one value in it the unit tells that."""
-        return guarantee(self.entry, self.within.spec, self.within.told, names)
+        return guarantee(self.entry, self.within.spec, self.within.stated, names)
 
     def statistics(self, names: Collection[str]) -> FileStatistics:
         """What the manifest says of some columns but those with one value in it."""
-        return file_statistics(self.entry, [one for one in self.within.told if one.name in names])
+        return file_statistics(self.entry, [one for one in self.within.stated if one.name in names])
 
     def identity(self) -> Hashable | None:
         """What tells it from any other."""
@@ -360,7 +360,7 @@ _LIVE = (0, 1)  # statuses of entries: existing, added
 
 
 def doubts_of_list(snapshot: Snapshot, listed: Sequence[Manifest]) -> Iterator[str]:
-    """How the totals of a snapshot differ from what its list counts, which need not be told."""
+    """How the totals of a snapshot differ from what its list counts, which need not be stated."""
     totals = snapshot.totals
     for is_deletes, files, rows in (
         (False, "total-data-files", ("total-records",)),
@@ -369,18 +369,18 @@ def doubts_of_list(snapshot: Snapshot, listed: Sequence[Manifest]) -> Iterator[s
         own = [one for one in listed if one.is_deletes == is_deletes]
         counts = [one.counts.get(status) for one in own for status in _LIVE]
         yield from _difference(snapshot, files, totals.get(files), counts)
-        told = (
+        total = (
             None if not all(name in totals for name in rows) else sum(totals[one] for one in rows)
         )
-        yield from _difference(snapshot, " and ".join(rows), told, [one.rows for one in own])
+        yield from _difference(snapshot, " and ".join(rows), total, [one.rows for one in own])
 
 
 def _difference(
-    snapshot: Snapshot, name: str, told: int | None, counts: Sequence[int | None]
+    snapshot: Snapshot, name: str, stated: int | None, counts: Sequence[int | None]
 ) -> Iterator[str]:
     known = [count for count in counts if count is not None]
-    if told is not None and len(known) == len(counts) and sum(known) != told:
-        yield f"snapshot {snapshot.id} says {name} {told}, its manifests have {sum(known)}"
+    if stated is not None and len(known) == len(counts) and sum(known) != stated:
+        yield f"snapshot {snapshot.id} says {name} {stated}, its manifests have {sum(known)}"
 
 
 def doubts_of_manifest(

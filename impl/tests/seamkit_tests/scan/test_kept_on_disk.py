@@ -18,7 +18,7 @@ import pytest
 
 import seamkit
 from seamkit.files import kept_on_disk, remote
-from seamkit.files.file_cache import KEPT, keep_as_told
+from seamkit.files.file_cache import KEPT, keep_likewise
 from seamkit.files.kept_on_disk import Form, KeptOnDisk
 from seamkit.files.remote import RemoteFiles, Retry
 from seamkit.scan.events_cache import UnitMatches
@@ -454,17 +454,17 @@ def test_a_folder_that_others_look_into_is_refused(tmp_path: Path, mode: int) ->
 def test_a_worker_keeps_what_it_is_told(tmp_path: Path) -> None:
     """In the same folder as long as it is told so; one that cannot be is told of, and none is."""
     try:
-        keep_as_told(1 << 20, (str(tmp_path / "a"), 100))
+        keep_likewise(1 << 20, (str(tmp_path / "a"), 100))
         place = KEPT.folder
-        keep_as_told(1 << 20, (str(tmp_path / "a"), 100))
+        keep_likewise(1 << 20, (str(tmp_path / "a"), 100))
         assert KEPT.folder is place is not None
         (tmp_path / "b").write_text("")
         with pytest.warns(RuntimeWarning, match="nothing can be kept there"):
-            keep_as_told(1 << 20, (str(tmp_path / "b"), 100))
+            keep_likewise(1 << 20, (str(tmp_path / "b"), 100))
         assert KEPT.folder is None
-        keep_as_told(1 << 20, (str(tmp_path / "a"), 200))
+        keep_likewise(1 << 20, (str(tmp_path / "a"), 200))
         assert KEPT.on_disk == (str(tmp_path / "a"), 200)
-        keep_as_told(1 << 20, None)
+        keep_likewise(1 << 20, None)
         assert KEPT.folder is None
     finally:
         seamkit.keep_on_disk(None)

@@ -169,19 +169,19 @@ def parse_line(line: bytes, where: str) -> tuple[str, Mapping[str, Any]]:
 
     An action that is not known, which may stand beside a known one, says nothing to a reader.
     """
-    found = json_object(line, where)
-    if not found:
+    actions = json_object(line, where)
+    if not actions:
         raise InputError(f"{where}: the line has no action")
-    check_names(found, ACTIONS, where, "action")
-    known = [name for name in found if name in ACTIONS and found[name] is not None]
+    check_names(actions, ACTIONS, where, "action")
+    known = [name for name in actions if name in ACTIONS and actions[name] is not None]
     if not known:
-        return next(iter(found)), {}
+        return next(iter(actions)), {}
     if len(known) > 1:
         raise InputError(
             f"{where}: the line has {counted(len(known), 'action')}: {', '.join(known)}"
         )
     [name] = known
-    content = found[name]
+    content = actions[name]
     if not isinstance(content, dict):
         raise InputError(f"{where}: the action {name!r} is no object")
     return name, content
@@ -216,10 +216,10 @@ def changed_file(content: Mapping[str, Any], where: str) -> AddFile:
 
 def changes_data(content: Mapping[str, Any], where: str) -> bool:
     """Whether an `add` or `remove` changes rows, and does not merely write them anew."""
-    found = content.get("dataChange")
-    if not isinstance(found, bool):
-        raise InputError(f"{where}: the field dataChange is {found!r}, neither true nor false")
-    return found
+    flag = content.get("dataChange")
+    if not isinstance(flag, bool):
+        raise InputError(f"{where}: the field dataChange is {flag!r}, neither true nor false")
+    return flag
 
 
 def removed_key(content: Mapping[str, Any], where: str) -> FileKey:
@@ -240,10 +240,10 @@ def protocol(content: Mapping[str, Any], where: str) -> Protocol:
 
 def metadata(content: Mapping[str, Any], where: str) -> Metadata:
     """The action `metaData`."""
-    told = content.get("format") or {}
-    if not isinstance(told, dict):
+    file_format = content.get("format") or {}
+    if not isinstance(file_format, dict):
         raise InputError(f"{where}: the field format is no object")
-    provider = told.get("provider", "parquet")
+    provider = file_format.get("provider", "parquet")
     return Metadata(
         _text(content, "schemaString", where),
         _names(content.get("partitionColumns") or [], "partitionColumns", where),
@@ -253,17 +253,17 @@ def metadata(content: Mapping[str, Any], where: str) -> Metadata:
 
 
 def _vector(content: Mapping[str, Any], where: str) -> VectorDescriptor | None:
-    found = content.get("deletionVector")
-    if found is None:
+    vector = content.get("deletionVector")
+    if vector is None:
         return None
-    if not isinstance(found, dict):
+    if not isinstance(vector, dict):
         raise InputError(f"{where}: the deletionVector is no object")
     return VectorDescriptor(
-        _text(found, "storageType", where),
-        _text(found, "pathOrInlineDv", where),
-        _number_or_none(found, "offset", where),
-        _number(found, "sizeInBytes", where),
-        _number(found, "cardinality", where),
+        _text(vector, "storageType", where),
+        _text(vector, "pathOrInlineDv", where),
+        _number_or_none(vector, "offset", where),
+        _number(vector, "sizeInBytes", where),
+        _number(vector, "cardinality", where),
     )
 
 

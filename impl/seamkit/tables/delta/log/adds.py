@@ -1,7 +1,7 @@
 """Data files of a log by their columns: a version may have very many, and few are looked at alone.
 
 What most actions `add` have is taken column by column. One that has more, or something wrong, is
-told here as odd and is to be read by itself, which says what is wrong. So are all that the core's
+marked here as odd and is to be read by itself, which says what is wrong. So are all that the core's
 reader of lines of JSON leaves (`seam/json_lines.h`).
 """
 

@@ -102,15 +102,15 @@ def json_actions(storage: Storage, path: str, *, by_column: bool = True) -> Iter
 
 
 def _parquet_actions(
-    storage: Storage, path: str, told: int | None = None, *, fields: Mapping[str, tuple[str, ...]]
+    storage: Storage, path: str, length: int | None = None, *, fields: Mapping[str, tuple[str, ...]]
 ) -> Iterator[Action]:
     """Actions of a Parquet file, of which the checkpoint may tell the size in bytes."""
     where = storage.full(path)
     try:
         content = storage.open(path)
-        if told is not None and told != content.size():
+        if length is not None and length != content.size():
             raise InputError(
-                f"{where}: {counted(content.size(), 'byte')}, the checkpoint says {told}"
+                f"{where}: {counted(content.size(), 'byte')}, the checkpoint says {length}"
             )
         file = open_parquet(content, where, storage.bound)
         names = _columns(file.schema_arrow, fields)
@@ -167,7 +167,7 @@ class Commit:
         feed: files of changes, whose rows say themselves what happened to them.
         metadata: schema and properties, if it changes them.
         protocol: what is asked of readers, if it changes that.
-        is_void: whether it says that it changed no row (a merge that met none).
+        is_void: whether it says that it changed no row (a merge that matched none).
     """
 
     version: int

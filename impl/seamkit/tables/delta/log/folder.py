@@ -106,7 +106,7 @@ class LogFolder:
 
     def segment(self, version: int | None = None) -> Segment:
         """The files that a version, or the newest, is made from."""
-        asked, version = version, self.newest if version is None else version
+        requested, version = version, self.newest if version is None else version
         if not 0 <= version <= self.newest:
             raise UsageError(f"{self.root}: there is no version {version}; {self.newest} is newest")
         usable = [c for c in self.checkpoints if c.version <= version]
@@ -116,7 +116,7 @@ class LogFolder:
         while number <= version:
             fitting = [c for c in self.compactions.get(number, ()) if c[0] <= version]
             if not fitting and number not in self.commits:
-                self._raise_missing(number, version, cleaned=asked is not None and not usable)
+                self._raise_missing(number, version, cleaned=requested is not None and not usable)
             last, path = max(fitting) if fitting else (number, self.commits[number])
             paths.append(path)
             if fitting and all(n in self.commits for n in range(number, last + 1)):

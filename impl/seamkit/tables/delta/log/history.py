@@ -66,16 +66,16 @@ class History:
         if isinstance(millis, int):
             self._take_time(int(match[1]), millis, where)
         metrics = info.get("operationMetrics")
-        told = [metrics.get(name) for name in _WRITTEN] if isinstance(metrics, dict) else []
+        given = [metrics.get(name) for name in _WRITTEN] if isinstance(metrics, dict) else []
         # Spark counts a file without rows, which it then leaves out.
         is_empty = isinstance(metrics, dict) and metrics.get("numOutputRows") == "0"
-        if not adds and not is_empty and any(str(one).isdigit() and int(str(one)) for one in told):
+        if not adds and not is_empty and any(str(one).isdigit() and int(str(one)) for one in given):
             reason = "the commit says that it added data files, and adds none"
             self.warnings.append(ScanWarning(where, -1, reason))
 
-    def take_earlier(self, version: int, millis: int | None, told: Sequence[ScanWarning]) -> None:
+    def take_earlier(self, version: int, millis: int | None, known: Sequence[ScanWarning]) -> None:
         """All that was found out about an earlier version, before which nothing comes."""
-        self.warnings += told
+        self.warnings += known
         if millis is not None:
             self._take_time(version, millis, "")
 

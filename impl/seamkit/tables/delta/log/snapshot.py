@@ -85,26 +85,26 @@ class _Replay:
                 self.unmatched.pop(path_of(key), None)
 
     def take_others(
-        self, found: Mapping[str, Sequence[tuple[Mapping[str, Any], str]]], adds: int
+        self, actions: Mapping[str, Sequence[tuple[Mapping[str, Any], str]]], adds: int
     ) -> None:
         """What one commit, or the checkpoint, says of the table and of itself.
 
         Metadata that a newer one has replaced is not parsed: it may say what no reader knows.
         """
         for what in ("protocol", "metaData"):
-            count = len(found.get(what, ()))
+            count = len(actions.get(what, ()))
             if count > 1:
-                where = found[what][-1][1]
+                where = actions[what][-1][1]
                 raise InputError(
                     f"{where}: the file has {counted(count, 'action')} {what}, one is legal"
                 )
-        if "protocol" in found:
-            told = protocol(*found["protocol"][0])
-            self.protocol = self.protocol or told
-        if "metaData" in found and self.metadata is None:
-            self.metadata = metadata(*found["metaData"][0])
-        if "commitInfo" in found:
-            self.history.take(*found["commitInfo"][0], adds)
+        if "protocol" in actions:
+            own = protocol(*actions["protocol"][0])
+            self.protocol = self.protocol or own
+        if "metaData" in actions and self.metadata is None:
+            self.metadata = metadata(*actions["metaData"][0])
+        if "commitInfo" in actions:
+            self.history.take(*actions["commitInfo"][0], adds)
 
     def take_version(self, snapshot: Snapshot) -> None:
         """All that an earlier version came to; nothing can come before it."""
@@ -121,23 +121,23 @@ def load_snapshot(folder: LogFolder, version: int | None = None) -> Snapshot:
     made_of = storage.identities(segment.paths)
     earlier = _earlier(storage, segment, made_of)
     if earlier is not None and earlier.made_of == made_of:
-        found = earlier.snapshot
+        current = earlier.snapshot
     else:
         sidecars = [] if earlier is None else list(earlier.sidecars)
-        found = _replayed(storage, segment, earlier, sidecars)
+        current = _replayed(storage, segment, earlier, sidecars)
         if made_of is not None and storage.identities(segment.paths) == made_of:
             _keep(
-                storage, segment, _Version(made_of, sidecars, storage.identities(sidecars), found)
+                storage, segment, _Version(made_of, sidecars, storage.identities(sidecars), current)
             )
-    check_protocol(found.protocol, storage.root, ratified=folder.ratified is not None)
-    if found.metadata.provider != "parquet":
+    check_protocol(current.protocol, storage.root, ratified=folder.ratified is not None)
+    if current.metadata.provider != "parquet":
         raise InputError(
-            f"{storage.root}: the data files are {found.metadata.provider!r}, not 'parquet'"
+            f"{storage.root}: the data files are {current.metadata.provider!r}, not 'parquet'"
         )
     if version is None:
         _check_newest(folder)
-    told = _contradictions(folder, segment, found)
-    return replace(found, warnings=[*found.warnings, *told])
+    doubts = _contradictions(folder, segment, current)
+    return replace(current, warnings=[*current.warnings, *doubts])
 
 
 @dataclass(frozen=True)
@@ -293,9 +293,9 @@ def _check_checkpoint(storage: Storage, checkpoint: Checkpoint, adds: int) -> No
     """
     path = f"{LOG}/_last_checkpoint"
     try:
-        told = json.loads(storage.read_if_there(path) or b"{}")
-        is_same = told["version"] == checkpoint.version
-        count = told.get("numOfAddFiles")
+        hint = json.loads(storage.read_if_there(path) or b"{}")
+        is_same = hint["version"] == checkpoint.version
+        count = hint.get("numOfAddFiles")
     except (ValueError, RecursionError, AttributeError, TypeError, KeyError, InputError):
         return
     if is_same and isinstance(count, int) and count != adds:
@@ -322,18 +322,18 @@ def _check_newest(folder: LogFolder) -> None:
         )
 
 
-def _contradictions(folder: LogFolder, segment: Segment, found: Snapshot) -> list[ScanWarning]:
+def _contradictions(folder: LogFolder, segment: Segment, replayed: Snapshot) -> list[ScanWarning]:
     """What the checksum file of a version says otherwise of it than the log, if it has one."""
     path = folder.checksums.get(segment.version)
     if path is None:
         return []
     where = folder.storage.full(path)
-    own = {"numFiles": len(found.files), "tableSizeBytes": sum(found.files.sizes)}
+    own = {"numFiles": len(replayed.files), "tableSizeBytes": sum(replayed.files.sizes)}
     numbers = {}
     try:
-        told = json.loads(folder.storage.read(path))
-        numbers = {name: int(told[name]) for name in own if told.get(name) is not None}
-        problem = _difference(told, found, where)
+        checksum = json.loads(folder.storage.read(path))
+        numbers = {name: int(checksum[name]) for name in own if checksum.get(name) is not None}
+        problem = _difference(checksum, replayed, where)
     except (ValueError, ArithmeticError, RecursionError, AttributeError, TypeError, InputError):
         problem = "it is no checksum of a version, so nothing more is checked by it"
     for name, number in numbers.items():
@@ -345,15 +345,15 @@ def _contradictions(folder: LogFolder, segment: Segment, found: Snapshot) -> lis
     return [] if problem is None else [ScanWarning(where, -1, problem)]
 
 
-def _difference(told: Mapping[str, Any], found: Snapshot, where: str) -> str | None:
+def _difference(stored: Mapping[str, Any], replayed: Snapshot, where: str) -> str | None:
     """How a checksum's other fields differ from the version that was replayed, as one sentence."""
-    if "protocol" in told and protocol(told["protocol"], where) != found.protocol:
+    if "protocol" in stored and protocol(stored["protocol"], where) != replayed.protocol:
         return "its protocol is not that of the log"
-    if "metadata" in told and metadata(told["metadata"], where) != found.metadata:
+    if "metadata" in stored and metadata(stored["metadata"], where) != replayed.metadata:
         return "its metadata is not that of the log"
-    if told.get("allFiles") is not None:
-        files = {path_of(add.key): add for add in (add_file(f, where) for f in told["allFiles"])}
-        for add, key in zip(found.files, found.files.keys, strict=True):
+    if stored.get("allFiles") is not None:
+        files = {path_of(add.key): add for add in (add_file(f, where) for f in stored["allFiles"])}
+        for add, key in zip(replayed.files, replayed.files.keys, strict=True):
             other = files.get(path_of(key))
             # A checkpoint may have statistics in another form alone.
             if other is None or (other if add.stats else replace(other, stats=None)) != add:

@@ -140,7 +140,7 @@ def _read_fill_rule(raw: Mapping[str, str], version: int, where: str) -> FillRul
 KeyGenerator = Literal["plain", "timestamp", "custom"]
 
 _SUPPORTED_VERSIONS = (5, 6, 8, 9)
-#: Types of key generators, of which partitions are told by `TIMESTAMP` and `CUSTOM` in another way.
+#: Types of key generators; `TIMESTAMP` and `CUSTOM` make partition paths in another way.
 _KEY_GENERATORS = (
     *("SIMPLE", "COMPLEX", "TIMESTAMP", "CUSTOM", "NON_PARTITION", "GLOBAL_DELETE"),
     *("SIMPLE_AVRO", "COMPLEX_AVRO", "TIMESTAMP_AVRO", "CUSTOM_AVRO", "NON_PARTITION_AVRO"),
@@ -240,7 +240,7 @@ class TableConfig:
         key_generator: who made keys and paths, as far as it matters to a reader.
         time_partition_fields: partition fields of which a key generator made times, or may have:
             Hudi 0.15.0 does not write down which ones of a custom key generator are times.
-        drops_partition_columns: whether partition fields are told by the path alone.
+        drops_partition_columns: whether partition fields stand in the path alone.
         virtual_keys: whether meta columns are empty, so that keys are made of the key fields.
         merge: how two versions of a record become one.
         raw: every property as it stands in the file.

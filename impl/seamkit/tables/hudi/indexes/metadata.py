@@ -7,12 +7,12 @@ says nothing; see `MetadataIndex`.
 
 `column_stats` tells of one column of one file, a log or a base file: its least and greatest value,
 how many values there are, nulls among them, and how many nulls (Hudi 1.2.0,
-HoodieMetadataColumnStats). They rule out slices all of whose files are told of: a row's values come
+HoodieMetadataColumnStats). They rule out slices whose files all have some: a row's values come
 from one of them. From table version 8 on a log is written once, so that what was said of it holds.
 
 `partition_stats` tells the same of one column of one partition: the range of all values in the
 files of the newest slices (mergeColumnStatsRecords). A record that says `isTightBound` replaces
-what was told before, others widen it. Nothing is told of partitions as they were, so that other
+what was known before, others widen it. Nothing is kept of partitions as they were, so that other
 states of the table do not ask; and a record is only as good as the writer's knowledge of all files:
 of a file whose footer has no range for a column it takes no notice. Footers leave out ranges of
 long texts, so that only numbers and dates count, which always have them.
@@ -191,7 +191,7 @@ class _RangeIndex(MetadataIndex):
     def _ranges(self, columns: Collection[str]) -> Mapping[tuple[str, str], _Range | None]:
         column_of: dict[str, str] = {}  # keys begin with a hash of it
 
-        def is_asked(key: str) -> bool:
+        def is_wanted(key: str) -> bool:
             column = column_of.get(key[:_COLUMN_CHARS])
             return column is None or column in columns
 
@@ -202,7 +202,7 @@ class _RangeIndex(MetadataIndex):
                 own = own and older[1] and own.widened(older[1])
             return (record["fileName"], record["columnName"]), own
 
-        return self._read(read, is_asked)
+        return self._read(read, is_wanted)
 
 
 @dataclass(frozen=True)

@@ -121,7 +121,7 @@ class FileGroups:
     def _stated_columns(self, instant: str) -> Sequence[str]:
         if instant not in self._columns:
             columns = self._timeline.written_columns(instant) or frozenset()
-            if columns:  # a schema may be told without those of the path
+            if columns:  # a commit's schema may lack those of the path
                 columns |= {*self._timeline.config.partition_fields}
             self._columns[instant] = sorted(columns)
         return self._columns[instant]

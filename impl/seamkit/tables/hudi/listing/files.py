@@ -294,7 +294,7 @@ class PartitionColumns:
         self._known: dict[str, Mapping[str, pa.Scalar]] = {}
 
     def values(self, partition: str) -> Mapping[str, pa.Scalar]:
-        """Values that all rows of a partition have, by column; others are told by the rows."""
+        """Values that all rows of a partition have, by column; others stand in the rows."""
         if partition not in self._known:
             self._known[partition] = self._parse(partition)
         return self._known[partition]

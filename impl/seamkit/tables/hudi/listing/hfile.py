@@ -10,7 +10,7 @@ length of the row, the row, one byte family length, family, qualifier, int64 tim
 the value, and a version number of variable length.
 
 All keys are wanted here, so blocks are walked from the first data block to the last, and the
-indexes are left alone; the trailer's count of entries says whether all were met.
+indexes are left alone; the trailer's count of entries says whether all were read.
 """
 
 from __future__ import annotations

@@ -204,7 +204,7 @@ def _combine(files: _Files, name: str, info: dict[str, Any]) -> None:
     if "/" in name:
         raise ValueError(f"{name!r} is no name of a file")
     if not isinstance(info["isDeleted"], bool) or not isinstance(info["size"], int):
-        raise TypeError(f"{name!r} has no size, or it is not told whether it is deleted")
+        raise TypeError(f"{name!r} has no size, or does not say whether it is deleted")
     known = files.get(name)
     if known is not None and not info["isDeleted"]:
         info = {"size": max(known["size"], info["size"]), "isDeleted": False}

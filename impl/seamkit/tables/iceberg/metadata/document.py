@@ -97,10 +97,10 @@ class Snapshot:
         manifests: their paths, as version 1 may have them in the place of a list.
         schema_id: the schema it was written with; None where that is not known.
         operation: `append`, `replace`, `overwrite` or `delete`.
-        sequence_number: of what it committed; 0 in version 1, None where it is not told.
+        sequence_number: of what it committed; 0 in version 1, None where it is not stated.
         totals: what its summary says that it has, by the summary's names, as far as these are
             numbers: writers leave totals out, and some count them wrongly.
-        time_millis: when it was made, since 1970; None where it is not told.
+        time_millis: when it was made, since 1970; None where it is not stated.
     """
 
     id: int
@@ -185,9 +185,9 @@ class TableMetadata:
     def identifiers(self) -> Sequence[str]:
         """Columns that are declared to tell rows apart; none where that is not, or is nested."""
         text = self.schema_texts[self.current_schema_id]
-        told = text.get("identifier-field-ids") if isinstance(text, Mapping) else None
+        stated = text.get("identifier-field-ids") if isinstance(text, Mapping) else None
         names = {field.id: field.name for field in self.schema().fields}
-        ids = told if isinstance(told, list) else []
+        ids = stated if isinstance(stated, list) else []
         return [names[id_] for id_ in ids] if all(id_ in names for id_ in ids) else []
 
     @cached_property

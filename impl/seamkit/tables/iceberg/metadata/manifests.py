@@ -52,7 +52,7 @@ class Manifest:
     """A row of a manifest list; `summaries` are one for each field of its spec, or none.
 
     Of a manifest that no list names its length and its snapshot are not known. `rows` are those of
-    its live files, `least_sequence_number` the least of theirs; None where that is not told.
+    its live files, `least_sequence_number` the least of theirs; None where that is not stated.
     """
 
     path: str
@@ -212,7 +212,7 @@ def _unlisted(files: TableFiles, path: str, metadata: TableMetadata) -> Manifest
 
 def _manifests(rows: Records, metadata: TableMetadata) -> list[Manifest]:
     found = []
-    for path, key, content, spec_id, summaries, least, told, *own in zip(
+    for path, key, content, spec_id, summaries, least, row_counts, *own in zip(
         rows.values("500", str, needed=True),
         rows.values("519", bytes),
         rows.values("517", int),
@@ -251,7 +251,7 @@ def _manifests(rows: Records, metadata: TableMetadata) -> list[Manifest]:
                 snapshot_id=snapshot_id,
                 counts={n: count for n, count in enumerate(counts) if count is not None},
                 least_sequence_number=least,
-                rows=None if None in told else sum(told),
+                rows=None if None in row_counts else sum(row_counts),
                 first_row_id=first_row_id,
                 summaries=summaries,
             )

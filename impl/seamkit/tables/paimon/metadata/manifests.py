@@ -195,7 +195,7 @@ class VectorRange:
     Attributes:
         index_file: name of the file that holds it.
         offset: where it begins there.
-        length: how many bytes it has, as told.
+        length: how many bytes it has, as stated.
         cardinality: how many rows it deletes; None where the writer did not tell.
         external_path: the index file's whole path where it does not lie in the table's folder.
         folder: the one of the table in which it lies otherwise.

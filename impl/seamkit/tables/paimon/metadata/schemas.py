@@ -127,7 +127,7 @@ class ReadOptions:
 
     @property
     def skips_level_0(self) -> bool:
-        """Whether rows are seen once a compaction has met them, and not before."""
+        """Whether rows are seen once a compaction has taken them up, and not before."""
         return self.has_vectors or self.engine == "first-row"
 
 

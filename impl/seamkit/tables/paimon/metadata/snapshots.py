@@ -103,7 +103,7 @@ class Snapshot:
         index_manifest: the manifest of its index files, or None.
         kind: what it did: APPEND, COMPACT, OVERWRITE or ANALYZE.
         time_millis: when it was made, since 1970.
-        total_records: rows of all live files, not merged; None where it is not told.
+        total_records: rows of all live files, not merged; None where it is not stated.
     """
 
     id: int
